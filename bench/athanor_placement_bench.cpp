@@ -30,6 +30,7 @@
 #include "systems/das/placement/placement.hpp"
 #include "systems/das/scheduling.hpp"
 #include "systems/das/settings.hpp"
+#include "systems/das/vendor/vendor.hpp"
 #include "systems/numa/exporter/podresources_wire.hpp"
 #include "systems/numa/exporter/round.hpp"
 #include "systems/numa/exporter/writing.hpp"

@@ -20,8 +20,10 @@
 #include "agent/node/api_writes.hpp"
 #include "agent/node/exchange.hpp"
 #include "agent/node/folder_watch.hpp"
+#include "agent/node/gpu_modes.hpp"
 #include "agent/node/gpu_watch.hpp"
 #include "agent/node/preparer.hpp"
+#include "agent/node/shares.hpp"
 #include "agent/node/slices.hpp"
 #include "api/builtin.hpp"
 #include "api/device_kinds.hpp"
@@ -38,14 +40,17 @@
 #include "systems/das/log_level.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/placement/profile.hpp"
+#include "systems/das/sharing/share.hpp"
 
 namespace athanor::agent {
 namespace {
 
+using UsedGpus = std::set<std::string, std::less<>>;
+
 constexpr Duration kPolicyPause = std::chrono::seconds(5);
 constexpr Duration kNvmlMost = std::chrono::seconds(60);
 constexpr Duration kLook = std::chrono::minutes(5);      // at the GPUs, without an event
-constexpr Duration kApiLook = std::chrono::seconds(5);   // where they may change their API
+constexpr Duration kSoon = std::chrono::seconds(5);      // where something is to change
 constexpr std::chrono::seconds kTidy{60};                // docs/spec/das.md G7
 constexpr std::chrono::milliseconds kCompareSoon{1000};  // after an answer to the kubelet
 constexpr std::chrono::seconds kQuiet{3};                // until memory is given back
@@ -91,7 +96,10 @@ struct Agent::State {
   void make_driver();
   void make_workers();
   Result<void> find();
-  void assign(Value& resources);
+  void divide(NodeFound& now);
+  void assign(Value& resources, const Object& node, const Value& before, const UsedGpus& used);
+  void warn(const Object& node, const char* reason, std::string note);
+  void ask_wish();
   [[nodiscard]] std::string not_ready() const;
   Result<bool> rebooted();
   Result<void> recover();
@@ -115,6 +123,7 @@ struct Agent::State {
   std::shared_ptr<client::ApiClient> client{};
   std::unique_ptr<ApiWrites> writes{};
   std::unique_ptr<GpuDriver> gpus{};  // null: emulated
+  std::unique_ptr<GpuModes> modes{};  // null: emulated
   std::unique_ptr<Slices> slices{};
   std::unique_ptr<Allocator> allocator{};
   std::unique_ptr<cluster::ClusterDriver> driver{};
@@ -125,6 +134,8 @@ struct Agent::State {
 
   Mutex mutex{};
   NodeFound found ATHANOR_GUARDED_BY(mutex){};
+  Value published ATHANOR_GUARDED_BY(mutex){};   // see das::kGpusQuery
+  std::string wish ATHANOR_GUARDED_BY(mutex){};  // the node's annotations
   bool known ATHANOR_GUARDED_BY(mutex) = false;  // found is filled
   // Questions for it.
   std::vector<runtime::Executors::Completion> waiting ATHANOR_GUARDED_BY(mutex){};
@@ -132,7 +143,8 @@ struct Agent::State {
 
   std::atomic<bool> ready{false};
   std::atomic<bool> stopping{false};
-  std::atomic<bool> asked{false};  // a kubelet was answered since the last comparison
+  std::atomic<bool> pending{false};  // a GPU with claims is to change its mode
+  std::atomic<bool> asked{false};    // a kubelet was answered since the last comparison
   std::optional<FolderWatch> watch{};
   std::thread keeper{};
   std::thread looker{};
@@ -198,11 +210,13 @@ bool Agent::State::wait_for_policy(const std::function<bool(Duration)>& pause) {
 bool Agent::State::open_gpus(const std::function<bool(Duration)>& pause) {
   if (emulated()) {
     const das::Settings& settings = options.settings;
-    slices = emulated_slices({.uuids = settings.device_ids == "uuid",
-                              .create_ms = settings.slice_create_ms,
-                              .destroy_ms = settings.slice_destroy_ms,
-                              .fail_per_million = settings.fail_per_million},
-                             metrics);
+    const bool uuids = settings.device_ids == "uuid";
+    slices = with_shares(emulated_slices({.uuids = uuids,
+                                          .create_ms = settings.slice_create_ms,
+                                          .destroy_ms = settings.slice_destroy_ms,
+                                          .fail_per_million = settings.fail_per_million},
+                                         metrics),
+                         {.uuids = uuids});
     return true;
   }
   Duration wait = std::chrono::seconds(1);
@@ -218,34 +232,86 @@ bool Agent::State::open_gpus(const std::function<bool(Duration)>& pause) {
     }
     wait = std::min(wait * 2, kNvmlMost);
   }
-  slices = real_slices(
-      *gpus, folder,
-      [this] {
-        const MutexLock lock(mutex);
-        return found.discovery.gpus;
-      },
-      metrics);
+  modes = std::make_unique<GpuModes>(options.state_folder);
+  slices = with_shares(real_slices(
+                           *gpus, folder,
+                           [this] {
+                             const MutexLock lock(mutex);
+                             return found.discovery.gpus;
+                           },
+                           metrics),
+                       {.modes = modes.get()});
   return true;
 }
 
+void Agent::State::warn(const Object& node, const char* reason, std::string note) {
+  writes->tell({.about = {&api::kNode, node.key()},
+                .about_uid = std::string(node.uid()),
+                .type = "Warning",
+                .reason = reason,
+                .note = std::move(note)});
+}
+
 // Which API hands out which GPU (docs/spec/das.md 15.1), by the node's annotation.
-void Agent::State::assign(Value& resources) {
-  const auto node = writes->get({&api::kNode, {"", options.node}});
-  const auto published = writes->get({&das::kNodeAccelerator, {options.settings.ns, options.node}});
-  std::set<std::string, std::less<>> used;
-  for (const das::Claim& claim : allocator->look().claims) {
-    used.insert(claim.gpu);
+void Agent::State::assign(Value& resources, const Object& node, const Value& before,
+                          const UsedGpus& used) {
+  const auto done = das::assign_apis(resources, before, options.settings.allocation_api,
+                                     node.annotation(das::kAllocationApiAnnotation), used);
+  if (!done.ok()) {
+    warn(node, "InvalidAllocationAPI", done.error().message);
   }
-  const auto done = das::assign_apis(
-      resources, published.ok() ? published->status()["nodeResources"] : Value(),
-      options.settings.allocation_api,
-      node.ok() ? node->annotation(das::kAllocationApiAnnotation) : std::string_view(), used);
-  if (!done.ok() && node.ok()) {
-    writes->tell({.about = {&api::kNode, node->key()},
-                  .about_uid = std::string(node->uid()),
-                  .type = "Warning",
-                  .reason = "InvalidAllocationAPI",
-                  .note = done.error().message});
+}
+
+// Which GPUs are shared and how (docs/spec/das.md 15.2), which API hands them out, and what that
+// takes on the node. Until the agent is ready the claims are not known: nothing changes then.
+void Agent::State::divide(NodeFound& now) {
+  const auto node = writes->get({&api::kNode, {"", options.node}});
+  const auto accelerator =
+      writes->get({&das::kNodeAccelerator, {options.settings.ns, options.node}});
+  const Value before = accelerator.ok() ? accelerator->status()["nodeResources"] : Value();
+  UsedGpus used;
+  if (allocator && ready) {
+    for (const das::Claim& claim : allocator->look().claims) {
+      used.insert(claim.gpu);
+    }
+  } else {
+    for (const Value& gpu : before["nodeGpus"].items()) {
+      used.insert(gpu["gpuUuid"].str());
+    }
+  }
+  const std::string_view annotation =
+      node.ok() ? node->annotation(das::kSharingAnnotation) : std::string_view();
+  das::SharingRequest request{.annotation = annotation,
+                              .vendor = now.vendor,
+                              .before = &before,
+                              .used = &used,
+                              .allows = now.allows};
+  Value free = now.resources;
+  std::vector<std::string> problems = das::assign_sharing(now.resources, request);
+  const UsedGpus none;
+  request.used = &none;
+  static_cast<void>(das::assign_sharing(free, request));
+  pending = free != now.resources;
+  if (modes && ready) {
+    const auto failed = modes->apply(das::shared_gpus(now.resources), *now.vendor);
+    Value& gpus_now = now.resources.member("nodeGpus");
+    for (std::size_t i = 0; i < gpus_now.size(); ++i) {
+      const auto trouble = failed.find(gpus_now[i]["gpuUuid"].str());
+      if (trouble != failed.end()) {
+        gpus_now.item(i).set("health", "Unhealthy");
+        problems.push_back(fmt::format("GPU {} cannot be shared: {}", gpus_now[i]["index"].as_int(),
+                                       trouble->second));
+      }
+    }
+  }
+  if (!node.ok() || !ready) {
+    return;
+  }
+  for (std::string& problem : problems) {
+    warn(*node, "InvalidGPUSharing", std::move(problem));
+  }
+  if (options.settings.dra()) {  // publication waits for `ready`
+    assign(now.resources, *node, before, used);
   }
 }
 
@@ -261,29 +327,29 @@ Result<void> Agent::State::find() {
   if (!now.ok()) {
     return std::move(now).error();
   }
-  if (options.settings.dra() && ready) {  // publication waits for `ready`
-    Value resources = now->published["nodeResources"];
-    assign(resources);
-    now->published.set("nodeResources", std::move(resources));
-  }
-  const Value published = now->published;
+  divide(*now);
+  const Value told = Value::object({{"nodeResources", now->resources},
+                                    {"ready", das::readiness(now->resources)},
+                                    {"type", now->vendor->facts().type}});
+  const das::Vendor& vendor = *now->vendor;
   std::vector<runtime::Executors::Completion> answers;
   {
     const MutexLock lock(mutex);
     found = *std::move(now);
+    published = told;
     known = true;
     if (ready) {  // what was published before has to be read first: the boot id
       answers.swap(waiting);
     }
   }
   for (const auto& answer : answers) {
-    answer(published);
+    answer(told);
   }
   if (ready) {
-    driver->observe(std::string(das::kGpusQuery), published);
+    driver->observe(std::string(das::kGpusQuery), told);
   }
   if (plugins) {
-    plugins->offer(das::device_lists(published["nodeResources"]));
+    plugins->offer(das::device_lists(told["nodeResources"], vendor));
   }
   return {};
 }
@@ -292,16 +358,16 @@ void Agent::State::make_driver() {
   executors.take_log_levels();
   executors.on_probe(std::string(das::kGpusQuery),
                      [this](const std::string& /*query*/, runtime::Executors::Completion done) {
-                       Value published;
+                       Value told;
                        {
                          const MutexLock lock(mutex);
                          if (!ready || !known) {
                            waiting.push_back(std::move(done));
                            return;
                          }
-                         published = found.published;
+                         told = published;
                        }
-                       done(std::move(published));
+                       done(std::move(told));
                      });
   // A release answers by itself.
   executors.on_probe(
@@ -320,7 +386,7 @@ void Agent::State::make_driver() {
   executors.on_act(std::string(das::kReleaseVerb), [this](
                                                        const std::string& id, const Value& args,
                                                        const runtime::Executors::Completion& done) {
-    const auto claim = das::read_claim(Object(args["claim"]));
+    const auto claim = das::read_slice_or_share(Object(args["claim"]));
     if (!claim) {
       done(Value::object());
       return;
@@ -366,7 +432,8 @@ void Agent::State::make_workers() {
   allocator = std::make_unique<Allocator>(
       AllocatorOptions{.node = options.node,
                        .ns = options.settings.ns,
-                       .allocate = {.cuda_visible_devices = options.settings.cuda_visible_devices},
+                       .allocate = {.cuda_visible_devices = options.settings.cuda_visible_devices,
+                                    .state_folder = options.state_folder},
                        .slices = slices.get(),
                        .folder = &folder,
                        .writes = writes.get(),
@@ -390,17 +457,23 @@ void Agent::State::make_workers() {
                       .resources =
                           [this] {
                             const MutexLock lock(mutex);
-                            return found.published["nodeResources"];
+                            return published["nodeResources"];
                           }});
 }
 
 Result<bool> Agent::State::rebooted() {
-  const auto published = writes->get({&das::kNodeAccelerator, {options.settings.ns, options.node}});
-  if (!published.ok()) {
-    return published.error().code == 404 ? Result<bool>(false) : published.error();
+  const auto known_node =
+      writes->get({&das::kNodeAccelerator, {options.settings.ns, options.node}});
+  if (!known_node.ok()) {
+    return known_node.error().code == 404 ? Result<bool>(false) : known_node.error();
   }
-  const std::string before = published->status()["nodeResources"]["bootId"].str();
-  return !before.empty() && before != boot_id;
+  const Value& before = known_node->status()["nodeResources"];
+  const std::string boot = before["bootId"].str();
+  const bool anew = !boot.empty() && boot != boot_id;
+  if (modes && !anew) {
+    modes->adopt(das::shared_gpus(before));
+  }
+  return anew;
 }
 
 // Before anything is published: what the run before this one left.
@@ -521,20 +594,46 @@ void Agent::State::keep() {
   }
 }
 
-void Agent::State::watch_gpus() {
-  constexpr Duration kStep = std::chrono::seconds(1);
-  const Duration look = options.settings.allocation_api == "both" ? kApiLook : kLook;
-  auto due = std::chrono::steady_clock::now() + look;
-  while (!stopping) {
-    const bool event = gpus ? gpus->wait_for_event(kStep) : false;
-    if (!gpus || !event) {
-      std::this_thread::sleep_for(gpus ? std::chrono::milliseconds(0)
-                                       : std::chrono::milliseconds(200));
+// Asks the caches for what the node's annotations want of its GPUs; the answer is in `wish` soon.
+void Agent::State::ask_wish() {
+  driver->inspect([this](const View& view, Instant /*now*/) {
+    const auto node = view.get(api::kNode, {"", options.node});
+    std::string text;
+    for (const char* name : {das::kSharingAnnotation, das::kAllocationApiAnnotation,
+                             das::kModelAnnotation, das::kCountAnnotation}) {
+      text += node ? fmt::format("{}\n", node->annotation(name)) : "";
     }
-    if (!event && std::chrono::steady_clock::now() < due) {
+    const MutexLock lock(mutex);
+    wish = std::move(text);
+  });
+}
+
+void Agent::State::watch_gpus() {
+  using Steady = std::chrono::steady_clock;
+  constexpr Duration kStep = std::chrono::seconds(1);
+  const bool by_annotation = options.settings.allocation_api == "both";
+  auto looked_at = Steady::now();
+  std::string wished;
+  while (!stopping) {
+    const auto step = Steady::now() + std::chrono::milliseconds(200);
+    const bool event = gpus ? gpus->wait_for_event(kStep) : false;
+    if (!event) {
+      std::this_thread::sleep_until(step);  // a driver without events answers at once
+    }
+    const bool changed = modes && modes->tend();
+    ask_wish();
+    std::string now;
+    {
+      const MutexLock lock(mutex);
+      now = wish;
+    }
+    const bool wanted = now != wished;
+    const auto due = looked_at + (by_annotation || pending ? kSoon : kLook);
+    if (!event && !changed && !wanted && Steady::now() < due) {
       continue;
     }
-    due = std::chrono::steady_clock::now() + look;
+    wished = std::move(now);
+    looked_at = Steady::now();
     if (const auto looked = find(); !looked.ok()) {
       log::warn("the GPUs cannot be looked at", {{"error", looked.error().message}});
     }

@@ -113,6 +113,9 @@ void add_flags(CLI::App& verb, Options& options, std::string& config, std::strin
       ->capture_default_str();
   verb.add_option("--nvml-library", options.nvml, "NVIDIA's management library")
       ->capture_default_str();
+  verb.add_option("--state-dir", options.state_folder,
+                  "pipes and logs of MPS daemons, records of what runs")
+      ->capture_default_str();
   verb.add_option("--boot-id-file", options.boot_id_file, "what tells one start of the node apart")
       ->capture_default_str();
 }

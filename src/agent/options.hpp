@@ -9,6 +9,7 @@
 #include "agent/status_endpoint.hpp"
 #include "base/result.hpp"
 #include "systems/das/settings.hpp"
+#include "systems/das/vendor/vendor.hpp"
 
 namespace athanor::agent {
 
@@ -29,6 +30,7 @@ struct Options {
   std::string pod_resources = "/var/lib/kubelet/pod-resources/kubelet.sock";
   std::string cdi_folder = "/var/run/cdi";
   std::string nvml = "libnvidia-ml.so.1";
+  std::string state_folder = das::kStateFolder;  // of modes: pipes of MPS, records of daemons
   std::string boot_id_file = "/proc/sys/kernel/random/boot_id";
 };
 

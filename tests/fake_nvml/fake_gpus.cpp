@@ -13,6 +13,7 @@
 #include "kube/text/json.hpp"
 #include "systems/das/placement/inventory.hpp"
 #include "systems/das/placement/slots.hpp"
+#include "systems/das/vendor/vendor.hpp"
 
 namespace athanor::fake_nvml {
 namespace {

@@ -8,6 +8,7 @@
 #include "systems/das/kinds.hpp"
 #include "systems/das/placement/inventory.hpp"
 #include "systems/das/scheduling.hpp"
+#include "systems/das/vendor/vendor.hpp"
 #include "systems/numa/kinds.hpp"
 #include "systems/numa/scheduling/session.hpp"
 

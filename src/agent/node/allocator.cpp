@@ -22,6 +22,7 @@
 #include "systems/das/kinds.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/placement/profile.hpp"
+#include "systems/das/sharing/share.hpp"
 
 namespace athanor::agent {
 namespace {
@@ -99,6 +100,9 @@ das::NodeSight Allocator::State::look() {
   auto seen = std::make_shared<Seen>();
   options.inspect([seen, node = options.node](const View& view, Instant /*now*/) {
     das::NodeSight now{.claims = das::claims_on(view, node)};
+    for (const das::ShareClaim& share : das::shares_on(view, node)) {
+      now.claims.push_back(*das::read_slice_or_share(share.object));
+    }
     for (const Object& pod : view.list(api::kPod, {.index = "node", .index_value = node})) {
       now.pods[std::string(pod.uid())] = pod;
     }
@@ -124,7 +128,7 @@ das::NodeSight Allocator::State::look() {
       continue;
     }
     if (version_of(claim.object) < version_of(written->second)) {
-      if (auto now = das::read_claim(written->second)) {
+      if (auto now = das::read_slice_or_share(written->second)) {
         claim = *std::move(now);
       }
     }
@@ -270,7 +274,8 @@ void Allocator::compare(const std::vector<ContainerDevices>& devices) {
   for (const ContainerDevices& one : devices) {
     const auto profile = one.resource.starts_with(das::kResourcePrefix)
                              ? das::profile_of_resource(one.resource)
-                             : std::nullopt;
+                         : das::is_share_resource(one.resource) ? std::optional(one.resource)
+                                                                : std::nullopt;
     const auto pod = std::ranges::find_if(
         sight.pods, [&](const auto& entry) { return entry.second.key() == one.pod; });
     if (profile && pod != sight.pods.end()) {

@@ -9,6 +9,7 @@
 #include "agent/node/slices.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/names.hpp"
+#include "systems/das/sharing/share.hpp"
 
 namespace athanor::agent {
 namespace {
@@ -22,13 +23,15 @@ const Claim* find(const das::NodeSight& sight, std::string_view uid) {
 }
 
 Step move(const Claim& claim, const Claim& to) {
-  return Patch{
-      .target = {&das::kAllocationClaim, claim.object.key()},
-      .merge = Value::object(
-          {{"spec", Value::object({{"gpuUUID", to.gpu},
-                                   {"migPlacement",
-                                    Value::object({{"size", to.size}, {"start", to.start}})}})}}),
-      .guard = {.uid = std::string(claim.object.uid())}};
+  Value spec = Value::object({{"gpuUUID", to.gpu}});
+  if (das::is_share(claim)) {
+    spec.set("share", to.object.spec()["share"]);
+  } else {
+    spec.set("migPlacement", Value::object({{"size", to.size}, {"start", to.start}}));
+  }
+  return Patch{.target = {&das::kAllocationClaim, claim.object.key()},
+               .merge = Value::object({{"spec", std::move(spec)}}),
+               .guard = {.uid = std::string(claim.object.uid())}};
 }
 
 Key hold_key(const Claim& claim, const std::string& ns) {

@@ -12,12 +12,16 @@
 #include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
 #include "systems/das/settings.hpp"
+#include "systems/das/sharing/mode.hpp"
+#include "systems/das/vendor/vendor.hpp"
 
 namespace athanor::agent {
 
-// What is published, see das::kGpusQuery, and the devices that are there.
+// What the node has, before it is decided which GPUs are shared.
 struct NodeFound {
-  Value published{};
+  Value resources{};                     // status.nodeResources
+  std::vector<das::Divisible> allows{};  // of each GPU
+  const das::Vendor* vendor = nullptr;
   das::Discovery discovery{};
 };
 

@@ -14,6 +14,7 @@
 #include "base/condition_variable.hpp"
 #include "base/log.hpp"
 #include "base/mutex.hpp"
+#include "systems/das/agent/looks.hpp"
 #include "systems/das/agent/prepared.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/life/preparation.hpp"
@@ -26,9 +27,6 @@ namespace {
 using das::Claim;
 
 constexpr int kNotFound = 404;
-// As for device plugins: 0.1 s, and twice as long each time, 3.1 s in all.
-constexpr std::chrono::milliseconds kFirstPause{100};
-constexpr int kLooks = 5;
 
 constexpr const char* kNothingSeen = "the node's claims are not known yet";
 
@@ -92,8 +90,8 @@ std::string Preparer::State::whole_profile(const std::string& gpu) const {
 // The mirrors of the claim's devices, in order; they are waited for as slices of device plugins.
 Result<std::vector<Claim>> Preparer::State::mirrors(
     const Object& claim, const std::vector<das::AllocatedDevice>& devices) {
-  auto pause = kFirstPause;
-  for (int look = 1;; ++look) {
+  das::Looks looks;
+  while (true) {
     std::vector<Claim> found;
     for (const das::AllocatedDevice& device : devices) {
       const Key key{options.ns, fmt::format("{}-{}", claim.uid(), device.device)};
@@ -110,13 +108,13 @@ Result<std::vector<Claim>> Preparer::State::mirrors(
     if (found.size() == devices.size()) {
       return found;
     }
+    const auto pause = looks.next();
     MutexLock lock(mutex);
-    if (look > kLooks ||
-        woken.wait_for(lock, pause, [this]() ATHANOR_REQUIRES(mutex) { return stopping; })) {
+    if (!pause ||
+        woken.wait_for(lock, *pause, [this]() ATHANOR_REQUIRES(mutex) { return stopping; })) {
       return Error::unavailable(
           fmt::format("requested {} allocations but only found {}", devices.size(), found.size()));
     }
-    pause *= 2;
   }
 }
 

@@ -114,8 +114,8 @@ void read_place(const Calls& nvml, Device device, das::FoundGpu& gpu) {
   gpu.numa_node = std::max(gpu.numa_node, -1);
 }
 
-Result<das::FoundGpu> read_gpu(const Calls& nvml, Device device, int index) {
-  das::FoundGpu gpu{.index = index};
+Result<das::FoundGpu> read_gpu(const Calls& nvml, Device device, int index, bool whole) {
+  das::FoundGpu gpu{.index = index, .whole = whole};
   ATHANOR_TRY(gpu.uuid, text_of(nvml, device, nvml.device_uuid, "nvmlDeviceGetUUID"));
   ATHANOR_TRY(gpu.name, text_of(nvml, device, nvml.device_name, "nvmlDeviceGetName"));
   Memory memory{};
@@ -124,7 +124,9 @@ Result<das::FoundGpu> read_gpu(const Calls& nvml, Device device, int index) {
   }
   gpu.memory_bytes = static_cast<std::int64_t>(memory.total);
   read_place(nvml, device, gpu);
-  ATHANOR_TRY_VOID(read_profiles(nvml, device, gpu));
+  if (!whole) {
+    ATHANOR_TRY_VOID(read_profiles(nvml, device, gpu));
+  }
   return gpu;
 }
 
@@ -169,19 +171,19 @@ Result<das::Discovery> discover(const Calls& nvml, const std::vector<das::FoundG
     unsigned int current = 0;
     unsigned int pending = 0;
     const Return mode = nvml.mig_mode(device, &current, &pending);
-    if (mode == NotSupported || (mode == Success && current != kMigEnabled)) {
-      continue;
-    }
-    if (mode != Success) {
+    const bool whole = mode == NotSupported || (mode == Success && current != kMigEnabled);
+    if (!whole && mode != Success) {
       ATHANOR_TRY_VOID(fail(error_of(nvml, mode, fmt::format("nvmlDeviceGetMigMode {}: ", i))));
       continue;
     }
-    auto gpu = read_gpu(nvml, device, static_cast<int>(i));
+    auto gpu = read_gpu(nvml, device, static_cast<int>(i), whole);
     if (!gpu.ok()) {
       ATHANOR_TRY_VOID(fail(gpu.error().with_context(fmt::format("GPU {}", i))));
       continue;
     }
-    ATHANOR_TRY_VOID(read_slices(nvml, device, *gpu, found.slices));
+    if (!whole) {
+      ATHANOR_TRY_VOID(read_slices(nvml, device, *gpu, found.slices));
+    }
     found.gpus.push_back(*std::move(gpu));
   }
   return found;

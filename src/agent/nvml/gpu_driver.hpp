@@ -28,8 +28,8 @@ struct SliceOrder {
 class GpuDriver {
  public:
   virtual ~GpuDriver() = default;
-  // Finds the GPUs with MIG enabled, their profiles and all instances on them. A GPU that was found
-  // before and fails now is there, unhealthy.
+  // Finds the GPUs; of those with MIG enabled their profiles and all instances. A GPU that was
+  // found before and fails now is there, unhealthy.
   virtual Result<das::Discovery> discover() = 0;
   // Makes a GPU instance with one compute instance over all of it and returns its MIG UUID. After a
   // failure nothing of it is left.

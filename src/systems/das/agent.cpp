@@ -16,37 +16,19 @@
 #include "systems/das/placement/inventory.hpp"
 #include "systems/das/settings.hpp"
 #include "systems/das/sharing/mode.hpp"
+#include "systems/das/vendor/vendor.hpp"
 
 namespace athanor::das {
 namespace {
 
-// Which GPUs hold claims, in order of the NodeAccelerator.
-std::vector<bool> gpus_in_use(const View& view, const Object& known) {
-  std::set<std::string> held;
-  for (const Object& claim :
-       view.list(kAllocationClaim,
-                 {.index = std::string(kClaimsByNode), .index_value = std::string(known.name())})) {
+// UUIDs of the GPUs that hold claims.
+std::set<std::string, std::less<>> gpus_in_use(const View& view, std::string_view node) {
+  std::set<std::string, std::less<>> held;
+  for (const Object& claim : view.list(kAllocationClaim, {.index = std::string(kClaimsByNode),
+                                                         .index_value = std::string(node)})) {
     held.insert(claim.spec()["gpuUUID"].str());
   }
-  std::vector<bool> used;
-  for (const Value& gpu : known.status()["nodeResources"]["nodeGpus"].items()) {
-    used.push_back(held.contains(gpu["gpuUuid"].str()));
-  }
-  return used;
-}
-
-// What is wanted of each GPU; one that holds claims stays what it is until they are gone.
-template <class Mode>
-std::vector<Mode> in_steps(const View& view, const std::optional<Object>& known,
-                           std::vector<Mode> wanted, const std::vector<Mode>& before) {
-  if (!known || before == wanted || before.size() != wanted.size()) {
-    return wanted;
-  }
-  const std::vector<bool> used = gpus_in_use(view, *known);
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    wanted[i] = used[i] ? before[i] : wanted[i];
-  }
-  return wanted;
+  return held;
 }
 
 void warn(Plan& plan, const Object& node, const char* reason, std::string note) {
@@ -120,26 +102,28 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
     return Plan::done();
   }
   Plan plan;
-  const auto count = static_cast<std::size_t>(gpus->count);
   const Value before = known ? known->status()["nodeResources"] : Value();
-  Value resources = emulated_resources(key.name, *gpus);
-  auto sharing = wanted_sharing(node->annotation(kSharingAnnotation), count, gpus->model->type);
-  if (!sharing.ok()) {
-    warn(plan, *node, "InvalidGPUSharing", sharing.error().message);
-    sharing = sharing_of(before).size() == count
-                  ? Result(sharing_of(before))  // they stay what they are
-                  : wanted_sharing({}, count, gpus->model->type);
-  }
-  set_sharing(resources, in_steps(view, known, *std::move(sharing), sharing_of(before)));
-  auto apis =
-      wanted_apis(settings.allocation_api, node->annotation(kAllocationApiAnnotation), count);
-  if (!apis.ok()) {
-    warn(plan, *node, "InvalidAllocationAPI", apis.error().message);
-    apis = apis_of(before).size() == count ? apis_of(before)
-                                           : *wanted_apis(settings.allocation_api, {}, count);
+  const Vendor& vendor = *find_vendor(gpus->model->type);
+  Value resources = vendor.discover(key.name, *gpus->model, gpus->count);
+  const std::set<std::string, std::less<>> used = gpus_in_use(view, key.name);
+  for (std::string& problem :
+       assign_sharing(resources, {.annotation = node->annotation(kSharingAnnotation),
+                                 .vendor = &vendor,
+                                 .before = &before,
+                                 .used = &used})) {
+    warn(plan, *node, "InvalidGPUSharing", std::move(problem));
   }
   if (settings.dra()) {
-    set_apis(resources, in_steps(view, known, *std::move(apis), apis_of(before)));
+    const auto assigned = assign_apis(resources, before, settings.allocation_api,
+                                      node->annotation(kAllocationApiAnnotation), used);
+    if (!assigned.ok()) {
+      warn(plan, *node, "InvalidAllocationAPI", assigned.error().message);
+    }
+  } else if (const auto wanted =
+                 wanted_apis(settings.allocation_api, node->annotation(kAllocationApiAnnotation),
+                             static_cast<std::size_t>(gpus->count));
+             !wanted.ok()) {
+    warn(plan, *node, "InvalidAllocationAPI", wanted.error().message);
   }
   plan.merge(publish(*node, known, settings, gpus->model->type, std::move(resources),
                      std::to_string(gpus->count) + " x " + gpus->model->product(), now));
@@ -161,7 +145,7 @@ bool runs_agent(const View& view, const Object& node) {
   // GPUs of other vendors are found by a label of their own.
   std::map<std::string, std::string> selector;
   if (const std::string_view type = node.label(kAcceleratorLabel);
-      type == kNvidiaMig || !is_known_type(type)) {
+      type == kNvidiaMig || find_vendor(type) == nullptr || type.empty()) {
     selector[kMigCapableLabel] = "true";
   }
   for (const auto& [label, value] : op->spec.node_selector) {

@@ -70,6 +70,9 @@ bool is_mirror(const Object& claim) {
 }
 
 std::string place_of(const Claim& claim) {
+  if (claim.size == 0) {
+    return fmt::format("{} on {}", claim.profile, claim.gpu);  // a share
+  }
   return claim.profile.empty()
              ? fmt::format("all of {}", claim.gpu)
              : fmt::format("{} on {}, slot {}", claim.profile, claim.gpu, claim.start);

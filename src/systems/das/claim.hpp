@@ -21,14 +21,14 @@ namespace athanor::das {
 
 struct Claim {
   Object object{};
-  std::string profile{};
+  std::string profile{};  // of a share: its resource
   std::string gpu{};
   std::string node{};
   std::string container{};
   std::string pod_uid{};
   Key pod{};
   int start = 0;
-  int size = 0;
+  int size = 0;         // of a share: 0
   std::string state{};  // empty right after creation
 
   [[nodiscard]] SlotMask mask() const { return mask_of(start, size); }

@@ -60,11 +60,13 @@ constexpr std::string_view kConditions = R"JSON({
     "message": {"type": "string", "maxLength": 32768}}}})JSON";
 
 // The agent alone moves a claim to another slot, when the kubelet gave two pods one another's
-// devices (docs/spec/das.md N-B13); whose it is and how large never changes.
+// devices (docs/spec/das.md N-B13), a share to another GPU; whose it is and how large never
+// changes.
 constexpr std::string_view kClaimSpec = R"JSON({
   "type": "object", "x-kubernetes-preserve-unknown-fields": true,
   "properties": {
     "gpuUUID": {"type": "string"}, "nodename": {"type": "string"}, "profile": {"type": "string"},
+    "resource": {"type": "string"}, "type": {"type": "string"},
     "podRef": {"type": "object", "x-kubernetes-preserve-unknown-fields": true,
       "properties": {"uid": {"type": "string"}}},
     "migPlacement": {"type": "object", "x-kubernetes-preserve-unknown-fields": true,
@@ -74,7 +76,7 @@ constexpr std::string_view kClaimSpec = R"JSON({
   "x-kubernetes-validations": [
     {"rule": "!has(self.migPlacement) || (self.migPlacement.start >= 0 && self.migPlacement.size >= 1 && self.migPlacement.start + self.migPlacement.size <= 8)",
      "message": "migPlacement must lie within 8 memory slices"},
-    {"rule": "self == oldSelf || (has(self.podRef) && has(oldSelf.podRef) && self.podRef == oldSelf.podRef && has(self.profile) && has(oldSelf.profile) && self.profile == oldSelf.profile && has(self.nodename) && has(oldSelf.nodename) && self.nodename == oldSelf.nodename && has(self.migPlacement) && has(oldSelf.migPlacement) && self.migPlacement.size == oldSelf.migPlacement.size)",
+    {"rule": "self == oldSelf || (has(self.podRef) && has(oldSelf.podRef) && self.podRef == oldSelf.podRef && has(self.nodename) && has(oldSelf.nodename) && self.nodename == oldSelf.nodename && (has(self.profile) ? has(oldSelf.profile) && self.profile == oldSelf.profile && has(self.migPlacement) && has(oldSelf.migPlacement) && self.migPlacement.size == oldSelf.migPlacement.size : has(self.resource) && has(oldSelf.resource) && self.resource == oldSelf.resource && has(self.type) && has(oldSelf.type) && self.type == oldSelf.type))",
      "message": "spec is immutable"}]})JSON";
 
 constexpr api::PrinterColumn kClaimColumns[] = {

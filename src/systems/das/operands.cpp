@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "api/builtin.hpp"
+#include "runtime/view/tls_profile.hpp"
 #include "systems/das/names.hpp"
+#include "systems/das/vendor/vendor.hpp"
 
 namespace athanor::das {
 namespace {
@@ -120,6 +122,10 @@ void add_folders(Value& pod_spec, const Settings& settings) {
       {"device-plugins", "/var/lib/kubelet/device-plugins"},
       {"pod-resources", "/var/lib/kubelet/pod-resources"},
       {"cdi", "/var/run/cdi"}};
+  if (!settings.emulated()) {
+    // Pipes of MPS daemons, and the memory that their servers share with clients.
+    folders.emplace_back("state", kStateFolder);
+  }
   if (settings.dra()) {
     folders.emplace_back("plugins", "/var/lib/kubelet/plugins");
     folders.emplace_back("plugins-registry", "/var/lib/kubelet/plugins_registry");
@@ -131,6 +137,14 @@ void add_folders(Value& pod_spec, const Settings& settings) {
     volumes.push_back(Value::object(
         {{"name", name},
          {"hostPath", Value::object({{"path", path}, {"type", "DirectoryOrCreate"}})}}));
+  }
+  if (!settings.emulated()) {
+    mounts.push_back(Value::object({{"name", "mps-shm"}, {"mountPath", "/dev/shm"}}));
+    volumes.push_back(
+        Value::object({{"name", "mps-shm"},
+                       {"hostPath", Value::object({{"path", std::string(kStateFolder) + "/mps/shm"},
+                                                   {"type", "DirectoryOrCreate"}})}}));
+    pod_spec.set("hostPID", true);  // MPS knows its clients by their process ids
   }
   pod_spec.member("containers").item(0).set("volumeMounts", std::move(mounts));
   pod_spec.set("volumes", std::move(volumes));
@@ -268,9 +282,18 @@ std::vector<Operand> owned_by(const DASOperator& op, std::vector<Operand> operan
 
 }  // namespace
 
-std::vector<Operand> operands_of(const DASOperator& op, const Settings& settings) {
+std::vector<Operand> operands_of(const DASOperator& op, const Settings& settings,
+                                 const Value* tls) {
   std::vector<Operand> operands;
   operands.push_back({&api::kDaemonSet, agent(op, settings)});
+  if (tls != nullptr && settings.production) {
+    Value& set = operands.back().object;
+    add_tls_flags(read_tls_profile(*tls), "--", set);
+    set.member("spec")
+        .member("template")
+        .member("metadata")
+        .set("annotations", Value::object({{kTlsAnnotation, tls_profile_hash(*tls)}}));
+  }
   if (settings.production) {
     operands.push_back(
         {&api::kServiceAccount, make(api::kServiceAccount, "das-daemonset", settings)});

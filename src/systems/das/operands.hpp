@@ -17,6 +17,12 @@ inline constexpr Kind kNetworkPolicy{"networking.k8s.io", "v1", "NetworkPolicy",
 // Records on the scheduler's ConfigMap which operatorLogLevel is in force.
 inline constexpr const char* kLogLevelAnnotation = "das.inference.redhat.com/operator-log-level";
 
+// Of the agent's pods: which TLS profile their arguments are of (docs/spec/das.md 10.6).
+inline constexpr const char* kTlsAnnotation = "das-operator.openshift.io/tls-profile-hash";
+// OpenShift's; a cluster may lack it.
+inline constexpr Kind kOpenShiftServer{"config.openshift.io", "v1", "APIServer", "apiservers",
+                                       false};
+
 struct Operand {
   const Kind* kind = nullptr;
   Value object{};
@@ -24,7 +30,9 @@ struct Operand {
 // In the order in which they are applied: agent, scheduler, webhook, network policies. In a lab the
 // process itself does the work of the pods, which only stand for it. In production the agent alone:
 // scheduler and webhook are `athanor extender` and `athanor controllers`, which are deployed.
-std::vector<Operand> operands_of(const DASOperator& op, const Settings& settings);
+// `tls`: spec.tlsSecurityProfile of OpenShift's APIServer; nullptr: the cluster has none.
+std::vector<Operand> operands_of(const DASOperator& op, const Settings& settings,
+                                 const Value* tls = nullptr);
 // The operator's own Deployment, which the deployment brings (docs/spec/das.md 13.1).
 Value operator_deployment(const Settings& settings);
 

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -93,7 +94,7 @@ class Run {
     unset("Managed");
     unset("RemovalBlocked");
     tell_log_level();
-    for (Operand& operand : operands_of(op_, settings_)) {
+    for (Operand& operand : operands_of(op_, settings_, tls_profile())) {
       const Key key{settings_.ns, operand.object["metadata"]["name"].str()};
       // Reading it makes the run depend on it: what is changed or deleted comes back.
       if (const auto known = view_.get(*operand.kind, key); known && known->deleting()) {
@@ -101,6 +102,14 @@ class Run {
       }
       plan_.then(Apply{.target = {operand.kind, key}, .fields = std::move(operand.object)});
     }
+  }
+
+  // nullptr: no OpenShift, or a lab, whose agents are this process.
+  const Value* tls_profile() {
+    if (!server_ && settings_.production) {
+      server_ = view_.get(kOpenShiftServer, {"", "cluster"});
+    }
+    return server_ ? &server_->spec()["tlsSecurityProfile"] : nullptr;
   }
 
   void tell_log_level() {
@@ -129,7 +138,7 @@ class Run {
       return;
     }
     unset("RemovalBlocked");
-    for (const Operand& operand : operands_of(op_, settings_)) {
+    for (const Operand& operand : operands_of(op_, settings_, tls_profile())) {
       const Key key{settings_.ns, operand.object["metadata"]["name"].str()};
       if (const auto known = view_.get(*operand.kind, key); known && !known->deleting()) {
         plan_.then(
@@ -197,6 +206,7 @@ class Run {
   const DASOperator& op_;
   Settings settings_;
   Instant now_;
+  std::optional<Object> server_{};
   Value conditions_{};
   Plan plan_{};
 };
@@ -218,7 +228,9 @@ const Operator& das_operator() {
       &kDASOperator, &kAllocationClaim, &api::kDeployment, &api::kDaemonSet, &api::kConfigMap,
       &api::kService, &api::kServiceAccount, &kNetworkPolicy,
       // the webhook's: opting out by namespace, quotas that never bite
-      &api::kNamespace, &api::kResourceQuota};
+      &api::kNamespace, &api::kResourceQuota,
+      // the TLS profile of the agents' ports
+      &kOpenShiftServer};
   static constexpr const Kind* kWrites[] = {
       &kDASOperator,  &api::kDeployment,     &api::kDaemonSet, &api::kConfigMap,
       &api::kService, &api::kServiceAccount, &kNetworkPolicy};

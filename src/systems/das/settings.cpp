@@ -11,6 +11,7 @@
 #include "base/environment.hpp"
 #include "systems/das/placement/tables.hpp"
 #include "systems/das/quota.hpp"
+#include "systems/das/vendor/vendor.hpp"
 
 namespace athanor::das {
 namespace {

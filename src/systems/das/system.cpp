@@ -11,11 +11,13 @@
 #include "systems/das/instruments.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/names.hpp"
+#include "systems/das/operands.hpp"
 #include "systems/das/operators.hpp"
 #include "systems/das/placement/profile.hpp"
 #include "systems/das/placement/tables.hpp"
 #include "systems/das/settings.hpp"
 #include "systems/das/sharing/mode.hpp"
+#include "systems/das/vendor/vendor.hpp"
 #include "systems/das/verb.hpp"
 #include "systems/das/webhook.hpp"
 
@@ -151,6 +153,7 @@ const System& system() {
       .kinds = kinds,
       .operators = {das_operators().begin(), das_operators().end()},
       .runs = runs,
+      .optional_kinds = {&kOpenShiftServer},
       .webhooks = {das_webhooks().begin(), das_webhooks().end()},
       .instruments = &das_instruments(),
       .settings = read,

@@ -17,6 +17,7 @@
 #include "systems/das/quota.hpp"
 #include "systems/das/settings.hpp"
 #include "systems/das/sharing/share.hpp"
+#include "systems/das/vendor/vendor.hpp"
 
 namespace athanor::das {
 namespace {
@@ -28,16 +29,19 @@ constexpr std::string_view kExcluded[] = {
 
 // Only pods that name a GPU's resource: while the webhook is away all others are created at once
 // (docs/spec/das.md W-B1).
-#define ATHANOR_NAMES_A_GPU                                                      \
-  "has(c.resources) && has(c.resources.limits) && c.resources.limits.exists(k, " \
-  "k.startsWith('nvidia.com/') || k.startsWith('mig.das.com/') || "              \
-  "k.startsWith('ts.das.com/') || k.startsWith('mps.das.com/') || "              \
-  "k.startsWith('amd.das.com/') || k.startsWith('intel.das.com/'))"
-constexpr std::string_view kCondition =
-    "object.spec.containers.exists(c, " ATHANOR_NAMES_A_GPU
-    ") || (has(object.spec.initContainers) && "
-    "object.spec.initContainers.exists(c, " ATHANOR_NAMES_A_GPU "))";
-#undef ATHANOR_NAMES_A_GPU
+std::string condition() {
+  std::string starts = "k.startsWith('nvidia.com/') || k.startsWith('mig.das.com/')";
+  for (const Vendor* vendor : vendors()) {
+    for (const std::string_view prefix : vendor->facts().prefixes) {
+      starts += fmt::format(" || k.startsWith('{}')", prefix);
+    }
+  }
+  const std::string names =
+      "has(c.resources) && has(c.resources.limits) && c.resources.limits.exists(k, " + starts + ")";
+  return "object.spec.containers.exists(c, " + names +
+         ") || (has(object.spec.initContainers) && object.spec.initContainers.exists(c, " + names +
+         "))";
+}
 constexpr int kTimeoutSeconds = 5;
 
 struct Container {
@@ -161,20 +165,12 @@ void warn_of_absent(const View& view, const std::vector<std::string>& profiles, 
   }
 }
 
-constexpr WebhookRule kNewPod[] = {{&api::kPod, "CREATE", ""}};
-constexpr Webhook kWebhooks[] = {{.name = "instaslice.redhat.com",
-                                  .path = "/mutate-pod",
-                                  .configuration = "das-mutating-webhook-configuration",
-                                  .mutating = true,
-                                  .rules = kNewPod,
-                                  .admit = mutate_pod,
-                                  .except = kExcluded,
-                                  .condition = kCondition,
-                                  .timeout_seconds = kTimeoutSeconds}};
-
 }  // namespace
 
 Result<Rewritten> rewrite_pod(const Value& pod) {
+  if (const std::string mixed = mixed_container(pod["spec"]); !mixed.empty()) {
+    return Error{.code = kUnprocessable, .reason = "Invalid", .message = mixed_message(mixed)};
+  }
   Rewritten result{.pod = pod};
   std::set<std::string> profiles;
   for (const char* list : {"containers", "initContainers", "ephemeralContainers"}) {
@@ -241,6 +237,17 @@ Verdict mutate_pod(const View& view, const AdmissionRequest& request, Instant /*
 }
 
 std::span<const Webhook> das_webhooks() {
+  static constexpr WebhookRule kNewPod[] = {{&api::kPod, "CREATE", ""}};
+  static const std::string kCondition = condition();
+  static const Webhook kWebhooks[] = {{.name = "instaslice.redhat.com",
+                                       .path = "/mutate-pod",
+                                       .configuration = "das-mutating-webhook-configuration",
+                                       .mutating = true,
+                                       .rules = kNewPod,
+                                       .admit = mutate_pod,
+                                       .except = kExcluded,
+                                       .condition = kCondition,
+                                       .timeout_seconds = kTimeoutSeconds}};
   return kWebhooks;
 }
 

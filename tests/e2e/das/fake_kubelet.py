@@ -66,7 +66,7 @@ class FakeKubelet(plugin_services.RegistrationServicer, resources_services.PodRe
             self.calls += 1
             if self.clears_late:
                 self.clears_late = False
-                for socket in self.folder.glob("mig*.sock"):
+                for socket in self.folder.glob("*das.com_*.sock"):
                     socket.unlink()
         try:
             grpc.channel_ready_future(channel).result(10)  # a kubelet connects before it answers
@@ -130,7 +130,7 @@ class FakeKubelet(plugin_services.RegistrationServicer, resources_services.PodRe
         given = {}
         for container in spec.get("initContainers", []) + spec["containers"]:
             for resource, count in container.get("resources", {}).get("limits", {}).items():
-                if not resource.startswith("mig.das.com/"):
+                if ".das.com/" not in resource:
                     continue
                 taken = {i for one in self.held.values() for i in one.get(resource, [])}
                 ids = [i for i in self.devices[resource] if i not in taken][: int(count)]
@@ -192,7 +192,8 @@ class FakeDraManager:
 def cdi_file(folder, device):
     """The CDI file of a device's full name, parsed."""
     kind, _, name = device.partition("=")
-    return json.loads((pathlib.Path(folder) / f"{kind.split('/')[1]}_{name}.cdi.json").read_text())
+    stem = kind.split("/")[1] if kind.startswith("mig.") else kind.replace("/", "-")
+    return json.loads((pathlib.Path(folder) / f"{stem}_{name}.cdi.json").read_text())
 
 
 def environment(folder, device):

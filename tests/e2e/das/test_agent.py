@@ -46,7 +46,7 @@ class Agent:
             self.process = subprocess.Popen(
                 [self.program, "daemonset", f"--kubeconfig={self.kubeconfig}", f"--listen=127.0.0.1:{self.port}", f"--device-plugin-dir={self.kubelet.folder}",
                  f"--pod-resources-socket={self.kubelet.pod_resources}", f"--cdi-dir={self.cdi}", f"--boot-id-file={self.boot}",
-                 f"--nvml-library={FAKE_NVML}", *([] if any("cluster-policy" in f for f in flags) else ["--cluster-policy-name="]), *(flags if any("log-level" in f for f in flags) else ["--log-level=debug", *flags])],
+                 f"--nvml-library={FAKE_NVML}", f"--state-dir={self.folder / 'state'}", *([] if any("cluster-policy" in f for f in flags) else ["--cluster-policy-name="]), *(flags if any("log-level" in f for f in flags) else ["--log-level=debug", *flags])],
                 env={**os.environ, "NODE_NAME": self.kubelet.node, **mode, **(env or {})}, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
             )  # fmt: skip
         if ready:

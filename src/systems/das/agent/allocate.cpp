@@ -5,11 +5,15 @@
 
 #include <algorithm>
 
+#include "systems/das/agent/looks.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/placement/inventory.hpp"
+#include "systems/das/sharing/share.hpp"
 
 namespace athanor::das {
 namespace {
+
+constexpr int kPreconditionFailed = 412;
 
 // One container's question under way: what it did, so that it can be undone.
 class Call {
@@ -27,6 +31,14 @@ class Call {
       return device.device();
     }
     picked_ = *std::move(picked);
+    if (const Object* pod = sight_.pod(picked_.pod_uid)) {
+      const std::string mixed = mixed_container(pod->spec());
+      if (!mixed.empty() && mixed == picked_.container) {
+        return Error{.code = kPreconditionFailed,
+                     .reason = "FailedPrecondition",
+                     .message = mixed_message(mixed)};
+      }
+    }
     for (const Claim& claim : picked_.claims) {
       if (claim.state == kCreated) {
         fresh_.push_back(claim);
@@ -57,15 +69,15 @@ class Call {
 
  private:
   Result<Picked> find() {
-    Duration pause = kAllocatePause;
-    for (int look = 1;; ++look) {
+    Looks looks;
+    while (true) {
       sight_ = world_.look();
       auto picked = ledger_.pick(ask_, sight_);
-      if (picked.ok() || look > kAllocateLooks) {
+      const auto pause = picked.ok() ? std::nullopt : looks.next();
+      if (!pause) {
         return picked;
       }
-      world_.wait(pause);
-      pause *= 2;
+      world_.wait(*pause);
     }
   }
 
@@ -131,6 +143,8 @@ std::vector<CdiSpec> container_files(const Ledger& ledger, std::string_view pod_
                                      AllocateWorld& world, const AllocateOptions& options) {
   std::vector<CdiSpec> files;
   std::vector<std::string> slices;
+  std::vector<ShareClaim> shares;
+  std::map<std::string, std::string> names;  // of GPUs with shares
   const Object* pod = sight.pod(pod_uid);
   for (const Grant& grant : ledger.of_container(pod_uid, container)) {
     CdiSpec file{.profile = grant.profile,
@@ -140,14 +154,31 @@ std::vector<CdiSpec> container_files(const Ledger& ledger, std::string_view pod_
       const auto claim = std::ranges::find_if(
           sight.claims, [&](const Claim& one) { return one.object.uid() == uid; });
       if (claim != sight.claims.end()) {
-        slices.push_back(world.slice_of(*claim));
+        if (auto share = is_share(*claim) ? read_share(claim->object) : std::nullopt) {
+          names[claim->gpu] = world.slice_of(*claim);
+          share->container = container;  // an init container's devices go to the next
+          shares.push_back(*std::move(share));
+        } else {
+          slices.push_back(world.slice_of(*claim));
+        }
         file.claims.push_back(claim->object.body());
       }
     }
     files.push_back(std::move(file));
   }
+  ContainerEdits edits;
+  if (!shares.empty()) {
+    edits = share_edits(shares, names, options.state_folder)[std::string(container)];
+  }
   for (CdiSpec& file : files) {
-    file.env = slice_environment(slices, options.cuda_visible_devices);
+    if (shares.empty()) {
+      file.env = slice_environment(slices, options.cuda_visible_devices);
+      continue;
+    }
+    for (const auto& [name, value] : edits.env) {
+      file.env.push_back(fmt::format("{}={}", name, value));
+    }
+    file.mounts = edits.mounts;
   }
   return files;
 }

@@ -14,6 +14,7 @@
 #include "systems/das/agent/cdi_spec.hpp"
 #include "systems/das/agent/ledger.hpp"
 #include "systems/das/claim.hpp"
+#include "systems/das/vendor/vendor.hpp"
 
 namespace athanor::das {
 
@@ -26,11 +27,12 @@ class AllocateWorld {
   virtual void wait(Duration time) = 0;
   // Writes the claims' next state. Claims that have it are left alone.
   virtual Result<void> write_state(std::span<const Claim> claims, std::string_view state) = 0;
-  // Makes the claims' slices; those that are there are found. Answers their names, in order. On an
+  // Makes the claims' slices, or sees to it that their shares can be used; those that are there are
+  // found. Answers their names, in order. On an
   // error none that it made is left.
   virtual Result<std::vector<std::string>> make_slices(std::span<const Claim> claims) = 0;
   virtual void destroy_slices(std::span<const Claim> claims) = 0;
-  // What a claim's slice is called in containers; empty: not known.
+  // What a claim's slice, or the GPU of its share, is called in containers; empty: not known.
   virtual std::string slice_of(const Claim& claim) = 0;
   virtual Result<void> write_file(const CdiSpec& spec) = 0;
   virtual void remove_file(const CdiSpec& spec) = 0;
@@ -38,11 +40,8 @@ class AllocateWorld {
 
 struct AllocateOptions {
   std::string cuda_visible_devices = "index";  // or "same"
+  std::string state_folder = kStateFolder;
 };
-
-// How long claims are waited for: five looks, the pauses doubling (docs/spec/das.md 8.5 step 2).
-inline constexpr int kAllocateLooks = 5;
-inline constexpr Duration kAllocatePause = std::chrono::milliseconds(100);
 
 // Answers one question for each container, in order: the CDI device's full name. One call at a
 // time: the ledger is its own. After an error nothing of the call is left.

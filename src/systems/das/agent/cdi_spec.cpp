@@ -3,8 +3,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "kube/text/json.hpp"
 #include "systems/das/placement/profile.hpp"
+#include "systems/das/sharing/share.hpp"
 
 namespace athanor::das {
 namespace {
@@ -32,6 +35,16 @@ std::string print_cdi(const CdiSpec& spec, std::string_view folder) {
     env.push_back(variable);
   }
   Value edits = Value::object({{"env", std::move(env)}});
+  if (!spec.mounts.empty()) {
+    Value mounts = Value::list();
+    for (const Mount& mount : spec.mounts) {
+      mounts.push_back(
+          Value::object({{"hostPath", mount.host},
+                         {"containerPath", mount.container},
+                         {"options", Value::list({"rw", "nosuid", "nodev", "bind"})}}));
+    }
+    edits.set("mounts", std::move(mounts));
+  }
   if (spec.poststop) {
     edits.set("hooks",
               Value::list({Value::object({{"hookName", "poststop"},
@@ -57,13 +70,20 @@ std::optional<CdiSpec> parse_cdi(std::string_view text) {
   }
   std::string_view kind = (*document)["kind"].as_string();
   const std::string prefix = std::string(kResourcePrefix) + "c";
-  if (!kind.starts_with(prefix) || (*document)["devices"].size() != 1) {
+  const bool share = is_share_resource(kind) && std::ranges::count(kind, '/') == 1;
+  if ((!share && !kind.starts_with(prefix)) || (*document)["devices"].size() != 1) {
     return std::nullopt;
   }
   const Value& device = (*document)["devices"][0];
-  CdiSpec spec{.profile = decode_profile(kind.substr(prefix.size())), .id = device["name"].str()};
-  if (spec.id.empty() || spec.id.find('/') != std::string::npos || !parse_profile(spec.profile)) {
+  CdiSpec spec{.profile = share ? std::string(kind) : decode_profile(kind.substr(prefix.size())),
+               .id = device["name"].str()};
+  if (spec.id.empty() || spec.id.find('/') != std::string::npos ||
+      (!share && !parse_profile(spec.profile))) {
     return std::nullopt;
+  }
+  for (const Value& mount : device["containerEdits"]["mounts"].items()) {
+    spec.mounts.push_back(
+        {.host = mount["hostPath"].str(), .container = mount["containerPath"].str()});
   }
   for (const Value& variable : device["containerEdits"]["env"].items()) {
     spec.env.push_back(variable.str());
@@ -80,8 +100,19 @@ std::optional<CdiSpec> parse_cdi(std::string_view text) {
 
 bool is_cdi_file(std::string_view name) {
   const std::size_t bar = name.find('_');
-  return name.starts_with("c") && name.ends_with(kSuffix) && bar != std::string_view::npos &&
-         parse_profile(name.substr(1, bar - 1)).has_value();
+  if (!name.ends_with(kSuffix) || bar == std::string_view::npos) {
+    return false;
+  }
+  if (name.starts_with("c") && parse_profile(name.substr(1, bar - 1))) {
+    return true;
+  }
+  std::string resource(name.substr(0, bar));  // its first dash after the group was a slash
+  const std::size_t group = resource.find(".com-");
+  if (group == std::string::npos) {
+    return false;
+  }
+  resource.replace(group, 5, ".com/");
+  return is_share_resource(resource);
 }
 
 std::vector<std::string> slice_environment(const std::vector<std::string>& slices,

@@ -8,17 +8,19 @@
 #include <vector>
 
 #include "kube/value/value.hpp"
+#include "systems/das/vendor/vendor.hpp"
 
 namespace athanor::das {
 
 struct CdiSpec {
-  std::string profile{};
+  std::string profile{};           // of shares: the resource
   std::string id{};                // of the device and the file
   std::vector<Value> claims{};     // AllocationClaims, as they were
   std::vector<std::string> env{};  // "NAME=value"
-  bool poststop = false;           // the container's end removes the file
+  std::vector<Mount> mounts{};
+  bool poststop = false;  // the container's end removes the file
 
-  // "c1g.5gb_<id>.cdi.json".
+  // "c1g.5gb_<id>.cdi.json", "mps.das.com-gpu-10gb_<id>.cdi.json".
   [[nodiscard]] std::string file_name() const;
   // "mig.das.com/c1g.5gb=<id>": what the kubelet hands to the runtime.
   [[nodiscard]] std::string device() const;

@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "systems/das/placement/inventory.hpp"
 #include "systems/das/placement/profile.hpp"
+#include "systems/das/sharing/share.hpp"
 
 namespace athanor::das {
 namespace {
@@ -19,10 +19,6 @@ struct Share {
   int numa_node = -1;
 };
 
-int devices_per_gpu(const MigProfile& profile) {
-  return profile.name.ends_with("+me") ? profile.most : static_cast<int>(profile.starts.size());
-}
-
 DeviceList list_of(const std::string& profile, const std::vector<Share>& shares) {
   std::set<int> nodes;
   for (const Share& share : shares) {
@@ -30,10 +26,11 @@ DeviceList list_of(const std::string& profile, const std::vector<Share>& shares)
   }
   const bool one_node = nodes.size() == 1 && *nodes.begin() >= 0;
   DeviceList list{.profile = profile};
+  const std::string name = profile.substr(profile.find('/') + 1);
   for (const Share& share : shares) {
     for (int i = 0; i < share.devices; ++i) {
       list.devices.push_back(
-          {.id = fmt::format("{}-{}", profile, list.devices.size()),
+          {.id = fmt::format("{}-{}", name, list.devices.size()),
            .healthy = share.healthy,
            .numa_node = one_node ? std::optional(*nodes.begin()) : std::nullopt});
     }
@@ -43,27 +40,21 @@ DeviceList list_of(const std::string& profile, const std::vector<Share>& shares)
 
 }  // namespace
 
-std::vector<DeviceList> device_lists(const Value& node_resources) {
-  const NodeGpus node = read_resources(node_resources);
-  std::map<std::string, std::pair<std::string, std::vector<Share>>> shares;  // by resource
-  for (std::size_t i = 0; i < node.gpus.size(); ++i) {
-    const NodeGpu& gpu = node.gpus[i];
-    if (gpu.dra) {
-      continue;
-    }
-    const Value& numa_node = node_resources["nodeGpus"][i]["numaNode"];
-    for (const MigProfile& profile : node.tables[gpu.table].profiles) {
-      auto& [name, list] = shares[resource_of(profile.name)];
-      name = profile.name;
-      list.push_back({.devices = devices_per_gpu(profile),
-                      .healthy = gpu.healthy,
-                      .numa_node = static_cast<int>(numa_node.as_int(-1))});
+std::vector<DeviceList> device_lists(const Value& node_resources, const Vendor& vendor) {
+  const std::vector<std::map<std::string, int>> devices = devices_of(node_resources, vendor);
+  std::map<std::string, std::vector<Share>> shares;  // by resource
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const Value& gpu = node_resources["nodeGpus"][i];
+    for (const auto& [resource, count] : devices[i]) {
+      shares[resource].push_back({.devices = count,
+                                  .healthy = vendor.health(gpu).empty(),
+                                  .numa_node = static_cast<int>(gpu["numaNode"].as_int(-1))});
     }
   }
   std::vector<DeviceList> lists;
   lists.reserve(shares.size());
   for (const auto& [resource, share] : shares) {
-    lists.push_back(list_of(share.first, share.second));
+    lists.push_back(list_of(profile_of_resource(resource).value_or(resource), share));
   }
   return lists;
 }

@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "kube/value/value.hpp"
+#include "systems/das/vendor/vendor.hpp"
 
 namespace athanor::das {
 
 struct PluginDevice {
-  std::string id{};  // "1g.5gb-0"
+  std::string id{};  // "1g.5gb-0", "gpu-10gb-0"
   bool healthy = true;
   std::optional<int> numa_node{};
   friend bool operator==(const PluginDevice&, const PluginDevice&) = default;
@@ -19,14 +20,13 @@ struct PluginDevice {
 
 // All devices of one resource.
 struct DeviceList {
-  std::string profile{};
+  std::string profile{};  // of shares: the resource
   std::vector<PluginDevice> devices{};
   friend bool operator==(const DeviceList&, const DeviceList&) = default;
 };
 
-// Returns one list for each profile of status.nodeResources, in order of resource names. Each GPU
-// brings as many devices as the profile has placements, profiles with media extensions as many as
-// it holds instances; an unhealthy GPU's share is unhealthy.
-std::vector<DeviceList> device_lists(const Value& node_resources);
+// Returns one list for each resource of status.nodeResources, in order of their names. Each GPU
+// brings as many devices as its vendor says; an unhealthy GPU's devices are unhealthy.
+std::vector<DeviceList> device_lists(const Value& node_resources, const Vendor& vendor);
 
 }  // namespace athanor::das

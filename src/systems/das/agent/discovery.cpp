@@ -80,16 +80,19 @@ int slots_of(const MigTable& table) {
 
 Value node_resources(const Discovery& found, const std::vector<SliceRecord>& records,
                      const std::string& boot_id) {
-  const Value shared = found.gpus.empty() ? Value::object() : profiles_of(found.gpus.front().table);
+  const auto sliced = std::ranges::find(found.gpus, false, &FoundGpu::whole);
+  const Value shared = sliced == found.gpus.end() ? Value::object() : profiles_of(sliced->table);
   Value gpus = Value::list();
   for (const FoundGpu& gpu : found.gpus) {
     Value entry = Value::object({{"gpuUuid", gpu.uuid},
                                  {"gpuName", gpu.name},
                                  {"gpuMemory", quantity_of(gpu.memory_bytes)},
                                  {"index", gpu.index},
-                                 {"slots", slots_of(gpu.table)},
                                  {"pciBusId", gpu.pci_bus_id},
                                  {"health", gpu.healthy ? "Healthy" : "Unhealthy"}});
+    if (!gpu.whole) {
+      entry.set("slots", slots_of(gpu.table));
+    }
     if (gpu.numa_node >= 0) {
       entry.set("numaNode", gpu.numa_node);
     }
@@ -107,23 +110,30 @@ Value node_resources(const Discovery& found, const std::vector<SliceRecord>& rec
                         {"bootId", boot_id}});
 }
 
-Value readiness(const Discovery& found) {
-  if (found.gpus.empty()) {
-    return ready("False", "NoMIGEnabledGPU", "No GPU of the node has MIG mode enabled");
-  }
-  std::string sick;
+std::vector<Divisible> divisions_of(const Discovery& found) {
+  std::vector<Divisible> divisions;
+  divisions.reserve(found.gpus.size());
   for (const FoundGpu& gpu : found.gpus) {
-    if (!gpu.healthy) {
-      sick += (sick.empty() ? "" : ", ") + gpu.uuid;
-    }
+    divisions.push_back(gpu.whole ? Divisible::Whole : Divisible::Slices);
   }
-  return sick.empty() ? emulated_readiness()
-                      : ready("False", "GPUUnhealthy", "Unhealthy GPUs: " + sick);
+  return divisions;
 }
 
-Value emulated_readiness() {
-  return ready("True", "GPUsAccessible",
-               "All discovered GPUs are accessible and the driver is healthy.");
+Value readiness(const Value& resources) {
+  const Value& gpus = resources["nodeGpus"];
+  if (gpus.empty()) {
+    return ready("False", "NoMIGEnabledGPU",
+                 "No GPU of the node has MIG mode enabled or is shared");
+  }
+  std::string sick;
+  for (const Value& gpu : gpus.items()) {
+    if (gpu["health"].as_string() == "Unhealthy") {
+      sick += (sick.empty() ? "" : ", ") + gpu["gpuUuid"].str();
+    }
+  }
+  return sick.empty() ? ready("True", "GPUsAccessible",
+                              "All discovered GPUs are accessible and the driver is healthy.")
+                      : ready("False", "GPUUnhealthy", "Unhealthy GPUs: " + sick);
 }
 
 }  // namespace athanor::das

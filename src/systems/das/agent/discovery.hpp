@@ -9,6 +9,7 @@
 #include "kube/value/value.hpp"
 #include "systems/das/agent/slice_record.hpp"
 #include "systems/das/placement/tables.hpp"
+#include "systems/das/sharing/mode.hpp"
 
 namespace athanor::das {
 
@@ -28,22 +29,22 @@ struct FoundGpu {
   std::string pci_bus_id{};
   int numa_node = -1;  // -1: not known
   bool healthy = true;
+  bool whole = false;  // without MIG mode: to be shared as a whole, or left out
   MigTable table{};
 };
 
 struct Discovery {
-  std::vector<FoundGpu> gpus{};  // with MIG enabled, in order of their index
+  std::vector<FoundGpu> gpus{};  // in order of their index
   std::vector<FoundSlice> slices{};
 };
 
 // Returns status.nodeResources. Instances that no record names are foreign: their slots are listed.
 Value node_resources(const Discovery& found, const std::vector<SliceRecord>& records,
                      const std::string& boot_id);
-// {"status", "reason", "message"} of the condition Ready.
-Value readiness(const Discovery& found);
-
-// Of an emulated node, whose resources are `resources`.
-Value emulated_readiness();
+// What each GPU of these resources allows.
+std::vector<Divisible> divisions_of(const Discovery& found);
+// {"status", "reason", "message"} of the condition Ready, from status.nodeResources.
+Value readiness(const Value& resources);
 
 // The slots of a GPU with these placements: 8 or 4.
 int slots_of(const MigTable& table);

@@ -25,7 +25,7 @@ std::size_t count_of(const Value& container, std::string_view profile) {
   std::int64_t count = 0;
   for (const Member& limit : container["resources"]["limits"].members()) {
     const auto quantity = Quantity::parse(limit.value);
-    if (quantity && profile_of_resource(limit.key()) == profile) {
+    if (quantity && (limit.key() == profile || profile_of_resource(limit.key()) == profile)) {
       count += std::max<std::int64_t>(quantity->value(), 0);
     }
   }

@@ -13,7 +13,8 @@ namespace athanor::das {
 
 inline constexpr const char* kAgentSection = "das-agent";  // {"node": NAME}
 
-// Observation: {"nodeResources": status.nodeResources, "ready": {"status", "reason", "message"}}.
+// Observation: {"nodeResources": status.nodeResources, "ready": {"status", "reason", "message"},
+// "type": spec.acceleratorType; none: NVIDIA's}.
 inline constexpr std::string_view kGpusQuery = "node.gpus";
 // Act: destroys the slice of a claim and removes its files; its answer means that it is gone. Args:
 // {"claim": the object}. Id: the claim's uid.

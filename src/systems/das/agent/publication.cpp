@@ -19,7 +19,7 @@ namespace {
 // The agent looks at the GPUs itself, and tells at once what has changed.
 constexpr Duration kLookAge = std::chrono::minutes(5);
 
-Value make(const Object& node, const Settings& settings) {
+Value make(const Object& node, const Settings& settings, std::string_view type) {
   const OwnerReference owner{.api_version = "v1",
                              .kind = "Node",
                              .name = std::string(node.name()),
@@ -30,7 +30,7 @@ Value make(const Object& node, const Settings& settings) {
        {"metadata", Value::object({{"name", node.name()},
                                    {"namespace", settings.ns},
                                    {"ownerReferences", Value::list({owner.to_value()})}})},
-       {"spec", Value::object({{"acceleratorType", kNvidiaMig}})}});
+       {"spec", Value::object({{"acceleratorType", type}})}});
 }
 
 std::map<std::string, std::string> health_of(const Value& resources) {
@@ -95,17 +95,19 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   }
   Plan plan;
   Value conditions = Value::list();
+  const std::string_view told = (*seen.value)["type"].as_string();
+  const std::string type(told.empty() ? kNvidiaMig : told);
   if (!known) {
-    plan.then(Create{.target = ref, .object = make(*node, settings)});
+    plan.then(Create{.target = ref, .object = make(*node, settings, type)});
   } else {
     if (known->status()["conditions"].is_list()) {
       conditions = known->status()["conditions"];
     }
-    if (known->spec()["acceleratorType"].as_string().empty()) {
-      plan.then(Patch{
-          .target = ref,
-          .merge = Value::object({{"spec", Value::object({{"acceleratorType", kNvidiaMig}})}}),
-          .guard = {.uid = std::string(known->uid())}});
+    if (known->spec()["acceleratorType"].as_string() != type) {
+      plan.then(
+          Patch{.target = ref,
+                .merge = Value::object({{"spec", Value::object({{"acceleratorType", type}})}}),
+                .guard = {.uid = std::string(known->uid())}});
     }
   }
   const Value& found = *seen.value;

@@ -9,6 +9,7 @@
 #include "systems/das/claim.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/names.hpp"
+#include "systems/das/sharing/share.hpp"
 
 namespace athanor::das {
 namespace {
@@ -56,7 +57,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   if (!object || object->deleting() || is_mirror(*object)) {
     return Plan::done();  // a mirror's slice lives as long as its ResourceClaim is prepared
   }
-  const auto claim = read_claim(*object);
+  const auto claim = read_slice_or_share(*object);
   if (!claim || claim->node != view.config(kAgentSection)["node"].as_string() ||
       claim->pod_uid.empty() || claim->pod.name.empty()) {
     return Plan::done();  // another agent's, or to be judged by the controllers

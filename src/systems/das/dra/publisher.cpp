@@ -21,6 +21,7 @@
 #include "systems/das/placement/inventory.hpp"
 #include "systems/das/settings.hpp"
 #include "systems/das/sharing/mode.hpp"
+#include "systems/das/vendor/vendor.hpp"
 
 namespace athanor::das {
 namespace {

@@ -53,8 +53,9 @@ Plan collect(const Object& object, const std::optional<Claim>& claim, std::strin
   return plan;
 }
 
-// A slice that the agent of a real node made: that ends it, and then its claim.
-bool left_to_agent(const View& view, const std::optional<Claim>& claim) {
+// A slice or share that the agent of a real node made: that ends it, and then its claim.
+bool left_to_agent(const View& view, const Object& object) {
+  const auto claim = read_slice_or_share(object);
   if (!claim || claim->node.empty() ||
       (claim->state != kProcessing && claim->state != kInUse && claim->state != kOrphaned)) {
     return false;
@@ -82,7 +83,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
     plan.wake_at(due);
     return plan;
   }
-  if (left_to_agent(view, claim)) {
+  if (left_to_agent(view, *object)) {
     return Plan::done();
   }
   const auto pod = view.get(api::kPod, pod_key);

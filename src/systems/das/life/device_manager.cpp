@@ -4,7 +4,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "api/builtin.hpp"
@@ -19,6 +22,8 @@
 #include "systems/das/request.hpp"
 #include "systems/das/settings.hpp"
 #include "systems/das/sharing/mode.hpp"
+#include "systems/das/sharing/share.hpp"
+#include "systems/das/vendor/vendor.hpp"
 
 namespace athanor::das {
 namespace {
@@ -35,20 +40,38 @@ Value capacity(const View& view, const Object& node) {
   if (!gpus.ok()) {
     return Value::object();
   }
+  const Vendor& vendor = *find_vendor(gpus->model->type);
   const auto accelerator = view.get(kNodeAccelerator, {settings.ns, std::string(node.name())});
-  if (!accelerator || !accelerator->status()["nodeResources"].is_object()) {
-    // Of GPUs that may belong to DRA nothing is known yet.
-    return settings.dra() ? Value::object()
-                          : emulated_capacity(*gpus, settings.memory_quota_resource);
+  const bool published = accelerator && accelerator->status()["nodeResources"].is_object();
+  if (!published && settings.dra()) {
+    return Value::object();  // of GPUs that may belong to DRA nothing is known yet
   }
-  const Value& resources = accelerator->status()["nodeResources"];
+  Value resources = published ? accelerator->status()["nodeResources"]
+                              : vendor.discover(node.name(), *gpus->model, gpus->count);
+  if (!published) {
+    const Value before;
+    const std::set<std::string, std::less<>> used;
+    static_cast<void>(assign_sharing(resources, {.annotation = node.annotation(kSharingAnnotation),
+                                                 .vendor = &vendor,
+                                                 .before = &before,
+                                                 .used = &used}));
+  }
+  std::map<std::string, int> devices;
+  for (const auto& gpu : devices_of(resources, vendor)) {
+    for (const auto& [resource, count] : gpu) {
+      devices[resource] += count;
+    }
+  }
+  Value capacity = Value::object();
+  for (const auto& [resource, count] : devices) {
+    capacity.set(resource, fmt::format("{}", count));
+  }
   const NodeGpus known = read_resources(resources);
-  gpus->count = static_cast<int>(std::ranges::count_if(
-      known.gpus, [](const NodeGpu& gpu) { return !gpu.dra && !gpu.shared; }));
-  Value capacity = emulated_capacity(*gpus, settings.memory_quota_resource);
-  for (const auto& [resource, shares] :
-       share_capacity(sharing_of(resources), gpus->model->memory_gib)) {
-    capacity.set(resource, fmt::format("{}", shares));
+  const auto sliced =
+      std::ranges::count_if(known.gpus, [](const NodeGpu& gpu) { return !gpu.dra && !gpu.shared; });
+  if (sliced > 0 && !settings.memory_quota_resource.empty()) {
+    capacity.set(settings.memory_quota_resource,
+                 fmt::format("{}Gi", gpus->model->memory_gib * sliced));
   }
   return capacity;
 }

@@ -11,6 +11,7 @@
 #include "systems/das/placement/profile.hpp"
 #include "systems/das/placement/slots.hpp"
 #include "systems/das/sharing/mode.hpp"
+#include "systems/das/vendor/vendor.hpp"
 
 namespace athanor::das {
 namespace {
@@ -121,22 +122,6 @@ Value emulated_resources(std::string_view node, const EmulatedGpus& gpus) {
   return Value::object({{"nodeGpus", list},
                         {"migPlacement", placements_of(gpus.model->table)},
                         {"nodeResources", Value::object()}});
-}
-
-Value emulated_capacity(const EmulatedGpus& gpus, std::string_view memory_resource) {
-  Value capacity = Value::object();
-  if (gpus.count == 0) {
-    return capacity;
-  }
-  for (const MigProfile& profile : gpus.model->table.profiles) {
-    const int each =
-        profile.name.ends_with("+me") ? profile.most : static_cast<int>(profile.starts.size());
-    capacity.set(resource_of(profile.name), fmt::format("{}", each * gpus.count));
-  }
-  if (!memory_resource.empty()) {
-    capacity.set(memory_resource, fmt::format("{}Gi", gpus.model->memory_gib * gpus.count));
-  }
-  return capacity;
 }
 
 NodeGpus read_resources(const Value& node_resources) {

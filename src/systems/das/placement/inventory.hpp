@@ -31,11 +31,6 @@ Result<EmulatedGpus> emulated_gpus(const Object& node, const Settings& settings)
 std::string emulated_uuid(std::string_view node, int index);
 // status.nodeResources of such a node.
 Value emulated_resources(std::string_view node, const EmulatedGpus& gpus);
-// Extended resources that its device manager reports: "mig.das.com/1g.5gb": "14" (docs/spec/das.md
-// 8.3, N-B5). `gpus.count`: those that are sliced. `memory_resource`: that, too, with their memory;
-// empty: none.
-Value emulated_capacity(const EmulatedGpus& gpus, std::string_view memory_resource = {});
-
 struct NodeGpu {
   std::string uuid{};
   std::string name{};

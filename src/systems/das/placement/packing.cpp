@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "systems/das/placement/placement.hpp"
+#include "systems/das/vendor/vendor.hpp"
 
 namespace athanor::das {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 
 namespace athanor::das {
@@ -73,6 +74,11 @@ std::string_view suffix_of(int gi_profile) {
   }
 }
 
+// Devices that are no slices are named by their resource.
+bool is_resource(std::string_view profile) {
+  return profile.find('/') != std::string_view::npos;
+}
+
 }  // namespace
 
 std::string ProfileName::text() const {
@@ -125,7 +131,8 @@ std::string decode_profile(std::string_view encoded) {
 }
 
 std::string resource_of(std::string_view profile) {
-  return std::string(kResourcePrefix) + encode_profile(profile);
+  return is_resource(profile) ? std::string(profile)
+                              : std::string(kResourcePrefix) + encode_profile(profile);
 }
 
 std::optional<std::string> profile_of_resource(std::string_view resource) {
@@ -137,15 +144,23 @@ std::optional<std::string> profile_of_resource(std::string_view resource) {
 }
 
 std::string socket_of(std::string_view profile) {
-  return fmt::format("mig.das.com_{}.sock", encode_profile(profile));
+  std::string name = resource_of(profile);
+  std::ranges::replace(name, '/', '_');
+  return name + ".sock";
 }
 
 std::string cdi_class_of(std::string_view profile) {
+  if (is_resource(profile)) {
+    std::string name(profile);
+    std::ranges::replace(name, '/', '-');
+    return name;
+  }
   return "c" + encode_profile(profile);
 }
 
 std::string cdi_kind_of(std::string_view profile) {
-  return std::string(kResourcePrefix) + cdi_class_of(profile);
+  return is_resource(profile) ? std::string(profile)
+                              : std::string(kResourcePrefix) + cdi_class_of(profile);
 }
 
 std::string derive_profile(const NvmlProfile& nvml) {

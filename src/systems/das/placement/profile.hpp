@@ -30,7 +30,8 @@ std::optional<ProfileName> parse_profile(std::string_view text);
 std::string encode_profile(std::string_view profile);
 std::string decode_profile(std::string_view encoded);
 
-// "mig.das.com/1g.5gb-plus-me".
+// "mig.das.com/1g.5gb-plus-me". Devices that are no slices are named by their resource, which stays
+// as it is: "mps.das.com/gpu-10gb".
 std::string resource_of(std::string_view profile);
 // Returns the canonical profile of a resource name "nvidia.com/mig-P" or "mig.das.com/P"; nullopt
 // for other resources and for texts that are no profile.
@@ -38,7 +39,7 @@ std::optional<std::string> profile_of_resource(std::string_view resource);
 
 // "mig.das.com_1g.5gb.sock".
 std::string socket_of(std::string_view profile);
-// "c1g.5gb": a CDI class starts with a letter.
+// "c1g.5gb": a CDI class starts with a letter. Of other devices "mps.das.com-gpu-10gb".
 std::string cdi_class_of(std::string_view profile);
 // "mig.das.com/c1g.5gb".
 std::string cdi_kind_of(std::string_view profile);

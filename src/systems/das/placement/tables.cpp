@@ -98,35 +98,12 @@ std::vector<GpuModel> make_models() {
   return models;
 }
 
-// GPUs without slots: they are partitioned as a whole, or into virtual functions.
-GpuModel other(std::string_view type, std::string_view maker, std::string_view key, int gib) {
-  GpuModel model;
-  model.key = key;
-  model.memory_gib = gib;
-  model.type = type;
-  model.maker = maker;
-  return model;
-}
-
-const std::vector<GpuModel>& other_models() {
-  static const std::vector<GpuModel> kModels{
-      other(kAmdMi300, "AMD Instinct", "MI300X", 192),
-      other(kAmdMi300, "AMD Instinct", "MI325X", 256),
-      other(kIntelXe, "Intel Data Center GPU", "Max-1550", 128),
-      other(kIntelXe, "Intel Data Center GPU", "Flex-170", 16)};
-  return kModels;
-}
-
 const std::vector<GpuModel>& all_models() {
   static const std::vector<GpuModel> kModels = make_models();
   return kModels;
 }
 
 }  // namespace
-
-bool is_known_type(std::string_view type) {
-  return type == kNvidiaMig || type == kAmdMi300 || type == kIntelXe;
-}
 
 int MigTable::find(std::string_view profile) const {
   for (std::size_t i = 0; i < profiles.size(); ++i) {
@@ -139,27 +116,6 @@ int MigTable::find(std::string_view profile) const {
 
 std::span<const GpuModel> gpu_models() {
   return all_models();
-}
-
-const GpuModel* find_model(std::string_view key) {
-  for (const std::vector<GpuModel>* models : {&all_models(), &other_models()}) {
-    for (const GpuModel& model : *models) {
-      if (model.key == key) {
-        return &model;
-      }
-    }
-  }
-  return nullptr;
-}
-
-std::string known_models() {
-  std::string text;
-  for (const std::vector<GpuModel>* models : {&all_models(), &other_models()}) {
-    for (const GpuModel& model : *models) {
-      text += (text.empty() ? "" : ", ") + std::string(model.key);
-    }
-  }
-  return text;
 }
 
 }  // namespace athanor::das

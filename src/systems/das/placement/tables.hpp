@@ -37,7 +37,6 @@ struct MigTable {
 inline constexpr std::string_view kNvidiaMig = "nvidia-mig";
 inline constexpr std::string_view kAmdMi300 = "amd-mi300";
 inline constexpr std::string_view kIntelXe = "intel-xe";
-bool is_known_type(std::string_view type);
 
 struct GpuModel {
   std::string_view key{};  // "A100-PCIE-40GB": what lab files and EMULATED_GPU_MODEL name
@@ -54,9 +53,5 @@ inline constexpr std::string_view kDefaultModel = "A100-PCIE-40GB";
 
 // Those that can be sliced.
 std::span<const GpuModel> gpu_models();
-// Of any type; nullptr: no such model.
-const GpuModel* find_model(std::string_view key);
-// "A100-PCIE-40GB, A100-SXM4-80GB, ...".
-std::string known_models();
 
 }  // namespace athanor::das

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPUs that several pods share without slices: time-slicing and MPS (docs/spec/das.md 15.2), and
-// the partitions of other vendors' GPUs (15.3). A GPU is in exactly one mode, and changes it as a
-// whole.
+// Which GPUs of a node are shared without slices (docs/spec/das.md 15.2, 15.3): what the node's
+// annotation wants, and what its NodeAccelerator says. A GPU is in exactly one mode, and changes it
+// as a whole.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
 #include "kube/value/value.hpp"
-#include "systems/das/placement/tables.hpp"
+#include "systems/das/sharing/types.hpp"
+#include "systems/das/vendor/vendor.hpp"
 
 namespace athanor::das {
 
@@ -21,39 +22,33 @@ inline constexpr const char* kSharingAnnotation = "das.inference.redhat.com/gpu-
 // Of a GPU in a NodeAccelerator; absent: it is sliced.
 inline constexpr const char* kSharingMember = "sharing";
 
-enum class GpuMode : std::uint8_t {
-  Mig,
-  TimeSlice,
-  Mps,
-  Partition,  // AMD: compute partitions with a memory mode
-  Vf,         // Intel: virtual functions
-};
-
-struct GpuSharing {
-  GpuMode mode = GpuMode::Mig;
-  int replicas = 0;        // of time-slicing; partitions, virtual functions
-  std::string interval{};  // of time-slicing: Default, Short, Medium, Long
-  int unit_gb = 0;         // of MPS: memory of one share
-  std::string layout{};    // of partitions: "cpx-nps4"
-  friend bool operator==(const GpuSharing&, const GpuSharing&) = default;
-};
-
-// What each of `gpus` GPUs of an accelerator type shall be, as "INDEX=MODE,...". Modes of
-// nvidia-mig: mig, timeslice:REPLICAS[:INTERVAL], mps:GB; of amd-mi300: spx, dpx, qpx, cpx, each
-// with :nps1 or :nps4; of intel-xe: vf:COUNT. Those that are not named are sliced, one partition,
-// one function. Errors name the annotation.
+// What each of `gpus` GPUs shall be, as "INDEX=MODE,..." with the vendor's modes. Those that are
+// not named have its default. Errors name the annotation.
+Result<std::vector<GpuSharing>> wanted_sharing(std::string_view annotation, std::size_t gpus,
+                                               const Vendor& vendor);
+// Of an accelerator type; an unknown one is an error.
 Result<std::vector<GpuSharing>> wanted_sharing(std::string_view annotation, std::size_t gpus,
                                                std::string_view type = kNvidiaMig);
 // What the GPUs of a NodeAccelerator are, in its order.
 std::vector<GpuSharing> sharing_of(const Value& node_resources);
 void set_sharing(Value& node_resources, const std::vector<GpuSharing>& sharing);
 
-// How many shares a GPU has; 0: it is sliced.
-int shares_of(const GpuSharing& sharing, int memory_gib);
-// "ts.das.com/gpu", "mps.das.com/gpu-10gb", "amd.das.com/cpx-nps4", "intel.das.com/vf"; empty: it
-// is sliced.
-std::string resource_of_share(const GpuSharing& sharing);
-// Shares of all GPUs by resource.
-std::map<std::string, int> share_capacity(const std::vector<GpuSharing>& sharing, int memory_gib);
+// What a GPU allows.
+enum class Divisible : std::uint8_t {
+  Any,
+  Slices,  // MIG mode is enabled
+  Whole,   // MIG mode is disabled: shared, or left out
+};
+struct SharingRequest {
+  std::string_view annotation{};
+  const Vendor* vendor = nullptr;
+  const Value* before = nullptr;                     // status.nodeResources as published
+  const std::set<std::string, std::less<>>* used{};  // UUIDs of GPUs that hold claims
+  std::vector<Divisible> allows{};                   // of each GPU of `resources`
+};
+// Writes what each GPU of `resources` is from now on: what is wanted, but those that hold claims
+// stay what they were. Whole GPUs that are not shared are removed. Returns what cannot be had, a
+// sentence each; after a bad annotation all GPUs stay what they were.
+std::vector<std::string> assign_sharing(Value& resources, const SharingRequest& request);
 
 }  // namespace athanor::das

@@ -26,6 +26,9 @@ NodeAdmission admit(const View& view, const Object& pod, const Object& node, Ins
   if (requests.empty()) {
     return {};
   }
+  if (const std::string mixed = mixed_container(pod.spec()); !mixed.empty()) {
+    return {.answer = NodeAdmission::Answer::Refuse, .message = mixed_message(mixed)};
+  }
   std::vector<ShareClaim> own;
   for (ShareClaim& claim : shares_on(view, node.name())) {
     if (claim.pod_uid == pod.uid() && !claim.object.deleting() && !claim.state.empty()) {
@@ -63,8 +66,8 @@ NodeAdmission admit(const View& view, const Object& pod, const Object& node, Ins
                                 .note = fmt::format("{} on {}", claim.resource, claim.gpu)});
     }
   }
-  for (auto& [container, variables] : share_environment(own, names)) {
-    admission.environment[container] = std::move(variables);
+  for (auto& [container, edits] : share_edits(own, names)) {
+    admission.environment[container] = std::move(edits.env);
   }
   return admission;
 }

@@ -37,10 +37,11 @@ class ShareSession final : public SchedulingSession {
                          .for_good = true};
     }
     const std::string type = accelerator->spec()["acceleratorType"].str();
-    if (!type.empty() && !is_known_type(type)) {
+    const Vendor* const vendor = find_vendor(type);
+    if (vendor == nullptr) {
       return HookRefusal{.reason = "unsupported acceleratorType " + type, .for_good = true};
     }
-    return place_shares(gpus_for(pod, node, leaving), shares_in(pod.spec())).empty()
+    return vendor->place(gpus_for(pod, node, leaving), shares_in(pod.spec())).empty()
                ? std::optional(HookRefusal{.reason = kNoGpu})
                : std::nullopt;
   }
@@ -50,7 +51,11 @@ class ShareSession final : public SchedulingSession {
   Plan reserve(const Object& pod, const Object& node) override {
     std::vector<SharedGpu> gpus = gpus_for(pod, node, {});
     const std::vector<ShareRequest> requests = shares_in(pod.spec());
-    const std::vector<std::size_t> placed = place_shares(gpus, requests);
+    const auto accelerator = view_.get(kNodeAccelerator, {settings_.ns, std::string(node.name())});
+    const Vendor* const vendor =
+        accelerator ? find_vendor(accelerator->spec()["acceleratorType"].as_string()) : nullptr;
+    const std::vector<std::size_t> placed =
+        vendor == nullptr ? std::vector<std::size_t>() : vendor->place(gpus, requests);
     if (placed.empty()) {
       return Plan::retry(Error::conflict(kNoGpu));
     }
@@ -58,7 +63,8 @@ class ShareSession final : public SchedulingSession {
     for (std::size_t i = 0; i < placed.size(); ++i) {
       SharedGpu& gpu = gpus[placed[i]];
       const int index = take_share(gpu);
-      const Value claim = make_share(pod, settings_.ns, node.name(), requests[i], gpu, index);
+      const Value claim =
+          make_share(pod, settings_.ns, node.name(), requests[i], gpu, index, *vendor);
       const Ref target{&kAllocationClaim, {settings_.ns, claim["metadata"]["name"].str()}};
       plan.then(Create{.target = target, .object = claim});
       plan.then(
@@ -115,15 +121,11 @@ std::unique_ptr<SchedulingSession> begin(const View& view, Instant now) {
   return std::make_unique<ShareSession>(view, now);
 }
 
-// Shares of the usual sizes; a stock scheduler asks about exact names alone.
 std::vector<std::string> resources() {
-  std::vector<std::string> names{"ts.das.com/gpu", "intel.das.com/vf"};
-  for (const char* layout :
-       {"spx-nps1", "dpx-nps1", "qpx-nps1", "qpx-nps4", "cpx-nps1", "cpx-nps4"}) {
-    names.push_back(std::string("amd.das.com/") + layout);
-  }
-  for (const int gigabytes : {1, 2, 4, 5, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80}) {
-    names.push_back(resource_of_share({.mode = GpuMode::Mps, .unit_gb = gigabytes}));
+  std::vector<std::string> names;
+  for (const Vendor* vendor : vendors()) {
+    const std::vector<std::string>& usual = vendor->facts().usual_resources;
+    names.insert(names.end(), usual.begin(), usual.end());
   }
   return names;
 }

@@ -9,40 +9,30 @@
 #include "systems/das/claim.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/names.hpp"
+#include "systems/das/placement/inventory.hpp"
+#include "systems/das/placement/profile.hpp"
 #include "systems/das/request.hpp"
+#include "systems/das/sharing/mode.hpp"
 
 namespace athanor::das {
 namespace {
 
 constexpr std::int64_t kMibPerGib = 1024;
-constexpr int kPercent = 100;
-
-constexpr std::string_view kTypes[] = {"timeslice", "mps", "partition", "vf"};
-
-std::string_view type_of(GpuMode mode) {
-  return mode == GpuMode::Mps         ? "mps"
-         : mode == GpuMode::Partition ? "partition"
-         : mode == GpuMode::Vf        ? "vf"
-                                      : "timeslice";
-}
 
 }  // namespace
 
-bool is_share_resource(std::string_view resource) {
-  constexpr std::string_view kPrefixes[] = {"ts.das.com/", kMpsPrefix, "amd.das.com/",
-                                            "intel.das.com/"};
-  return std::ranges::any_of(kPrefixes,
-                             [&](std::string_view prefix) { return resource.starts_with(prefix); });
+bool is_share_resource(std::string_view resource, std::span<const Vendor* const> among) {
+  return vendor_of_resource(resource, among) != nullptr;
 }
 
-std::vector<ShareRequest> shares_in(const Value& pod_spec) {
+std::vector<ShareRequest> shares_in(const Value& pod_spec, std::span<const Vendor* const> among) {
   std::vector<ShareRequest> requests;
   for (const char* list : {"containers", "initContainers"}) {
     for (const Value& container : pod_spec[list].items()) {
       int index = 0;
       for (const Member& limit : container["resources"]["limits"].members()) {
         const auto amount = Quantity::parse(limit.value);
-        if (!is_share_resource(limit.key()) || !amount) {
+        if (!is_share_resource(limit.key(), among) || !amount) {
           continue;
         }
         const std::int64_t count = std::min<std::int64_t>(amount->value(), kMostSlices);
@@ -57,9 +47,33 @@ std::vector<ShareRequest> shares_in(const Value& pod_spec) {
   return requests;
 }
 
+std::string mixed_container(const Value& pod_spec) {
+  for (const char* list : {"containers", "initContainers"}) {
+    for (const Value& container : pod_spec[list].items()) {
+      bool slices = false;
+      bool shares = false;
+      for (const Member& limit : container["resources"]["limits"].members()) {
+        const auto amount = Quantity::parse(limit.value);
+        const bool counts = amount && amount->value() > 0;
+        slices = slices || (counts && profile_of_resource(limit.key()).has_value());
+        shares = shares || (counts && is_share_resource(limit.key()));
+      }
+      if (slices && shares) {
+        return container["name"].str();
+      }
+    }
+  }
+  return {};
+}
+
+std::string mixed_message(std::string_view container) {
+  return fmt::format(
+      "container \"{}\" asks for slices and for shares of GPUs: put them into different containers",
+      container);
+}
+
 bool is_share(const Object& claim) {
-  const std::string_view type = claim.spec()["type"].as_string();
-  return std::ranges::find(kTypes, type) != std::end(kTypes);
+  return claim.spec()["share"].is_object() && !claim.spec()["type"].as_string().empty();
 }
 
 std::optional<ShareClaim> read_share(const Object& claim) {
@@ -105,39 +119,34 @@ std::vector<SharedGpu> shared_gpus(const Value& node_resources) {
   return gpus;
 }
 
-std::vector<std::size_t> place_shares(std::vector<SharedGpu> gpus,
-                                      const std::vector<ShareRequest>& requests) {
-  std::vector<std::size_t> placed;
-  for (std::size_t next = 0; next < requests.size();) {
-    const ShareRequest& request = requests[next];
-    // A container talks to one MPS daemon, and a daemon serves one GPU: its shares stay together.
-    std::size_t end = next + 1;
-    while (request.resource.starts_with(kMpsPrefix) && end < requests.size() &&
-           requests[end].container == request.container &&
-           requests[end].resource == request.resource) {
-      ++end;
+std::vector<std::map<std::string, int>> devices_of(const Value& node_resources,
+                                                   const Vendor& vendor) {
+  const NodeGpus node = read_resources(node_resources);
+  const std::vector<SharedGpu> gpus = shared_gpus(node_resources);
+  std::vector<std::map<std::string, int>> devices(gpus.size());
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    if (!node.gpus[i].dra) {
+      devices[i] = vendor.capacity(gpus[i], node.tables[node.gpus[i].table]);
     }
-    const auto count = static_cast<int>(end - next);
-    std::size_t best = gpus.size();
-    for (std::size_t i = 0; i < gpus.size(); ++i) {
-      const SharedGpu& gpu = gpus[i];
-      const bool room =
-          gpu.healthy && resource_of_share(gpu.sharing) == request.resource &&
-          static_cast<int>(gpu.used.size()) + count <= shares_of(gpu.sharing, gpu.memory_gib);
-      if (room && (best == gpus.size() || gpu.used.size() > gpus[best].used.size())) {
-        best = i;
-      }
-    }
-    if (best == gpus.size()) {
-      return {};
-    }
-    for (int i = 0; i < count; ++i) {
-      take_share(gpus[best]);
-    }
-    placed.insert(placed.end(), end - next, best);
-    next = end;
   }
-  return placed;
+  return devices;
+}
+
+std::optional<Claim> read_slice_or_share(const Object& claim) {
+  const auto share = read_share(claim);
+  if (!share) {
+    return read_claim(claim);
+  }
+  const Value& pod = claim.spec()["podRef"];
+  return Claim{.object = claim,
+               .profile = share->resource,
+               .gpu = share->gpu,
+               .node = claim.spec()["nodename"].str(),
+               .container = share->container,
+               .pod_uid = share->pod_uid,
+               .pod = {pod["namespace"].str(), pod["name"].str()},
+               .start = share->index,
+               .state = share->state};
 }
 
 int take_share(SharedGpu& gpu) {
@@ -149,26 +158,17 @@ int take_share(SharedGpu& gpu) {
 }
 
 Value make_share(const Object& pod, std::string_view ns, std::string_view node,
-                 const ShareRequest& request, const SharedGpu& gpu, int index) {
-  Value share = Value::object({{"index", index}});
-  if (gpu.sharing.mode == GpuMode::Mps) {
-    share.set("memoryMiB", gpu.sharing.unit_gb * kMibPerGib);
-    share.set("threadPercent",
-              std::max(1, kPercent * gpu.sharing.unit_gb / std::max(gpu.memory_gib, 1)));
-  } else if (gpu.sharing.mode == GpuMode::TimeSlice) {
-    share.set("interval", gpu.sharing.interval);
-  } else {
-    share.set("memoryMiB", gpu.memory_gib * kMibPerGib / std::max(gpu.sharing.replicas, 1));
-  }
+                 const ShareRequest& request, const SharedGpu& gpu, int index,
+                 const Vendor& vendor) {
   const SliceRequest named{.container = request.container + "-share", .index = request.index};
   return Value::object(
       {{"apiVersion", kGroupVersion},
        {"kind", kAllocationClaim.name},
        {"metadata",
         Value::object({{"name", claim_name(pod.uid(), node, named)}, {"namespace", ns}})},
-       {"spec", Value::object({{"type", type_of(gpu.sharing.mode)},
+       {"spec", Value::object({{"type", gpu.sharing.mode},
                                {"resource", request.resource},
-                               {"share", std::move(share)},
+                               {"share", vendor.share(gpu, index)},
                                {"container", request.container},
                                {"gpuUUID", gpu.uuid},
                                {"nodename", node},
@@ -178,87 +178,26 @@ Value make_share(const Object& pod, std::string_view ns, std::string_view node,
                                                          {"uid", pod.uid()}})}})}});
 }
 
-namespace {
-
-std::string numbers(std::size_t count) {
-  std::string text;
-  for (std::size_t i = 0; i < count; ++i) {
-    text += fmt::format("{}{}", i == 0 ? "" : ",", i);
-  }
-  return text;
-}
-
-struct OnGpu {
-  std::int64_t memory_mib = 0;
-  int percent = 0;
-};
-
-// Of GPUs that are visible as a whole.
-Variables shared_variables(const std::map<std::string, OnGpu>& gpus,
-                           const std::map<std::string, std::string>& names) {
-  std::string visible;
-  std::string limits;
-  std::string pipe;
-  int percent = kPercent;
-  int index = 0;
-  for (const auto& [uuid, gpu] : gpus) {
-    const char* const comma = index == 0 ? "" : ",";
-    const auto name = names.find(uuid);
-    visible += comma + (name == names.end() ? uuid : name->second);
-    if (gpu.memory_mib > 0) {
-      limits += fmt::format("{}{}={}M", comma, index, gpu.memory_mib);
-      pipe = pipe.empty() ? fmt::format("/var/run/das/mps/{}/pipe", uuid) : pipe;
-      percent = std::min(percent, gpu.percent);
+std::map<std::string, ContainerEdits> share_edits(const std::vector<ShareClaim>& claims,
+                                                  const std::map<std::string, std::string>& names,
+                                                  std::string_view state_folder,
+                                                  std::span<const Vendor* const> among) {
+  std::map<std::string, ContainerEdits> edits;
+  for (const Vendor* vendor : among) {
+    std::map<std::string, std::vector<ShareClaim>> shares;  // by container
+    for (const ShareClaim& claim : claims) {
+      if (vendor_of_resource(claim.resource, among) == vendor) {
+        shares[claim.container].push_back(claim);
+      }
     }
-    ++index;
-  }
-  Variables variables{{"NVIDIA_VISIBLE_DEVICES", visible},
-                      {"CUDA_VISIBLE_DEVICES", numbers(gpus.size())}};
-  if (!pipe.empty()) {
-    variables.emplace_back("CUDA_MPS_PIPE_DIRECTORY", pipe);
-    variables.emplace_back("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", fmt::format("{}", percent));
-    variables.emplace_back("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", limits);
-  }
-  return variables;
-}
-
-}  // namespace
-
-std::map<std::string, Variables> share_environment(
-    const std::vector<ShareClaim>& claims, const std::map<std::string, std::string>& names) {
-  std::map<std::string, std::map<std::string, OnGpu>> shared;  // by container, then GPU
-  std::map<std::string, std::vector<std::string>> partitions;  // AMD, by container
-  std::map<std::string, std::size_t> functions;                // Intel
-  for (const ShareClaim& claim : claims) {
-    if (claim.type == "partition") {
-      const auto name = names.find(claim.gpu);
-      partitions[claim.container].push_back(name != names.end() && name->second != claim.gpu
-                                                ? name->second
-                                                : fmt::format("{}:{}", claim.gpu, claim.index));
-    } else if (claim.type == "vf") {
-      ++functions[claim.container];
-    } else {
-      OnGpu& gpu = shared[claim.container][claim.gpu];
-      gpu.memory_mib += claim.type == "mps" ? claim.memory_mib : 0;
-      gpu.percent += claim.thread_percent;
+    for (const auto& [container, own] : shares) {
+      ContainerEdits more = vendor->edits(own, names, state_folder);
+      ContainerEdits& all = edits[container];
+      all.env.insert(all.env.end(), more.env.begin(), more.env.end());
+      all.mounts.insert(all.mounts.end(), more.mounts.begin(), more.mounts.end());
     }
   }
-  std::map<std::string, Variables> environment;
-  for (const auto& [container, gpus] : shared) {
-    environment[container] = shared_variables(gpus, names);
-  }
-  for (const auto& [container, devices] : partitions) {
-    std::string visible;
-    for (const std::string& device : devices) {
-      visible += (visible.empty() ? "" : ",") + device;
-    }
-    environment[container].emplace_back("AMD_VISIBLE_DEVICES", visible);
-    environment[container].emplace_back("ROCR_VISIBLE_DEVICES", numbers(devices.size()));
-  }
-  for (const auto& [container, count] : functions) {
-    environment[container].emplace_back("ZE_AFFINITY_MASK", numbers(count));
-  }
-  return environment;
+  return edits;
 }
 
 }  // namespace athanor::das

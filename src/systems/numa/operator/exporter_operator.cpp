@@ -8,13 +8,13 @@
 #include "api/builtin.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/numa/kinds.hpp"
+#include "systems/numa/operator/cluster_tls.hpp"
 #include "systems/numa/operator/conditions.hpp"
 #include "systems/numa/operator/machine_config.hpp"
 #include "systems/numa/operator/manifests.hpp"
 #include "systems/numa/operator/node_groups.hpp"
 #include "systems/numa/operator/operators.hpp"
 #include "systems/numa/operator/owned.hpp"
-#include "systems/numa/operator/tls_profile.hpp"
 #include "systems/numa/settings.hpp"
 
 namespace athanor::numa {

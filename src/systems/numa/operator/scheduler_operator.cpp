@@ -7,6 +7,7 @@
 #include "api/builtin.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/numa/kinds.hpp"
+#include "systems/numa/operator/cluster_tls.hpp"
 #include "systems/numa/operator/conditions.hpp"
 #include "systems/numa/operator/image.hpp"
 #include "systems/numa/operator/manifests.hpp"
@@ -14,7 +15,6 @@
 #include "systems/numa/operator/operators.hpp"
 #include "systems/numa/operator/owned.hpp"
 #include "systems/numa/operator/platform_version.hpp"
-#include "systems/numa/operator/tls_profile.hpp"
 #include "systems/numa/settings.hpp"
 
 namespace athanor::numa {

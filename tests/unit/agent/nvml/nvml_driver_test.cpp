@@ -11,6 +11,7 @@
 
 #include "agent/nvml/gpu_driver.hpp"
 #include "systems/das/placement/tables.hpp"
+#include "systems/das/vendor/vendor.hpp"
 
 namespace athanor::agent {
 namespace {
@@ -179,9 +180,15 @@ TEST_F(NvmlDriverTest, ALostGpuStaysKnownAndIsUnhealthy) {
   EXPECT_FALSE(found.gpus[1].healthy);
 }
 
-TEST_F(NvmlDriverTest, LeavesOutGpusWithoutMig) {
-  control(R"({"migDisabled": [0, 1]})");
-  EXPECT_TRUE(driver().discover()->gpus.empty());
+TEST_F(NvmlDriverTest, GpusWithoutMigAreWholeAndHaveNoProfiles) {
+  control(R"({"migDisabled": [1]})");
+  const das::Discovery found = driver().discover().value();
+  ASSERT_EQ(found.gpus.size(), 2U);
+  EXPECT_FALSE(found.gpus[0].whole);
+  EXPECT_TRUE(found.gpus[1].whole);
+  EXPECT_TRUE(found.gpus[1].table.profiles.empty());
+  EXPECT_EQ(das::divisions_of(found),
+            (std::vector<das::Divisible>{das::Divisible::Slices, das::Divisible::Whole}));
 }
 
 TEST_F(NvmlDriverTest, ACriticalXidMakesItsGpuUnhealthy) {

@@ -12,6 +12,7 @@
 #include "systems/das/kinds.hpp"
 #include "systems/das/placement/inventory.hpp"
 #include "systems/das/settings.hpp"
+#include "systems/das/vendor/vendor.hpp"
 
 namespace athanor::das {
 namespace {

@@ -6,14 +6,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "api/builtin.hpp"
+#include "base/digest.hpp"
 #include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/operands.hpp"
 #include "systems/das/settings.hpp"
+#include "systems/das/system.hpp"
 
 namespace athanor::das {
 namespace {
@@ -218,6 +221,41 @@ class ProductionTest : public testing::Test {
   test::FakeWorld world{};
 };
 
+TEST_F(ProductionTest, TheAgentsPortFollowsTheTlsProfileOfOpenShift) {
+  const auto words = [&] {
+    std::string text;
+    const Value args = pod()["containers"][0]["args"];
+    for (const Value& word : args.items()) {
+      text += word.str() + " ";
+    }
+    return text;
+  };
+  const auto hash = [&] {
+    return world.must(api::kDaemonSet, {"das-operator", "das-daemonset"})
+        .spec()["template"]["metadata"]["annotations"][kTlsAnnotation]
+        .str();
+  };
+  EXPECT_EQ(words().find("--tls"), std::string::npos) << "no OpenShift";
+  EXPECT_EQ(hash(), "");
+  const auto put = [&](const std::string& profile) {
+    world.put(yaml::parse("{apiVersion: config.openshift.io/v1, kind: APIServer, metadata: {name: "
+                          "cluster}, spec: {" +
+                          profile + "}}")
+                  .value());
+    world.settle({&das_operator()});
+  };
+  put("");
+  EXPECT_NE(words().find("--tls-min-version=VersionTLS12 --tls-cipher-suites=TLS_AES_128_GCM"),
+            std::string::npos);
+  EXPECT_EQ(hash(), "default");
+  put("tlsSecurityProfile: {type: Modern}");
+  EXPECT_NE(words().find("--tls-min-version=VersionTLS13"), std::string::npos);
+  EXPECT_EQ(hash(), sha256_hex("Modern:VersionTLS13:3").substr(0, 16));
+  put("tlsSecurityProfile: {type: Custom, custom: {}}");
+  EXPECT_NE(words().find("--tls-min-version=VersionTLS12"), std::string::npos)
+      << "an empty one is Intermediate";
+}
+
 TEST_F(ProductionTest, TheAgentHasWhatItNeedsOfTheNode) {
   const Value spec = pod();
   const Value& container = spec["containers"][0];
@@ -237,7 +275,9 @@ TEST_F(ProductionTest, TheAgentHasWhatItNeedsOfTheNode) {
     mounts.push_back(mount["mountPath"].str());
   }
   EXPECT_EQ(mounts, (std::vector<std::string>{"/var/lib/kubelet/device-plugins",
-                                              "/var/lib/kubelet/pod-resources", "/var/run/cdi"}));
+                                              "/var/lib/kubelet/pod-resources", "/var/run/cdi",
+                                              "/var/run/das", "/dev/shm"}));
+  EXPECT_TRUE(spec["hostPID"].as_bool()) << "MPS daemons know their clients by it";
   EXPECT_FALSE(world.has(api::kDeployment, {"das-operator", "das-scheduler"}));
 }
 
@@ -259,8 +299,8 @@ TEST_F(ProductionTest, ADraDriverHasItsFolders) {
   const Value& container = spec["containers"][0];
   EXPECT_EQ(container["env"][5]["name"].as_string(), "DAS_ALLOCATION_API");
   EXPECT_EQ(container["env"][5]["value"].as_string(), "both");
-  EXPECT_EQ(container["volumeMounts"][3]["mountPath"].as_string(), "/var/lib/kubelet/plugins");
-  EXPECT_EQ(container["volumeMounts"][4]["mountPath"].as_string(),
+  EXPECT_EQ(container["volumeMounts"][4]["mountPath"].as_string(), "/var/lib/kubelet/plugins");
+  EXPECT_EQ(container["volumeMounts"][5]["mountPath"].as_string(),
             "/var/lib/kubelet/plugins_registry");
 }
 
@@ -278,7 +318,10 @@ TEST_F(ProductionTest, IsAvailableWithItsAgents) {
 TEST(DasOperators, NeedNoKindOfOpenShift) {
   for (const Operator* op : das_operators()) {
     for (const Kind* kind : op->reads) {
-      EXPECT_EQ(kind->group.find("openshift"), std::string_view::npos) << op->name;
+      const std::vector<const Kind*>& optional = system().optional_kinds;
+      EXPECT_TRUE(kind->group.find("openshift") == std::string_view::npos ||
+                  std::ranges::find(optional, kind) != optional.end())
+          << op->name;
     }
   }
 }

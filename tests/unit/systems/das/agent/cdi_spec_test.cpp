@@ -66,6 +66,28 @@ TEST(CdiSpec, RefusesWhatIsNoneOfOurs) {
                    .has_value());
 }
 
+TEST(CdiSpec, OfSharesHasTheirResourceAndMounts) {
+  CdiSpec share{.profile = "mps.das.com/gpu-10gb",
+                .id = "1",
+                .claims = {claim()},
+                .env = {"CUDA_MPS_PIPE_DIRECTORY=/p"},
+                .mounts = {{.host = "/state/p", .container = "/p"}}};
+  EXPECT_EQ(share.device(), "mps.das.com/gpu-10gb=1");
+  EXPECT_EQ(share.file_name(), "mps.das.com-gpu-10gb_1.cdi.json");
+  EXPECT_TRUE(is_cdi_file(share.file_name()));
+  const std::string text = print_cdi(share, "/var/run/cdi");
+  EXPECT_NE(text.find(R"("mounts":[{"hostPath":"/state/p","containerPath":"/p","options":)"
+                      R"(["rw","nosuid","nodev","bind"]}])"),
+            std::string::npos)
+      << text;
+  const auto read = parse_cdi(text);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->profile, share.profile);
+  EXPECT_EQ(read->mounts, share.mounts);
+  EXPECT_FALSE(is_cdi_file("other.com-gpu_1.cdi.json"));
+  EXPECT_FALSE(parse_cdi(R"({"kind":"mps.das.com/../x","devices":[{"name":"0"}]})").has_value());
+}
+
 TEST(CdiSpec, KnowsItsFilesByName) {
   EXPECT_TRUE(is_cdi_file("c1g.5gb_1.cdi.json"));
   EXPECT_TRUE(is_cdi_file("c1g.5gb-plus-me_1.cdi.json"));

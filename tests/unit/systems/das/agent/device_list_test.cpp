@@ -8,6 +8,7 @@
 #include <string>
 
 #include "systems/das/placement/inventory.hpp"
+#include "systems/das/vendor/vendor.hpp"
 
 namespace athanor::das {
 namespace {
@@ -33,7 +34,7 @@ const DeviceList& list_of(const std::vector<DeviceList>& lists, std::string_view
 
 TEST(DeviceLists, CountPlacementsOfAllGpus) {
   std::map<std::string, std::size_t> counts;
-  for (const DeviceList& list : device_lists(two_a100())) {
+  for (const DeviceList& list : device_lists(two_a100(), *find_vendor(kNvidiaMig))) {
     counts[list.profile] = list.devices.size();
   }
   const std::map<std::string, std::size_t> expected{
@@ -43,7 +44,7 @@ TEST(DeviceLists, CountPlacementsOfAllGpus) {
 }
 
 TEST(DeviceLists, AreInOrderOfResourcesAndNumbered) {
-  const auto lists = device_lists(two_a100());
+  const auto lists = device_lists(two_a100(), *find_vendor(kNvidiaMig));
   ASSERT_EQ(lists.size(), 7U);
   EXPECT_EQ(lists[0].profile, "1g.10gb");
   EXPECT_EQ(lists[1].profile, "1g.5gb");
@@ -53,7 +54,8 @@ TEST(DeviceLists, AreInOrderOfResourcesAndNumbered) {
 }
 
 TEST(DeviceLists, AnUnhealthyGpusShareIsUnhealthy) {
-  const auto lists = device_lists(with_gpu(two_a100(), 1, "health", "Unhealthy"));
+  const auto lists =
+      device_lists(with_gpu(two_a100(), 1, "health", "Unhealthy"), *find_vendor(kNvidiaMig));
   const DeviceList& ones = list_of(lists, "1g.5gb");
   for (std::size_t i = 0; i < ones.devices.size(); ++i) {
     EXPECT_EQ(ones.devices[i].healthy, i < 7) << i;
@@ -64,15 +66,28 @@ TEST(DeviceLists, AnUnhealthyGpusShareIsUnhealthy) {
 
 TEST(DeviceLists, CarryTheNumaNodeThatAllGpusShare) {
   Value shared = with_gpu(with_gpu(two_a100(), 0, "numaNode", 1), 1, "numaNode", 1);
-  EXPECT_EQ(list_of(device_lists(shared), "1g.5gb").devices[0].numa_node, 1);
+  EXPECT_EQ(list_of(device_lists(shared, *find_vendor(kNvidiaMig)), "1g.5gb").devices[0].numa_node,
+            1);
   const Value apart = with_gpu(shared, 1, "numaNode", 0);
-  EXPECT_EQ(list_of(device_lists(apart), "1g.5gb").devices[0].numa_node, std::nullopt);
+  EXPECT_EQ(list_of(device_lists(apart, *find_vendor(kNvidiaMig)), "1g.5gb").devices[0].numa_node,
+            std::nullopt);
   const Value half = with_gpu(two_a100(), 0, "numaNode", 1);
-  EXPECT_EQ(list_of(device_lists(half), "1g.5gb").devices[0].numa_node, std::nullopt);
+  EXPECT_EQ(list_of(device_lists(half, *find_vendor(kNvidiaMig)), "1g.5gb").devices[0].numa_node,
+            std::nullopt);
+}
+
+TEST(DeviceLists, CountSharesByTheirResource) {
+  Value resources =
+      with_gpu(two_a100(), 1, "sharing", Value::object({{"mode", "mps"}, {"unitGb", 10}}));
+  const auto lists = device_lists(resources, *find_vendor(kNvidiaMig));
+  const DeviceList& shares = list_of(lists, "mps.das.com/gpu-10gb");
+  ASSERT_EQ(shares.devices.size(), 4U);
+  EXPECT_EQ(shares.devices[3].id, "gpu-10gb-3");
+  EXPECT_EQ(list_of(lists, "7g.40gb").devices.size(), 1U) << "of the other GPU";
 }
 
 TEST(DeviceLists, OfANodeWithoutGpusAreNone) {
-  EXPECT_TRUE(device_lists(Value::object()).empty());
+  EXPECT_TRUE(device_lists(Value::object(), *find_vendor(kNvidiaMig)).empty());
 }
 
 }  // namespace

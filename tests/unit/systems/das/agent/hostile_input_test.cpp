@@ -15,7 +15,9 @@
 #include "systems/das/claim.hpp"
 #include "systems/das/dra/ownership.hpp"
 #include "systems/das/placement/inventory.hpp"
+#include "systems/das/sharing/mode.hpp"
 #include "systems/das/sharing/share.hpp"
+#include "systems/das/vendor/vendor.hpp"
 
 namespace athanor::das {
 namespace {
@@ -94,8 +96,13 @@ TEST(HostileInput, Annotations) {
                 [&](const std::string& one) {
                   if (const auto read = wanted_sharing(one, 4, type); read.ok()) {
                     EXPECT_EQ(read->size(), 4U) << one;
-                    for (const auto& [resource, count] : share_capacity(*read, 80)) {
-                      EXPECT_TRUE(count > 0 && count <= 400) << one;
+                    const Vendor& vendor = *find_vendor(type);
+                    for (const GpuSharing& sharing : *read) {
+                      const SharedGpu gpu{.uuid = "G", .sharing = sharing, .memory_gib = 80};
+                      for (const auto& [resource, count] : vendor.capacity(gpu, {})) {
+                        EXPECT_TRUE(count > 0 && count <= 100) << one;
+                      }
+                      static_cast<void>(vendor.create(gpu, "/state"));
                     }
                   }
                 });
@@ -159,7 +166,7 @@ TEST(HostileInput, NodeAccelerators) {
     for (const NodeGpu& gpu : node.gpus) {
       ASSERT_LT(gpu.table, node.tables.size());
     }
-    for (const DeviceList& list : device_lists(value)) {
+    for (const DeviceList& list : device_lists(value, *find_vendor(kNvidiaMig))) {
       EXPECT_LE(list.devices.size(), 8U * 8U * 16U);
     }
     static_cast<void>(shared_gpus(value));

@@ -8,11 +8,13 @@
 #include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
 #include "systems/das/agent.hpp"
+#include "systems/das/agent/device_list.hpp"
 #include "systems/das/agent/discovery.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/placement/inventory.hpp"
 #include "systems/das/settings.hpp"
+#include "systems/das/vendor/vendor.hpp"
 
 namespace athanor::das {
 namespace {
@@ -36,7 +38,7 @@ class NodeAgentTest : public testing::Test {
   void publish() {
     world.observe_as(kGpusQuery,
                      Value::object({{"nodeResources", node_resources(found, {}, "boot-1")},
-                                    {"ready", readiness(found)}}));
+                                    {"ready", readiness(node_resources(found, {}, "boot-1"))}}));
     world.settle({&publication_operator()});
   }
   void add_claim(const std::string& state, const std::string& node = "node-1") {
@@ -99,6 +101,26 @@ TEST_F(NodeAgentTest, TellsAnUnhealthyGpu) {
   EXPECT_EQ(world.condition(kNodeAccelerator, kAccelerator, "Ready")["reason"].as_string(),
             "GPUUnhealthy");
   EXPECT_EQ(world.event_count("GPUUnhealthy"), 1);
+}
+
+TEST_F(NodeAgentTest, AModelOfNoTableIsPublishedAsTheDriverDescribesIt) {
+  found.gpus[0].name = "NVIDIA Future-1";
+  found.gpus[0].memory_bytes = std::int64_t{500} << 30;
+  found.gpus[0].table = {.slots = 8,
+                         .profiles = {{.name = "1g.62gb",
+                                       .compute = 1,
+                                       .size = 1,
+                                       .starts = {0, 1, 2, 3, 4, 5, 6},
+                                       .most = 7}}};
+  publish();
+  const Value resources = world.must(kNodeAccelerator, kAccelerator).status()["nodeResources"];
+  EXPECT_EQ(resources["nodeGpus"][0]["gpuName"].as_string(), "NVIDIA Future-1");
+  EXPECT_EQ(world.condition(kNodeAccelerator, kAccelerator, "Ready")["message"].as_string(),
+            "All discovered GPUs are accessible and the driver is healthy.");
+  const auto lists = device_lists(resources, *find_vendor(kNvidiaMig));
+  ASSERT_EQ(lists.size(), 1U);
+  EXPECT_EQ(lists[0].profile, "1g.62gb");
+  EXPECT_EQ(lists[0].devices.size(), 7U);
 }
 
 TEST_F(NodeAgentTest, SaysThatNoGpuHasMig) {

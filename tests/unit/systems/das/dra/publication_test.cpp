@@ -15,6 +15,7 @@
 #include "kube/text/quantity.hpp"
 #include "systems/das/dra/engines.hpp"
 #include "systems/das/placement/slots.hpp"
+#include "systems/das/vendor/vendor.hpp"
 
 namespace athanor::das {
 namespace {

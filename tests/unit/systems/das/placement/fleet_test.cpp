@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What would fit on a fleet, and which pods would have to move.
 #include "systems/das/placement/fleet.hpp"
+#include "systems/das/vendor/vendor.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The placement engine (docs/spec/das.md 6.3, 6.6, S-B7, S-B8, S-B12, S-B14).
 #include "systems/das/placement/placement.hpp"
+#include "systems/das/vendor/vendor.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,6 +9,7 @@
 
 #include "kube/text/yaml.hpp"
 #include "systems/das/placement/inventory.hpp"
+#include "systems/das/vendor/vendor.hpp"
 
 namespace athanor::das {
 namespace {

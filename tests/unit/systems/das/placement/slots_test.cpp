@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "systems/das/placement/profile.hpp"
+#include "systems/das/vendor/vendor.hpp"
 
 namespace athanor::das {
 namespace {

@@ -5,10 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
 #include "kube/text/yaml.hpp"
+#include "systems/das/sharing/mode.hpp"
+#include "systems/das/vendor/vendor.hpp"
 
 namespace athanor::das {
 namespace {
@@ -26,9 +29,9 @@ std::string modes(const char* annotation, std::size_t gpus) {
   std::string text;
   for (const GpuSharing& one : *sharing) {
     text += text.empty() ? "" : " ";
-    text += one.mode == GpuMode::Mig   ? "mig"
-            : one.mode == GpuMode::Mps ? "mps" + std::to_string(one.unit_gb)
-                                       : "ts" + std::to_string(one.replicas) + one.interval;
+    text += one.sliced()        ? "mig"
+            : one.mode == "mps" ? "mps" + std::to_string(one.unit_gb)
+                                : "ts" + std::to_string(one.replicas) + one.interval;
   }
   return text;
 }
@@ -51,10 +54,28 @@ TEST(Sharing, ReadsTheAnnotation) {
             "invalid das.inference.redhat.com/gpu-sharing \"2=mps:5\": there is no GPU 2");
 }
 
+// Devices of GPUs without profiles, by resource.
+std::map<std::string, int> devices(const std::vector<GpuSharing>& sharing, int memory_gib,
+                                   std::string_view type = kNvidiaMig) {
+  Value gpus = Value::list();
+  for (std::size_t i = 0; i < sharing.size(); ++i) {
+    gpus.push_back(Value::object({{"gpuUuid", "GPU-" + std::to_string(i)},
+                                  {"gpuMemory", std::to_string(memory_gib) + "Gi"}}));
+  }
+  Value resources = Value::object({{"nodeGpus", std::move(gpus)}});
+  set_sharing(resources, sharing);
+  std::map<std::string, int> sum;
+  for (const auto& gpu : devices_of(resources, *find_vendor(type))) {
+    for (const auto& [resource, count] : gpu) {
+      sum[resource] += count;
+    }
+  }
+  return sum;
+}
+
 TEST(Sharing, CapacityByMode) {
   const auto sharing = *wanted_sharing("0=timeslice:4,1=mps:12,2=timeslice:3:Long,3=mps:50", 5);
-  const auto capacity = share_capacity(sharing, 40);
-  EXPECT_EQ(capacity,
+  EXPECT_EQ(devices(sharing, 40),
             (std::map<std::string, int>{{"mps.das.com/gpu-12gb", 3}, {"ts.das.com/gpu", 7}}));
 }
 
@@ -84,6 +105,12 @@ std::vector<ShareRequest> asks(const std::string& limits) {
   return shares_in(from_yaml("{containers: [{name: c, resources: {limits: {" + limits + "}}}]}"));
 }
 
+std::vector<std::size_t> place_shares(const std::vector<SharedGpu>& gpus,
+                                      const std::vector<ShareRequest>& requests,
+                                      std::string_view type = kNvidiaMig) {
+  return find_vendor(type)->place(gpus, requests);
+}
+
 TEST(Sharing, FillsOneGpuAfterTheOther) {
   auto gpus = gpus_of("0=timeslice:2,1=timeslice:2,2=mps:10,3=mps:10", 4);
   EXPECT_EQ(place_shares(gpus, asks("ts.das.com/gpu: 3")), (std::vector<std::size_t>{0, 0, 1}));
@@ -102,15 +129,16 @@ TEST(Sharing, FillsOneGpuAfterTheOther) {
 TEST(Sharing, ClaimsSayWhatIsShared) {
   const Object pod(from_yaml("{metadata: {name: p, namespace: ns, uid: u}}"));
   const auto gpus = gpus_of("0=timeslice:4:Short,1=mps:10", 2);
-  const Value mps =
-      make_share(pod, "das-operator", "n1",
-                 {.container = "c", .resource = "mps.das.com/gpu-10gb", .index = 1}, gpus[1], 2);
+  const Value mps = make_share(pod, "das-operator", "n1",
+                               {.container = "c", .resource = "mps.das.com/gpu-10gb", .index = 1},
+                               gpus[1], 2, *find_vendor(kNvidiaMig));
   EXPECT_EQ(mps["metadata"]["name"].str(), "u-n1-c-share-1");
   EXPECT_EQ(mps["spec"]["type"].str(), "mps");
   EXPECT_EQ(mps["spec"]["share"], from_yaml("{index: 2, memoryMiB: 10240, threadPercent: 25}"));
   EXPECT_TRUE(mps["spec"]["migPlacement"].is_null());
-  const Value sliced = make_share(pod, "das-operator", "n1",
-                                  {.container = "c", .resource = "ts.das.com/gpu"}, gpus[0], 0);
+  const Value sliced =
+      make_share(pod, "das-operator", "n1", {.container = "c", .resource = "ts.das.com/gpu"},
+                 gpus[0], 0, *find_vendor(kNvidiaMig));
   EXPECT_EQ(sliced["spec"]["type"].str(), "timeslice");
   EXPECT_EQ(sliced["spec"]["share"]["interval"].str(), "Short");
   EXPECT_TRUE(is_share(Object(mps)));
@@ -120,22 +148,103 @@ TEST(Sharing, ClaimsSayWhatIsShared) {
 TEST(Sharing, Environment) {
   const auto claim = [](const char* gpu, int memory, int percent) {
     return ShareClaim{.type = memory > 0 ? "mps" : "timeslice",
+                      .resource = memory > 0 ? "mps.das.com/gpu-10gb" : "ts.das.com/gpu",
                       .gpu = gpu,
                       .container = "c",
                       .memory_mib = memory,
                       .thread_percent = percent};
   };
-  EXPECT_EQ(share_environment({claim("G1", 0, 0), claim("G2", 0, 0), claim("G2", 0, 0)}, {}),
-            (std::map<std::string, Variables>{
-                {"c", {{"NVIDIA_VISIBLE_DEVICES", "G1,G2"}, {"CUDA_VISIBLE_DEVICES", "0,1"}}}}));
-  EXPECT_EQ(
-      share_environment({claim("G1", 10240, 25), claim("G1", 10240, 25)}, {{"G1", "test"}}),
-      (std::map<std::string, Variables>{{"c",
-                                         {{"NVIDIA_VISIBLE_DEVICES", "test"},
-                                          {"CUDA_VISIBLE_DEVICES", "0"},
-                                          {"CUDA_MPS_PIPE_DIRECTORY", "/var/run/das/mps/G1/pipe"},
-                                          {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "50"},
-                                          {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "0=20480M"}}}}));
+  const ContainerEdits sliced =
+      share_edits({claim("G1", 0, 0), claim("G2", 0, 0), claim("G2", 0, 0)}, {})["c"];
+  EXPECT_EQ(sliced.env,
+            (Variables{{"NVIDIA_VISIBLE_DEVICES", "G1,G2"}, {"CUDA_VISIBLE_DEVICES", "0,1"}}));
+  EXPECT_TRUE(sliced.mounts.empty());
+  const ContainerEdits mps = share_edits({claim("G1", 10240, 25), claim("G1", 10240, 25)},
+                                         {{"G1", "test"}}, "/state")["c"];
+  EXPECT_EQ(mps.env, (Variables{{"NVIDIA_VISIBLE_DEVICES", "test"},
+                                {"CUDA_VISIBLE_DEVICES", "0"},
+                                {"CUDA_MPS_PIPE_DIRECTORY", "/state/mps/G1/pipe"},
+                                {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "50"},
+                                {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "0=20480M"}}));
+  EXPECT_EQ(mps.mounts, (std::vector<Mount>{{"/state/mps/G1/pipe", "/state/mps/G1/pipe"},
+                                            {"/state/mps/shm", "/dev/shm"}}));
+}
+
+TEST(Sharing, WhatANodeDoesForAMode) {
+  const Vendor& vendor = *find_vendor(kNvidiaMig);
+  const auto gpus = gpus_of("0=mps:10,1=timeslice:2,2=timeslice:2:Long,3=mig", 4);
+  const ModeWork mps = vendor.create(gpus[0], "/state");
+  ASSERT_TRUE(mps.daemon.has_value());
+  EXPECT_EQ(mps.daemon->words, (std::vector<std::string>{"nvidia-cuda-mps-control", "-f"}));
+  EXPECT_EQ(mps.daemon->env[1], (std::pair<std::string, std::string>("CUDA_MPS_PIPE_DIRECTORY",
+                                                                     "/state/mps/GPU-0/pipe")));
+  EXPECT_EQ(mps.commands.front().words,
+            (std::vector<std::string>{"nvidia-smi", "-i", "GPU-0", "-c", "EXCLUSIVE_PROCESS"}));
+  EXPECT_EQ(vendor.destroy(gpus[0], "/state").commands.front().words.back(), "DEFAULT");
+  EXPECT_EQ(vendor.create(gpus[1], "/state"), ModeWork());
+  EXPECT_EQ(vendor.create(gpus[2], "/state").commands.front().words,
+            (std::vector<std::string>{"nvidia-smi", "compute-policy", "-i", "GPU-2",
+                                      "--set-timeslice=3"}));
+  EXPECT_EQ(vendor.destroy(gpus[2], "/state").commands.front().words.back(), "--set-timeslice=0");
+  EXPECT_EQ(vendor.create(gpus[3], "/state"), ModeWork());
+}
+
+// The modes that stay, and what is said.
+struct Assigned {
+  std::vector<std::string> uuids{};
+  std::vector<std::string> modes{};
+  std::vector<std::string> problems{};
+};
+Assigned assign(const char* annotation, const Value& before,
+                const std::set<std::string, std::less<>>& used,
+                const std::vector<Divisible>& allows) {
+  Value resources = from_yaml(
+      "{nodeGpus: [{gpuUuid: a, index: 0}, {gpuUuid: b, index: 1}, {gpuUuid: c, index: 3}]}");
+  Assigned result;
+  result.problems = assign_sharing(resources, {.annotation = annotation,
+                                               .vendor = find_vendor(kNvidiaMig),
+                                               .before = &before,
+                                               .used = &used,
+                                               .allows = allows});
+  for (const Value& gpu : resources["nodeGpus"].items()) {
+    result.uuids.push_back(gpu["gpuUuid"].str());
+    result.modes.push_back(gpu["sharing"]["mode"].str());
+  }
+  return result;
+}
+using Texts = std::vector<std::string>;
+
+TEST(Sharing, RealGpusAreSlicedOrSharedByTheirMigMode) {
+  const std::vector<Divisible> real{Divisible::Slices, Divisible::Whole, Divisible::Whole};
+  const Value none;
+  const Assigned left = assign("", none, {}, real);
+  EXPECT_EQ(left.uuids, (Texts{"a"})) << "whole GPUs that are not shared are left out";
+  const Assigned shared = assign("0=mps:5,3=timeslice:2", none, {}, real);
+  EXPECT_EQ(shared.uuids, (Texts{"a", "c"}));
+  EXPECT_EQ(shared.modes, (Texts{"", "timeslice"}));
+  EXPECT_EQ(shared.problems, (Texts{"GPU 0 cannot be shared as a whole: its MIG mode is enabled"}));
+  EXPECT_EQ(assign("7=mps:5", none, {}, real).problems,
+            (Texts{"invalid das.inference.redhat.com/gpu-sharing \"7=mps:5\": there is no GPU 7"}));
+}
+
+TEST(Sharing, GpusThatHoldClaimsStayWhatTheyWere) {
+  const Value before = from_yaml(
+      "{nodeGpus: [{gpuUuid: b, sharing: {mode: timeslice, replicas: 2, interval: Short}}, "
+      "{gpuUuid: c, sharing: {mode: mps, unitGb: 5}}]}");
+  const std::vector<Divisible> any;
+  EXPECT_EQ(assign("0=mps:5", before, {"b"}, any).modes, (Texts{"mps", "timeslice", ""}));
+  EXPECT_EQ(assign("0=nonsense", before, {}, any).modes, (Texts{"", "timeslice", "mps"}))
+      << "all stay what they were";
+}
+
+TEST(Sharing, SlicesAndSharesAreForDifferentContainers) {
+  const auto pod = [](const std::string& limits) {
+    return from_yaml("{containers: [{name: c, resources: {limits: {" + limits + "}}}]}");
+  };
+  EXPECT_EQ(mixed_container(pod("mig.das.com/1g.5gb: 1, ts.das.com/gpu: 1")), "c");
+  EXPECT_EQ(mixed_container(pod("nvidia.com/mig-1g.5gb: 1, mps.das.com/gpu-5gb: 1")), "c");
+  EXPECT_EQ(mixed_container(pod("mig.das.com/1g.5gb: 1, ts.das.com/gpu: 0")), "");
+  EXPECT_EQ(mixed_container(pod("ts.das.com/gpu: 1, mps.das.com/gpu-5gb: 1")), "");
 }
 
 // "cpx-nps4/8 spx-nps1/1", "vf/3 vf/1", or the error.
@@ -147,8 +256,7 @@ std::string divided(const char* annotation, std::size_t gpus, std::string_view t
   std::string text;
   for (const GpuSharing& one : *sharing) {
     text += text.empty() ? "" : " ";
-    text +=
-        (one.mode == GpuMode::Partition ? one.layout : "vf") + "/" + std::to_string(one.replicas);
+    text += (one.mode == "partition" ? one.layout : "vf") + "/" + std::to_string(one.replicas);
   }
   return text;
 }
@@ -176,10 +284,11 @@ TEST(Vendors, ModesOfEachType) {
 TEST(Vendors, CapacityAndWhatIsStored) {
   const auto partitions = *wanted_sharing("0=cpx:nps4,1=cpx:nps4", 3, "amd-mi300");
   EXPECT_EQ(
-      share_capacity(partitions, 192),
+      devices(partitions, 192, kAmdMi300),
       (std::map<std::string, int>{{"amd.das.com/cpx-nps4", 16}, {"amd.das.com/spx-nps1", 1}}));
   const auto functions = *wanted_sharing("0=vf:7", 2, "intel-xe");
-  EXPECT_EQ(share_capacity(functions, 16), (std::map<std::string, int>{{"intel.das.com/vf", 8}}));
+  EXPECT_EQ(devices(functions, 16, kIntelXe),
+            (std::map<std::string, int>{{"intel.das.com/vf", 8}}));
   Value resources = from_yaml("{nodeGpus: [{gpuUuid: a}, {gpuUuid: b}, {gpuUuid: c}]}");
   set_sharing(resources, partitions);
   EXPECT_EQ(sharing_of(resources), partitions);
@@ -193,7 +302,8 @@ TEST(Vendors, ModelsHaveTheirType) {
   EXPECT_EQ(find_model("MI300X")->product(), "AMD Instinct MI300X");
   EXPECT_EQ(find_model("Max-1550")->type, kIntelXe);
   EXPECT_EQ(find_model("A100-PCIE-40GB")->type, kNvidiaMig);
-  EXPECT_FALSE(is_known_type("other-gpu"));
+  EXPECT_EQ(find_vendor("other-gpu"), nullptr);
+  EXPECT_EQ(find_vendor("")->facts().type, kNvidiaMig);
 }
 
 TEST(Vendors, SharesHaveNumbersOfTheirGpu) {
@@ -203,27 +313,28 @@ TEST(Vendors, SharesHaveNumbersOfTheirGpu) {
                 .used = {0, 2}};
   EXPECT_EQ(take_share(gpu), 1);
   EXPECT_EQ(take_share(gpu), 3);
-  EXPECT_TRUE(place_shares({gpu}, asks("amd.das.com/qpx-nps1: 1")).empty());
+  EXPECT_TRUE(place_shares({gpu}, asks("amd.das.com/qpx-nps1: 1"), kAmdMi300).empty());
   const Object pod(from_yaml("{metadata: {name: p, namespace: ns, uid: u}}"));
-  const Value claim = make_share(pod, "das-operator", "n1",
-                                 {.container = "c", .resource = "amd.das.com/qpx-nps1"}, gpu, 3);
+  const Value claim =
+      make_share(pod, "das-operator", "n1", {.container = "c", .resource = "amd.das.com/qpx-nps1"},
+                 gpu, 3, *find_vendor(kAmdMi300));
   EXPECT_EQ(claim["spec"]["type"].str(), "partition");
   EXPECT_EQ(claim["spec"]["share"], from_yaml("{index: 3, memoryMiB: 49152}"));
   EXPECT_EQ(read_share(Object(claim))->index, 3);
 }
 
 TEST(Vendors, Environment) {
-  const auto claim = [](const char* type, const char* container, int index) {
-    return ShareClaim{.type = type, .gpu = "G1", .container = container, .index = index};
+  const auto claim = [](const char* resource, const char* container, int index) {
+    return ShareClaim{.resource = resource, .gpu = "G1", .container = container, .index = index};
   };
-  const auto environment =
-      share_environment({claim("partition", "amd", 1), claim("partition", "amd", 4),
-                         claim("vf", "intel", 0), claim("vf", "intel", 1)},
-                        {});
-  EXPECT_EQ(environment,
-            (std::map<std::string, Variables>{
-                {"amd", {{"AMD_VISIBLE_DEVICES", "G1:1,G1:4"}, {"ROCR_VISIBLE_DEVICES", "0,1"}}},
-                {"intel", {{"ZE_AFFINITY_MASK", "0,1"}}}}));
+  auto edits =
+      share_edits({claim("amd.das.com/cpx-nps1", "amd", 1), claim("amd.das.com/cpx-nps1", "amd", 4),
+                   claim("intel.das.com/vf", "intel", 0), claim("intel.das.com/vf", "intel", 1)},
+                  {});
+  EXPECT_EQ(edits.size(), 2U);
+  EXPECT_EQ(edits["amd"].env,
+            (Variables{{"AMD_VISIBLE_DEVICES", "G1:1,G1:4"}, {"ROCR_VISIBLE_DEVICES", "0,1"}}));
+  EXPECT_EQ(edits["intel"].env, (Variables{{"ZE_AFFINITY_MASK", "0,1"}}));
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "kube/text/yaml.hpp"
+#include "runtime/view/tls_profile.hpp"
 #include "systems/numa/operator/platform_version.hpp"
-#include "systems/numa/operator/tls_profile.hpp"
 
 namespace athanor::numa {
 namespace {

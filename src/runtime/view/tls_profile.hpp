@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cluster's TLS profile as arguments of the operands (docs/spec/numa.md 6.6, 8.4, 16.1).
+// OpenShift's TLS profile as arguments of operands (docs/spec/das.md 10.6, docs/spec/numa.md 6.6,
+// 8.4, 16.1).
 #pragma once
 
 #include <string>
 #include <string_view>
 
+#include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
-#include "runtime/view/view.hpp"
-#include "systems/numa/operator/node_groups.hpp"
 
-namespace athanor::numa {
+namespace athanor {
 
 struct TlsProfile {
   std::string min_version{};  // "VersionTLS12"; empty: the platform has no profile
@@ -17,11 +17,13 @@ struct TlsProfile {
 };
 
 // Reads spec.tlsSecurityProfile of the APIServer "cluster"; Intermediate where it is absent.
-TlsProfile tls_profile_of(const View& view, Platform platform);
 TlsProfile read_tls_profile(const Value& profile);
+// 16 digits of a digest over its name, version and number of ciphers; "default" where the APIServer
+// names none.
+std::string tls_profile_hash(const Value& profile);
 
 // Appends PREFIXtls-min-version and PREFIXtls-cipher-suites to the first container's args; empty
 // ones are left out.
 void add_tls_flags(const TlsProfile& profile, std::string_view prefix, Value& workload);
 
-}  // namespace athanor::numa
+}  // namespace athanor

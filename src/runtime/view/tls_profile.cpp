@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "systems/numa/operator/tls_profile.hpp"
+#include "runtime/view/tls_profile.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 
-#include "systems/numa/kinds.hpp"
+#include "base/digest.hpp"
 
-namespace athanor::numa {
+namespace athanor {
 namespace {
 
 // OpenSSL's names and Go's. The first three belong to every profile, the next six to Intermediate
@@ -64,6 +64,10 @@ TlsProfile read_tls_profile(const Value& profile) {
   if (type != "Custom") {
     return {.min_version = "VersionTLS12", .ciphers = first_ciphers(kIntermediate)};
   }
+  if (profile["custom"]["minTLSVersion"].as_string().empty() &&
+      profile["custom"]["ciphers"].empty()) {
+    return read_tls_profile(Value());
+  }
   TlsProfile custom{.min_version = profile["custom"]["minTLSVersion"].str()};
   for (const Value& name : profile["custom"]["ciphers"].items()) {
     const auto* const known = std::ranges::find(kCiphers, name.as_string(), &Cipher::openssl);
@@ -73,12 +77,15 @@ TlsProfile read_tls_profile(const Value& profile) {
   return custom;
 }
 
-TlsProfile tls_profile_of(const View& view, Platform platform) {
-  if (platform == Platform::Kubernetes) {
-    return {};
+std::string tls_profile_hash(const Value& profile) {
+  if (profile["type"].as_string().empty()) {
+    return "default";
   }
-  const auto server = view.get(kApiServer, {"", "cluster"});
-  return read_tls_profile(server ? server->spec()["tlsSecurityProfile"] : Value());
+  constexpr std::size_t kDigits = 16;
+  const TlsProfile read = read_tls_profile(profile);
+  const auto ciphers = read.ciphers.empty() ? 0 : std::ranges::count(read.ciphers, ',') + 1;
+  return sha256_hex(fmt::format("{}:{}:{}", profile["type"].as_string(), read.min_version, ciphers))
+      .substr(0, kDigits);
 }
 
 void add_tls_flags(const TlsProfile& profile, std::string_view prefix, Value& workload) {
@@ -96,4 +103,4 @@ void add_tls_flags(const TlsProfile& profile, std::string_view prefix, Value& wo
   }
 }
 
-}  // namespace athanor::numa
+}  // namespace athanor

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vendors that this program knows.
+#pragma once
+
+#include "systems/das/vendor/vendor.hpp"
+
+namespace athanor::das {
+
+const Vendor& nvidia();
+const Vendor& amd();
+const Vendor& intel();
+
+}  // namespace athanor::das

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "systems/das/vendor/vendor.hpp"
+
+#include <algorithm>
+
+#include "systems/das/vendor/makers.hpp"
+
+namespace athanor::das {
+
+std::span<const Vendor* const> vendors() {
+  static const Vendor* const kVendors[] = {&nvidia(), &amd(), &intel()};
+  return kVendors;
+}
+
+const Vendor* find_vendor(std::string_view type) {
+  for (const Vendor* vendor : vendors()) {
+    if (vendor->facts().type == (type.empty() ? kNvidiaMig : type)) {
+      return vendor;
+    }
+  }
+  return nullptr;
+}
+
+const Vendor* vendor_of_resource(std::string_view resource, std::span<const Vendor* const> among) {
+  for (const Vendor* vendor : among) {
+    if (std::ranges::any_of(vendor->facts().prefixes, [&](std::string_view prefix) {
+          return resource.starts_with(prefix);
+        })) {
+      return vendor;
+    }
+  }
+  return nullptr;
+}
+
+const GpuModel* find_model(std::string_view key) {
+  for (const Vendor* vendor : vendors()) {
+    for (const GpuModel& model : vendor->models()) {
+      if (model.key == key) {
+        return &model;
+      }
+    }
+  }
+  return nullptr;
+}
+
+std::string known_models() {
+  std::string text;
+  for (const Vendor* vendor : vendors()) {
+    for (const GpuModel& model : vendor->models()) {
+      text += (text.empty() ? "" : ", ") + std::string(model.key);
+    }
+  }
+  return text;
+}
+
+}  // namespace athanor::das

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "systems/numa/operator/cluster_tls.hpp"
+
+#include "systems/numa/kinds.hpp"
+
+namespace athanor::numa {
+
+TlsProfile tls_profile_of(const View& view, Platform platform) {
+  if (platform == Platform::Kubernetes) {
+    return {};
+  }
+  const auto server = view.get(kApiServer, {"", "cluster"});
+  return read_tls_profile(server ? server->spec()["tlsSecurityProfile"] : Value());
+}
+
+}  // namespace athanor::numa
