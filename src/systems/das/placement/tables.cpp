@@ -2,9 +2,9 @@
 #include "systems/das/placement/tables.hpp"
 
 #include <array>
-#include <initializer_list>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace athanor::das {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 struct Shape {
   std::string_view prefix{};
   int size = 0;
-  std::initializer_list<int> starts{};
+  std::vector<int> starts{};
   int most = 0;
   int gi_profile = 0;
   int ci_profile = 0;
