@@ -14,10 +14,10 @@ FULL = os.environ.get("ATHANOR_ATTACK") == "full"
 os.environ.setdefault("HOSTILE_SECONDS", "20" if FULL else "1")  # of each attack that goes on for a while
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+from attackers import SANITIZED  # noqa: E402
 from support import ATHANOR, Lab  # noqa: E402
 
 # A doubling copy ends here, not with the machine. A sanitizer's shadow memory is larger than any machine's.
-SANITIZED = bool(os.environ.get("ATHANOR_SANITIZER"))
 BOUNDED = () if SANITIZED else ("bash", "-c", 'ulimit -v 6000000; exec "$@"', "athanor")
 
 
