@@ -217,4 +217,10 @@ void write(Level level, std::string_view message, Fields fields) {
   emit(level, now, message, fields);
 }
 
+void write_always(Level level, std::string_view message, Fields fields) {
+  if (enabled(level)) {
+    emit(level, std::chrono::floor<Duration>(std::chrono::system_clock::now()), message, fields);
+  }
+}
+
 }  // namespace athanor::log

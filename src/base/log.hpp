@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Structured log records to stderr: coloured text on a terminal, one JSON object per line
-// otherwise. Never pass secrets or whole objects. Thread-safe. Rate-limited per message: 10 a
-// second.
+// otherwise. Never pass secrets or whole objects. Thread-safe. Rate-limited per message, a
+// literal: 10 a second.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +32,8 @@ using Fields = std::initializer_list<Field>;
 void configure(Level level, Format format);
 [[nodiscard]] bool enabled(Level level);
 void write(Level level, std::string_view message, Fields fields = {});
+// Writes a record that no rate limits: its text names an object, and each is wanted.
+void write_always(Level level, std::string_view message, Fields fields = {});
 inline void error(std::string_view message, Fields fields = {}) {
   write(Level::Error, message, fields);
 }

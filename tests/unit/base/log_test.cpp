@@ -66,5 +66,17 @@ TEST_F(Log, LimitsTheRateOfOneMessage) {
   EXPECT_EQ(count(out, "quiet record"), 1U);
 }
 
+TEST_F(Log, WritesEveryRecordThatIsWanted) {
+  log::configure(log::Level::Info, log::Format::Json);
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 100; ++i) {
+    log::write_always(log::Level::Info, "wanted record");
+    log::write_always(log::Level::Debug, "hidden record");
+  }
+  const std::string out = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(count(out, "wanted record"), 100U);
+  EXPECT_EQ(count(out, "hidden record"), 0U);
+}
+
 }  // namespace
 }  // namespace athanor

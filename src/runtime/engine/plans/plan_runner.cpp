@@ -74,7 +74,7 @@ bool same_plan(const Plan& a, const Plan& b) {
 void log_event(const Operator& op, const Emit& step, bool is_first) {
   const bool is_warning = step.type == "Warning";
   if (!op.log_subject.empty() && step.about.kind == op.primary) {
-    log::write(
+    log::write_always(
         is_warning ? log::Level::Warn : log::Level::Info,
         fmt::format("{} {}: {}: {}", op.log_subject, step.about.key.name, step.reason, step.note),
         {{"controller", op.name}, {"namespace", step.about.key.ns}});
