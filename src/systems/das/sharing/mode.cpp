@@ -85,15 +85,6 @@ std::vector<GpuSharing> sharing_of(const Value& node_resources) {
   return all;
 }
 
-void set_sharing(Value& node_resources, const std::vector<GpuSharing>& sharing) {
-  Value& gpus = node_resources.member("nodeGpus");
-  for (std::size_t i = 0; i < gpus.size() && i < sharing.size(); ++i) {
-    if (!sharing[i].sliced()) {
-      gpus.item(i).set(kSharingMember, print_sharing(sharing[i]));
-    }
-  }
-}
-
 std::vector<std::string> assign_sharing(Value& resources, const SharingRequest& request) {
   std::vector<std::string> problems;
   const Value gpus = resources["nodeGpus"];

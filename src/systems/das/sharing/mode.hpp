@@ -31,7 +31,6 @@ Result<std::vector<GpuSharing>> wanted_sharing(std::string_view annotation, std:
                                                std::string_view type = kNvidiaMig);
 // What the GPUs of a NodeAccelerator are, in its order.
 std::vector<GpuSharing> sharing_of(const Value& node_resources);
-void set_sharing(Value& node_resources, const std::vector<GpuSharing>& sharing);
 
 // What a GPU allows.
 enum class Divisible : std::uint8_t {

@@ -23,7 +23,7 @@ struct GpuSharing {
   friend bool operator==(const GpuSharing&, const GpuSharing&) = default;
 };
 
-// A GPU with its mode and what is taken of it.
+// A GPU with its mode and the shares that claims hold.
 struct SharedGpu {
   std::string uuid{};
   GpuSharing sharing{};

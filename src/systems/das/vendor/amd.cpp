@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // AMD's MI300 family: compute partitions with a memory mode; a GPU is divided as a whole.
+// Emulated alone.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 
-#include "systems/das/placement/inventory.hpp"
 #include "systems/das/vendor/makers.hpp"
 #include "systems/das/vendor/parts.hpp"
 
 namespace athanor::das {
 namespace {
-
-constexpr std::int64_t kMibPerGib = 1024;
 
 class Amd final : public Vendor {
  public:
@@ -51,32 +49,12 @@ class Amd final : public Vendor {
                       .layout = fmt::format("{}-{}", compute, memory)};
   }
 
-  [[nodiscard]] Value discover(std::string_view node, const GpuModel& model,
-                               int count) const override {
-    return emulated_resources(node, {.model = &model, .count = count});
-  }
   [[nodiscard]] std::map<std::string, int> capacity(const SharedGpu& gpu,
                                                     const MigTable& /*table*/) const override {
     return {{"amd.das.com/" + gpu.sharing.layout, gpu.sharing.replicas}};
   }
-  [[nodiscard]] std::vector<std::size_t> place(
-      std::vector<SharedGpu> gpus, const std::vector<ShareRequest>& requests) const override {
-    return fill_gpus(*this, std::move(gpus), requests,
-                     [](std::string_view /*resource*/) { return Together::No; });
-  }
   [[nodiscard]] Value share(const SharedGpu& gpu, int index) const override {
-    return Value::object(
-        {{"index", index},
-         {"memoryMiB", gpu.memory_gib * kMibPerGib / std::max(gpu.sharing.replicas, 1)}});
-  }
-  // Emulated alone.
-  [[nodiscard]] ModeWork create(const SharedGpu& /*gpu*/,
-                                std::string_view /*state_folder*/) const override {
-    return {};
-  }
-  [[nodiscard]] ModeWork destroy(const SharedGpu& /*gpu*/,
-                                 std::string_view /*state_folder*/) const override {
-    return {};
+    return equal_share(gpu, index);
   }
   [[nodiscard]] ContainerEdits edits(const std::vector<ShareClaim>& claims,
                                      const std::map<std::string, std::string>& names,
@@ -91,9 +69,6 @@ class Amd final : public Vendor {
     }
     return {.env = {{"AMD_VISIBLE_DEVICES", visible},
                     {"ROCR_VISIBLE_DEVICES", count_up(claims.size())}}};
-  }
-  [[nodiscard]] std::string health(const Value& gpu) const override {
-    return published_health(gpu);
   }
 };
 

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Intel's data centre GPUs: virtual functions (SR-IOV).
+// Intel's data centre GPUs: virtual functions (SR-IOV). Emulated alone.
 #include <algorithm>
 
-#include "systems/das/placement/inventory.hpp"
 #include "systems/das/vendor/makers.hpp"
 #include "systems/das/vendor/parts.hpp"
 
 namespace athanor::das {
 namespace {
 
-constexpr std::int64_t kMibPerGib = 1024;
 constexpr int kMostFunctions = 63;
 constexpr const char* kResource = "intel.das.com/vf";
 
@@ -37,40 +35,17 @@ class Intel final : public Vendor {
                : std::nullopt;
   }
 
-  [[nodiscard]] Value discover(std::string_view node, const GpuModel& model,
-                               int count) const override {
-    return emulated_resources(node, {.model = &model, .count = count});
-  }
   [[nodiscard]] std::map<std::string, int> capacity(const SharedGpu& gpu,
                                                     const MigTable& /*table*/) const override {
     return {{kResource, gpu.sharing.replicas}};
   }
-  [[nodiscard]] std::vector<std::size_t> place(
-      std::vector<SharedGpu> gpus, const std::vector<ShareRequest>& requests) const override {
-    return fill_gpus(*this, std::move(gpus), requests,
-                     [](std::string_view /*resource*/) { return Together::No; });
-  }
   [[nodiscard]] Value share(const SharedGpu& gpu, int index) const override {
-    return Value::object(
-        {{"index", index},
-         {"memoryMiB", gpu.memory_gib * kMibPerGib / std::max(gpu.sharing.replicas, 1)}});
-  }
-  // Emulated alone.
-  [[nodiscard]] ModeWork create(const SharedGpu& /*gpu*/,
-                                std::string_view /*state_folder*/) const override {
-    return {};
-  }
-  [[nodiscard]] ModeWork destroy(const SharedGpu& /*gpu*/,
-                                 std::string_view /*state_folder*/) const override {
-    return {};
+    return equal_share(gpu, index);
   }
   [[nodiscard]] ContainerEdits edits(const std::vector<ShareClaim>& claims,
                                      const std::map<std::string, std::string>& /*names*/,
                                      std::string_view /*state_folder*/) const override {
     return {.env = {{"ZE_AFFINITY_MASK", count_up(claims.size())}}};
-  }
-  [[nodiscard]] std::string health(const Value& gpu) const override {
-    return published_health(gpu);
   }
 };
 

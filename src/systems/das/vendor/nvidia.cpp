@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 
-#include "systems/das/placement/inventory.hpp"
 #include "systems/das/placement/profile.hpp"
 #include "systems/das/vendor/makers.hpp"
 #include "systems/das/vendor/parts.hpp"
@@ -88,11 +87,6 @@ class Nvidia final : public Vendor {
       return std::nullopt;
     }
     return GpuSharing{.mode = "timeslice", .replicas = *amount, .interval = std::string(interval)};
-  }
-
-  [[nodiscard]] Value discover(std::string_view node, const GpuModel& model,
-                               int count) const override {
-    return emulated_resources(node, {.model = &model, .count = count});
   }
 
   [[nodiscard]] std::map<std::string, int> capacity(const SharedGpu& gpu,
@@ -200,10 +194,6 @@ class Nvidia final : public Vendor {
                       {.host = shared_memory(state_folder), .container = "/dev/shm"}};
     }
     return edits;
-  }
-
-  [[nodiscard]] std::string health(const Value& gpu) const override {
-    return published_health(gpu);
   }
 };
 

@@ -8,6 +8,11 @@
 #include <system_error>
 
 namespace athanor::das {
+namespace {
+
+constexpr std::int64_t kMibPerGib = 1024;
+
+}  // namespace
 
 std::optional<int> read_number(std::string_view text, int most) {
   int value = 0;
@@ -72,8 +77,10 @@ std::vector<std::size_t> fill_gpus(const Vendor& vendor, std::vector<SharedGpu> 
   return placed;
 }
 
-std::string published_health(const Value& gpu) {
-  return gpu["health"].as_string() == "Unhealthy" ? "Unhealthy" : "";
+Value equal_share(const SharedGpu& gpu, int index) {
+  return Value::object(
+      {{"index", index},
+       {"memoryMiB", gpu.memory_gib * kMibPerGib / std::max(gpu.sharing.replicas, 1)}});
 }
 
 std::string count_up(std::size_t count) {

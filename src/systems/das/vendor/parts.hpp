@@ -25,8 +25,8 @@ std::vector<std::size_t> fill_gpus(const Vendor& vendor, std::vector<SharedGpu> 
                                    const std::vector<ShareRequest>& requests,
                                    Together (*together)(std::string_view resource));
 
-// "Unhealthy" as the node's agent wrote it.
-std::string published_health(const Value& gpu);
+// Returns the claim's spec.share of a GPU that is divided into equal parts.
+Value equal_share(const SharedGpu& gpu, int index);
 
 // "0,1,2".
 std::string count_up(std::size_t count);

@@ -2,10 +2,35 @@
 #include "systems/das/vendor/vendor.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include "systems/das/placement/inventory.hpp"
 #include "systems/das/vendor/makers.hpp"
+#include "systems/das/vendor/parts.hpp"
 
 namespace athanor::das {
+
+Value Vendor::discover(std::string_view node, const GpuModel& model, int count) const {
+  return emulated_resources(node, {.model = &model, .count = count});
+}
+
+std::vector<std::size_t> Vendor::place(std::vector<SharedGpu> gpus,
+                                       const std::vector<ShareRequest>& requests) const {
+  return fill_gpus(*this, std::move(gpus), requests,
+                   [](std::string_view /*resource*/) { return Together::No; });
+}
+
+ModeWork Vendor::create(const SharedGpu& /*gpu*/, std::string_view /*state_folder*/) const {
+  return {};
+}
+
+ModeWork Vendor::destroy(const SharedGpu& /*gpu*/, std::string_view /*state_folder*/) const {
+  return {};
+}
+
+std::string Vendor::health(const Value& gpu) const {
+  return gpu["health"].as_string() == "Unhealthy" ? "Unhealthy" : "";
+}
 
 std::span<const Vendor* const> vendors() {
   static const Vendor* const kVendors[] = {&nvidia(), &amd(), &intel()};

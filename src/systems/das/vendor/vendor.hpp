@@ -74,27 +74,27 @@ class Vendor {
 
   // Returns status.nodeResources of a node with `count` emulated GPUs.
   [[nodiscard]] virtual Value discover(std::string_view node, const GpuModel& model,
-                                       int count) const = 0;
+                                       int count) const;
   // Returns how many devices a GPU brings, by resource. `table`: its profiles.
   [[nodiscard]] virtual std::map<std::string, int> capacity(const SharedGpu& gpu,
                                                             const MigTable& table) const = 0;
-  // Returns the index of a GPU for each request; empty: they do not fit.
+  // Returns the index of a GPU for each request; empty: they do not fit. Unless overridden: the
+  // fullest GPU with room, each request by itself.
   [[nodiscard]] virtual std::vector<std::size_t> place(
-      std::vector<SharedGpu> gpus, const std::vector<ShareRequest>& requests) const = 0;
+      std::vector<SharedGpu> gpus, const std::vector<ShareRequest>& requests) const;
   // Returns the claim's spec.share for the share `index` of a GPU.
   [[nodiscard]] virtual Value share(const SharedGpu& gpu, int index) const = 0;
-  // Returns what the node does before shares of the GPU are handed out.
-  [[nodiscard]] virtual ModeWork create(const SharedGpu& gpu,
-                                        std::string_view state_folder) const = 0;
-  // Returns what the node does once the GPU leaves its mode.
-  [[nodiscard]] virtual ModeWork destroy(const SharedGpu& gpu,
-                                         std::string_view state_folder) const = 0;
+  // Returns what the node does before shares of the GPU are handed out. Unless overridden: nothing.
+  [[nodiscard]] virtual ModeWork create(const SharedGpu& gpu, std::string_view state_folder) const;
+  // Returns what the node does once the GPU leaves its mode. Unless overridden: nothing.
+  [[nodiscard]] virtual ModeWork destroy(const SharedGpu& gpu, std::string_view state_folder) const;
   // Returns what a container with these shares sees. `names`: what GPUs are called, by UUID.
   [[nodiscard]] virtual ContainerEdits edits(const std::vector<ShareClaim>& claims,
                                              const std::map<std::string, std::string>& names,
                                              std::string_view state_folder) const = 0;
-  // Returns why a GPU of status.nodeResources must not be used; empty: it may.
-  [[nodiscard]] virtual std::string health(const Value& gpu) const = 0;
+  // Returns why a GPU of status.nodeResources must not be used; empty: it may. Unless overridden:
+  // "Unhealthy" as the node's agent wrote it.
+  [[nodiscard]] virtual std::string health(const Value& gpu) const;
 };
 
 std::span<const Vendor* const> vendors();

@@ -54,16 +54,28 @@ TEST(Sharing, ReadsTheAnnotation) {
             "invalid das.inference.redhat.com/gpu-sharing \"2=mps:5\": there is no GPU 2");
 }
 
-// Devices of GPUs without profiles, by resource.
-std::map<std::string, int> devices(const std::vector<GpuSharing>& sharing, int memory_gib,
-                                   std::string_view type = kNvidiaMig) {
+// status.nodeResources of GPUs without profiles, in the modes of an annotation.
+Value resources_of(const char* annotation, int count, int memory_gib = 40,
+                   std::string_view type = kNvidiaMig) {
   Value gpus = Value::list();
-  for (std::size_t i = 0; i < sharing.size(); ++i) {
-    gpus.push_back(Value::object({{"gpuUuid", "GPU-" + std::to_string(i)},
+  for (int i = 0; i < count; ++i) {
+    gpus.push_back(Value::object({{"index", i},
+                                  {"gpuUuid", "GPU-" + std::to_string(i)},
                                   {"gpuMemory", std::to_string(memory_gib) + "Gi"}}));
   }
   Value resources = Value::object({{"nodeGpus", std::move(gpus)}});
-  set_sharing(resources, sharing);
+  const Value before;
+  const std::set<std::string, std::less<>> used;
+  EXPECT_TRUE(
+      assign_sharing(
+          resources,
+          {.annotation = annotation, .vendor = find_vendor(type), .before = &before, .used = &used})
+          .empty());
+  return resources;
+}
+
+// The devices of such GPUs, by resource.
+std::map<std::string, int> devices(const Value& resources, std::string_view type = kNvidiaMig) {
   std::map<std::string, int> sum;
   for (const auto& gpu : devices_of(resources, *find_vendor(type))) {
     for (const auto& [resource, count] : gpu) {
@@ -74,21 +86,18 @@ std::map<std::string, int> devices(const std::vector<GpuSharing>& sharing, int m
 }
 
 TEST(Sharing, CapacityByMode) {
-  const auto sharing = *wanted_sharing("0=timeslice:4,1=mps:12,2=timeslice:3:Long,3=mps:50", 5);
-  EXPECT_EQ(devices(sharing, 40),
+  EXPECT_EQ(devices(resources_of("0=timeslice:4,1=mps:12,2=timeslice:3:Long,3=mps:50", 5)),
             (std::map<std::string, int>{{"mps.das.com/gpu-12gb", 3}, {"ts.das.com/gpu", 7}}));
 }
 
 TEST(Sharing, IsKeptInTheNodeAccelerator) {
-  Value resources =
-      from_yaml("{nodeGpus: [{gpuUuid: a, gpuMemory: 40Gi}, {gpuUuid: b}, {gpuUuid: c}]}");
-  const auto sharing = *wanted_sharing("0=timeslice:4:Medium,2=mps:5", 3);
-  set_sharing(resources, sharing);
+  const char* const annotation = "0=timeslice:4:Medium,2=mps:5";
+  const Value resources = resources_of(annotation, 3);
   EXPECT_TRUE(resources["nodeGpus"][1]["sharing"].is_null());
-  EXPECT_EQ(sharing_of(resources), sharing);
+  EXPECT_EQ(sharing_of(resources), *wanted_sharing(annotation, 3));
   const auto gpus = shared_gpus(resources);
   EXPECT_EQ(gpus[0].memory_gib, 40);
-  EXPECT_EQ(gpus[2].uuid, "c");
+  EXPECT_EQ(gpus[2].uuid, "GPU-2");
 }
 
 std::vector<SharedGpu> gpus_of(const char* annotation, std::size_t count) {
@@ -282,19 +291,14 @@ TEST(Vendors, ModesOfEachType) {
 }
 
 TEST(Vendors, CapacityAndWhatIsStored) {
-  const auto partitions = *wanted_sharing("0=cpx:nps4,1=cpx:nps4", 3, "amd-mi300");
+  const Value partitions = resources_of("0=cpx:nps4,1=cpx:nps4", 3, 192, kAmdMi300);
   EXPECT_EQ(
-      devices(partitions, 192, kAmdMi300),
+      devices(partitions, kAmdMi300),
       (std::map<std::string, int>{{"amd.das.com/cpx-nps4", 16}, {"amd.das.com/spx-nps1", 1}}));
-  const auto functions = *wanted_sharing("0=vf:7", 2, "intel-xe");
-  EXPECT_EQ(devices(functions, 16, kIntelXe),
-            (std::map<std::string, int>{{"intel.das.com/vf", 8}}));
-  Value resources = from_yaml("{nodeGpus: [{gpuUuid: a}, {gpuUuid: b}, {gpuUuid: c}]}");
-  set_sharing(resources, partitions);
-  EXPECT_EQ(sharing_of(resources), partitions);
-  Value two = from_yaml("{nodeGpus: [{gpuUuid: a}, {gpuUuid: b}]}");
-  set_sharing(two, functions);
-  EXPECT_EQ(sharing_of(two), functions);
+  EXPECT_EQ(sharing_of(partitions), *wanted_sharing("0=cpx:nps4,1=cpx:nps4", 3, kAmdMi300));
+  const Value functions = resources_of("0=vf:7", 2, 16, kIntelXe);
+  EXPECT_EQ(devices(functions, kIntelXe), (std::map<std::string, int>{{"intel.das.com/vf", 8}}));
+  EXPECT_EQ(sharing_of(functions), *wanted_sharing("0=vf:7", 2, kIntelXe));
 }
 
 TEST(Vendors, ModelsHaveTheirType) {

@@ -5,7 +5,6 @@
 
 #include "kube/text/yaml.hpp"
 #include "systems/das/agent/device_list.hpp"
-#include "systems/das/placement/inventory.hpp"
 #include "systems/das/sharing/mode.hpp"
 #include "systems/das/sharing/share.hpp"
 #include "systems/das/vendor/parts.hpp"
@@ -36,10 +35,6 @@ class Toy final : public Vendor {
                ? std::optional(GpuSharing{.mode = "lanes", .replicas = *count})
                : std::nullopt;
   }
-  [[nodiscard]] Value discover(std::string_view node, const GpuModel& model,
-                               int count) const override {
-    return emulated_resources(node, {.model = &model, .count = count});
-  }
   [[nodiscard]] std::map<std::string, int> capacity(const SharedGpu& gpu,
                                                     const MigTable& /*table*/) const override {
     return {{"toy.example.com/lane", gpu.sharing.replicas}};
@@ -63,9 +58,6 @@ class Toy final : public Vendor {
                                      const std::map<std::string, std::string>& /*names*/,
                                      std::string_view /*folder*/) const override {
     return {.env = {{"TOY_LANES", count_up(claims.size())}}};
-  }
-  [[nodiscard]] std::string health(const Value& gpu) const override {
-    return published_health(gpu);
   }
 };
 
