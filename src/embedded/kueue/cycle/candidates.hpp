@@ -93,8 +93,8 @@ bool satisfies(PreemptionPolicy policy, const Preemptor& preemptor, const Held& 
 // Returns true if the policy may let the preemptor take from a workload of the line; reads none.
 bool may_satisfy(PreemptionPolicy policy, const Preemptor& preemptor, const HeldLine& line);
 
-// Some lines merged: either those that are evicted already or the others. Lines are opened priority
-// after priority, as far as somebody asks: what is taken first is known without a look at the rest.
+// Merges lines: either those that are evicted already or the others. Opens lines of the next
+// priority only when those before have no candidate left, so that few objects are read.
 class CandidateMerge {
  public:
   struct Source {
