@@ -3,25 +3,14 @@
 # with its expected outcome. Runs from the root of the repository on `athanor up` with nothing else set up. SEED_NAMESPACE: another
 # namespace than the kubeconfig's.
 set -euo pipefail
+# shellcheck source=tests/e2e/seed.sh
+. "$(dirname "$0")/../seed.sh"
 kubectl="${KUBECTL:-kubectl} ${SEED_NAMESPACE:+--namespace=$SEED_NAMESPACE}"
-limit=${SEED_LIMIT:-60} # seconds, for each: a shared machine is slow
 
-say() { printf '\n== %s\n' "$*"; }
 fail() {
   echo "FAILED: $*" >&2
   $kubectl get appwrappers,workloads,pods -o yaml >&2 || true
   exit 1
-}
-# becomes EXPECTED COMMAND...: the command's output is EXPECTED within the limit.
-becomes() {
-  local expected=$1 seen= end=$((SECONDS + limit))
-  shift
-  while :; do
-    seen=$("$@" 2>&1) || true
-    [ "$seen" = "$expected" ] && return 0
-    [ $SECONDS -lt $end ] || fail "$* says \"$seen\", not \"$expected\", after $limit s"
-    sleep 0.1
-  done
 }
 aw() { $kubectl get aw sample -o "jsonpath={$1}"; }
 condition() { aw ".status.conditions[?(@.type==\"$1\")].$2"; }

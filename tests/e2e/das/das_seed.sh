@@ -2,41 +2,18 @@
 # das_seed.sh DATA: the commands of the DAS seed document in emulated mode, with kubectl on $KUBECONFIG, each with what has to come of it.
 # Runs where `test/` holds the seed's pods; DATA is the lab's data directory, whose nodes/NODE is the file system of an emulated node.
 set -euo pipefail
+# shellcheck source=tests/e2e/seed.sh
+. "$(dirname "$0")/../seed.sh"
 data=$1
 ns=${DAS_NAMESPACE:-das-operator}
 node=${SEED_NODE:-gpu-node}
 kubectl=${KUBECTL:-kubectl}
-limit=${SEED_LIMIT:-60} # seconds, for each: a shared machine is slow
 
-say() { printf '\n== %s\n' "$*"; }
 fail() {
   echo "FAILED: $*" >&2
   $kubectl get pods -A -o wide >&2 || true
   $kubectl get allocationclaims -n "$ns" -o yaml >&2 || true
   exit 1
-}
-# becomes EXPECTED COMMAND...: the command's output is EXPECTED within the limit.
-becomes() {
-  local expected=$1 seen= end
-  shift
-  end=$((SECONDS + limit))
-  while :; do
-    seen=$("$@" 2>&1) || true
-    [ "$seen" = "$expected" ] && return 0
-    [ $SECONDS -lt $end ] || fail "$* says \"$seen\", not \"$expected\", after $limit s"
-    sleep 0.1
-  done
-}
-contains() { # contains PART COMMAND...
-  local part=$1 seen= end
-  shift
-  end=$((SECONDS + limit))
-  while :; do
-    seen=$("$@" 2>&1) || true
-    [[ $seen == *"$part"* ]] && return 0
-    [ $SECONDS -lt $end ] || fail "$* says \"$seen\", which has no \"$part\", after $limit s"
-    sleep 0.1
-  done
 }
 states() { # sorted: the order of names is that of the pods' UIDs
   $kubectl get allocationclaims -n "$ns" -o 'jsonpath={range .items[*]}{.status.state}@{.spec.migPlacement.start}+{.spec.migPlacement.size}{"\n"}{end}' | sort | tr '\n' ' '
