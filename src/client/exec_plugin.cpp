@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/child_process.hpp"
 #include "base/digest.hpp"
 #include "kube/text/json.hpp"
 
@@ -86,43 +87,14 @@ class Child {
   bool own_group_;
 };
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  out.reserve(texts.size() + 1);
-  for (std::string& text : texts) {
-    out.push_back(text.data());
-  }
-  out.push_back(nullptr);
-  return out;
-}
-
-std::vector<std::string> child_environment(const ExecPlugin& plugin, const std::string& info) {
-  std::vector<std::pair<std::string, std::string>> added = plugin.environment;
-  added.emplace_back("KUBERNETES_EXEC_INFO", info);
-  std::vector<std::string> out;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view line = *entry;
-    const std::string_view name = line.substr(0, line.find('='));
-    bool replaced = false;
-    for (const auto& [other, value] : added) {
-      replaced = replaced || other == name;
-    }
-    if (!replaced) {
-      out.emplace_back(line);
-    }
-  }
-  for (const auto& [name, value] : added) {
-    out.push_back(fmt::format("{}={}", name, value));
-  }
-  return out;
-}
-
 // Starts it with `output` as standard output; 0 or the error's number.
 int spawn(const ExecPlugin& plugin, const std::string& info, bool interactive, int output,
           pid_t& pid) {
   std::vector<std::string> arguments{plugin.command};
   arguments.insert(arguments.end(), plugin.arguments.begin(), plugin.arguments.end());
-  std::vector<std::string> environment = child_environment(plugin, info);
+  std::vector<std::pair<std::string, std::string>> added = plugin.environment;
+  added.emplace_back("KUBERNETES_EXEC_INFO", info);
+  std::vector<std::string> environment = child_environment(added);
   posix_spawn_file_actions_t actions{};
   posix_spawn_file_actions_init(&actions);
   if (!interactive) {
@@ -145,8 +117,9 @@ int spawn(const ExecPlugin& plugin, const std::string& info, bool interactive, i
     posix_spawnattr_setpgroup(&attributes, 0);
   }
   posix_spawnattr_setflags(&attributes, static_cast<short>(flags));
-  const int error = ::posix_spawnp(&pid, plugin.command.c_str(), &actions, &attributes,
-                                   pointers(arguments).data(), pointers(environment).data());
+  const int error =
+      ::posix_spawnp(&pid, plugin.command.c_str(), &actions, &attributes,
+                     exec_pointers(arguments).data(), exec_pointers(environment).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return error;

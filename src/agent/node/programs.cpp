@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves it to the program
+#include "base/child_process.hpp"
 
 namespace athanor::agent {
 namespace {
@@ -31,34 +31,6 @@ constexpr std::chrono::milliseconds kSettles{300};  // a daemon that cannot work
 constexpr std::chrono::seconds kPoliteness{5};
 constexpr std::size_t kMostOutput = 4096;
 
-std::vector<std::string> environment_with(const das::Variables& more) {
-  std::vector<std::string> words;
-  for (char** one = environ; *one != nullptr; ++one) {
-    const std::string_view word(*one);
-    bool replaced = false;
-    for (const auto& [name, value] : more) {
-      replaced = replaced || word.starts_with(fmt::format("{}=", name));
-    }
-    if (!replaced) {
-      words.emplace_back(word);
-    }
-  }
-  for (const auto& [name, value] : more) {
-    words.push_back(fmt::format("{}={}", name, value));
-  }
-  return words;
-}
-
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> all;
-  all.reserve(words.size() + 1);
-  for (std::string& word : words) {
-    all.push_back(word.data());
-  }
-  all.push_back(nullptr);
-  return all;
-}
-
 Error problem(const das::Command& command, const std::string& what) {
   return Error::unavailable(
       fmt::format("{}: {}: {}", command.purpose, command.words.front(), what));
@@ -67,9 +39,9 @@ Error problem(const das::Command& command, const std::string& what) {
 // `output`: where both streams go.
 Result<int> spawn(const das::Command& command, int output, short flags) {
   std::vector<std::string> words = command.words;
-  std::vector<std::string> variables = environment_with(command.env);
-  std::vector<char*> arguments = pointers(words);
-  std::vector<char*> environment = pointers(variables);
+  std::vector<std::string> variables = child_environment(command.env);
+  std::vector<char*> arguments = exec_pointers(words);
+  std::vector<char*> environment = exec_pointers(variables);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
