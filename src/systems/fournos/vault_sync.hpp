@@ -20,6 +20,7 @@ struct VaultEntry {
   std::optional<std::string> problem{};  // why it could not be read
 };
 
+// Where the entries come from and where their Secrets go.
 struct VaultPlace {
   std::string ns{};                       // of the Secrets
   std::string address{};                  // annotation fournos.dev/vault-addr
@@ -27,6 +28,7 @@ struct VaultPlace {
   std::string pattern = "vault-{entry}";  // name of a Secret
 };
 
+// Result of plan_vault_sync(): Secrets to write and delete, and lines to print.
 struct VaultPlan {
   std::vector<Value> writes{};         // whole Secrets
   std::vector<std::string> deletes{};  // names
