@@ -91,7 +91,7 @@ void HttpsServer::State::welcome(int client) {
 
 void HttpsServer::State::handle(const apiserver::Request& request,
                                 const ServedConnection::Answer& answer) {
-  // Whoever answers may do so late, from another thread, or when the server is gone.
+  // The handler may answer late, from another thread, or after the server is gone.
   options.handle(request,
                  [weak = weak_from_this(), answer](std::function<apiserver::Response()> make) {
                    const auto self = weak.lock();
