@@ -19,6 +19,7 @@ struct ClusterUse {
   std::string details{};      // "a100 4/8, slots 12/100"
   std::string gpus{};         // what it has quota of: "8x A100"
 };
+// Sums the cluster's quotas and usage over all ClusterQueues.
 ClusterUse cluster_use(const std::vector<Object>& cluster_queues, std::string_view cluster);
 
 // Cells in the order of cluster_header(), the age last.
