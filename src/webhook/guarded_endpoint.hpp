@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GuardedEndpoint: metrics over HTTPS for those whom the API server knows by their token
-// (TokenReview) and lets read the path (SubjectAccessReview). GET alone.
+// GuardedEndpoint: metrics over HTTPS for clients whose token the API server authenticates
+// (TokenReview) and authorizes for the path (SubjectAccessReview). GET alone.
 #pragma once
 
 #include <functional>

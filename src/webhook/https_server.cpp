@@ -58,8 +58,8 @@ void HttpsServer::State::release_memory() {
   spike_timer.set(kMemoryLooks, [this] { release_memory(); });
 }
 
-// Clients ask again when a connection that rests is closed; those who come to take all connections
-// only rest.
+// Closes the connection that is idle longest: its client sends the next request over a new one, and
+// clients that exhaust the connections only hold idle ones.
 bool HttpsServer::State::make_room() {
   std::shared_ptr<ServedConnection> longest;
   for (const auto& connection : connections) {

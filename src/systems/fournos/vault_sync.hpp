@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vault entries as Secrets (docs/spec/fournos.md section 20): which to write and which to delete.
-// Pure; who reads the entries and carries the plan out is elsewhere (cli/vault.cpp).
+// Pure; cli/vault.cpp reads the entries and carries out the plan.
 #pragma once
 
 #include <map>
