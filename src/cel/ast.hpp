@@ -26,14 +26,17 @@ struct Fold {
   ExprPtr result{};
 };
 
+// One entry of a map or struct literal.
 struct MapEntry {
   ExprPtr key{};
   ExprPtr value{};
   bool optional = false;
 };
 
+// Kinds of nodes; each uses the members that Expr names it for.
 enum class ExprKind : std::uint8_t { Literal, Ident, Select, Call, List, Map, Struct, Fold };
 
+// A node of the syntax tree.
 struct Expr {
   ExprKind kind = ExprKind::Literal;
   std::uint32_t id = 0;        // 1, 2, ...

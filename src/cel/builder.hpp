@@ -11,6 +11,7 @@
 
 namespace athanor::cel {
 
+// Makes nodes with consecutive ids. Not thread-safe.
 class Builder {
  public:
   void set_position(std::uint32_t position) { position_ = position; }

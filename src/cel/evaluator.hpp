@@ -16,6 +16,7 @@ namespace athanor::cel {
 
 using Bindings = std::vector<std::pair<std::string, Val>>;
 
+// Result of an evaluation and its cost.
 struct Evaluation {
   Val value{};             // Kind::Error when the evaluation failed
   std::uint64_t cost = 0;  // units of 50 ns, as Kubernetes counts them
@@ -24,11 +25,14 @@ struct Evaluation {
 // The error of an evaluation that cost more than its limit starts with this.
 inline constexpr const char* kCostExceeded = "operation cancelled: actual cost limit exceeded";
 
+// Variables and limits of an evaluation; all references outlive it.
 struct EvaluationInput {
   const Bindings& bindings;
   std::uint64_t cost_limit = 0;
   Runtime& runtime;
 };
+// Evaluates the expression. Beyond the cost limit the value is an error that starts with
+// kCostExceeded.
 Evaluation evaluate(const Expr& root, const Checked& checked, const EvaluationInput& input);
 
 // What one call costs besides its arguments, and what its result adds to that.

@@ -12,6 +12,7 @@
 
 namespace athanor::cel {
 
+// Kinds of tokens.
 enum class TokenKind : std::uint8_t {
   End,
   Identifier,
@@ -20,6 +21,7 @@ enum class TokenKind : std::uint8_t {
   Punctuation,
 };
 
+// One token with its position.
 struct Token {
   TokenKind kind = TokenKind::End;
   std::string text{};  // as written; of an escaped identifier what it escapes
@@ -27,11 +29,13 @@ struct Token {
   std::uint32_t position = 0;  // in code points
 };
 
+// Result of tokenize().
 struct Tokens {
   std::vector<Token> tokens{};  // ends with End
   std::vector<Issue> issues{};
 };
 
+// Splits the text of an expression into tokens; faults become issues.
 Tokens tokenize(std::string_view source);
 
 }  // namespace athanor::cel

@@ -11,11 +11,13 @@
 
 namespace athanor::cel {
 
+// Result of check_literals().
 struct Literals {
   std::vector<Issue> issues{};
   Runtime::RegexMap regexes{};  // every literal expression, compiled
 };
 
+// Checks the literal arguments of all calls and compiles the literal regular expressions.
 Literals check_literals(const Expr& root);
 
 // Calls `visit` with every direct part of an expression.

@@ -12,6 +12,7 @@
 
 namespace athanor::cel {
 
+// The expression that replaces a macro, or why it is malformed.
 struct Expansion {
   ExprPtr expr{};  // null: see `error`
   std::string error{};

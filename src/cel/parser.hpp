@@ -11,12 +11,14 @@
 
 namespace athanor::cel {
 
+// Result of parse().
 struct Parsed {
   ExprPtr root{};             // null when there are issues
   std::uint32_t last_id = 0;  // ids are 1..last_id
   std::vector<Issue> issues{};
 };
 
+// Parses an expression; syntax errors become issues.
 Parsed parse(std::string_view source);
 
 }  // namespace athanor::cel

@@ -18,6 +18,7 @@ namespace athanor::cel {
 // g++ 12 takes the scoped enumerator Duration for a name that shadows athanor::Duration.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
+// Kinds of types.
 enum class TypeKind : std::uint8_t {
   Dyn,
   Error,
@@ -52,6 +53,7 @@ struct TypeField {
 // How a string of JSON becomes a value.
 enum class TextFormat : std::uint8_t { Plain, Date, DateTime };
 
+// A type with what its schema says; each member is for the kinds that it names.
 struct Type {
   TypeKind kind = TypeKind::Dyn;
   std::string name{};                 // Object, Opaque, Param
@@ -67,6 +69,7 @@ struct Type {
 
 // The types without parameters.
 TypePtr simple_type(TypeKind kind);
+// Return types with parameters, names or fields.
 TypePtr list_type(TypePtr item);
 TypePtr map_type(TypePtr key, TypePtr value);
 TypePtr optional_type(TypePtr of);
@@ -80,6 +83,7 @@ TypePtr object_type(std::string_view name,
 std::string type_text(const Type& type);
 // Structure and names alone; sizes do not matter.
 bool same_type(const Type& a, const Type& b);
+// Returns true where the type is unknown before the evaluation.
 inline bool is_dyn(const Type& type) {
   return type.kind == TypeKind::Dyn || type.kind == TypeKind::Error;
 }

@@ -12,6 +12,7 @@
 
 namespace athanor::cel {
 
+// Substitutions of type parameters. Not thread-safe.
 class Unifier {
  public:
   // An unbound parameter.

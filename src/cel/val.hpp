@@ -26,6 +26,7 @@ struct Node {
   virtual ~Node() = default;
 };
 
+// Items of a list value.
 class ListNode : public Node {
  public:
   [[nodiscard]] virtual std::size_t size() const = 0;
@@ -34,6 +35,7 @@ class ListNode : public Node {
   [[nodiscard]] virtual const Type* declared() const { return nullptr; }
 };
 
+// Entries of a map value.
 class MapNode : public Node {
  public:
   [[nodiscard]] virtual std::size_t size() const = 0;
@@ -51,6 +53,7 @@ class OpaqueNode : public Node {
   [[nodiscard]] virtual std::uint64_t cost_size() const { return 1; }
 };
 
+// One value; see the top of this file.
 class Val {
  public:
 #pragma GCC diagnostic push

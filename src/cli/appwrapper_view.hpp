@@ -11,6 +11,7 @@
 
 namespace athanor::cli {
 
+// Returns the titles of the columns that appwrapper_row() fills.
 std::vector<std::string> appwrapper_header(bool with_namespace);
 // `pods`: all that carry the label of an AppWrapper.
 std::vector<std::string> appwrapper_row(const Object& app, const std::vector<Object>& pods,

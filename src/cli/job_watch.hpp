@@ -14,16 +14,20 @@
 
 namespace athanor::cli {
 
+// Returns the titles of the columns that job_row() fills.
 std::vector<std::string> job_header(bool with_namespace);
 // `wide`: the job's message as it is, not in short.
 std::vector<std::string> job_row(const Object& job, bool with_namespace, bool wide);
+// Returns the object's age now, as kubectl prints it; "<unknown>" without a creation time.
 std::string age_of(const Object& object);
 
+// How long a JobWatch waits before it gives up or warns.
 struct WatchPatience {
   Duration away = std::chrono::seconds(60);   // with an API server that does not answer
   Duration unseen = std::chrono::seconds(5);  // with a job without a phase
 };
 
+// Prints jobs as they change. The session outlives it.
 class JobWatch {
  public:
   // An empty `ns`: every namespace.

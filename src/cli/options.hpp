@@ -34,8 +34,10 @@ struct Target {
   int verbosity = 0;
 };
 
+// Formats of -o/--output.
 enum class Output : std::uint8_t { Table, Json, Yaml, Name, Wide };
 
+// Options of `athanor up`.
 struct UpOptions {
   std::string data{};  // empty: a folder under the user's state directory
   int port = 6443;
@@ -55,10 +57,12 @@ struct UpOptions {
   int verbosity = 2;
 };
 
+// Options of `athanor envtest`.
 struct EnvtestOptions {
   std::string directory{};
 };
 
+// Options of `athanor submit`; empty: the flag is not given.
 struct SubmitOptions {
   Target target{};
   std::string file{};
@@ -80,6 +84,7 @@ struct SubmitOptions {
   Output output = Output::Table;
 };
 
+// Options of `athanor jobs`.
 struct JobsOptions {
   Target target{};
   std::string name{};
@@ -88,6 +93,7 @@ struct JobsOptions {
   Output output = Output::Table;
 };
 
+// Options of `athanor logs`.
 struct LogsOptions {
   Target target{};
   std::string name{};
@@ -95,12 +101,14 @@ struct LogsOptions {
   std::string task{};
 };
 
+// Options of `athanor cancel`.
 struct CancelOptions {
   Target target{};
   std::vector<std::string> names{};
   bool terminate = false;  // skip the pipeline's finally tasks
 };
 
+// Options of `athanor queue`.
 struct QueueOptions {
   Target target{};
   std::string name{};     // a queue or cohort, as of the verb queues
@@ -110,6 +118,7 @@ struct QueueOptions {
   Output output = Output::Table;
 };
 
+// Options of `athanor appwrappers`.
 struct AppWrappersOptions {
   Target target{};
   std::string name{};
@@ -117,6 +126,7 @@ struct AppWrappersOptions {
   Output output = Output::Table;
 };
 
+// Options of `athanor appwrappers retry`, `suspend` and `resume`.
 enum class AppWrapperVerb : std::uint8_t { Retry, Suspend, Resume };
 struct AppWrapperActOptions {
   Target target{};
@@ -132,6 +142,7 @@ struct ClustersOptions {
   Output output = Output::Table;
 };
 
+// Options of `athanor clusters add`.
 struct ClusterAddOptions {
   Target target{};
   std::string name{};
@@ -145,12 +156,14 @@ struct ClusterAddOptions {
   int timeout = 60;  // seconds
 };
 
+// Options of `athanor clusters check`; the timeout in seconds.
 struct ClusterCheckOptions {
   Target target{};
   std::string name{};
   int timeout = 60;
 };
 
+// Options of `athanor clusters remove`; the timeout in seconds.
 struct ClusterRemoveOptions {
   Target target{};
   std::string name{};
@@ -162,6 +175,7 @@ struct ClusterRemoveOptions {
   int timeout = 600;
 };
 
+// Options of `athanor lock`; the timeout in seconds.
 struct LockOptions {
   Target target{};
   std::string name{};
@@ -172,6 +186,7 @@ struct LockOptions {
   int timeout = 600;
 };
 
+// Options of `athanor unlock`.
 struct UnlockOptions {
   Target target{};
   std::string name{};
@@ -179,16 +194,19 @@ struct UnlockOptions {
   bool take_over = false;
 };
 
+// Options of `athanor backup`.
 struct BackupOptions {
   std::string file{};
   std::string data{};  // empty: as for up
 };
 
+// Options of `athanor restore`.
 struct RestoreOptions {
   std::string file{};
   std::string data{};
 };
 
+// Options of `athanor simulate`.
 struct SimulateOptions {
   std::string trace{};
   std::string fleet{};
@@ -201,6 +219,7 @@ struct SimulateOptions {
   std::int64_t days = 7;
 };
 
+// Options of `athanor crds`.
 struct CrdsOptions {
   Output output = Output::Yaml;
   std::string group{};
@@ -209,6 +228,7 @@ struct CrdsOptions {
   std::string conversion_url{};
 };
 
+// Options of `athanor rbac`.
 struct RbacOptions {
   std::string controllers = "*";
   std::vector<std::string> namespaces{};  // empty: the whole cluster
@@ -222,6 +242,7 @@ struct RbacOptions {
   Output output = Output::Yaml;
 };
 
+// Options of `athanor webhooks`.
 struct WebhooksOptions {
   std::string controllers = "*";
   std::string install_namespace = "athanor-system";
@@ -231,6 +252,7 @@ struct WebhooksOptions {
   Output output = Output::Yaml;
 };
 
+// Options of `athanor replay`.
 struct ReplayOptions {
   std::string file{};
   std::size_t until = 0;  // lines; 0: all
@@ -239,6 +261,7 @@ struct ReplayOptions {
   Output output = Output::Table;
 };
 
+// Options of `athanor systems`.
 struct SystemsOptions {
   Output output = Output::Table;
 };
@@ -253,14 +276,17 @@ struct SystemVerbOptions {
   std::map<std::string, std::string, std::less<>> arguments{};
 };
 
+// Options of `athanor version`.
 struct VersionOptions {
   Output output = Output::Table;
 };
 
+// Options of `athanor completion`.
 struct CompletionOptions {
   std::string shell{};
 };
 
+// Options of `athanor man`.
 struct ManOptions {
   std::string directory{};
 };
@@ -298,6 +324,7 @@ struct FlagSummary {
   std::string value{};  // "TEXT"; empty: a switch
   std::string help{};
 };
+// One verb with its flags, its arguments and the verbs below it.
 struct VerbSummary {
   std::string name{};
   std::string help{};
@@ -306,6 +333,7 @@ struct VerbSummary {
   std::vector<FlagSummary> arguments{};
   std::vector<VerbSummary> verbs{};  // below this one
 };
+// Returns all verbs.
 std::vector<VerbSummary> verb_summaries();
 // Returns what holds for all verbs: flags of the connection, exit codes.
 std::string_view about_program();

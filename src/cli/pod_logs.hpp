@@ -13,6 +13,7 @@
 
 namespace athanor::cli {
 
+// A container that runs or ran.
 struct StartedContainer {
   std::string name{};
   std::string started{};  // RFC 3339

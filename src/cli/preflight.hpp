@@ -10,6 +10,7 @@
 
 namespace athanor::cli {
 
+// Findings about a job that is about to be submitted; empty: none.
 struct Preflight {
   std::string failure{};  // Fournos would fail the job at once, with this message
   std::string misfit{};   // it could never start; the sentence of `athanor simulate`

@@ -14,6 +14,7 @@ namespace athanor::cli {
 // Whether the API server may answer later: it is away, overloaded, or has forgotten the version.
 bool is_passing(const Error& error);
 
+// Pauses between attempts and messages on stderr. Not thread-safe.
 class Reconnection {
  public:
   // `what` goes on meanwhile ("the job"); `patience` is how long the server may be away.

@@ -16,6 +16,7 @@
 
 namespace athanor::cli {
 
+// A connection with the namespace that the verb works in. Not thread-safe.
 class Session {
  public:
   // Which namespace is meant where neither a flag nor the context names one.

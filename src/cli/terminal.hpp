@@ -13,6 +13,7 @@
 
 namespace athanor::cli {
 
+// Colours of text.
 enum class Colour : std::uint8_t { Plain, Red, Green, Yellow, Blue, Grey, Bold };
 
 // One output stream and whether a person reads it.

@@ -10,6 +10,7 @@
 
 namespace athanor::cli {
 
+// Run the verb that the options belong to.
 int run(const UpOptions& options);
 int run(const ControllersOptions& options);
 int run(const ExtenderOptions& options);

@@ -77,6 +77,7 @@ class ApiStream {
   [[nodiscard]] virtual std::chrono::steady_clock::time_point last_byte() const = 0;
 };
 
+// Limits and hooks of an ApiClient.
 struct ApiClientOptions {
   double qps = 50;  // requests a second beyond the burst; 0: no limit
   double burst = 100;

@@ -34,6 +34,7 @@ struct StreamLink {
   }
 };
 
+// State of one request over its attempts.
 class Exchange {
  public:
   enum class State : std::uint8_t { Queued, Sent, Waiting };  // Waiting: to be tried again

@@ -29,6 +29,7 @@ struct ExecPlugin {
   Value cluster_config{};  // the cluster's extension client.authentication.k8s.io/exec
 };
 
+// User that requests act as (Impersonate-* headers); empty: their own.
 struct Impersonation {
   std::string user{};
   std::string uid{};
@@ -72,6 +73,7 @@ struct ClusterConfig {
 // A context's extension with what clients want to know of a lab: {"jobsNamespace": NAME}.
 inline constexpr const char* kLabExtension = "athanor.dev/lab";
 
+// What a kubeconfig may use, and where a pod's service account lies.
 struct ClusterOptions {
   bool allow_exec = true;   // false: a kubeconfig with a plugin is refused (what others hand in)
   bool allow_files = true;  // false: so is one that names files of this machine

@@ -124,8 +124,8 @@ class CurlConnection final : public Connection {
     stream->handle.reset(curl_easy_init());
     stream->handlers = std::move(handlers);
     CURL* handle = stream->handle.get();
-    if (told_) {
-      told_(fmt::format("GET {} (stream)", path));
+    if (report_) {
+      report_(fmt::format("GET {} (stream)", path));
     }
     const auto identity = credentials_->get();
     if (!identity.ok()) {
@@ -151,8 +151,8 @@ class CurlConnection final : public Connection {
     return {stream.get(), [this, stream](void*) mutable { close(std::move(stream)); }};
   }
 
-  void on_request(std::function<void(std::string_view line)> told) override {
-    told_ = std::move(told);
+  void on_request(std::function<void(std::string_view line)> report) override {
+    report_ = std::move(report);
   }
 
   void run(Duration timeout) override {
@@ -235,7 +235,7 @@ class CurlConnection final : public Connection {
   }
 
   void tell(const Call& call, CURL* handle, CURLcode code) const {
-    if (!told_) {
+    if (!report_) {
       return;
     }
     long status = 0;
@@ -244,7 +244,7 @@ class CurlConnection final : public Connection {
     curl_easy_getinfo(handle, CURLINFO_TOTAL_TIME_T, &microseconds);
     const std::string outcome =
         code == CURLE_OK ? fmt::format("{}", status) : curl_easy_strerror(code);
-    told_(fmt::format("{} {} {} in {} ms", call.method, call.path, outcome, microseconds / 1000));
+    report_(fmt::format("{} {} {} in {} ms", call.method, call.path, outcome, microseconds / 1000));
   }
 
   void prepare(CURL* handle, const std::string& path, const std::string& accept,
@@ -265,7 +265,7 @@ class CurlConnection final : public Connection {
   std::vector<std::shared_ptr<Stream>> opening_{};
   std::vector<std::shared_ptr<Stream>> closing_{};
   bool driving_ = false;
-  std::function<void(std::string_view line)> told_{};
+  std::function<void(std::string_view line)> report_{};
 };
 
 }  // namespace

@@ -48,9 +48,9 @@ class Connection {
   // Opens a GET that goes on; destroying the handle ends it.
   [[nodiscard]] virtual std::shared_ptr<void> stream(const std::string& path,
                                                      StreamHandlers handlers) = 0;
-  // Prints each request once it is answered: "GET /api/v1/pods 200 in 12 ms". Streams are printed
-  // when they open. Neither bodies nor credentials are printed.
-  virtual void on_request(std::function<void(std::string_view line)> told) = 0;
+  // Calls `report` once for each answered request: "GET /api/v1/pods 200 in 12 ms", and for a
+  // stream when it opens. Lines hold neither bodies nor credentials.
+  virtual void on_request(std::function<void(std::string_view line)> report) = 0;
   // Drives the open streams until something arrived or `timeout` passed.
   virtual void run(Duration timeout) = 0;
 };

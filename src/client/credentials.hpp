@@ -23,6 +23,7 @@ struct Identity {
   std::uint64_t generation = 0;  // counts the changes
 };
 
+// Periods of rereading and renewing.
 struct CredentialOptions {
   Duration reread = std::chrono::seconds(60);         // files, at most this old
   Duration plugin_timeout = std::chrono::minutes(1);  // a plugin that may ask the user: ten times

@@ -25,6 +25,7 @@ void add_header(TargetLists& lists, const std::string& name, const std::string& 
 // has no URL, so that performing it sends nothing.
 void set_target(void* easy, const ClusterConfig& config, const Identity& identity,
                 const std::string& path, TargetLists& lists);
+// Gives the handle the lists, which must outlive the transfer.
 void apply_lists(void* easy, const TargetLists& lists);
 
 // "host:port" of "https://host:port/prefix".

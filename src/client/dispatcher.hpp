@@ -36,6 +36,7 @@ class TokenBucket {
   std::optional<SteadyTime> counted_at_{};
 };
 
+// Limits of a Dispatcher; the rate in requests a second.
 struct DispatcherOptions {
   double qps = 50;
   double burst = 100;
@@ -43,6 +44,7 @@ struct DispatcherOptions {
   std::size_t max_queued = 100'000;
 };
 
+// A request that begins now.
 struct Turn {
   Lane lane = Lane::Normal;
   std::uint64_t id = 0;

@@ -12,6 +12,7 @@
 
 namespace athanor::client {
 
+// Credentials that a plugin issued; without `expires` they last as long as the process.
 struct ExecCredential {
   std::string token{};
   std::string certificate{};  // PEM

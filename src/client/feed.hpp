@@ -15,6 +15,7 @@
 
 namespace athanor::client {
 
+// Limits of a Feed.
 struct FeedOptions {
   ReflectorOptions reflector{};
   Lane lane = Lane::Urgent;                         // of its lists and watches

@@ -12,6 +12,7 @@
 
 namespace athanor::client {
 
+// Flags and environment that select kubeconfig files.
 struct KubeconfigOptions {
   std::string path{};     // --kubeconfig
   std::string context{};  // --context; empty: current-context
@@ -27,6 +28,7 @@ std::map<std::string, std::string> kubeconfig_environment();
 // ~/.kube/config.
 std::vector<std::string> kubeconfig_files(const KubeconfigOptions& options);
 
+// All kubeconfig files as one.
 struct Kubeconfig {
   Value merged{};          // file names in it are absolute
   std::string files{};     // those read, "a, b"; empty: none exists

@@ -121,7 +121,7 @@ struct Reflector::Impl {
   std::string version{};  // of the last event or bookmark; empty: to be listed
   Instant watch_began{};
   Instant last_byte{};
-  bool told = false;  // this watch has delivered something
+  bool delivered = false;  // this watch has delivered something
   // Waiting
   Instant wait_until{};
   int failures = 0;
@@ -178,7 +178,7 @@ struct Reflector::Impl {
   void start_watch(Instant now, Effects& effects) {
     phase = Phase::Watching;
     watch_began = last_byte = now;
-    told = false;
+    delivered = false;
     ++status.watches;
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(
         random_between(options.watch_min, options.watch_max));
@@ -348,7 +348,7 @@ struct Reflector::Impl {
       wait(kPoll, now, effects);
     } else if (answer.error) {
       fail(*answer.error, answer.retry_after, now, effects);
-    } else if (!told && now - watch_began < kShortWatch) {
+    } else if (!delivered && now - watch_began < kShortWatch) {
       fail(Error::unavailable(fmt::format("the watch of {} was closed at once", collection)), {},
            now, effects);
     } else {
@@ -360,7 +360,7 @@ struct Reflector::Impl {
   // list's version is too old.
   void gone(Instant now, Effects& effects) {
     version.clear();
-    if (!told && now - watch_began < kShortWatch && ++failures > 1) {
+    if (!delivered && now - watch_began < kShortWatch && ++failures > 1) {
       back_off({}, now, effects);
     } else {
       start_list(effects);
@@ -401,7 +401,7 @@ struct Reflector::Impl {
       return;
     }
     version = status.version = std::string(at);
-    told = true;
+    delivered = true;
     failures = 0;
     ++status.events;
     Value object = body;

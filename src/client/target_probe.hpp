@@ -20,6 +20,7 @@ namespace athanor::client {
 // The error's reason when the hub did not hand out the Secret: it says nothing about the cluster.
 inline constexpr std::string_view kSecretUnreadable = "SecretUnreadable";
 
+// Collaborators and limits of a TargetProbe.
 struct TargetProbeOptions {
   // The Secret's body; called on the probe's threads, may block. Required.
   std::function<Result<Value>(const Key& secret)> read_secret{};

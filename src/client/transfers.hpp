@@ -16,6 +16,7 @@
 
 namespace athanor::client {
 
+// One GET of a Transfers.
 struct Fetch {
   std::shared_ptr<const ClusterConfig> config{};  // required
   Identity identity{};

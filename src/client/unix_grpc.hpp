@@ -10,6 +10,7 @@
 
 namespace athanor::client {
 
+// Limits of a call: its duration and the bytes of its answer.
 struct GrpcLimits {
   std::chrono::milliseconds timeout{10'000};
   std::size_t answer = std::size_t{16} << 20;

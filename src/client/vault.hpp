@@ -11,6 +11,7 @@
 
 namespace athanor::client {
 
+// Address, credentials and place of the entries.
 struct VaultOptions {
   std::string address{};  // https://HOST:PORT
   std::string token{};

@@ -13,10 +13,12 @@
 
 namespace athanor::extender {
 
+// Name of this operator.
 inline constexpr std::string_view kName = "athanor-extender";
 // The Act that reports it.
 inline constexpr std::string_view kSightedVerb = "extender.on_first_lists";
 
+// Owns the operator and the lists of kinds, indexes and rights that it refers to.
 class Watching {
  public:
   // `hooks` outlive it.

@@ -9,8 +9,10 @@
 
 namespace athanor::extender {
 
+// Path below which the extender serves its verbs.
 inline constexpr const char* kPathPrefix = "/scheduler";
 
+// Values of the scheduler's configuration.
 struct ConfigurationOptions {
   std::string url{};      // "https://das-extender.das-operator.svc:9443", without a path
   std::string ca_file{};  // on the scheduler's machine; empty: the certificate is not verified

@@ -34,7 +34,7 @@ class Pending {
   };
   static constexpr Instant kForever = Instant::max();
 
-  // Counts until erase() or, once until() was told, until the caches show it or time is over.
+  // Counts until erase() or, once until() was called, until the caches show it or time is over.
   void put(const Kind& kind, Object object);
   void erase(const Kind& kind, const Key& key);
   void until(const Kind& kind, const Key& key, Instant when);
@@ -53,6 +53,7 @@ class Pending {
   std::map<Id, Entry> entries_{};
 };
 
+// Shows the base view with the pending objects instead of, and beside, its own.
 class Overlay final : public Snapshot {
  public:
   // All outlive it; `indexes`: those that selects may name.

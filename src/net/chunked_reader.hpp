@@ -9,6 +9,7 @@
 
 namespace athanor::transport {
 
+// Decodes one body over any number of reads. Not thread-safe.
 class ChunkedReader {
  public:
   enum class State : std::uint8_t { More, Done, Malformed, TooLarge };

@@ -16,6 +16,7 @@ struct x509_st;
 
 namespace athanor::transport {
 
+// Deleters of OpenSSL's objects.
 struct FreeBio {
   void operator()(bio_st* bio) const;
 };
@@ -35,7 +36,9 @@ Error openssl_error(std::string_view what);
 // A new key on the curve P-256.
 Result<KeyPtr> generate_key();
 Result<std::string> key_pem(evp_pkey_st* key);  // PKCS#8
+// Parses a private key in PEM. Errors: what is none, or is encrypted.
 Result<KeyPtr> parse_key(const std::string& pem);
+// Returns the certificate as PEM text.
 Result<std::string> certificate_pem(x509_st* certificate);
 // All certificates of a PEM text, at least one.
 Result<std::vector<CertificatePtr>> parse_certificates(const std::string& pem);
@@ -50,6 +53,7 @@ struct CertificateSpec {
   Instant not_before{};
   Instant not_after{};
 };
+// The signer of a certificate.
 struct Issuer {
   x509_st* certificate = nullptr;  // nullptr: self-signed
   evp_pkey_st* key = nullptr;
@@ -57,13 +61,16 @@ struct Issuer {
 // A certificate over `key`, signed by the issuer's key.
 Result<CertificatePtr> issue(const CertificateSpec& spec, evp_pkey_st* key, const Issuer& issuer);
 
+// Returns true for an IPv4 or IPv6 address.
 bool is_ip_address(const std::string& host);
 // The certificate names `host`.
 bool covers_host(x509_st* certificate, const std::string& host);
 // `key` belongs to the certificate, and the certificate was signed by `issuer`.
 bool belongs_to(x509_st* certificate, evp_pkey_st* key, evp_pkey_st* issuer);
+// Return the start and the end of the certificate's validity.
 Instant not_before(const x509_st* certificate);
 Instant not_after(const x509_st* certificate);
+// Returns true if the private key belongs to the certificate.
 bool is_key_of(x509_st* certificate, evp_pkey_st* key);
 // The certificate was signed by the issuer's key.
 bool is_signed_by(x509_st* certificate, x509_st* issuer);

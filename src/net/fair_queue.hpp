@@ -34,6 +34,7 @@ struct FairLimits {
   std::size_t running_for_one = 3;
 };
 
+// Waiting requests in fair order (docs/spec/apiserver.md 18). Not thread-safe.
 class FairQueue {
  public:
   using Time = std::chrono::steady_clock::time_point;

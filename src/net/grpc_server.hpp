@@ -19,6 +19,7 @@ inline constexpr int kGrpcInvalidArgument = 3;
 inline constexpr int kGrpcUnimplemented = 12;
 inline constexpr int kGrpcUnavailable = 14;
 
+// Answer of a call: a status with a message, or an encoded message.
 struct GrpcAnswer {
   int status = kGrpcOk;
   std::string message{};  // of an error

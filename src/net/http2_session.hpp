@@ -16,6 +16,7 @@
 
 namespace athanor::transport {
 
+// Limits of one connection.
 struct Http2Limits {
   std::uint32_t streams = 250;                          // at a time (docs/spec/apiserver.md 2.2)
   std::size_t header_bytes = std::size_t{1} << 20;      // of one request: 431
@@ -28,6 +29,7 @@ struct Http2Limits {
   std::chrono::milliseconds progress_timeout{60'000};   // of an answer that the client lets wait
 };
 
+// One HTTP/2 connection without a socket.
 class Http2Session {
  public:
   using Time = std::chrono::steady_clock::time_point;

@@ -19,6 +19,7 @@ struct Listening {
   int socket = -1;
   std::string host{};  // what it listens on
 };
+// Listens on "HOST:PORT".
 Result<Listening> listen_at(const std::string& address);
 // A non-blocking unix socket that listens at `path`, mode 0600; missing folders are made, and a
 // socket that is there already is replaced. Paths may be longer than a socket's address. Errors:

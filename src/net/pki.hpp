@@ -11,6 +11,7 @@
 
 namespace athanor::transport {
 
+// Folder, served names and time of a key set.
 struct PkiOptions {
   std::string directory{};           // made when missing, mode 0700; every file in it 0600
   std::vector<std::string> hosts{};  // names and addresses to serve under, beside the usual ones

@@ -23,6 +23,7 @@ struct Rejection {
   std::string message{};
 };
 
+// A parsed request line with its fields.
 struct RequestHead {
   std::string method{};
   std::string target{};  // "/path?query" or "*"
@@ -40,6 +41,7 @@ struct HeadEnd {
   std::optional<std::size_t> size{};
   bool bare_line_feed = false;  // a line does not end in CR LF
 };
+// Finds the end of the head in `input`.
 HeadEnd find_head_end(std::string_view input, std::size_t& from);
 
 // `head` is complete, its empty line included.

@@ -44,6 +44,7 @@ struct ServedWorld {
   std::array<char, std::size_t{16} * 1024> block{};  // where reads go first
 };
 
+// One connection; owned by shared_ptr, on the loop's thread.
 class ServedConnection : public std::enable_shared_from_this<ServedConnection> {
  public:
   // Sends the response after this time; called once, on the loop's thread. May be called when the

@@ -30,8 +30,8 @@ class Turn {
   Time end_;
 };
 
-// Those who used up their turn. One of them goes on in each round of the loop: whoever becomes
-// ready meanwhile waits for one turn, however many are here.
+// Connections that used up their turn. One of them continues in each round of the loop: a
+// connection that becomes ready meanwhile waits for one turn, however many are queued.
 class TurnQueue {
  public:
   // The loop outlives it.

@@ -16,6 +16,7 @@
 
 namespace athanor::webhook {
 
+// Prefix of these observations.
 inline constexpr std::string_view kAccessQuery = "subject-access:";
 
 // The answers so far, by query.

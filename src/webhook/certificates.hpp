@@ -29,6 +29,7 @@ struct CertificateSet {
 CertificateSet read_set(const Value& data);
 Value to_data(const CertificateSet& set);
 
+// Names and lifetimes of the certificates.
 struct CertificateOptions {
   std::string authority = "athanor-webhooks";  // common name
   std::string organization = "athanor";
@@ -41,6 +42,7 @@ Duration renewed_before(const CertificateOptions& options);
 // Between an authority's joining the bundle and its first signature.
 Duration settling_time(const CertificateOptions& options);
 
+// What has to be made anew.
 enum class Duty : std::uint8_t {
   None,
   Everything,  // something is missing, or does not belong together
@@ -48,12 +50,16 @@ enum class Duty : std::uint8_t {
   Authority,   // a new authority in front of the bundle, which does not sign yet
   Prune,       // authorities leave the bundle that nothing needs any more
 };
+// Returns the duty's name in CertificateQuery: "none", "everything", "serving", "authority",
+// "prune".
 std::string_view name_of(Duty duty);
 
+// Result of judge().
 struct Judgement {
   Duty duty = Duty::None;
   Instant next{};  // when to look again, with Duty::None
 };
+// Checks the set at a time: its validity, its hosts, and whether its parts belong together.
 Judgement judge(const CertificateSet& set, const CertificateOptions& options, Instant now);
 // The set once the duty is done. Makes keys: random.
 Result<CertificateSet> renew(const CertificateSet& set, Duty duty,

@@ -12,6 +12,7 @@
 
 namespace athanor::webhook {
 
+// Path of conversions.
 inline constexpr std::string_view kConversionPath = "/convert";
 
 // Converts one object to a version ("kueue.x-k8s.io/v1beta1").

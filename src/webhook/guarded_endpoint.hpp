@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GuardedEndpoint: metrics over HTTPS for those whom the API server knows by their token
-// (TokenReview) and lets read the path (SubjectAccessReview). GET alone.
+// GuardedEndpoint: metrics over HTTPS for clients whose token the API server authenticates
+// (TokenReview) and authorizes for the path (SubjectAccessReview). GET alone.
 #pragma once
 
 #include <functional>
@@ -14,12 +14,14 @@
 
 namespace athanor::webhook {
 
+// Answer to an authorised request.
 struct GuardedAnswer {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";
   std::string body{};
 };
 
+// Address and collaborators of a GuardedEndpoint.
 struct GuardedOptions {
   std::string address{};  // "HOST:PORT"; no host: every address; port 0: a free one
   // Client and clock outlive the endpoint.
@@ -29,6 +31,7 @@ struct GuardedOptions {
   std::function<GuardedAnswer(std::string_view path, std::string_view query)> answer{};
 };
 
+// The endpoint; serves on threads of its own until destroyed.
 class GuardedEndpoint {
  public:
   // Listens, with a certificate of its own that is signed by itself and kept nowhere. Errors: what

@@ -26,6 +26,7 @@ class Metrics;
 
 namespace athanor::webhook {
 
+// Collaborators and settings of a Host.
 struct HostOptions {
   // All pointers but metrics and leadership are required and outlive the host.
   std::shared_ptr<client::ApiClient> client{};

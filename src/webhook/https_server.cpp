@@ -58,8 +58,8 @@ void HttpsServer::State::release_memory() {
   spike_timer.set(kMemoryLooks, [this] { release_memory(); });
 }
 
-// Clients ask again when a connection that rests is closed; those who come to take all connections
-// only rest.
+// Closes the connection that is idle longest: its client sends the next request over a new one, and
+// clients that exhaust the connections only hold idle ones.
 bool HttpsServer::State::make_room() {
   std::shared_ptr<ServedConnection> longest;
   for (const auto& connection : connections) {
@@ -91,7 +91,7 @@ void HttpsServer::State::welcome(int client) {
 
 void HttpsServer::State::handle(const apiserver::Request& request,
                                 const ServedConnection::Answer& answer) {
-  // Whoever answers may do so late, from another thread, or when the server is gone.
+  // The handler may answer late, from another thread, or after the server is gone.
   options.handle(request,
                  [weak = weak_from_this(), answer](std::function<apiserver::Response()> make) {
                    const auto self = weak.lock();

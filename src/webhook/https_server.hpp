@@ -15,6 +15,7 @@
 
 namespace athanor::webhook {
 
+// Address, limits and callbacks of an HttpsServer.
 struct HttpsOptions {
   std::string address{};  // "HOST:PORT"; no host: every address; port 0: a free one
   std::size_t most_connections = 0;

@@ -15,6 +15,7 @@
 
 namespace athanor::webhook {
 
+// Kinds that register webhooks.
 inline constexpr Kind kValidatingConfiguration{"admissionregistration.k8s.io", "v1",
                                                "ValidatingWebhookConfiguration",
                                                "validatingwebhookconfigurations", false};
@@ -30,13 +31,16 @@ struct Settings {
   // The only configurations that are given the bundle; empty: all that lead to the target.
   std::vector<std::string> configurations{};
 };
+// Section of the configuration that holds Settings.
 inline constexpr std::string_view kSection = "webhooks";
+// Write and read the section.
 Value to_value(const Settings& settings);
 Settings read_settings(const Value& value);
 
 // Observations "webhook-certificates:<duty>:<resource version, - for no Secret>"; the answer is the
 // Secret's new data.
 inline constexpr std::string_view kCertificateProbe = "webhook-certificates";
+// A parsed query of the certificate probe.
 struct CertificateQuery {
   Duty duty = Duty::None;
   std::string version{};

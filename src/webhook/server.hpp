@@ -21,6 +21,7 @@ class Metrics;
 
 namespace athanor::webhook {
 
+// Address and callbacks of a Server.
 struct ServerOptions {
   std::string address{};  // "HOST:PORT"; no host: every address; port 0: a free one
   std::vector<Webhook> webhooks{};

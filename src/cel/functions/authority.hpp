@@ -8,6 +8,7 @@
 
 namespace athanor::cel {
 
+// One access review: a subject with a verb on a path or a resource.
 struct AccessQuestion {
   // The subject; empty: the user of the request.
   std::string service_account_namespace{};
@@ -19,12 +20,14 @@ struct AccessQuestion {
   std::string field_selector{}, label_selector{};
 };
 
+// Answer of an access review.
 struct AccessAnswer {
   bool allowed = false;
   std::string reason{};
   std::string error{};  // the question could not be answered
 };
 
+// Answers access reviews of expressions.
 class Authority {
  public:
   virtual ~Authority() = default;

@@ -43,6 +43,7 @@ class Runtime {
 using Arguments = std::span<const Val>;  // the target of a member call is the first
 using Implementation = Val (*)(Arguments, Runtime&);
 
+// One signature of a function and its implementation.
 struct Overload {
   std::string function{};
   std::string id{};
@@ -52,6 +53,7 @@ struct Overload {
   Implementation run = nullptr;  // null: the evaluator itself (&&, ||, ?:)
 };
 
+// Overloads by function name.
 class FunctionTable {
  public:
   // All libraries.

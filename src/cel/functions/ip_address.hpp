@@ -10,6 +10,7 @@
 
 namespace athanor::cel {
 
+// An IPv4 or IPv6 address.
 struct IpAddress {
   bool v6 = false;
   std::array<std::uint8_t, 16> bytes{};  // IPv4: the first four
@@ -22,6 +23,7 @@ struct IpAddress {
   friend bool operator==(const IpAddress&, const IpAddress&) = default;
 };
 
+// A network: an address with the length of its prefix in bits.
 struct Cidr {
   IpAddress address{};
   int prefix = 0;
@@ -36,7 +38,9 @@ struct IpParsed {
   std::optional<IpAddress> address{};
   std::string error{};
 };
+// Parses an address strictly.
 IpParsed parse_ip(std::string_view text);
+// Parses "ADDRESS/PREFIX"; nullopt for anything else.
 std::optional<Cidr> parse_cidr(std::string_view text);
 
 }  // namespace athanor::cel

@@ -13,6 +13,7 @@ namespace athanor::cel {
 
 // RFC 3339 between the years 1 and 9999; nullopt for anything else.
 std::optional<Val> parse_timestamp(std::string_view text);
+// Returns RFC 3339 in UTC, with as many digits of the fraction as needed.
 std::string timestamp_text(const Val& timestamp);
 // "2026-11-20".
 std::optional<Val> parse_date(std::string_view text);
@@ -20,6 +21,7 @@ std::optional<Val> parse_date(std::string_view text);
 std::optional<Val> parse_duration(std::string_view text);
 // Seconds, as CEL's string() says them: "5400s", "1.5s".
 std::string duration_text(std::int64_t nanoseconds);
+// Returns true for seconds since 1970 between the years 1 and 9999.
 bool timestamp_in_range(std::int64_t seconds);
 
 // One part of a timestamp, shifted by an offset from UTC.
@@ -33,6 +35,7 @@ struct CivilTime {
   int minutes = 0;
   int seconds = 0;
 };
+// Splits seconds since 1970 into the parts of a date and time.
 CivilTime civil_time(std::int64_t seconds);
 // "+02:00", "-7:30", "UTC" in seconds; nullopt for a name of a zone (zones.hpp).
 std::optional<std::int64_t> zone_offset(std::string_view text);

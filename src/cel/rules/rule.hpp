@@ -10,6 +10,7 @@
 
 namespace athanor::cel {
 
+// A compiled rule, or the error of its compilation.
 struct Rule {
   std::string text{};        // trimmed
   std::string message{};     // trimmed; empty: "failed rule: TEXT"

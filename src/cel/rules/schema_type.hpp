@@ -13,6 +13,7 @@ namespace athanor::cel {
 // The bytes of the largest request, which bounds what has no bound of its own.
 inline constexpr std::int64_t kLargestRequest = std::int64_t{3} << 20;
 
+// Position of a schema: below the root, or the root of a resource.
 enum class SchemaPlace : std::uint8_t { Field, ResourceRoot };
 
 // nullptr when expressions cannot see such values: preserved unknown fields and whatever contains

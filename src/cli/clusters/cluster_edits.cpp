@@ -370,12 +370,12 @@ int run(const ClusterRemoveOptions& options) {
   if (!options.wait) {
     return 0;
   }
-  std::string told;
+  std::string last_line;
   const auto gone = wait_for(*session, options.name, std::chrono::seconds(options.timeout),
                              [&](const Object& cluster) {
                                for (const std::string& line : cluster_troubles(cluster)) {
-                                 if (line.starts_with("Offboarding") && line != told) {
-                                   told = line;
+                                 if (line.starts_with("Offboarding") && line != last_line) {
+                                   last_line = line;
                                    out.print(line + "\n");
                                  }
                                }

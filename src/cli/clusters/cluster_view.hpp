@@ -19,6 +19,7 @@ struct ClusterUse {
   std::string details{};      // "a100 4/8, slots 12/100"
   std::string gpus{};         // what it has quota of: "8x A100"
 };
+// Sums the cluster's quotas and usage over all ClusterQueues.
 ClusterUse cluster_use(const std::vector<Object>& cluster_queues, std::string_view cluster);
 
 // Cells in the order of cluster_header(), the age last.
@@ -32,7 +33,7 @@ std::vector<std::string> bare_row(const Object& flavor, const ClusterUse& use, b
                                   Instant now);
 // Returns what cannot be done with such a cluster.
 std::string unmanaged_text(std::string_view cluster, std::string_view ns);
-// Identifies this state in a live list: the row without its age.
+// Returns the least widths of the columns in a live list, which prints rows one by one.
 std::vector<std::size_t> cluster_widths(bool wide);
 
 // One line a condition that is not as it should be: "KubeconfigValid: Missing: Kubeconfig secret

@@ -18,6 +18,7 @@ class App;
 
 namespace athanor::cli {
 
+// Options of `athanor controllers`; addresses and durations as given.
 struct ControllersOptions {
   std::string config{};
   std::string kubeconfig{};
@@ -71,6 +72,7 @@ struct ControllersOptions {
 // Returns true if --config names a ConfigMap, where --systems is given: a path has a slash.
 bool is_config_map(const std::string& config);
 
+// Adds the verb with its flags.
 void add_controllers(CLI::App& app, ControllersOptions& options);
 
 // The arguments of a command line with what the file of --config says in front of the flags, so

@@ -9,7 +9,9 @@
 
 namespace athanor::cli {
 
+// Returns all environment variables. Call it while there is one thread.
 std::map<std::string, std::string> environment_map();
+// Returns the file's bytes. Error NotFound: it cannot be opened.
 Result<std::string> read_file(const std::string& path);
 
 }  // namespace athanor::cli

@@ -29,6 +29,7 @@ std::vector<std::string> webhook_configurations(const std::vector<Webhook>& webh
                                                 const std::string& own);
 // The systems that any of these operators belongs to.
 std::vector<const System*> systems_of(const std::vector<const Operator*>& operators);
+// Returns the metrics of these systems.
 std::vector<const Instruments*> instruments_of(const std::vector<const Operator*>& operators);
 
 // The settings of all systems from environment variables; `jobs` is the namespace of jobs where no
@@ -50,6 +51,7 @@ struct LeasePlace {
   std::string name{};
   std::string ns{};  // empty: the process's own
 };
+// Returns a system's own Lease where all operators are of that system, else "athanor".
 LeasePlace lease_of(const std::vector<const Operator*>& operators, const SystemConfig& config);
 
 }  // namespace athanor::cli

@@ -20,8 +20,8 @@ class RecordFile {
   RecordFile& operator=(const RecordFile&) = delete;
   ~RecordFile();
 
-  // Lines arrive whole or, at the limit, not at all; false: this one did not, and none will. Told
-  // in the log.
+  // Lines arrive whole or, at the limit, not at all; false: this one did not, and none will.
+  // The log has a warning then.
   bool write(std::string_view line);
 
  private:

@@ -9,6 +9,7 @@
 
 namespace athanor::cli {
 
+// Options and configuration after the stand-in's rules.
 struct StandIn {
   ControllersOptions options{};
   SystemConfig documents{};  // configuration read from the cluster, by system

@@ -26,10 +26,11 @@ struct ReadyCheck {
   std::function<bool()> good{};
 };
 
+// Addresses, checks and collaborators of a StatusServer.
 struct StatusServerOptions {
   std::string metrics_address{};  // "0": none
   std::string health_address{};   // likewise; empty: the metrics'
-  // Metrics go over TLS, to those whom the API server knows and lets read them.
+  // Serves metrics over TLS, to clients that the API server authenticates and authorizes.
   bool guarded = false;
   std::string liveness_path{};  // answers as /healthz does; may be empty
   std::string lease_name{};     // empty: no election
@@ -46,6 +47,7 @@ struct StatusServerOptions {
   const std::atomic<std::int64_t>* last_answer = nullptr;  // of the API server, µs since 1970
 };
 
+// Serves metrics and health checks until destroyed.
 class StatusServer {
  public:
   static Result<std::unique_ptr<StatusServer>> open(const StatusServerOptions& options);

@@ -12,6 +12,7 @@ class App;
 
 namespace athanor::cli {
 
+// Options of `athanor extender`; addresses and durations as given.
 struct ExtenderOptions {
   std::string kubeconfig{};
   std::string context{};
@@ -40,6 +41,7 @@ struct ExtenderOptions {
   std::vector<std::string> profiles{};
 };
 
+// Adds the verb with its flags.
 void add_extender(CLI::App& app, ExtenderOptions& options);
 
 }  // namespace athanor::cli

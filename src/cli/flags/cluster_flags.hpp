@@ -11,6 +11,7 @@ class App;
 
 namespace athanor::cli {
 
+// Options of each of these verbs.
 struct ClusterVerbs {
   ClustersOptions list{};
   ClusterAddOptions add{};
@@ -20,6 +21,7 @@ struct ClusterVerbs {
   UnlockOptions unlock{};
 };
 
+// Add the verbs with their flags: clusters with the verbs below it; lock and unlock.
 void add_cluster_verbs(CLI::App& app, ClusterVerbs& parsed);
 void add_locks(CLI::App& app, ClusterVerbs& parsed);
 // Returns what `athanor clusters` or the verb below it was given.

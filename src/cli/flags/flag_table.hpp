@@ -15,8 +15,10 @@
 
 namespace athanor::cli {
 
+// Types of values: List is comma-separated, Time a Go duration.
 enum class FlagType : std::uint8_t { Text, List, Switch, Number, Time };
 
+// One flag of a table.
 struct FlagSpec {
   std::string_view name{};
   FlagType type = FlagType::Text;

@@ -15,6 +15,7 @@ class App;
 
 namespace athanor::cli {
 
+// Adds --set to the verb.
 void add_settings(CLI::App& verb, std::vector<std::string>& settings);
 // Puts them over `variables`. Errors name a setting that no system has, and the nearest one.
 Result<void> apply_settings(const std::vector<std::string>& settings,

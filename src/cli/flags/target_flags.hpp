@@ -18,6 +18,7 @@ namespace athanor::cli {
 void add_target(CLI::App& verb, Target& target);
 // --server, --token, --as and their like, and -v.
 void add_identity(CLI::App& verb, Target& target);
+// Adds -o/--output with these formats.
 void add_output(CLI::App& verb, Output& output,
                 const std::vector<Output>& formats = {Output::Table, Output::Json, Output::Yaml,
                                                       Output::Name});

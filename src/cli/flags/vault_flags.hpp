@@ -11,6 +11,7 @@ class App;
 
 namespace athanor::cli {
 
+// Options of `athanor vault sync`.
 struct VaultSyncOptions {
   std::string kubeconfig{};
   std::string context{};
@@ -23,6 +24,7 @@ struct VaultSyncOptions {
   bool verbose = false;
 };
 
+// Adds the verb with its flags.
 void add_vault(CLI::App& app, VaultSyncOptions& options);
 
 }  // namespace athanor::cli

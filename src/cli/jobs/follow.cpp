@@ -340,11 +340,11 @@ void Follower::report_queue() {
 }
 
 void Follower::report_unseen(Instant now) {
-  if (unseen_told_ || job_stale_ || reconnection_.away() || !phase_.empty() ||
+  if (unseen_reported_ || job_stale_ || reconnection_.away() || !phase_.empty() ||
       now - started_ < options_.unseen) {
     return;
   }
-  unseen_told_ = true;
+  unseen_reported_ = true;
   Terminal(STDERR_FILENO)
       .print(fmt::format("athanor: {}\n", unseen_text(session_, ns_, name_, options_.unseen)));
 }

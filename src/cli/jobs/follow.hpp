@@ -18,6 +18,7 @@
 
 namespace athanor::cli {
 
+// What a Follower prints, and how long it waits.
 struct FollowOptions {
   bool progress = true;     // phases and queue position, not the log lines alone
   bool follow_logs = true;  // stay until the job is over; else print what there is, and end
@@ -36,6 +37,7 @@ struct Followed {
   std::size_t logs = 0;  // of containers that were printed
 };
 
+// Follows one job. Not thread-safe; the session outlives it.
 class Follower {
  public:
   Follower(Session& session, std::string ns, std::string name, FollowOptions options);
@@ -97,7 +99,7 @@ class Follower {
   bool job_stale_ = false;
   bool pods_listed_ = false;
   bool looked_once_more_ = false;
-  bool unseen_told_ = false;
+  bool unseen_reported_ = false;
   // Streams end before what their handlers use: declared last, destroyed first.
   std::map<std::string, Log> logs_{};
   std::shared_ptr<void> job_stream_{};

@@ -17,6 +17,7 @@
 
 namespace athanor::cli {
 
+// What a LiveList follows, and words for its messages.
 struct LiveListOptions {
   const Kind* kind = nullptr;
   std::string ns{};              // empty: every namespace
@@ -26,6 +27,7 @@ struct LiveListOptions {
   Duration patience = std::chrono::seconds(60);  // with an API server that does not answer
 };
 
+// Lists and watches one kind, and calls handlers for each change. Not thread-safe.
 class LiveList {
  public:
   struct Handlers {
@@ -33,7 +35,7 @@ class LiveList {
     std::function<void(const Object& object)> shown{};
     // One that was shown before is gone.
     std::function<void(const Key& key)> gone{};
-    // Some time passed; all news until now was told.
+    // Some time passed; all changes until now were delivered.
     std::function<void(Instant now)> tick{};
   };
   // The session must outlive it.

@@ -11,6 +11,7 @@
 
 namespace athanor::cli {
 
+// One Workload with its place in the queue.
 struct QueueEntry {
   Object workload{};
   std::string queue{};

@@ -12,10 +12,12 @@
 
 namespace athanor::cli {
 
+// Returns the titles of the columns that queue_row() fills.
 std::vector<std::string> queue_header();
 // `wide`: what the queueing says as it is, not in short.
 std::vector<std::string> queue_row(const QueueEntry& entry, bool with_namespace, bool wide);
 
+// Prints Workloads as their rows change.
 class QueueWatch {
  public:
   // Both must outlive it. An empty `ns`: every namespace.

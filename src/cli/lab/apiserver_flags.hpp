@@ -13,6 +13,7 @@
 
 namespace athanor::cli {
 
+// Options of `athanor apiserver`.
 struct ApiServerOptions {
   lab::BareServerOptions server{};
   Duration shutdown_delay{};
@@ -21,6 +22,7 @@ struct ApiServerOptions {
   bool help = false;                 // nothing else is filled in
 };
 
+// Return the table of flags and the text of --help.
 std::span<const FlagSpec> apiserver_flags();
 std::string apiserver_help();
 // Errors are worded as kube-apiserver words them, without its "Error: ".

@@ -10,12 +10,14 @@
 
 namespace athanor::cli {
 
+// Options of `athanor etcd`.
 struct EtcdOptions {
   std::string host = "localhost";
   int port = 2379;
   bool help = false;  // nothing else is filled in
 };
 
+// Return the table of flags and the text of --help.
 std::span<const FlagSpec> etcd_flags();
 std::string etcd_help();
 // Error: an unknown flag, a client URL that is not http://HOST:PORT.

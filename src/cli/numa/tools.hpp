@@ -8,6 +8,7 @@
 
 namespace athanor::cli {
 
+// A tool and its arguments.
 struct NumaToolRun {
   std::string tool{};  // either of its names
   std::vector<std::string> arguments{};

@@ -56,12 +56,12 @@ struct Transfer {
   CurlList headers{};
   CurlList connect_to{};
   bool too_large = false;
-  bool refused = false;  // the address is link-local
-  bool told = false;     // done() was called
+  bool refused = false;   // the address is link-local
+  bool answered = false;  // done() was called
   std::shared_ptr<StreamBuffer> buffer{};
 
   void tell() {
-    if (!std::exchange(told, true)) {
+    if (!std::exchange(answered, true)) {
       done(std::move(reply));
     }
   }

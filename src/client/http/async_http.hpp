@@ -15,6 +15,7 @@
 
 namespace athanor::client {
 
+// One request of an AsyncHttp.
 struct HttpQuery {
   std::string method = "GET";
   std::string url{};  // https://...; its host is what the server's certificate must name
@@ -42,6 +43,7 @@ class HttpBody {
   virtual void on_ready(std::function<void()> wake) = 0;
 };
 
+// The answer to an HttpQuery, or why there is none.
 struct HttpReply {
   std::string failure{};  // why there is no answer, as Go's net/http words it; empty: there is one
   int status = 0;

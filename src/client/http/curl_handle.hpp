@@ -24,6 +24,7 @@ using Easy = std::unique_ptr<void, EasyClose>;
 using Multi = std::unique_ptr<void, MultiClose>;
 using CurlList = std::unique_ptr<curl_slist, ListClose>;
 
+// Appends a line to the list.
 void add_line(CurlList& list, const std::string& line);
 
 // A transfer that is over: its handle, its CURLOPT_PRIVATE, its CURLcode.
@@ -42,6 +43,7 @@ struct TlsTexts {
   const std::string& certificate;
   const std::string& key;
 };
+// Gives the handle the authority and the client's certificate with its key.
 void set_tls(void* easy, const TlsTexts& texts);
 
 }  // namespace athanor::client

@@ -23,6 +23,7 @@ class HttpChannel : public HttpBody {
   [[nodiscard]] virtual bool wants_more() const = 0;
 };
 
+// The answer to an upgrade: with status 101 the channel, else the reply alone.
 struct UpgradeReply {
   HttpReply reply{};  // with another status than 101: the whole answer
   std::shared_ptr<HttpChannel> channel{};

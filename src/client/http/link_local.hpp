@@ -7,6 +7,7 @@
 
 namespace athanor::client {
 
+// Error text of a transfer that refuse_link_local() stopped.
 inline constexpr std::string_view kLinkLocalRefused =
     "link-local addresses (169.254.0.0/16, fe80::/10) are not allowed";
 

@@ -22,6 +22,7 @@ namespace athanor::extender {
 
 using KnownObjects = std::map<Ref, Object, RefOrder>;
 
+// A reservation and the binding that follows it.
 struct Binding {
   Object pod{};
   std::string node{};
@@ -29,12 +30,14 @@ struct Binding {
   KnownObjects known{};       // targets that are there already
 };
 
+// Outcome of a Binding; without `error` the pod is bound.
 struct BindingResult {
   std::optional<Error> error{};
   // What it created and did not take back: it still counts.
   std::vector<Ref> left{};
 };
 
+// Carries out Bindings, any number at the same time. Owned by shared_ptr, which attempts extend.
 class Binder : public std::enable_shared_from_this<Binder> {
  public:
   using Done = std::function<void(BindingResult result)>;

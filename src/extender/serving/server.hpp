@@ -20,11 +20,14 @@ class Metrics;
 
 namespace athanor::extender {
 
+// Verbs of the extender protocol (docs/spec/das.md 7.2).
 enum class Verb : std::uint8_t { Filter, Prioritize, Bind, Preempt };
+// Returns the last part of the verb's path: "filter".
 std::string_view name_of(Verb verb);
 // The verb of "/scheduler/filter".
 std::optional<Verb> verb_of(std::string_view path);
 
+// Address, callbacks and limits of a Server.
 struct ServerOptions {
   std::string address{};  // "HOST:PORT"; no host: every address; port 0: a free one
   bool tls = false;       // true: connections are refused until use() was called

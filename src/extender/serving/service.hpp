@@ -24,6 +24,7 @@ class Metrics;
 
 namespace athanor::extender {
 
+// Collaborators of a Service.
 struct ServiceOptions {
   // All outlive the service; leadership and metrics may be null.
   std::shared_ptr<client::ApiClient> client{};

@@ -6,6 +6,7 @@
 
 namespace athanor::appwrapper {
 
+// Returns the metrics computed from AppWrappers.
 const Instruments& appwrapper_instruments();
 
 }  // namespace athanor::appwrapper

@@ -17,10 +17,12 @@
 
 namespace athanor::appwrapper {
 
+// API group of AppWrapper.
 inline constexpr std::string_view kGroup = "workload.codeflare.dev";
-// What the webhook asks the API server about whoever creates an AppWrapper.
+// Review of the rights of an AppWrapper's creator, which the webhook requests.
 inline constexpr Kind kSubjectAccessReview{"authorization.k8s.io", "v1", "SubjectAccessReview",
                                            "subjectaccessreviews", false};
+// The kind AppWrapper.
 inline constexpr Kind kAppWrapper{kGroup, "v1beta2", "AppWrapper", "appwrappers", true};
 
 // A group of identical pods inside a component.
@@ -33,6 +35,7 @@ struct PodSet {
   friend bool operator==(const PodSet&, const PodSet&) = default;
 };
 
+// One wrapped object with its PodSets: an entry of spec.components.
 struct Component {
   Value template_value{};          // key "template"
   std::vector<PodSet> pod_sets{};  // declared
@@ -40,18 +43,21 @@ struct Component {
   std::map<std::string, std::string> annotations{};
 };
 
+// spec (docs/spec/appwrapper.md 1.2).
 struct AppWrapperSpec {
   std::vector<Component> components{};
   bool suspend = false;
   std::optional<std::string> managed_by{};
 };
 
+// An entry of status.componentStatus: the created object and its PodSets.
 struct ComponentStatus {
   std::string name{}, kind{}, api_version{};
   std::vector<PodSet> pod_sets{};
   Value conditions{};
 };
 
+// status (docs/spec/appwrapper.md 1.3).
 struct AppWrapperStatus {
   std::string phase{};
   std::int32_t resetting_count = 0;
@@ -59,6 +65,7 @@ struct AppWrapperStatus {
   std::vector<ComponentStatus> component_status{};
 };
 
+// An AppWrapper.
 struct AppWrapper {
   Object object{};
   AppWrapperSpec spec{};

@@ -7,12 +7,14 @@
 namespace athanor::appwrapper {
 
 namespace name {
+// Labels and the finalizer that this system sets (docs/spec/appwrapper.md 1.6).
 inline constexpr std::string_view kLabel = "workload.codeflare.dev/appwrapper";
 inline constexpr std::string_view kUserLabel = "workload.codeflare.dev/user";
 inline constexpr std::string_view kUserIdLabel = "workload.codeflare.dev/userid";
 inline constexpr std::string_view kFinalizer = "workload.codeflare.dev/finalizer";
 // The value of spec.managedBy that means this controller.
 inline constexpr std::string_view kController = "workload.codeflare.dev/appwrapper-controller";
+// The value that means MultiKueue, then Kueue's labels and annotations.
 inline constexpr std::string_view kMultiKueue = "kueue.x-k8s.io/multikueue";
 inline constexpr std::string_view kQueueName = "kueue.x-k8s.io/queue-name";
 inline constexpr std::string_view kPriorityClass = "kueue.x-k8s.io/priority-class";
@@ -23,6 +25,7 @@ inline constexpr std::string_view kPodGroupLabel = "scheduling.x-k8s.io/pod-grou
 inline constexpr std::string_view kJobUid = "kueue.x-k8s.io/job-uid";
 // Prefix of the annotations of section 6.2 and of PodSet annotations (2.4).
 inline constexpr std::string_view kAnnotationPrefix = "workload.codeflare.dev.appwrapper/";
+// PodSet annotations for topology-aware scheduling (docs/spec/appwrapper.md 2.4).
 inline constexpr std::string_view kPodIndexLabel =
     "workload.codeflare.dev.appwrapper/tas-pod-index-label";
 inline constexpr std::string_view kSubGroupIndexLabel =
@@ -32,6 +35,7 @@ inline constexpr std::string_view kSubGroupCount =
 }  // namespace name
 
 namespace phase {
+// Values of status.phase (docs/spec/appwrapper.md 1.4).
 inline constexpr std::string_view kSuspended = "Suspended";
 inline constexpr std::string_view kResuming = "Resuming";
 inline constexpr std::string_view kRunning = "Running";
@@ -43,6 +47,7 @@ inline constexpr std::string_view kTerminating = "Terminating";
 }  // namespace phase
 
 namespace condition {
+// Types of conditions (docs/spec/appwrapper.md 1.5).
 inline constexpr std::string_view kQuotaReserved = "QuotaReserved";
 inline constexpr std::string_view kResourcesDeployed = "ResourcesDeployed";
 inline constexpr std::string_view kPodsReady = "PodsReady";

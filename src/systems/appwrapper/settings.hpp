@@ -19,6 +19,8 @@ namespace athanor::appwrapper {
 // The section of View::config.
 inline constexpr std::string_view kSection = "appwrapper";
 
+// Section faultTolerance (docs/spec/appwrapper.md 6.1); annotations override it up to
+// grace_ceiling.
 struct FaultTolerance {
   Duration admission_grace = std::chrono::minutes(1);
   Duration warmup_grace = std::chrono::minutes(5);
@@ -31,6 +33,8 @@ struct FaultTolerance {
   bool delete_after_success = false;  // B-4
 };
 
+// A node label that marks a resource unhealthy, and the effect: NoSchedule, PreferNoSchedule or
+// NoExecute.
 struct ResourceTaint {
   std::string key{}, value{}, effect{};  // compared with labels of nodes
 };
@@ -38,6 +42,7 @@ struct ResourceTaint {
 // Of NVIDIA's GPUs (7.1).
 std::map<std::string, std::vector<ResourceTaint>> default_taints();
 
+// Section autopilot (docs/spec/appwrapper.md 7.1).
 struct Autopilot {
   bool enabled = true;
   bool inject_anti_affinities = true;
@@ -58,6 +63,7 @@ struct Queueing {
   std::vector<std::string> copied_labels{};  // of the AppWrapper, onto its Workload
 };
 
+// All settings; the defaults are upstream's.
 struct Settings {
   FaultTolerance fault_tolerance{};
   Autopilot autopilot{};

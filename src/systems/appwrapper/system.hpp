@@ -7,6 +7,7 @@
 
 namespace athanor::appwrapper {
 
+// Returns the system with its kind, operators and webhooks.
 const System& system();
 
 // What Kueue's built-in integration does for AppWrappers: their Workloads and Kueue's webhooks for

@@ -21,7 +21,7 @@ const Kind& pod_group_kind();
 // One of them, or nullptr.
 const Kind* find_wrapped_kind(std::string_view api_version, std::string_view kind);
 
-// A served resource, as discovery tells it.
+// A served resource, as discovery lists it.
 struct ServedResource {
   std::string group{}, version{}, plural{};
   bool namespaced = true;
@@ -44,6 +44,7 @@ std::optional<ComponentKind> find_component_kind(const View& view, std::string_v
 struct GroupVersion {
   std::string group{}, version{};
 };
+// Splits an apiVersion at its '/'.
 GroupVersion split_api_version(std::string_view api_version);
 
 // What an object's own status says of its outcome.

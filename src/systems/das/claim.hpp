@@ -19,6 +19,7 @@
 
 namespace athanor::das {
 
+// An AllocationClaim as plain data; `start` and `size` in slots.
 struct Claim {
   Object object{};
   std::string profile{};  // of a share: its resource
@@ -39,6 +40,7 @@ std::optional<Claim> read_claim(const Object& object);
 
 // spec member of a claim that mirrors a device of a ResourceClaim: {namespace, name, uid, device}.
 inline constexpr const char* kMirrorMember = "resourceClaim";
+// Returns true if the claim mirrors a device of a ResourceClaim.
 bool is_mirror(const Object& claim);
 
 // "1g.5gb on GPU-..., slot 4": where a slice is, for people.
@@ -47,16 +49,19 @@ std::string place_of(const Claim& claim);
 // Indexes of claims that the scheduler and the agents read.
 inline constexpr std::string_view kClaimsByNode = "das-node";
 inline constexpr std::string_view kClaimsByPod = "das-pod";  // uid
+// Return the claim's values for these indexes. Mirrors have no pod.
 std::vector<std::string> claim_nodes(const Object& claim);
 std::vector<std::string> claim_pods(const Object& claim);
 // In order of creation, then name.
 std::vector<Claim> claims_on(const View& view, std::string_view node);
+// Returns the claims of a pod, in the same order.
 std::vector<Claim> claims_for(const View& view, std::string_view pod_uid);
 
 // "<podUID>-<nodeName>-<containerName>-<i>"; a node name that would make it longer than 253
 // characters gives way to 8 digits of its digest.
 std::string claim_name(std::string_view pod_uid, std::string_view node, const SliceRequest& slice);
 
+// Values of a claim to be made; `start` and `size` in slots.
 struct NewClaim {
   const Object& pod;
   std::string_view ns{};
@@ -66,6 +71,7 @@ struct NewClaim {
   int start = 0;
   int size = 0;
 };
+// Returns the AllocationClaim without status, named by claim_name().
 Value make_claim(const NewClaim& wanted);
 
 // The status for a state that is reached now, on top of the status there is: the condition "State",

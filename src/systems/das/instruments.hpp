@@ -6,6 +6,7 @@
 
 namespace athanor::das {
 
+// Returns the metrics computed from claims and NodeAccelerators.
 const Instruments& das_instruments();
 
 }  // namespace athanor::das

@@ -13,6 +13,7 @@
 
 namespace athanor::das {
 
+// The kinds of DAS; all are namespaced.
 inline constexpr Kind kDASOperator{"inference.redhat.com", "v1alpha1", "DASOperator",
                                    "dasoperators", true};
 inline constexpr Kind kNodeAccelerator{"inference.redhat.com", "v1alpha1", "NodeAccelerator",
@@ -23,6 +24,7 @@ inline constexpr Kind kAllocationClaim{"inference.redhat.com", "v1alpha1", "Allo
 // Of NVIDIA's GPU operator; served where a lab emulates it.
 inline constexpr Kind kClusterPolicy{"nvidia.com", "v1", "ClusterPolicy", "clusterpolicies", false};
 
+// spec of DASOperator (docs/spec/das.md 2.1).
 struct DASOperatorSpec {
   std::string management_state{};  // Managed, Unmanaged, Force, Removed
   std::string log_level{};         // Normal, Debug, Trace, TraceAll
@@ -32,6 +34,7 @@ struct DASOperatorSpec {
   std::map<std::string, std::string> node_selector{};
 };
 
+// A DASOperator; only the one named `cluster` is acted on.
 struct DASOperator {
   Object object{};
   DASOperatorSpec spec{};
@@ -39,15 +42,18 @@ struct DASOperator {
   static const Kind& kind() { return kDASOperator; }
 };
 
+// status of NodeAccelerator (docs/spec/das.md 2.3).
 struct NodeAcceleratorStatus {
   Value conditions{};
   Value node_resources{};  // inventory.hpp reads it
 };
 
+// spec of NodeAccelerator: the accelerator type, empty for NVIDIA's.
 struct NodeAcceleratorSpec {
   std::string accelerator_type{};
 };
 
+// The GPUs of one node, named as the node.
 struct NodeAccelerator {
   Object object{};
   NodeAcceleratorSpec spec{};
@@ -55,6 +61,7 @@ struct NodeAccelerator {
   static const Kind& kind() { return kNodeAccelerator; }
 };
 
+// status of AllocationClaim (docs/spec/das.md 3.1, 3.3).
 struct AllocationClaimStatus {
   std::string state{};
   Value conditions{};
@@ -68,7 +75,9 @@ struct AllocationClaim {
   static const Kind& kind() { return kAllocationClaim; }
 };
 
+// Returns the definitions of the three kinds of DAS.
 std::span<const api::CustomKind* const> das_kinds();
+// Returns the definition of ClusterPolicy, for labs that emulate the GPU operator.
 const api::CustomKind& cluster_policy_kind();
 
 }  // namespace athanor::das

@@ -4,10 +4,12 @@
 
 namespace athanor::das {
 
+// apiVersion of the kinds of DAS, and the namespace where its objects live by default.
 inline constexpr const char* kGroupVersion = "inference.redhat.com/v1alpha1";
 inline constexpr const char* kDefaultNamespace = "das-operator";
 // The name of the only DASOperator that is acted on.
 inline constexpr const char* kOperatorName = "cluster";
+// Name of the scheduler that DAS deploys, and RuntimeClass of pods with slices of real GPUs.
 inline constexpr const char* kSchedulerName = "das-scheduler";
 inline constexpr const char* kRuntimeClass = "nvidia-legacy";
 // The DRA driver of emulated and of real nodes; NVIDIA's own is gpu.nvidia.com.
@@ -16,6 +18,7 @@ inline constexpr const char* kDraDriver = "das.inference.redhat.com";
 inline constexpr const char* kAcceleratorLabel = "das.inference.redhat.com/accelerator";
 // "true" on nodes that the lab emulates.
 inline constexpr const char* kEmulatedLabel = "athanor.dev/emulated";
+// "true" on nodes whose GPUs can be sliced.
 inline constexpr const char* kMigCapableLabel = "nvidia.com/mig.capable";
 
 // Annotations and labels that users set (docs/spec/das.md 5.3, 6.5, 9.2, 10.1).

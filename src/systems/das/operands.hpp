@@ -12,6 +12,7 @@
 
 namespace athanor::das {
 
+// The built-in kind NetworkPolicy.
 inline constexpr Kind kNetworkPolicy{"networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies",
                                      true};
 // Records on the scheduler's ConfigMap which operatorLogLevel is in force.
@@ -23,6 +24,7 @@ inline constexpr const char* kTlsAnnotation = "das-operator.openshift.io/tls-pro
 inline constexpr Kind kOpenShiftServer{"config.openshift.io", "v1", "APIServer", "apiservers",
                                        false};
 
+// An object to apply and its kind.
 struct Operand {
   const Kind* kind = nullptr;
   Value object{};

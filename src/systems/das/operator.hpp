@@ -6,6 +6,7 @@
 
 namespace athanor::das {
 
+// Returns the operator that reconciles the DASOperator `cluster`.
 const Operator& das_operator();
 
 }  // namespace athanor::das

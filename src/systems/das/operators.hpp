@@ -16,6 +16,7 @@
 
 namespace athanor::das {
 
+// Return the operators, the scheduler plugins and the node hooks of DAS.
 std::span<const Operator* const> das_operators();
 std::span<const SchedulingHooks* const> das_scheduling();
 std::span<const NodeHooks* const> das_nodes();

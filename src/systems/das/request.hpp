@@ -20,6 +20,7 @@ struct SliceRequest {
 // A pod with more is never placed: no node holds as many.
 inline constexpr int kMostSlices = 128;
 
+// All slices of a pod.
 struct PodSlices {
   std::vector<SliceRequest> slices{};
   bool too_many = false;  // more than kMostSlices; `slices` is cut off

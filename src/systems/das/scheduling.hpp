@@ -6,6 +6,7 @@
 
 namespace athanor::das {
 
+// Returns the hooks that filter and score nodes and place slices.
 const SchedulingHooks& mig_scheduling();
 
 }  // namespace athanor::das

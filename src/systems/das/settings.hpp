@@ -13,6 +13,7 @@
 
 namespace athanor::das {
 
+// Section of the configuration that holds Settings.
 inline constexpr const char* kSettingsSection = "das";
 
 // What view.config("das") holds.
@@ -47,6 +48,7 @@ struct Settings {
 
 // Errors name the variable: `invalid EMULATED_MODE "x": must be "enabled" or "disabled"`.
 Result<Settings> parse_settings(const std::map<std::string, std::string>& environment);
+// Reads the section; absent members keep their defaults.
 Settings settings_of(const View& view);
 
 }  // namespace athanor::das

@@ -40,7 +40,7 @@ bool runs(const Operator& op, const Value& settings) {
   return !is_dra(op) || api::decode<Settings>(settings).dra();
 }
 
-// Both spellings of a slice are one resource to whoever counts quota (docs/spec/das.md K1).
+// Quota counts both spellings of a slice as one resource (docs/spec/das.md K1).
 Value counted_as_one() {
   std::set<std::string> profiles;
   for (const GpuModel& model : gpu_models()) {

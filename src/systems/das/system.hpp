@@ -6,6 +6,7 @@
 
 namespace athanor::das {
 
+// Returns the system with its kinds, operators, scheduler plugins and webhooks.
 const System& system();
 
 }  // namespace athanor::das

@@ -7,6 +7,7 @@
 
 namespace athanor::das {
 
+// Returns the command with its subcommands.
 Verb slices_verb();
 
 }  // namespace athanor::das

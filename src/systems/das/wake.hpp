@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stock scheduler sees no claims: when one goes, nothing tells it to try a waiting pod again
+// A stock scheduler sees no claims and does not retry a waiting pod when one is deleted
 // (docs/spec/das.md 7.3 X8). So the node is touched.
 #pragma once
 

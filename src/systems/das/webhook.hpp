@@ -21,8 +21,10 @@ struct Rewritten {
 // Errors (422) name the profile and the container.
 Result<Rewritten> rewrite_pod(const Value& pod);
 
+// Answers the webhook: the pod rewritten, allowed unchanged, or denied with rewrite_pod()'s error.
 Verdict mutate_pod(const View& view, const AdmissionRequest& request, Instant now);
 
+// Returns the one webhook, for pods on CREATE.
 std::span<const Webhook> das_webhooks();
 
 }  // namespace athanor::das

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job's children as the view shows them, told apart by owner uid: children of an earlier job of
-// the same name are never adopted (R7.2, R14.9).
+// A job's children as the view shows them, distinguished by owner uid: children of an earlier job
+// of the same name are never adopted (R7.2, R14.9).
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@ namespace athanor::fournos {
 // Whether the kind exists and may not be listed: its view is empty whatever there is.
 bool is_hidden(const Context& context, const Kind& kind);
 
+// One child of a job as the view shows it, and whether it belongs to the job.
 struct Child {
   enum class State : std::uint8_t {
     Absent,
@@ -36,6 +37,7 @@ struct Child {
 // Jobs and Secrets that may not be listed are read by name: with upstream's role they may be got
 // and created alone.
 Child child_of(const Context& context, const Kind& kind, std::string_view name);
+// Return the job's Workload and its PipelineRun; both have the job's name.
 Child workload_of(const Context& context);
 Child pipeline_run_of(const Context& context);
 
@@ -55,6 +57,8 @@ struct Ensured {
   Plan steps{};
   std::string reason{};  // of a refusal: "Unprocessable Entity"
 };
+// Returns the steps that create the child; Waiting while an object of another owner, or a deleted
+// one, has its name. A leftover is deleted.
 Ensured ensure(const Context& context, const Kind& kind, const Value& desired);
 
 // An object from the view or, where the view has none, past the caches: what may be absent for good
@@ -65,6 +69,7 @@ struct Confirmed {
   std::optional<Error> error{};  // the API server's answer instead
   [[nodiscard]] bool absent() const { return known && !object; }
 };
+// Reads the object from the view, else past the caches.
 Confirmed read_confirmed(const Context& context, const Kind& kind, const Key& key);
 // The same where the view is believed, unless the kind may not be listed. What may not be got
 // either counts as absent. `seen` as of LiveQuery.
@@ -75,6 +80,7 @@ struct LiveChild {
   bool known = false;              // false: asked
   std::optional<Object> object{};  // this job's own; a leftover counts as absent
 };
+// Reads the child past the caches, always. `seen` as of LiveQuery.
 LiveChild live_child(const Context& context, const Ref& ref, std::string_view seen = {});
 // True once it is certain that the job has no such child.
 bool gone_for_good(const Context& context, const Ref& ref);
@@ -87,6 +93,7 @@ struct Priority {
   bool missing = false;  // no such class
   std::optional<std::int64_t> value{};
 };
+// Returns the value of the job's WorkloadPriorityClass.
 Priority priority_of(const Context& context);
 
 // The job's Workload. `missing_priority` is set when spec.priority names no class.
@@ -94,6 +101,7 @@ struct WorkloadEnsured {
   Ensured ensured{};
   bool missing_priority = false;
 };
+// Returns the steps that create the job's Workload; Waiting until the class's value is known.
 WorkloadEnsured ensure_workload(const Context& context);
 
 // A PipelineRun's Succeeded condition, and whether the run is over: True, or False with a
@@ -104,6 +112,7 @@ struct RunState {
   std::string message{};
   [[nodiscard]] bool done() const { return succeeded || failed; }
 };
+// Returns the state of the run; while it runs, neither `succeeded` nor `failed` is set.
 RunState run_state(const Object& pipeline_run);
 
 }  // namespace athanor::fournos

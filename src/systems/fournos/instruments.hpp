@@ -6,6 +6,7 @@
 
 namespace athanor::fournos {
 
+// Returns the metrics computed from FournosJobs and their children.
 const Instruments& fournos_instruments();
 
 }  // namespace athanor::fournos

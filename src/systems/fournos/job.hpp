@@ -17,8 +17,10 @@
 
 namespace athanor::fournos {
 
+// Spec dialects: Seed has spec.forge, Engine spec.executionEngine (docs/spec/fournos.md 2.5).
 enum class Dialect : std::uint8_t { Seed, Engine };
 
+// A FournosJob with its dialect and the effective values of its booleans.
 struct Job {
   api::FournosJob typed{};
   Dialect dialect = Dialect::Engine;
@@ -39,9 +41,13 @@ struct Job {
   [[nodiscard]] const Value& forge() const;
 };
 
+// Derives the dialect and the effective booleans from the spec.
 Job effective(api::FournosJob typed);
 
+// Returns true for Succeeded, Failed and Stopped.
 bool is_terminal(std::string_view phase);
+// Returns true for phases in which an exclusive job occupies its cluster: Admitted, Running,
+// Stopping.
 bool holds_lock(std::string_view phase);
 
 // One run of the operator on one job: what every phase is given.

@@ -9,6 +9,7 @@
 namespace athanor::fournos {
 
 namespace phase {
+// Values of status.phase (docs/spec/fournos.md 4).
 inline constexpr std::string_view kScheduled = "Scheduled";
 inline constexpr std::string_view kResolving = "Resolving";
 inline constexpr std::string_view kPending = "Pending";
@@ -21,6 +22,8 @@ inline constexpr std::string_view kStopped = "Stopped";
 }  // namespace phase
 
 namespace name {
+// Labels, annotations and the flavor resource that jobs and their objects carry
+// (docs/spec/fournos.md 1).
 inline constexpr std::string_view kManagedBy = "app.kubernetes.io/managed-by";
 inline constexpr std::string_view kFournos = "fournos";
 inline constexpr std::string_view kJobName = "fournos.dev/job-name";
@@ -30,15 +33,19 @@ inline constexpr std::string_view kClusterLock = "fournos.dev/cluster-lock";
 inline constexpr std::string_view kClusterSlot = "fournos/cluster-slot";
 inline constexpr std::string_view kVaultEntry = "fournos.dev/vault-entry";
 inline constexpr std::string_view kResolveImage = "fournos.dev/resolve-image";
+// Finalizer of the upstream operator; removed when met.
 inline constexpr std::string_view kKopfFinalizer = "kopf.zalando.org/KopfFinalizerMarker";
+// Clusterless jobs: status.cluster and the Secret that stands in for a kubeconfig.
 inline constexpr std::string_view kClusterless = "[clusterless]";
 inline constexpr std::string_view kClusterlessSecret = "fournos-clusterless-placeholder";
+// Volume and workspace of a PipelineRun (docs/spec/fournos.md 9.3).
 inline constexpr std::string_view kVaultVolume = "vault-secrets";
 inline constexpr std::string_view kArtifacts = "artifacts";
 inline constexpr std::string_view kPodsReady = "PodsReady";  // condition of a Workload
 }  // namespace name
 
 namespace condition {
+// Types of a job's conditions (docs/spec/fournos.md 12).
 inline constexpr std::string_view kResolved = "Resolved";
 inline constexpr std::string_view kWorkloadAdmitted = "WorkloadAdmitted";
 inline constexpr std::string_view kPipelineRunReady = "PipelineRunReady";

@@ -10,6 +10,7 @@
 
 namespace athanor::fournos {
 
+// Whether the owner reference names the job as controller.
 enum class Control : std::uint8_t { Controller, Plain };
 
 // The two labels by which everything that belongs to a job is found (R1.1).

@@ -7,6 +7,7 @@
 
 namespace athanor::fournos {
 
+// Returns the hooks by which an emulated node patches the FournosJob when it admits a resolver pod.
 const NodeHooks& mock_resolver();
 
 }  // namespace athanor::fournos

@@ -21,8 +21,10 @@ struct RefsChecked {
   bool known = true;  // false: asked past the caches, no answer yet
   std::string bad{};
 };
+// Checks the Secrets that spec.secretRefs names.
 RefsChecked check_secret_refs(const Context& context);
 
+// Secret copies of a run: steps to make them, and mounts for the PipelineRun.
 struct SecretsReady {
   Plan steps{};
   std::vector<SecretMount> mounts{};

@@ -15,6 +15,7 @@
 
 namespace athanor::fournos {
 
+// What an evicted job does: waits again, fails, or goes on (docs/spec/fournos.md 8.4).
 enum class EvictionPolicy : std::uint8_t { Requeue, Fail, Ignore };
 
 // What view.config("fournos") holds. Durations keep their text where it goes into an object as it

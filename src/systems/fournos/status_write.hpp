@@ -13,8 +13,10 @@
 
 namespace athanor::fournos {
 
+// Status of a condition.
 enum class Truth : std::uint8_t { True, False, Unknown };
 
+// Collects changes of one job's status and adds them to a plan. Refers to the context.
 class StatusWrite {
  public:
   explicit StatusWrite(const Context& context);

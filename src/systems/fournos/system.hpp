@@ -6,6 +6,7 @@
 
 namespace athanor::fournos {
 
+// Returns the system with its kinds, operators and settings.
 const System& system();
 
 }  // namespace athanor::fournos

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vault entries as Secrets (docs/spec/fournos.md section 20): which to write and which to delete.
-// Pure; who reads the entries and carries the plan out is elsewhere (cli/vault.cpp).
+// Pure; cli/vault.cpp reads the entries and carries out the plan.
 #pragma once
 
 #include <map>
@@ -20,6 +20,7 @@ struct VaultEntry {
   std::optional<std::string> problem{};  // why it could not be read
 };
 
+// Where the entries come from and where their Secrets go.
 struct VaultPlace {
   std::string ns{};                       // of the Secrets
   std::string address{};                  // annotation fournos.dev/vault-addr
@@ -27,6 +28,7 @@ struct VaultPlace {
   std::string pattern = "vault-{entry}";  // name of a Secret
 };
 
+// Result of plan_vault_sync(): Secrets to write and delete, and lines to print.
 struct VaultPlan {
   std::vector<Value> writes{};         // whole Secrets
   std::vector<std::string> deletes{};  // names

@@ -15,6 +15,7 @@ Value flavor_object(const std::string& cluster);
 // Why it could not be made, if that was tried.
 std::optional<Error> flavor_refused(const View& view, const std::string& cluster);
 
+// State of a cluster's flavor; Conflict: it has other node labels.
 enum class FlavorState : std::uint8_t { Absent, Good, Conflict };
 // Whether an existing flavor selects this cluster's nodes and no others.
 FlavorState flavor_state(const Object* flavor, const std::string& cluster);

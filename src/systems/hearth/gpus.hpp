@@ -19,6 +19,7 @@ namespace athanor::hearth {
 // left of the label.
 std::string short_name(std::string_view vendor, std::string_view product, const Settings& settings);
 
+// GPUs of a cluster's nodes.
 struct GpuCount {
   std::vector<api::ClusterGpu> gpus{};  // by (vendor, model, shortName)
   std::int64_t total = 0;               // slices of mixed MIG left out
@@ -35,6 +36,7 @@ struct Amount {
   std::string short_name{};
   std::int64_t count = 0;
 };
+// GPU amounts by short name.
 struct Amounts {
   std::vector<Amount> list{};
   std::string ignored{};  // what was left out or corrected, in words; empty: nothing

@@ -10,6 +10,7 @@
 
 namespace athanor::hearth {
 
+// Result of check_kubeconfig().
 struct KubeconfigCheck {
   std::string state{};  // Valid, Missing, Invalid
   std::string cause{};  // the condition's message
@@ -21,6 +22,8 @@ struct KubeconfigCheck {
   [[nodiscard]] bool usable() const { return state == "Valid"; }
 };
 
+// Checks the cluster's Secret and the kubeconfig in it, without a connection
+// (docs/spec/hearth.md 6.2).
 KubeconfigCheck check_kubeconfig(const Context& context);
 
 }  // namespace athanor::hearth

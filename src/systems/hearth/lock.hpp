@@ -30,6 +30,7 @@ Sentinels sentinels_of(const View& view, const Settings& settings, const std::st
 // What the API server itself has under the names of sentinels.
 Sentinels live_sentinels(const View& view, const Settings& settings, const std::string& cluster,
                          Instant now, std::string_view seen);
+// The same two for the context's cluster.
 Sentinels sentinels_of(const Context& context);
 Sentinels live_sentinels(const Context& context);
 // Deletes each that is not going already.
@@ -37,6 +38,7 @@ Plan drop_sentinels(const std::vector<Object>& sentinels);
 
 // Workloads, admitted and not finished, that sit on a flavor: index "hearth-flavor".
 const Index& flavor_index();
+// Returns these Workloads for the cluster's flavor.
 std::vector<Object> workloads_on(const View& view, const std::string& cluster);
 // Why Workloads cannot be seen; nullopt: they can, or there is no such kind.
 std::optional<Error> workloads_hidden(const View& view, const Settings& settings);

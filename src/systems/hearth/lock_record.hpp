@@ -10,11 +10,13 @@
 
 namespace athanor::hearth {
 
+// A lock's owner and start; empty without the annotation.
 struct LockRecord {
   std::optional<Instant> since{};
   bool expired = false;
   std::string owner{};
 };
+// Reads the annotation.
 LockRecord lock_record(const Context& context);
 // nullopt: it has no end.
 std::optional<Instant> lock_end(const Context& context, const LockRecord& record);

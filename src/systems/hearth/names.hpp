@@ -8,6 +8,7 @@
 namespace athanor::hearth {
 
 namespace name {
+// Labels, and the resource of cluster slots (docs/spec/hearth.md 1).
 inline constexpr std::string_view kKubeconfigLabel = "fournos.dev/cluster-kubeconfig";
 inline constexpr std::string_view kManagedBy = "app.kubernetes.io/managed-by";
 inline constexpr std::string_view kHearth = "hearth";
@@ -17,6 +18,7 @@ inline constexpr std::string_view kClusterNodeLabel = "fournos.dev/cluster";
 inline constexpr std::string_view kHealthyLabel = "fournos.dev/healthy";
 inline constexpr std::string_view kClusterSlot = "fournos/cluster-slot";
 
+// Our finalizer, and upstream's finalizer and prefix of annotations, which are removed.
 inline constexpr std::string_view kFinalizer = "fournos.dev/cluster-cleanup";
 inline constexpr std::string_view kKopfFinalizer = "kopf.zalando.org/KopfFinalizerMarker";
 inline constexpr std::string_view kKopfPrefix = "kopf.zalando.org/";
@@ -48,6 +50,7 @@ inline constexpr std::string_view kUpstreamLockPrefix = "hearth-lock-";
 }  // namespace name
 
 namespace condition {
+// Types of conditions (docs/spec/hearth.md 2.5).
 inline constexpr std::string_view kKubeconfigValid = "KubeconfigValid";
 inline constexpr std::string_view kGpuDiscovered = "GPUDiscovered";
 inline constexpr std::string_view kKueueSynced = "KueueSynced";
@@ -56,11 +59,13 @@ inline constexpr std::string_view kOffboarding = "Offboarding";
 }  // namespace condition
 
 namespace state {
+// Values of status.kubeconfigStatus.
 inline constexpr std::string_view kValid = "Valid";
 inline constexpr std::string_view kMissing = "Missing";
 inline constexpr std::string_view kInvalid = "Invalid";
 inline constexpr std::string_view kUnreachable = "Unreachable";
 
+// Values of status.lockState.
 inline constexpr std::string_view kUnlocked = "Unlocked";
 inline constexpr std::string_view kAcquiring = "Acquiring";
 inline constexpr std::string_view kHeld = "Held";
@@ -79,6 +84,7 @@ inline constexpr std::string_view kBlocked = "Blocked";
 
 // Failed probes after which a cluster counts as unreachable.
 inline constexpr int kFailuresToUnreachable = 5;
+// Default quota of cluster slots.
 inline constexpr int kSlotsPerCluster = 100;
 // A flavor carries the cluster's name as a node label's value.
 inline constexpr std::size_t kLongestName = 63;

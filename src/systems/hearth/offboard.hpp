@@ -8,7 +8,9 @@
 
 namespace athanor::hearth {
 
+// Values of spec.deletionPolicy (docs/spec/hearth.md 10.2).
 enum class DeletionPolicy : std::uint8_t { Drain, Force, Retain };
+// Returns the policy; Drain for an empty or unknown value.
 DeletionPolicy deletion_policy(const api::FournosClusterSpec& spec);
 
 // The finalizers as they shall be: ours added or, with manual offboarding, taken off; upstream's

@@ -24,6 +24,7 @@
 
 namespace athanor::hearth {
 
+// Prefix of the observation's query, and the reason of an unreadable Secret.
 inline constexpr std::string_view kProbePrefix = "cluster:";
 inline constexpr std::string_view kSecretUnreadable = "SecretUnreadable";
 
@@ -35,6 +36,7 @@ struct LastProbe {
   bool same_question = false;  // nor has anything else changed that matters to a probe
 };
 
+// Result of probe().
 struct Probing {
   LastProbe last{};
   Observed seen{};  // the answer that the last attempt got, while it is known

@@ -39,6 +39,7 @@ struct QuotaOutcome {
   bool gpus_differ = false;
 };
 
+// Result of edit_quotas().
 struct QuotaEdit {
   Value groups{};  // spec.resourceGroups, to be written as a whole
   bool changed = false;

@@ -6,6 +6,7 @@
 
 namespace athanor::hearth {
 
+// Returns the system with its kind, operators and settings.
 const System& system();
 
 }  // namespace athanor::hearth

@@ -17,8 +17,10 @@
 
 namespace athanor::numa {
 
+// API group of the operator's kinds.
 inline constexpr std::string_view kGroup = "nodetopology.openshift.io";
 
+// Kinds of the NUMA stack; all are cluster-scoped.
 inline constexpr Kind kOperatorKind{kGroup, "v1", "NUMAResourcesOperator", "numaresourcesoperators",
                                     false};
 inline constexpr Kind kSchedulerKind{kGroup, "v1", "NUMAResourcesScheduler",
@@ -26,6 +28,7 @@ inline constexpr Kind kSchedulerKind{kGroup, "v1", "NUMAResourcesScheduler",
 inline constexpr Kind kTopologyKind{"topology.node.k8s.io", "v1alpha2", "NodeResourceTopology",
                                     "noderesourcetopologies", false};
 
+// Kinds of OpenShift and of the Prometheus operator; a cluster may lack them.
 inline constexpr Kind kMachineConfigPool{"machineconfiguration.openshift.io", "v1",
                                          "MachineConfigPool", "machineconfigpools", false};
 inline constexpr Kind kMachineConfig{"machineconfiguration.openshift.io", "v1", "MachineConfig",
@@ -43,6 +46,7 @@ inline constexpr Kind kSecurityContextConstraints{"security.openshift.io", "v1",
 inline constexpr Kind kServiceMonitor{"monitoring.coreos.com", "v1", "ServiceMonitor",
                                       "servicemonitors", true};
 
+// Built-in kinds that the operators deploy.
 inline constexpr Kind kRole{"rbac.authorization.k8s.io", "v1", "Role", "roles", true};
 inline constexpr Kind kRoleBinding{"rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings",
                                    true};
@@ -51,6 +55,7 @@ inline constexpr Kind kClusterRoleBinding{"rbac.authorization.k8s.io", "v1", "Cl
 inline constexpr Kind kNetworkPolicy{"networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies",
                                      true};
 
+// Names of the only accepted NUMAResourcesOperator and NUMAResourcesScheduler.
 inline constexpr const char* kOperatorName = "numaresourcesoperator";
 inline constexpr const char* kSchedulerName = "numaresourcesscheduler";
 
@@ -60,6 +65,7 @@ struct NamespacedName {
   std::string name{};
 };
 
+// Settings of a node group as written; nullopt: the default applies (see GroupConfig).
 struct NodeGroupConfig {
   std::optional<std::string> pods_fingerprinting{};
   std::optional<std::string> info_refresh_mode{};
@@ -68,6 +74,7 @@ struct NodeGroupConfig {
   std::vector<Value> tolerations{};
 };
 
+// One entry of spec.nodeGroups; selects by MachineConfigPool labels or by pool name.
 struct NodeGroup {
   Value machine_config_pool_selector{};  // Null: absent
   std::optional<std::string> pool_name{};
@@ -75,6 +82,7 @@ struct NodeGroup {
   std::optional<NodeGroupConfig> config{};
 };
 
+// spec of NUMAResourcesOperator (docs/spec/numa.md 2.1).
 struct OperatorSpec {
   std::vector<NodeGroup> node_groups{};
   std::string image_spec{};
@@ -82,21 +90,25 @@ struct OperatorSpec {
   std::vector<NamespacedName> pod_excludes{};
 };
 
+// A NUMAResourcesOperator.
 struct OperatorResource {
   Object object{};
   OperatorSpec spec{};
   static const Kind& kind() { return kOperatorKind; }
 };
 
+// Weight of a resource in the score.
 struct ResourceWeight {
   std::string name{};
   std::int64_t weight = 0;
 };
+// spec.scoringStrategy: the strategy's name and the weights of resources.
 struct ScoringStrategySpec {
   std::string type{};
   std::vector<ResourceWeight> resources{};
 };
 
+// spec of NUMAResourcesScheduler (docs/spec/numa.md 3.1). Empty and nullopt: the default applies.
 struct SchedulerSpec {
   std::string image_spec{};
   std::string scheduler_name{};
@@ -110,6 +122,7 @@ struct SchedulerSpec {
   std::optional<std::int32_t> replicas{};
 };
 
+// A NUMAResourcesScheduler.
 struct SchedulerResource {
   Object object{};
   SchedulerSpec spec{};
@@ -120,6 +133,7 @@ struct SchedulerResource {
 std::span<const api::CustomKind* const> numa_kinds();
 // What manifests for OpenShift need to be accepted elsewhere.
 std::span<const api::CustomKind* const> openshift_kinds();
+// Returns the definition of NodeResourceTopology.
 const api::CustomKind& topology_crd();
 
 }  // namespace athanor::numa

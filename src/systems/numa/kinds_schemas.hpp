@@ -6,6 +6,7 @@
 
 namespace athanor::numa::schemas {
 
+// A metav1.LabelSelector, as of nodeGroups[].machineConfigPoolSelector.
 inline constexpr std::string_view kLabelSelector = R"json({
   "type": "object", "x-kubernetes-map-type": "atomic", "properties": {
     "matchLabels": {"type": "object", "additionalProperties": {"type": "string"}},
@@ -15,12 +16,14 @@ inline constexpr std::string_view kLabelSelector = R"json({
         "values": {"type": "array", "x-kubernetes-list-type": "atomic",
                    "items": {"type": "string"}}}}}}})json";
 
+// A list of tolerations, as of nodeGroups[].config.tolerations.
 inline constexpr std::string_view kTolerations = R"json({
   "type": "array", "items": {"type": "object", "properties": {
     "key": {"type": "string"}, "operator": {"type": "string"}, "value": {"type": "string"},
     "effect": {"type": "string"},
     "tolerationSeconds": {"type": "integer", "format": "int64"}}}})json";
 
+// status of NUMAResourcesOperator (docs/spec/numa.md 2.2).
 inline constexpr std::string_view kOperatorStatus = R"json({
   "type": "object", "properties": {
     "daemonsets": {"type": "array", "items": {"type": "object", "properties": {
@@ -51,6 +54,7 @@ inline constexpr std::string_view kOperatorStatus = R"json({
         "group": {"type": "string"}, "name": {"type": "string"},
         "namespace": {"type": "string"}, "resource": {"type": "string"}}}}}})json";
 
+// status of NUMAResourcesScheduler (docs/spec/numa.md 3.2).
 inline constexpr std::string_view kSchedulerStatus = R"json({
   "type": "object", "properties": {
     "deployment": {"type": "object", "properties": {
@@ -71,6 +75,7 @@ inline constexpr std::string_view kSchedulerStatus = R"json({
         "group": {"type": "string"}, "name": {"type": "string"},
         "namespace": {"type": "string"}, "resource": {"type": "string"}}}}}})json";
 
+// attributes and zones of NodeResourceTopology (docs/spec/numa.md 4).
 inline constexpr std::string_view kAttributes = R"json({
   "type": "array", "x-kubernetes-list-type": "atomic", "items": {
     "type": "object", "required": ["name", "value"], "properties": {

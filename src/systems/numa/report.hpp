@@ -16,6 +16,7 @@ using Row = std::vector<std::string>;
 
 // Rows NODE, ZONE, RESOURCE, FREE, ALLOCATABLE, USE: one for each resource of each zone.
 Row overview_header();
+// Returns the rows of all topologies, in their order.
 std::vector<Row> overview(std::span<const Object> topologies);
 // "[####......]": the used part in tenths, rounded up, so that anything in use shows.
 std::string bar(std::int64_t used, std::int64_t all);

@@ -11,6 +11,7 @@
 
 namespace athanor::numa {
 
+// Section "numa" of the configuration.
 struct Settings {
   std::string ns = "numaresources";  // of the operands
   std::string platform{};            // empty: detected
@@ -32,7 +33,9 @@ struct Settings {
 // Reads NAMESPACE-like variables with the prefix NUMA_. Errors name the variable. `lab` changes
 // defaults: operands are emulated, images need no digest.
 Result<Settings> parse_settings(const std::map<std::string, std::string>& variables, bool lab);
+// Reads the section; absent members keep their defaults.
 Settings settings_of(const Value& section);
+// Returns the section that settings_of() reads.
 Value to_value(const Settings& settings);
 
 }  // namespace athanor::numa

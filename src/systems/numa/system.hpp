@@ -6,6 +6,7 @@
 
 namespace athanor::numa {
 
+// Returns the system with the operators, the scheduler plugin and the command.
 const System& system();
 
 // What stands in on a laptop for the operands and for OpenShift's machine configuration

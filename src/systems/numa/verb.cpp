@@ -213,7 +213,7 @@ Result<int> try_fit(VerbContext& context) {
   ATHANOR_TRY(const std::vector<Object> nodes, context.list(api::kNode, ""));
   ATHANOR_TRY(const std::vector<Object> topologies, context.list(kTopologyKind, ""));
   PodRequest request = request_of(pod);
-  request.guaranteed = true;  // whoever asks for cpus alone means exclusive ones, too
+  request.guaranteed = true;  // a request for cpus alone means exclusive ones, too
   std::vector<Row> rows;
   std::vector<Value> values;
   bool any = false;

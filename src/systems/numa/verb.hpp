@@ -6,6 +6,7 @@
 
 namespace athanor::numa {
 
+// Returns the command with its subcommands and tools.
 Verb numa_verb();
 
 }  // namespace athanor::numa

@@ -11,6 +11,7 @@ namespace athanor::appwrapper {
 
 // Values of objects and lists are compact JSON, cut after 256 characters.
 std::string invalid(std::string_view field, const Value& value, std::string_view detail);
+// Return errors of type Forbidden and Required, which quote no value.
 std::string forbidden(std::string_view field, std::string_view detail);
 std::string required(std::string_view field, std::string_view detail);
 

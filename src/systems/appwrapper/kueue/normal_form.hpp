@@ -6,6 +6,8 @@
 
 namespace athanor::appwrapper {
 
+// Returns a template with the fields that decide on quota and placement, and with the API's
+// defaults.
 Value normal_pod_template(const Value& pod_template);
 
 }  // namespace athanor::appwrapper

@@ -28,6 +28,7 @@ Value workload_pod_sets(const AppWrapper& app);
 // Returns true if a Workload holds what this AppWrapper asks for.
 bool is_equivalent(const Object& workload, const AppWrapper& app);
 
+// Priority of a Workload: spec.priorityClassRef and the class's value.
 struct Priority {
   Value class_ref{};  // Null: none
   std::int64_t value = 0;
@@ -35,6 +36,7 @@ struct Priority {
 // Errors: `WorkloadPriorityClass "<n>" not found`.
 Result<Priority> priority_of(const View& view, const AppWrapper& app);
 
+// Returns the Workload to create (docs/spec/appwrapper.md 4.3).
 Value new_workload(const AppWrapper& app, const Priority& priority, const Queueing& queueing);
 
 // spec.components with the podSetInfos of an admitted Workload. Errors: `invalid podset infos:

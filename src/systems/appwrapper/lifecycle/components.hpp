@@ -17,6 +17,7 @@
 
 namespace athanor::appwrapper {
 
+// Result of look_up().
 struct Lookup {
   enum class State : std::uint8_t { Absent, Present, Deleting, Asked };  // Asked: not known yet
   State state = State::Absent;
@@ -36,15 +37,18 @@ bool is_controlled(const Context& context, const Object& object);
 
 // Pods of AppWrappers by namespace and label.
 Index pod_index();
+// Returns the AppWrapper's pods from the cache.
 std::vector<Object> pods_of(const Context& context);
 // The pods as the API server has them: a cache may not show the last ones yet. nullopt: the answer
 // is not there yet.
 std::optional<std::vector<Object>> confirmed_pods_of(const Context& context);
 
+// Numbers of pods by phase.
 struct PodCounts {
   std::int64_t pending = 0, running = 0, succeeded = 0, failed = 0;
   [[nodiscard]] bool only_succeeded() const { return pending + running + failed == 0; }
 };
+// State of all components and pods of an AppWrapper.
 struct Survey {
   std::size_t deployed = 0;  // components that exist and are not being deleted
   bool asked = false;        // absence is not confirmed yet
@@ -56,6 +60,7 @@ struct Survey {
   std::vector<Object> all_failed_pods{};
   std::vector<Object> running_pods{};
 };
+// Counts components and pods; absence of a component is confirmed by the API server.
 Survey survey(const Context& context);
 
 }  // namespace athanor::appwrapper

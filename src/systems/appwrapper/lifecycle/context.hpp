@@ -18,6 +18,7 @@
 
 namespace athanor::appwrapper {
 
+// Inputs of one run; refers to the view, the settings and the AppWrapper.
 struct Context {
   const View& view;
   const Settings& settings;

@@ -110,7 +110,7 @@ class Creator {
     result_.plan.then(edit_.step());
     result_.plan.then(std::move(create));
     if (result_.state == Creation::State::Waiting) {
-      return false;  // the next run tells whether it was created now
+      return false;  // the next run checks whether it was created
     }
     result_.state = Creation::State::Working;
     if (name.empty()) {

@@ -9,6 +9,7 @@
 
 namespace athanor::appwrapper {
 
+// Result of one pass of create_components().
 struct Creation {
   enum class State : unsigned char {
     Done,     // every component is created

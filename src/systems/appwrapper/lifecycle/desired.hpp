@@ -13,7 +13,7 @@
 namespace athanor::appwrapper {
 
 // Returns the template of component `index` with namespace, label, owner reference, and what
-// admission and settings add to its pod templates. Errors are final: the text tells why the
+// admission and settings add to its pod templates. Errors are final: the text says why the
 // template cannot be created.
 Result<Value> desired_object(const AppWrapper& app, std::size_t index,
                              const std::vector<PodSet>& pod_sets, const Settings& settings);

@@ -30,6 +30,7 @@ inline constexpr std::string_view kGang = "gang";    // B-8
 inline constexpr std::string_view kRetry = "retry";  // B-19
 }  // namespace annotation
 
+// Effective fault-tolerance settings of one AppWrapper (docs/spec/appwrapper.md 6.1).
 struct Limits {
   Duration admission_grace{};
   Duration warmup_grace{};
@@ -46,7 +47,7 @@ struct Limits {
 // Bad values of annotations leave the setting as it is.
 Limits limits_of(const Object& app, const FaultTolerance& settings);
 
-// What is wrong with the annotations: warnings for whoever creates the object (B-11).
+// Returns warnings about invalid annotations, for the creator of the object (B-11).
 std::vector<std::string> annotation_warnings(const Object& app);
 
 // Returns true if a failed pod has a container whose exit code forbids a retry (6.3).

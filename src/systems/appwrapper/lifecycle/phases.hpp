@@ -12,6 +12,7 @@
 
 namespace athanor::appwrapper {
 
+// Return the next steps of an AppWrapper in each phase.
 Plan run_new(const Context& context);
 Plan run_suspended(const Context& context);
 Plan run_resuming(const Context& context);
@@ -33,6 +34,7 @@ struct Failure {
 };
 // Enters Resetting, or Failed where no retry is left; appends the write.
 void reset_or_fail(const Context& context, StatusEdit& edit, Failure failure, Plan& plan);
+// Returns the event Unhealthy with note "<reason>: <message>".
 Emit unhealthy_event(const Context& context, std::string_view reason, const std::string& message);
 
 }  // namespace athanor::appwrapper

@@ -117,7 +117,7 @@ bool find_pod_group(const Context& context, std::vector<Left>& left) {
   if (!kind) {
     return true;
   }
-  // Whoever took the annotation away meanwhile left one behind that the cache knows.
+  // A PodGroup whose annotation was removed meanwhile is in the cache.
   const Lookup found = look_up(context, *kind, context.name(),
                                is_gang(context.app) ? Absence::Confirmed : Absence::AsCached);
   const bool component = std::ranges::any_of(left, [&](const Left& one) {

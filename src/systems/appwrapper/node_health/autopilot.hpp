@@ -31,6 +31,7 @@ struct Unreachable {
   std::set<std::string> nodes{};  // for longer than the grace
   std::optional<Instant> next{};  // when the next one has been so for that long
 };
+// Returns the nodes of `running_pods` that are unreachable.
 Unreachable unreachable_nodes(const View& view, const std::vector<Object>& running_pods,
                               Duration grace, Instant now);
 

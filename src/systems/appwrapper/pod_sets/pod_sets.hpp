@@ -12,6 +12,7 @@
 
 namespace athanor::appwrapper {
 
+// PodSets that infer_pod_sets() finds.
 struct Inferred {
   std::vector<PodSet> pod_sets{};
   // False for kinds of B-6: declared PodSets need not match, and nothing is rejected.

@@ -7,6 +7,7 @@
 
 namespace athanor::appwrapper {
 
+// Returns the description of the operator's process.
 const Process& operator_process();
 
 }  // namespace athanor::appwrapper

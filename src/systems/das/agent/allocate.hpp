@@ -38,6 +38,8 @@ class AllocateWorld {
   virtual void remove_file(const CdiSpec& spec) = 0;
 };
 
+// Options of allocate(): values of CUDA_VISIBLE_DEVICES and the node's folder for modes of shared
+// GPUs.
 struct AllocateOptions {
   std::string cuda_visible_devices = "index";  // or "same"
   std::string state_folder = kStateFolder;

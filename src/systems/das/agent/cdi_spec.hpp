@@ -12,6 +12,7 @@
 
 namespace athanor::das {
 
+// Contents of one CDI file: one device of one container.
 struct CdiSpec {
   std::string profile{};           // of shares: the resource
   std::string id{};                // of the device and the file
@@ -28,7 +29,8 @@ struct CdiSpec {
 
 // The file's text; `folder` is where it will lie.
 std::string print_cdi(const CdiSpec& spec, std::string_view folder);
-// Reads a file of this kind, whoever wrote it; nullopt: none of ours, or cut off.
+// Reads a CDI file for slices or shares, ours or another program's; nullopt: another file, or cut
+// off.
 std::optional<CdiSpec> parse_cdi(std::string_view text);
 // Whether a file of the folder is one of ours by its name; temporary ones are not.
 bool is_cdi_file(std::string_view name);

@@ -11,6 +11,7 @@
 
 namespace athanor::das {
 
+// One device of the kubelet's device-plugin API.
 struct PluginDevice {
   std::string id{};  // "1g.5gb-0", "gpu-10gb-0"
   bool healthy = true;

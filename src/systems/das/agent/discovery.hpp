@@ -13,7 +13,7 @@
 
 namespace athanor::das {
 
-// An instance that is on a GPU, whoever made it.
+// An instance on a GPU, made by DAS or by another program.
 struct FoundSlice {
   std::string gpu{};
   std::string device{};  // MIG UUID; empty: it has no compute instance
@@ -21,6 +21,7 @@ struct FoundSlice {
   int size = 0;
 };
 
+// A GPU as its driver reports it.
 struct FoundGpu {
   std::string uuid{};
   std::string name{};
@@ -33,6 +34,7 @@ struct FoundGpu {
   MigTable table{};
 };
 
+// GPUs and instances of one node.
 struct Discovery {
   std::vector<FoundGpu> gpus{};  // in order of their index
   std::vector<FoundSlice> slices{};

@@ -63,6 +63,7 @@ struct Expected {
 // All questions about a profile that starting the pod causes, in the kubelet's order.
 std::vector<Expected> expected_asks(const Value& pod_spec, std::string_view profile);
 
+// The container that an Allocate call is for, with its claims.
 struct Picked {
   std::string pod_uid{};
   std::string container{};
@@ -70,6 +71,7 @@ struct Picked {
   std::optional<Grant> repeated{};  // the same question was answered before: nothing is to be made
 };
 
+// Devices that were handed to containers, and for whom the next ones are. Not thread-safe.
 class Ledger {
  public:
   // Finds whom the devices are for and its claims. Error FailedPrecondition (412): `requested <n>

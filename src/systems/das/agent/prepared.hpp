@@ -20,6 +20,7 @@ struct AllocatedDevice {
   std::string pool{};
   std::string device{};
 };
+// Returns the claim's allocated devices of this driver, without those with admin access.
 std::vector<AllocatedDevice> allocated_devices(const Object& resource_claim);
 
 // Requests that containers see together: the variables of a group list all of its devices.

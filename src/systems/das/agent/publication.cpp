@@ -16,7 +16,7 @@
 namespace athanor::das {
 namespace {
 
-// The agent looks at the GPUs itself, and tells at once what has changed.
+// The agent reads the GPUs itself and reports changes at once.
 constexpr Duration kLookAge = std::chrono::minutes(5);
 
 Value make(const Object& node, const Settings& settings, std::string_view type) {
@@ -95,8 +95,8 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   }
   Plan plan;
   Value conditions = Value::list();
-  const std::string_view told = (*seen.value)["type"].as_string();
-  const std::string type(told.empty() ? kNvidiaMig : told);
+  const std::string_view found_type = (*seen.value)["type"].as_string();
+  const std::string type(found_type.empty() ? kNvidiaMig : found_type);
   if (!known) {
     plan.then(Create{.target = ref, .object = make(*node, settings, type)});
   } else {

@@ -11,6 +11,7 @@
 
 namespace athanor::das {
 
+// One slice that the agent made for a claim; `start` and `size` in slots.
 struct SliceRecord {
   std::string claim_uid{};
   std::string claim{};  // name
@@ -22,7 +23,9 @@ struct SliceRecord {
   friend bool operator==(const SliceRecord&, const SliceRecord&) = default;
 };
 
+// Returns the record of the claim's slice.
 SliceRecord record_of(const Claim& claim, std::string device);
+// Returns the records as the JSON text that parse_records() reads.
 std::string print_records(const std::vector<SliceRecord>& records);
 // Leaves out what cannot be read.
 std::vector<SliceRecord> parse_records(std::string_view text);

@@ -15,6 +15,7 @@
 
 namespace athanor::das {
 
+// State of the node that measures_of() judges.
 struct Findings {
   NodeSight sight{};
   std::vector<CdiSpec> files{};
@@ -24,6 +25,7 @@ struct Findings {
   bool rebooted = false;  // the boot id differs from the published one
 };
 
+// Actions that bring files, slices, records and claims into agreement.
 struct Measures {
   std::vector<CdiSpec> remove_files{};
   std::vector<SliceRecord> destroy{};  // slices without a claim

@@ -9,6 +9,7 @@
 
 namespace athanor::das {
 
+// Counts of an instance's engines, and its memory in MiB.
 struct Engines {
   int multiprocessors = 0;
   int copy = 0;
@@ -18,6 +19,7 @@ struct Engines {
   int ofa = 0;
   std::int64_t memory_mib = 0;
 };
+// Returns what one instance of the profile uses.
 Engines engines_of(const GpuModel& model, const MigProfile& profile);
 // The most of each over all profiles.
 Engines engines_of(const GpuModel& model);

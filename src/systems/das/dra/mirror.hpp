@@ -16,7 +16,9 @@ namespace athanor::das {
 
 // Index of AllocationClaims by their ResourceClaim, "namespace/name".
 inline constexpr std::string_view kMirrorsByClaim = "das-mirrors";
+// Returns the claim's values for this index; empty: it is no mirror.
 std::vector<std::string> mirror_claims(const Object& claim);
+// Returns the mirrors of a ResourceClaim; those without a readable placement are left out.
 std::vector<Claim> mirrors_of(const View& view, const Key& resource_claim);
 
 // Devices of the emulated driver in an allocation.

@@ -17,11 +17,14 @@
 
 namespace athanor::das {
 
+// Annotation of a node: the API of each GPU, see wanted_apis().
 inline constexpr const char* kAllocationApiAnnotation = "das.inference.redhat.com/allocation-api";
 // Of a GPU in a NodeAccelerator; absent: device plugins.
 inline constexpr const char* kAllocationApiMember = "allocationApi";
 
+// APIs that hand out GPUs.
 enum class AllocationApi : std::uint8_t { DevicePlugin, Dra };
+// Returns the name in settings and annotations: "deviceplugin" or "dra".
 std::string_view name_of(AllocationApi api);
 
 // What each of `gpus` GPUs shall belong to. `setting`: deviceplugin, dra or both; with both, the

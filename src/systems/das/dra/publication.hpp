@@ -16,15 +16,17 @@
 
 namespace athanor::das {
 
-// Whoever publishes GPUs, their attributes have NVIDIA's names.
+// Domain of device attributes: NVIDIA's, whichever driver publishes the GPUs.
 inline constexpr const char* kAttributeDomain = "gpu.nvidia.com";
 
+// A GPU as DRA publishes it.
 struct PublishedGpu {
   int minor = 0;
   std::string uuid{};
   const GpuModel* model = nullptr;
   SlotMask foreign = 0;  // slots of instances that DAS did not make: no device lies there
 };
+// A node whose GPUs DRA publishes.
 struct PublishedNode {
   std::string name{};
   std::string uid{};
@@ -34,6 +36,7 @@ struct PublishedNode {
 
 // "gpu-0", "gpu-0-mig-1g5gb-19-3".
 std::string device_name(int minor);
+// The same for an instance of a profile; `start` is its first slot.
 std::string device_name(int minor, const MigProfile& profile, int start);
 
 // The pool of a node: slices of counters first, then of devices. Names are the node's with the

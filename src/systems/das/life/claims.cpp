@@ -20,7 +20,7 @@ namespace {
 // How long a claim without a pod uid is kept (docs/spec/das.md G8).
 constexpr Duration kUnknownPod = std::chrono::minutes(5);
 
-// Tells why a claim holds no slot; whoever wrote it can see it there.
+// Sets condition Valid=False with the reason why a claim holds no slot.
 Plan mark_invalid(const Object& object, Instant now) {
   Value conditions =
       object.status()["conditions"].is_list() ? object.status()["conditions"] : Value::list();

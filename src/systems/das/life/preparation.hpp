@@ -18,6 +18,7 @@ namespace athanor::das {
 // A slot of one of these claims that another claim uses; empty: none. Claims never overlap unless
 // one was written by hand.
 std::string conflict(const std::vector<Claim>& own, const std::vector<Claim>& all);
+// Adds the claim's status after reaching `states`, in order (see claim_status()).
 void write_state(Plan& plan, const Claim& claim, std::vector<std::string_view> states, Instant now);
 // An event about the pod of a claim.
 void tell(Plan& plan, const Claim& claim, const char* type, const char* reason, std::string note);

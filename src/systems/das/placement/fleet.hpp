@@ -15,6 +15,7 @@
 
 namespace athanor::das {
 
+// GPUs and claims of one node.
 struct FleetNode {
   std::string name{};
   NodeGpus inventory{};

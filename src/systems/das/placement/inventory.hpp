@@ -31,6 +31,7 @@ Result<EmulatedGpus> emulated_gpus(const Object& node, const Settings& settings)
 std::string emulated_uuid(std::string_view node, int index);
 // status.nodeResources of such a node.
 Value emulated_resources(std::string_view node, const EmulatedGpus& gpus);
+// One GPU as its NodeAccelerator lists it.
 struct NodeGpu {
   std::string uuid{};
   std::string name{};
@@ -40,11 +41,12 @@ struct NodeGpu {
   bool shared = false;    // shared without slices
   std::size_t table = 0;  // index into NodeGpus::tables
 };
+// GPUs of one node with their profiles.
 struct NodeGpus {
   std::vector<NodeGpu> gpus{};  // in the published order
   std::vector<MigTable> tables{};
 };
-// Reads status.nodeResources; placements outside a GPU's slots are left out, whoever wrote them.
+// Reads status.nodeResources; leaves out placements outside a GPU's slots.
 NodeGpus read_resources(const Value& node_resources);
 
 }  // namespace athanor::das

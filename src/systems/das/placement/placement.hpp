@@ -18,15 +18,18 @@
 
 namespace athanor::das {
 
+// Settings placementPolicy and gpuOrder (docs/spec/das.md 6.6).
 enum class PlacementPolicy : std::uint8_t { FirstFit, FragMin };
 enum class GpuOrder : std::uint8_t { Listed, Emptiest, Fullest };
 
+// One GPU with its taken slots. Refers to the table.
 struct GpuSlots {
   const MigTable* table = nullptr;
   Occupancy occupancy{};
   bool open = true;  // false: nothing is placed there
 };
 
+// Options of place().
 struct PlacementOptions {
   PlacementPolicy policy = PlacementPolicy::FirstFit;
   GpuOrder order = GpuOrder::Listed;  // of FirstFit
@@ -35,6 +38,7 @@ struct PlacementOptions {
   std::map<std::string, double, std::less<>> weights{};
 };
 
+// Place of one slice: index of the GPU, first slot, number of slots.
 struct PlacedSlice {
   std::size_t gpu = 0;
   int start = 0;

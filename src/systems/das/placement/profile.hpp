@@ -10,6 +10,8 @@
 
 namespace athanor::das {
 
+// Prefixes of resource names: NVIDIA's, NVIDIA's MIG resources, and those of DAS
+// (docs/spec/das.md 4.5).
 inline constexpr std::string_view kNvidiaPrefix = "nvidia.com/";
 inline constexpr std::string_view kNvidiaMigPrefix = "nvidia.com/mig-";
 inline constexpr std::string_view kResourcePrefix = "mig.das.com/";
@@ -28,6 +30,7 @@ std::optional<ProfileName> parse_profile(std::string_view text);
 
 // Replaces every '+' by "-plus-"; decode_profile() is its inverse.
 std::string encode_profile(std::string_view profile);
+// Replaces every "-plus-" by '+'.
 std::string decode_profile(std::string_view encoded);
 
 // "mig.das.com/1g.5gb-plus-me". Devices that are no slices are named by their resource, which stays

@@ -11,6 +11,7 @@ namespace athanor::das {
 
 // Bit i is set for slot i.
 using SlotMask = std::uint16_t;
+// Slots of the largest GPU.
 inline constexpr int kMostSlots = 8;
 
 // The bits of a placement; 0 when it does not lie within kMostSlots.
@@ -37,6 +38,7 @@ int free_slots(const MigTable& table, const Occupancy& occupancy);
 // 1 - largest placeable size / free slots; 0 without free slots (metric das_fragmentation_ratio).
 double fragmentation(const MigTable& table, const Occupancy& occupancy);
 
+// An instance: its profile's index in the table and its first slot.
 struct Slice {
   int profile = 0;
   int start = 0;

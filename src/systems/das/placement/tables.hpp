@@ -38,6 +38,7 @@ inline constexpr std::string_view kNvidiaMig = "nvidia-mig";
 inline constexpr std::string_view kAmdMi300 = "amd-mi300";
 inline constexpr std::string_view kIntelXe = "intel-xe";
 
+// A GPU product with its profiles.
 struct GpuModel {
   std::string_view key{};  // "A100-PCIE-40GB": what lab files and EMULATED_GPU_MODEL name
   int memory_gib = 0;
@@ -49,6 +50,7 @@ struct GpuModel {
   [[nodiscard]] std::string product() const { return std::string(maker).append(" ").append(key); }
 };
 
+// Model of emulated nodes that name none.
 inline constexpr std::string_view kDefaultModel = "A100-PCIE-40GB";
 
 // Those that can be sliced.

@@ -18,6 +18,7 @@
 
 namespace athanor::das {
 
+// Annotation of a node: the mode of each GPU, see wanted_sharing().
 inline constexpr const char* kSharingAnnotation = "das.inference.redhat.com/gpu-sharing";
 // Of a GPU in a NodeAccelerator; absent: it is sliced.
 inline constexpr const char* kSharingMember = "sharing";
@@ -38,6 +39,7 @@ enum class Divisible : std::uint8_t {
   Slices,  // MIG mode is enabled
   Whole,   // MIG mode is disabled: shared, or left out
 };
+// Inputs of assign_sharing().
 struct SharingRequest {
   std::string_view annotation{};
   const Vendor* vendor = nullptr;

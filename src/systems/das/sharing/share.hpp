@@ -20,6 +20,7 @@
 
 namespace athanor::das {
 
+// Returns true if the resource counts shares of one of the vendors.
 bool is_share_resource(std::string_view resource, std::span<const Vendor* const> among = vendors());
 
 // More than kMostSlices are cut off: no node holds as many.
@@ -27,13 +28,17 @@ std::vector<ShareRequest> shares_in(const Value& pod_spec,
                                     std::span<const Vendor* const> among = vendors());
 // Returns the container that asks for slices and for shares; empty: none does.
 std::string mixed_container(const Value& pod_spec);
+// Returns the refusal of a pod with such a container.
 std::string mixed_message(std::string_view container);
 
 // A claim that has spec.share, and no placement.
 bool is_share(const Object& claim);
+// Reads a share; nullopt: the claim is no share.
 std::optional<ShareClaim> read_share(const Object& claim);
+// Returns the shares that claims hold on a node.
 std::vector<ShareClaim> shares_on(const View& view, std::string_view node);
 
+// Reads status.nodeResources, in its order; `used` is empty.
 std::vector<SharedGpu> shared_gpus(const Value& node_resources);
 
 // Returns the devices that each GPU brings, by resource, in the order of the node's GPUs; none of a
@@ -43,6 +48,7 @@ std::vector<std::map<std::string, int>> devices_of(const Value& node_resources,
 // A share as the agent handles it beside slices: the resource as its profile, the index as its
 // start, no size.
 std::optional<Claim> read_slice_or_share(const Object& claim);
+// Returns true if read_slice_or_share() read a share.
 inline bool is_share(const Claim& claim) {
   return claim.size == 0;
 }

@@ -6,6 +6,7 @@
 
 namespace athanor::das {
 
+// Return the vendors; each lives in its own file.
 const Vendor& nvidia();
 const Vendor& amd();
 const Vendor& intel();

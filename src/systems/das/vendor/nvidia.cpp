@@ -130,7 +130,7 @@ class Nvidia final : public Vendor {
   [[nodiscard]] ModeWork create(const SharedGpu& gpu,
                                 std::string_view state_folder) const override {
     if (gpu.sharing.mode == "timeslice") {
-      // A GPU that was never told otherwise has the default.
+      // A GPU has the default interval unless it was set.
       return gpu.sharing.interval == kIntervals.front()
                  ? ModeWork{}
                  : ModeWork{.commands = {time_slice(gpu.uuid, gpu.sharing.interval)}};

@@ -52,6 +52,7 @@ struct ContainerEdits {
 // Where a node keeps what modes need.
 inline constexpr const char* kStateFolder = "/var/run/das";
 
+// Constants of a vendor.
 struct VendorFacts {
   std::string_view type{};          // spec.acceleratorType
   std::string_view default_mode{};  // of GPUs that the annotation does not name
@@ -97,6 +98,7 @@ class Vendor {
   [[nodiscard]] virtual std::string health(const Value& gpu) const;
 };
 
+// Returns all vendors, NVIDIA first.
 std::span<const Vendor* const> vendors();
 // nullptr: no such type. An empty type is NVIDIA's.
 const Vendor* find_vendor(std::string_view type);

@@ -17,13 +17,16 @@
 
 namespace athanor::api {
 
+// The kind FournosJob.
 inline constexpr Kind kFournosJob{"fournos.dev", "v1", "FournosJob", "fournosjobs", true};
 
+// spec.hardware: the requested GPUs.
 struct FournosHardware {
   std::string gpu_type{};
   std::int64_t gpu_count = 0;
 };
 
+// spec.forge of the seed dialect.
 struct FournosForge {
   std::string project{};
   std::vector<std::string> args{};
@@ -52,6 +55,7 @@ struct FournosJobSpec {
   std::string lock_until{};
 };
 
+// status (docs/spec/fournos.md 2.3).
 struct FournosJobStatus {
   std::string phase{};
   std::string cluster{};
@@ -64,6 +68,7 @@ struct FournosJobStatus {
   std::int64_t evictions = 0;
 };
 
+// A FournosJob.
 struct FournosJob {
   Object object{};
   FournosJobSpec spec{};
@@ -77,6 +82,7 @@ enum class FournosApi : std::uint8_t {
   Seed,     // the exact schema of the v0.4.0 line
   Current,  // the exact schema of v0.4.2
 };
+// Returns the CRD for the setting.
 const CustomKind& fournos_job_crd(FournosApi api);
 
 // The kinds of this group, in the `auto` schema.

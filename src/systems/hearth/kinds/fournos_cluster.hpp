@@ -16,6 +16,7 @@
 
 namespace athanor::api {
 
+// The kind FournosCluster.
 inline constexpr Kind kFournosCluster{"fournos.dev", "v1", "FournosCluster", "fournosclusters",
                                       true};
 
@@ -37,6 +38,7 @@ struct ClusterHardware {
   std::string last_error{};
 };
 
+// spec (docs/spec/hearth.md 2.3).
 struct FournosClusterSpec {
   std::string kubeconfig_secret{};
   std::string owner{};
@@ -48,6 +50,7 @@ struct FournosClusterSpec {
   std::map<std::string, std::string> node_selector{};
 };
 
+// status (docs/spec/hearth.md 2.4).
 struct FournosClusterStatus {
   std::string kubeconfig_status{};  // Valid, Missing, Invalid, Unreachable
   bool locked = false;
@@ -64,6 +67,7 @@ struct FournosClusterStatus {
   std::int64_t observed_generation = 0;
 };
 
+// A FournosCluster.
 struct FournosCluster {
   Object object{};
   FournosClusterSpec spec{};
@@ -71,6 +75,7 @@ struct FournosCluster {
   static const Kind& kind() { return kFournosCluster; }
 };
 
+// Returns the definition of FournosCluster.
 std::span<const CustomKind* const> hearth_kinds();
 
 }  // namespace athanor::api

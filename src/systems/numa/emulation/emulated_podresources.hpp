@@ -14,6 +14,8 @@
 
 namespace athanor::numa {
 
+// Returns the zones' cpus (reserved ones included), memory in bytes and distances, as sysfs shows
+// them.
 Hardware hardware_of(const NodeProfile& profile);
 // The answer of GetAllocatableResources.
 AllocatableResources allocatable_of(const NodeProfile& profile);

@@ -128,10 +128,10 @@ bool looks_now(const Object& pod, const ExporterConfig& config, const std::optio
 Value content_of(const View& view, const Object& node, const NodeProfile& profile,
                  const ExporterConfig& config) {
   const std::vector<PodResources> pods = pod_resources_of(view, node, profile);
-  const bool told = !config.notify_file.empty() || config.sleep_interval <= Duration(0);
+  const bool reactive = !config.notify_file.empty() || config.sleep_interval <= Duration(0);
   return compute_round(config, hardware_of(profile), allocatable_of(profile),
                        {.pods = pods,
-                        .trigger = told ? Trigger::Reactive : Trigger::Periodic,
+                        .trigger = reactive ? Trigger::Reactive : Trigger::Periodic,
                         .owner_uid = std::string(node.uid())})
       .content;
 }

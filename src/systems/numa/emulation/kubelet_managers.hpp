@@ -29,7 +29,7 @@ struct Allocation {
 // By container name; "" holds what init containers alone take while they run.
 using PodAllocation = std::map<std::string, Allocation>;
 
-// Returns what the zones still have.
+// Cpus, memory and devices that the zones still have.
 struct FreeZones {
   std::vector<std::vector<int>> cpus{};
   std::vector<Amounts> memory{};

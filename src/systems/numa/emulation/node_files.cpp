@@ -21,7 +21,7 @@ std::string cpu_list(const std::vector<std::int64_t>& cpus) {
   return fmt::format("{}\n", fmt::join(cpus, ","));
 }
 
-// "hugepages-2Mi" and its bytes as the kernel tells them.
+// Returns sysfs' file of one page size, e.g. of "hugepages-2Mi"; nullopt below 1 KiB.
 std::optional<NodeFile> hugepages_file(const std::string& folder, const std::string& resource,
                                        std::uint64_t bytes) {
   const auto size = Quantity::parse(std::string_view(resource).substr(kHugepages.size()));

@@ -17,6 +17,7 @@ namespace athanor::numa {
 // Annotation of an emulated node that holds its profile as JSON.
 inline constexpr const char* kProfileAnnotation = "athanor.dev/numa";
 
+// Zones, devices and topology-manager settings of an emulated node.
 struct NodeProfile {
   struct Device {
     std::string resource{};

@@ -20,6 +20,7 @@ namespace athanor::numa {
 // Amounts by NUMA node and resource, in whole units.
 using NodeAmounts = std::map<int, std::map<std::string, std::uint64_t>>;
 
+// One resource of a zone, in whole units: cpus, bytes, devices.
 struct ResourceAmounts {
   std::string name{};
   std::uint64_t capacity = 0;
@@ -27,12 +28,14 @@ struct ResourceAmounts {
   std::uint64_t available = 0;
 };
 
+// One NUMA node as an entry of `zones` (docs/spec/numa.md 9.5).
 struct ExportedZone {
   int id = 0;
   std::vector<std::pair<int, std::int64_t>> costs{};
   std::vector<ResourceAmounts> resources{};  // by name
 };
 
+// Which pods and resources account() counts.
 struct AccountingOptions {
   std::string watch_namespace{};     // only its pods count as users; empty: all
   std::set<std::string> excluded{};  // resources that no zone lists

@@ -19,6 +19,7 @@
 
 namespace athanor::numa {
 
+// TLS settings of the metrics endpoint (section metricsTLS).
 struct ExporterTls {
   std::string certs_dir{};
   std::string cert_file{};
@@ -28,6 +29,8 @@ struct ExporterTls {
   std::string cipher_suites{};
 };
 
+// All settings of the exporter after merging flags, files and variables (docs/spec/numa.md 9.2,
+// 9.3).
 struct ExporterConfig {
   // global
   std::string kubeconfig{};
@@ -72,6 +75,7 @@ struct ExporterConfig {
   [[nodiscard]] std::set<std::string> excluded_resources() const;
 };
 
+// Inputs of load_config(): flags, environment and access to files.
 struct ConfigSources {
   std::vector<std::string> arguments{};  // flags, in Go's forms: -name, --name=value, --name value
   std::map<std::string, std::string> environment{};
@@ -83,8 +87,10 @@ struct ConfigSources {
   std::function<std::vector<std::string>(const std::string& path)> list_files{};
 };
 
+// Forms of --dump-config: print, print and exit, write to the log, or JSON as the oldest exporters.
 enum class Dump : std::uint8_t { None, Print, PrintAndExit, Log, SeedJson };
 
+// Result of load_config().
 struct LoadedConfig {
   ExporterConfig config{};
   Value values{};  // the same in the layout of daemon files, nothing left out

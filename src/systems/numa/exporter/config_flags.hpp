@@ -15,8 +15,10 @@
 
 namespace athanor::numa {
 
+// Value types of settings; Count is an integer, Duration a Go duration.
 enum class LeafType : std::uint8_t { Text, Bool, Count, Duration };
 
+// One setting: its place in the configuration file, its flag and its variable.
 struct ConfigLeaf {
   std::string_view section{};
   std::string_view key{};  // "metricsTLS.certsDir" for a nested one
@@ -26,10 +28,12 @@ struct ConfigLeaf {
   std::string_view initial{};   // as a flag's value
   std::string_view help{};
 };
+// Returns all settings.
 std::span<const ConfigLeaf> config_leaves();
 
 // The leaf in a configuration's values; `values` has every section.
 const Value& leaf_of(const Value& values, const ConfigLeaf& leaf);
+// Sets the leaf in `values`, which has every section.
 void set_leaf(Value& values, const ConfigLeaf& leaf, Value value);
 
 // Reads a flag's or a variable's text. Durations become integer nanoseconds.
@@ -50,6 +54,7 @@ struct OtherFlags {
   bool help = false;
   std::vector<std::pair<const ConfigLeaf*, std::string>> leaves{};  // in order
 };
+// Parses the command line. Errors are Go's: "flag provided but not defined: -x".
 Result<OtherFlags> parse_flags(std::span<const std::string> arguments);
 
 }  // namespace athanor::numa

@@ -14,6 +14,7 @@
 
 namespace athanor::numa {
 
+// One NUMA node of a machine.
 struct HardwareNode {
   int id = 0;
   std::vector<std::int64_t> cpus{};
@@ -21,6 +22,7 @@ struct HardwareNode {
   std::map<int, std::int64_t> distances{};        // to the node of that id
 };
 
+// NUMA nodes of a machine with their cpus, memory and distances.
 struct Hardware {
   std::vector<HardwareNode> nodes{};  // by id
 
@@ -42,6 +44,7 @@ Result<Hardware> read_hardware(const SysfsTree& sysfs);
 
 // Reads "0-3,8"; errors quote the text. At most kMostCpus cpus.
 Result<std::vector<std::int64_t>> parse_cpu_list(std::string_view text);
+// Limit on the cpus of one list and on the bits of one bitmap.
 inline constexpr std::size_t kMostCpus = 1U << 16U;
 
 // Returns the members of a bitmap of 32-bit words, ascending: "0x00000003,0xff" and "3,000000ff"

@@ -8,6 +8,7 @@
 
 namespace athanor::numa {
 
+// Result of one round, as the conditions report it (docs/spec/numa.md 9.10).
 struct RoundOutcome {
   bool scanned = false;  // List succeeded
   bool written = false;  // the object holds the content, or nothing is to be published

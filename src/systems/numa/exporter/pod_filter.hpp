@@ -23,6 +23,7 @@ struct ContainerIdent {
 // Reads "ns/pod/container", parts trimmed. The error is `malformed ident: "<text>"`.
 Result<ContainerIdent> parse_ident(std::string_view text);
 
+// Shell patterns of a pod's namespace and name, see matches_glob().
 struct PodPattern {
   std::string ns{};
   std::string name{};
@@ -34,11 +35,14 @@ bool matches_glob(std::string_view pattern, std::string_view text);
 // Returns true if matches_glob() can read the pattern.
 bool is_glob(std::string_view pattern);
 
+// Pods and cpus that filtered() removes.
 struct PodFilter {
   ContainerIdent reference{};
   std::vector<PodPattern> excludes{};
   std::set<Key> ended{};  // Succeeded or Failed
 };
+// Returns the pods without excluded and ended ones, and without the cpus of the reference
+// container, which are the shared pool.
 std::vector<PodResources> filtered(std::vector<PodResources> pods, const PodFilter& filter);
 
 }  // namespace athanor::numa

@@ -14,18 +14,21 @@
 
 namespace athanor::numa {
 
+// Devices of one resource that share their NUMA nodes.
 struct DeviceIds {
   std::string resource{};
   std::vector<std::string> ids{};
   std::vector<int> nodes{};  // NUMA nodes; empty: no topology
 };
 
+// Memory or huge pages in bytes, with the NUMA nodes that hold them.
 struct MemoryBlock {
   std::string type{};  // "memory", "hugepages-2Mi"
   std::uint64_t size = 0;
   std::vector<int> nodes{};
 };
 
+// Exclusive resources of one container.
 struct ContainerResources {
   std::string name{};
   std::vector<std::int64_t> cpus{};
@@ -33,11 +36,13 @@ struct ContainerResources {
   std::vector<MemoryBlock> memory{};
 };
 
+// Exclusive resources of one pod's containers.
 struct PodResources {
   Key key{};
   std::vector<ContainerResources> containers{};
 };
 
+// Resources that the kubelet can allocate: the answer of GetAllocatableResources.
 struct AllocatableResources {
   std::vector<std::int64_t> cpus{};
   std::vector<DeviceIds> devices{};

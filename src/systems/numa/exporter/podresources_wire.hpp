@@ -11,6 +11,7 @@
 
 namespace athanor::numa {
 
+// gRPC paths of the kubelet's podresources API (docs/spec/numa.md 9.4).
 inline constexpr std::string_view kListMethod = "/v1.PodResourcesLister/List";
 inline constexpr std::string_view kAllocatableMethod =
     "/v1.PodResourcesLister/GetAllocatableResources";
@@ -23,6 +24,7 @@ Result<AllocatableResources> decode_allocatable(std::string_view bytes);
 Result<PodResources> decode_get(std::string_view bytes);
 Result<Key> decode_get_request(std::string_view bytes);
 
+// Returns the wire form of ListPodResourcesResponse and of AllocatableResourcesResponse.
 std::string encode(const std::vector<PodResources>& pods);
 std::string encode(const AllocatableResources& resources);
 // GetPodResourcesResponse and GetPodResourcesRequest.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The exporter's loop without its input and output (docs/spec/numa.md 9.1, 9.8 to 9.11): a round
-// over ports. Whoever runs the process calls run_due() and waits until due().
+// over ports. The caller calls run_due() and waits until due().
 #pragma once
 
 #include <optional>
@@ -46,7 +46,7 @@ class ExporterPorts {
   virtual void log(std::string_view line) = 0;
 };
 
-// Not thread-safe; metrics() is copied by who serves them.
+// Not thread-safe; the metrics server copies metrics().
 class ExporterProcess {
  public:
   // `own_pod`: of the conditions; an empty name: none are written.

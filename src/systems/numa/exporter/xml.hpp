@@ -13,6 +13,7 @@
 
 namespace athanor::numa {
 
+// One element with its attributes and children, in document order.
 struct XmlElement {
   std::string name{};
   std::vector<std::pair<std::string, std::string>> attributes{};

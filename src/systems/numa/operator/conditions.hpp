@@ -11,6 +11,8 @@
 
 namespace athanor::numa {
 
+// State of an operator's object with the reason and message of its condition
+// (docs/spec/numa.md 2.3).
 struct State {
   enum class Kind : unsigned char { Available, Progressing, Degraded };
   Kind kind = Kind::Available;

@@ -12,6 +12,7 @@
 
 namespace athanor::numa {
 
+// Returns "51-numaresourcesoperator-<pool>".
 std::string machine_config_name(std::string_view pool);
 // Creates the pool's MachineConfig where its group asks for it, deletes it elsewhere. Returns true
 // once the pool has taken that over.

@@ -15,24 +15,30 @@ namespace athanor::numa {
 
 // Pods with this annotation run nothing on emulated nodes: their containers wait.
 inline constexpr const char* kEmulateAnnotation = "athanor.dev/emulate";
+// Label "name" of the exporter's pods.
 inline constexpr const char* kRteLabel = "resource-topology";
+// Names of the scheduler's Deployment and ConfigMap.
 inline constexpr const char* kDeploymentName = "secondary-scheduler";
 inline constexpr const char* kSchedulerConfig = "topo-aware-scheduler-config";
+// Conditions of the exporter's pods, which are also their readiness gates (docs/spec/numa.md 9.10).
 inline constexpr const char* kReadinessGates[] = {"PodresourcesFetched", "NodeTopologyUpdated"};
 
 // "-v=2" and up.
 std::string verbosity_flag(std::string_view log_level);
+// Returns "numaresourcesoperator-<pool>".
 std::string daemon_set_name(std::string_view pool);
 // "SHA256:..." of a ConfigMap's data; empty without one.
 std::string config_hash(const Value& data);
 
 // Accounts, roles, policies and, on OpenShift, security constraints of the exporter.
 std::vector<Value> exporter_objects(const Settings& settings, Platform platform);
+// Returns the Service of the exporters' metrics.
 Value exporter_service(const Settings& settings);
 // The exporter's DaemonSet for one pool.
 Value exporter_daemon_set(const Settings& settings, Platform platform, const OperatorSpec& spec,
                           const Pool& pool, const std::string& hash);
 
+// The scheduler's settings with all defaults filled in.
 struct SchedulerPlan {
   std::string name{};  // of the profile
   std::int64_t resync_seconds = 5;
@@ -45,8 +51,11 @@ struct SchedulerPlan {
   bool count_sidecars = true;           // beside what starts after them
   bool ignore_unlisted = false;         // LeastNUMANodes leaves out what no zone lists
 };
+// Returns the KubeSchedulerConfiguration as YAML (docs/spec/numa.md 8.5).
 std::string scheduler_config(const Settings& settings, const SchedulerSpec& spec,
                              const SchedulerPlan& plan);
+// Returns all objects of the scheduler (8.4). `guaranteed`: the Deployment's pods get QoS class
+// Guaranteed.
 std::vector<Value> scheduler_objects(const Settings& settings, const SchedulerSpec& spec,
                                      const SchedulerPlan& plan, bool guaranteed);
 

@@ -15,9 +15,11 @@
 
 namespace athanor::numa {
 
+// Platforms that the operator supports (docs/spec/numa.md 5.2).
 enum class Platform : unsigned char { Kubernetes, OpenShift, HyperShift };
 // From the settings, else from the kinds that the cluster serves (5.2).
 Platform platform_of(const View& view, const Settings& settings);
+// Returns the name: "Kubernetes", "OpenShift" or "HyperShift".
 const char* text_of(Platform platform);
 
 // A group's settings with every default filled in.
@@ -41,11 +43,13 @@ struct Pool {
   [[nodiscard]] bool custom_policy() const;
 };
 
+// Reason and message of a Degraded condition.
 struct Refusal {
   std::string reason{};
   std::string message{};
 };
 
+// Pools of all groups, or why the groups are refused.
 struct Pools {
   std::vector<Pool> pools{};
   std::optional<Refusal> refusal{};    // nothing is deployed

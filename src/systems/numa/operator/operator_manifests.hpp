@@ -11,6 +11,7 @@
 
 namespace athanor::numa {
 
+// Options of an installation.
 struct OperatorInstall {
   std::string ns = "numaresources";
   std::string image = "athanor:latest";

@@ -18,8 +18,10 @@ const Operator& hosted_kubelet_config_operator();
 // One NUMAResourcesScheduler: the secondary scheduler.
 const Operator& scheduler_operator();
 
+// Returns all operators of the NUMA stack.
 std::span<const Operator* const> numa_operators();
 
+// Annotation: with value "enabled" the object is not reconciled (docs/spec/numa.md 2.4).
 inline constexpr const char* kPauseReconciliation =
     "config.numa-operator.openshift.io/pause-reconciliation";
 

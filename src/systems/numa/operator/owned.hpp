@@ -17,6 +17,7 @@ void apply_owned(const Kind& kind, Value object, const Object& owner, Plan& plan
 // Takes steps that the API server refused out of the plan and returns the first refusal. Each is
 // sent again after kRefusalWait.
 std::optional<Error> drop_refused(const View& view, Instant now, Plan& plan);
+// Delay before a refused step is sent again.
 inline constexpr Duration kRefusalWait = std::chrono::seconds(30);
 // The kind of an object that the operators deploy, by its "kind".
 const Kind& kind_of(const Value& object);

@@ -10,7 +10,7 @@
 
 namespace athanor::numa {
 
-// The version that the ClusterVersion tells; empty: none, or not OpenShift.
+// Returns the version in the ClusterVersion; empty: none, or not OpenShift.
 std::string platform_version_of(const View& view, Platform platform);
 
 // Returns true if this version's kubelet lists the right pods: the scheduler may then share its

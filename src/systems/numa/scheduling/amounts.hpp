@@ -68,6 +68,7 @@ class Amounts {
 
   std::vector<value_type> entries_{};  // by name
 };
+// One whole unit: a cpu, a byte, a device.
 inline constexpr std::int64_t kUnit = 1000;
 
 // Returns {"cpu": "100m", "memory": "1Gi"} as amounts; what is no quantity is left out.

@@ -24,6 +24,7 @@ struct NodeView {
   bool fresh = true;
 };
 
+// Settings foreignPodsDetect and resyncMethod (docs/spec/numa.md 11.1).
 enum class ForeignPods : std::uint8_t { None, All, OnlyExclusiveResources };
 enum class ResyncMethod : std::uint8_t { Autodetect, All, OnlyExclusiveResources };
 
@@ -54,6 +55,8 @@ std::string fingerprint_of(const std::vector<ResidentPod>& pods, const NodeTopol
 // Returns `topology` less the request in every zone: deliberately pessimistic.
 void subtract_everywhere(const Amounts& request, NodeTopology& topology);
 
+// Cached topologies less the requests of assumed pods, corrected by resync()
+// (docs/spec/numa.md 11.6). Not thread-safe.
 class OverReserve {
  public:
   struct Options {

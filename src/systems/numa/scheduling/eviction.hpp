@@ -14,6 +14,7 @@
 
 namespace athanor::numa {
 
+// A pod that preemption would evict.
 struct Victim {
   Key key{};
   PodRequest request{};

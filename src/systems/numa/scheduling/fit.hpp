@@ -21,6 +21,7 @@ struct FitStep {
   std::vector<int> zones{};
   std::string note{};  // why the resource fails or restricts nothing
 };
+// All decisions of a filter run, for explanations.
 struct FitTrace {
   std::vector<FitStep> steps{};
   std::vector<std::pair<std::string, int>> chosen{};  // container and zone
@@ -32,6 +33,7 @@ std::optional<int> fit(const Amounts& request, bool guaranteed, const std::vecto
                        const Amounts& node_allocatable, FitTrace* trace = nullptr,
                        std::string_view container = {});
 
+// Options of filter().
 struct FilterOptions {
   // Filters nodes with policy restricted, too (docs/spec/numa.md 11.9).
   bool restricted = false;
@@ -45,6 +47,7 @@ Result<void> filter(const PodRequest& pod, const NodeTopology& topology,
 // Returns true where no zone matters to the pod: it passes even without fresh data.
 bool passes_unseen(const PodRequest& pod);
 
+// Scheduler's reason for a node whose data are not fresh.
 inline constexpr const char* kStaleData = "invalid node topology data";
 
 }  // namespace athanor::numa

@@ -15,16 +15,19 @@
 
 namespace athanor::numa {
 
+// Full name of a container.
 struct ContainerName {
   std::string ns{}, pod{}, container{};
   friend auto operator<=>(const ContainerName&, const ContainerName&) = default;
 };
 
+// A container and the id of its NUMA node.
 struct PlacedContainer {
   ContainerName name{};
   int node = 0;
 };
 
+// Encoded placement: the metadata attribute and one vector for each NUMA node.
 struct PackedPlacement {
   std::string metadata{};
   std::map<int, std::string> vectors{};  // by node; the busiest node has none
@@ -37,6 +40,7 @@ void append_number(std::uint64_t number, std::string& text);
 // Reads all numbers of a vector; an error for a character outside the alphabet.
 Result<std::vector<std::uint64_t>> read_numbers(std::string_view text);
 
+// Encodes the placement; `nodes` is the number of NUMA nodes.
 PackedPlacement pack_placement(std::span<const PlacedContainer> containers, int nodes);
 
 // Returns the packed form that a NodeResourceTopology carries; without metadata: none.

@@ -11,6 +11,7 @@
 
 namespace athanor::numa {
 
+// Requests of one container; limits stand in for absent requests.
 struct ContainerRequest {
   enum class Role : std::uint8_t { Init, Sidecar, App };
   std::string name{};
@@ -18,6 +19,7 @@ struct ContainerRequest {
   Amounts requests{};
 };
 
+// Requests of a pod with its quality of service.
 struct PodRequest {
   bool guaranteed = false;
   bool best_effort = false;
@@ -29,7 +31,10 @@ struct PodRequest {
   bool sidecars_counted = true;  // beside what starts after them; false: like init containers
 };
 
+// Whether restartable init containers count beside later containers, or as init containers
+// (docs/spec/numa.md 17).
 enum class Sidecars : std::uint8_t { Counted, LikeInit };
+// Returns the request of the pod's spec.
 PodRequest request_of(const Object& pod, Sidecars sidecars = Sidecars::Counted);
 
 // Returns the effective request without overhead: what a kubelet aligns in scope pod.

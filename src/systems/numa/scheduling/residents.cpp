@@ -15,7 +15,7 @@
 namespace athanor::numa {
 namespace {
 
-// An exporter has told of a pod by then, whatever its period: what does not agree later has another
+// An exporter has published a pod by then, whatever its period: a later difference has another
 // reason, such as an exporter that counts one namespace alone.
 constexpr Duration kSettled = std::chrono::minutes(5);
 
@@ -28,7 +28,7 @@ std::string bound_at(const Object& pod) {
   return find_condition(pod.status()["conditions"], "PodScheduled")["lastTransitionTime"].str();
 }
 
-// When a pod was bound, as far as its conditions tell.
+// Returns when the pod was bound, as far as its conditions show.
 std::tuple<std::string, std::string, std::string> order_of(const Object& pod) {
   return {bound_at(pod), pod.metadata()["creationTimestamp"].str(), std::string(pod.name())};
 }
@@ -120,8 +120,8 @@ std::size_t covered_by_fingerprint(const NodeTopology& topology, const Residents
   return count > 0 || ended.empty() ? count : find(ended);
 }
 
-// A pod that took an earlier one's name has its fingerprint, too. It is told from it by what the
-// zones have given away, as long as an exporter may not have seen it.
+// A pod that took an earlier one's name has its fingerprint, too. The two are distinguished by what
+// the zones have given away, as long as an exporter may not have seen it.
 std::size_t without_namesakes(const NodeTopology& topology, const std::vector<Resident>& residents,
                               std::size_t count, Instant now) {
   const auto first = std::ranges::find_if(

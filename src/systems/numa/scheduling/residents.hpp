@@ -16,11 +16,13 @@
 
 namespace athanor::numa {
 
+// A pod that is bound to the node.
 struct Resident {
   Object pod{};
   PodRequest request{};
 };
 
+// Pods of one node by whether they still run.
 struct Residents {
   std::vector<Resident> active{};  // those bound first in front
   std::vector<Resident> ended{};   // old kubelets still list them
@@ -29,9 +31,9 @@ struct Residents {
 Residents residents_of(const View& view, const Object& node, const NodeTopology& topology,
                        std::string_view method);
 
+// Rules for comparing pods with a NodeResourceTopology.
 struct Trust {
-  // A pod of this name and an earlier one are told apart as long as it is young; nullopt: they are
-  // not.
+  // Distinguishes a young pod from an earlier one of the same name; nullopt: treats them as one.
   std::optional<Instant> now{};
   bool unfingerprinted = false;
 };

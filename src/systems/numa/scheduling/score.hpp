@@ -14,6 +14,7 @@
 
 namespace athanor::numa {
 
+// Scoring strategies of the plugin (docs/spec/numa.md 11.4, 11.5).
 enum class Strategy : std::uint8_t {
   LeastAllocated,
   MostAllocated,
@@ -23,6 +24,7 @@ enum class Strategy : std::uint8_t {
 // Returns the strategy of that name; "invalid ScoringStrategyType" for any other.
 Result<Strategy> parse_strategy(std::string_view name);
 
+// Options of score().
 struct Scoring {
   Strategy strategy = Strategy::LeastAllocated;
   std::map<std::string, std::int64_t, std::less<>> weights{};  // 1 where absent or below 1
@@ -36,6 +38,7 @@ std::int64_t zone_score(const Amounts& request, const Zone& zone, const Scoring&
 std::int64_t lowest_score(const Amounts& request, const std::vector<Zone>& zones,
                           const Scoring& scoring);
 
+// A set of zones that serves a request together.
 struct ZoneSet {
   std::vector<std::size_t> positions{};  // in the list of zones
   bool optimal = false;                  // no set of this size has shorter distances

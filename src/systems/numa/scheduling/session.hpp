@@ -55,8 +55,10 @@ bool accounts_all(const View& view, const Object& node, const NodeTopology& topo
 // what it says cannot be read.
 std::map<ContainerName, int> placement_on(const View& view, const Object& node);
 
+// Reason for a node without NodeResourceTopology where the profile requires one.
 inline constexpr const char* kNoTopology = "no topology data";
 
+// Returns the plugin's hooks in the lab's scheduler.
 const SchedulingHooks& numa_scheduling();
 
 }  // namespace athanor::numa

@@ -15,8 +15,10 @@
 
 namespace athanor::numa {
 
+// Samples that a status file keeps.
 inline constexpr std::size_t kMostSamples = 10;
 
+// One computed fingerprint with its pods.
 struct StatusSample {
   std::string expected{};  // empty on the exporter's side
   std::string computed{};
@@ -27,6 +29,7 @@ struct StatusSample {
 
 // Returns the name of a node's file: dots become underscores.
 std::string status_file_name(std::string_view node);
+// Returns the sample as an item of the file; empty texts are left out.
 Value to_value(const StatusSample& sample);
 // Adds a sample to the text of a file (empty: a new file); the oldest beyond kMostSamples go.
 Result<std::string> add_sample(std::string_view file, const StatusSample& sample);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node's zones as a NodeResourceTopology tells them (docs/spec/numa.md 11.2). Amounts are
+// A node's zones as its NodeResourceTopology lists them (docs/spec/numa.md 11.2). Amounts are
 // integers in thousandths of the resource's unit: exact, and fast to compare.
 #pragma once
 
@@ -15,6 +15,7 @@
 
 namespace athanor::numa {
 
+// One NUMA node with its resources.
 struct Zone {
   int id = 0;
   Amounts capacity{};
@@ -30,6 +31,7 @@ struct Zone {
 // Zones of one node; ids are smaller.
 inline constexpr std::size_t kMostZones = 1024;
 
+// Zones and topology-manager settings of one node, see read_topology().
 struct NodeTopology {
   std::string node{};
   std::string resource_version{};
@@ -55,6 +57,7 @@ bool is_native(std::string_view resource);
 bool is_numa_affine(std::string_view resource);
 bool is_host_level(std::string_view resource);
 
+// Topology-manager policies.
 inline constexpr std::string_view kSingleNumaNode = "single-numa-node";
 inline constexpr std::string_view kRestricted = "restricted";
 inline constexpr std::string_view kBestEffort = "best-effort";

@@ -10,6 +10,7 @@
 
 namespace athanor::numa {
 
+// Flags of the deployer.
 struct DeployOptions {
   bool openshift = false;
   bool nfd = false;
@@ -33,9 +34,12 @@ struct DeployOptions {
   bool emulated = false;          // by a lab: pods of the operands wait
 };
 
+// Namespaces of the updater and of the scheduler plugin.
 inline constexpr const char* kUpdaterNamespace = "tas-topology-updater";
 inline constexpr const char* kPluginNamespace = "tas-scheduler";
 
+// Return the manifests of one target each, in the order to apply: the API (the CRD alone), the
+// topology updater (the exporter, or with `nfd` NFD's) and the scheduler plugin.
 std::vector<Value> api_manifests();
 std::vector<Value> updater_manifests(const DeployOptions& options);
 std::vector<Value> plugin_manifests(const DeployOptions& options);

@@ -51,6 +51,7 @@ inline constexpr int kToolDone = 0;
 inline constexpr int kToolUsage = 1;
 inline constexpr int kToolFailed = 2;
 
+// One tool with its names.
 struct Tool {
   std::string_view name{};      // "validate"
   std::string_view upstream{};  // "nrovalidate"; empty: none
@@ -59,11 +60,12 @@ struct Tool {
   int (*run)(ToolContext& context, std::span<const std::string> arguments) = nullptr;
 };
 
+// Returns all tools.
 std::span<const Tool> numa_tools();
 // By either name; nullptr: none.
 const Tool* find_tool(std::string_view name);
 
-// The tools, each in its file.
+// The tools, each in its file (docs/spec/numa.md 13). Each returns its exit code.
 int run_validate(ToolContext& context, std::span<const std::string> arguments);
 int run_cache_check(ToolContext& context, std::span<const std::string> arguments);
 int run_sync_check(ToolContext& context, std::span<const std::string> arguments);

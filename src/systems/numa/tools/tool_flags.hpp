@@ -15,6 +15,7 @@
 
 namespace athanor::numa {
 
+// One flag that a tool knows.
 struct ToolFlag {
   std::string_view name{};
   bool boolean = false;
@@ -22,6 +23,7 @@ struct ToolFlag {
   std::string_view help{};
 };
 
+// Parsed flags of a tool. Refers to `known`, which must outlive it.
 class ToolFlags {
  public:
   // Errors are Go's: "flag provided but not defined: -x".
@@ -43,6 +45,7 @@ class ToolFlags {
   bool help_ = false;
 };
 
+// Returns the help text in Go's form.
 std::string usage_of(std::string_view tool, std::span<const ToolFlag> known);
 
 }  // namespace athanor::numa

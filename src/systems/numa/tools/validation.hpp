@@ -14,6 +14,7 @@
 
 namespace athanor::numa {
 
+// One setting that differs from what is expected.
 struct Finding {
   std::string node{};
   std::string area{};  // "kubelet" or "cluster"
@@ -22,6 +23,7 @@ struct Finding {
   std::string expected{};
   std::string detected{};
 };
+// Returns the finding as a line of text or as JSON.
 std::string text_of(const Finding& finding);
 Value to_value(const Finding& finding);
 
@@ -34,7 +36,10 @@ struct ClusterFacts {
   std::vector<Object> pods{};          // all
 };
 
+// Names of the checks: kubelets' configuration, NodeResourceTopologies, operands' pods, scheduler
+// caches.
 inline constexpr std::string_view kValidators[] = {"k8scfg", "nrt", "podst", "schedcache"};
+// Runs the checks named in `what`; unknown names are ignored. Empty: no finding.
 std::vector<Finding> validate(const ClusterFacts& facts, const std::set<std::string>& what);
 
 // A kubelet's configuration as an emulated node's profile implies it; Null: the node has none.
