@@ -11,8 +11,8 @@ namespace athanor::apiserver {
 // A key of a ConfigMap or Secret.
 NameError validate_config_key(std::string_view key);
 
-// Return the errors of a ConfigMap at create and at update (of one with `immutable`: any change);
-// empty: valid.
+// Return the errors of a ConfigMap at create and at update (with `immutable` its data stay); empty:
+// valid.
 FieldErrors validate_config_map(const Value& object, const KindContext& context);
 FieldErrors validate_config_map_update(const Value& object, const Value& old_object,
                                        const KindContext& context);
