@@ -7,7 +7,8 @@
 
 namespace athanor::workloads {
 
-// Approves client certificates that kubelets request for themselves.
+// Approves client certificates that kubelets request, their own or by permission of a
+// SubjectAccessReview.
 const Operator& certificate_approving_operator();
 // Issues the certificates of approved requests.
 const Operator& certificate_signing_operator();
