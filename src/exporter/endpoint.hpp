@@ -11,11 +11,13 @@
 
 namespace athanor::exporter {
 
+// What the pages show.
 struct ExporterPages {
   std::function<std::string()> metrics{};  // any thread
   std::function<bool()> healthy{};         // any thread
 };
 
+// The listening endpoint; destroying it ends it.
 class ExporterEndpoint {
  public:
   virtual ~ExporterEndpoint() = default;

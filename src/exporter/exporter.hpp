@@ -11,6 +11,7 @@
 
 namespace athanor::exporter {
 
+// What the program provides.
 struct Host {
   std::string version{};
   std::function<void(std::string_view text)> out{};

@@ -14,6 +14,7 @@ namespace athanor::exporter {
 // The text of a file; nullopt: it is not there. Error: it cannot be read.
 Result<std::optional<std::string>> read_whole(const std::string& path);
 
+// Which entries of a folder are named.
 enum class Entries : std::uint8_t { All, RegularFiles };
 // Names of a folder's entries; none where it cannot be read.
 std::vector<std::string> names_in(const std::string& path, Entries which);

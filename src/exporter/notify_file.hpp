@@ -9,6 +9,7 @@
 
 namespace athanor::exporter {
 
+// Compares the file's times at each call.
 class NotifyFile {
  public:
   // Creates the file, empty, where it is absent; an empty path: there is none. Errors: it cannot

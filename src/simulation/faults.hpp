@@ -19,6 +19,7 @@
 
 namespace athanor::sim {
 
+// Kinds of faults. Writes are those of controllers.
 enum class Fault : std::uint8_t {
   WriteConflict,     // 409, nothing done
   WriteError,        // 500, nothing done
@@ -38,10 +39,12 @@ enum class Fault : std::uint8_t {
   PodDeath,          // the scene lets a running pod die
   NodeDeath,         // the scene lets a node and all on it die
 };
+// The number of kinds.
 inline constexpr std::size_t kFaultKinds = 17;
 
 // "write-conflict", "engine-crash", ...
 std::string_view name_of(Fault fault);
+// Returns the kind of this name; nullopt: there is none.
 std::optional<Fault> fault_named(std::string_view name);
 // Every kind, in the order above.
 const std::array<Fault, kFaultKinds>& all_faults();
@@ -86,6 +89,7 @@ using FaultList = std::vector<PlacedFault>;
 
 // "engine-crash@17:3f,watch-gap@4:0" (amounts in hexadecimal); the empty list is "none".
 std::string to_text(const FaultList& faults);
+// Parses such a text; the error names the part that is wrong.
 Result<FaultList> parse_faults(std::string_view text);
 
 using FaultCounts = std::array<std::uint64_t, kFaultKinds>;

@@ -18,6 +18,7 @@
 
 namespace athanor::sim {
 
+// Not thread-safe. `steady` is virtual time, `wall` what the clock shows.
 class Leadership {
  public:
   // A request for the Lease: GET, POST or PUT.

@@ -11,6 +11,7 @@
 
 namespace athanor::sim {
 
+// Sums over runs.
 struct Tally {
   FaultCounts faults{};                               // injected
   std::map<std::string, std::uint64_t> invariants{};  // checks by name

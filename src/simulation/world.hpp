@@ -27,6 +27,7 @@ namespace athanor::sim {
 
 class World;
 
+// A client of the scene that acts once.
 struct Actor {
   Duration at{};  // after the start
   std::function<void(World&)> act{};
@@ -51,6 +52,7 @@ enum class Pace : std::uint8_t {
   Orderly  // first come, first served, many at a time: for long traces; no faults
 };
 
+// What a world starts with, and what may happen in it.
 struct Scene {
   std::vector<const Operator*> operators{};
   std::vector<Value> objects{};  // created in order at the start, by an administrator
@@ -109,6 +111,7 @@ struct Work {
   std::map<std::string_view, std::uint64_t> writes_of{};
 };
 
+// The result of a run, with counts since the world's start.
 struct Outcome {
   std::optional<std::string> failure{};  // nullopt: all is well
   std::uint64_t writes = 0;              // of controllers that changed something
@@ -121,6 +124,7 @@ struct Outcome {
   std::map<std::string, std::uint64_t> invariants{};  // checks by name
 };
 
+// One simulated control plane. Not thread-safe.
 class World {
  public:
   World(Scene scene, std::uint64_t seed);

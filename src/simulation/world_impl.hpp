@@ -24,6 +24,7 @@
 
 namespace athanor::sim {
 
+// The user of the world's own requests.
 inline constexpr std::string_view kAdministrator =
     "system:serviceaccount:kube-system:simulation-admin";
 
@@ -43,6 +44,7 @@ class VirtualClock final : public Clock {
   Duration skew_{};
 };
 
+// Effects of the engine on their way; one step delivers one of them.
 struct World::Impl {
   struct Pending {
     runtime::WatchEvent event{};

@@ -11,6 +11,7 @@
 
 namespace athanor::agent::nvml {
 
+// A GPU instance at its place, in memory slices.
 struct Instance {
   GpuInstance handle = nullptr;
   int start = 0;
@@ -21,7 +22,7 @@ struct Instance {
 // `known`: what was found before; a GPU of it that is lost now is there, unhealthy. Errors name the
 // call.
 Result<das::Discovery> discover(const Calls& nvml, const std::vector<das::FoundGpu>& known);
-// All instances of a GPU, by whomever.
+// Returns all instances of a GPU, also those that others made. Errors name the call.
 Result<std::vector<Instance>> instances_of(const Calls& nvml, Device device);
 // The MIG UUID of a compute instance: of its own device handle where the library gives that, else
 // of the MIG device with its ids.

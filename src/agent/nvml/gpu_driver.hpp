@@ -40,7 +40,7 @@ class GpuDriver {
   virtual Result<void> destroy_at(const std::string& gpu, int start, int size) = 0;
   // Waits for an event that calls for a new discovery: a critical Xid, after which its GPU is
   // unhealthy, or a change of MIG's configuration. False: none within `patience`, or the driver
-  // tells none.
+  // reports no events.
   virtual bool wait_for_event(Duration patience) = 0;
 };
 

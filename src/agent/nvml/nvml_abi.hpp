@@ -29,43 +29,53 @@ enum Return : int {
   Unknown = 999,
 };
 
+// nvmlMemory_t; bytes.
 struct Memory {
   unsigned long long total, free, used;
 };
+// nvmlPciInfo_t.
 struct PciInfo {
   char bus_id_legacy[16];
   unsigned int domain, bus, device, pci_device_id, pci_sub_system_id;
   char bus_id[32];
 };
+// nvmlGpuInstancePlacement_t and nvmlComputeInstancePlacement_t; slices.
 struct Placement {
   unsigned int start, size;
 };
+// nvmlGpuInstanceProfileInfo_t.
 struct GpuInstanceProfile {
   unsigned int id, is_p2p_supported, slice_count, instance_count, multiprocessor_count,
       copy_engine_count, decoder_count, encoder_count, jpeg_count, ofa_count;
   unsigned long long memory_size_mb;
 };
+// nvmlGpuInstanceInfo_t.
 struct GpuInstanceInfo {
   Device device;
   unsigned int id, profile_id;
   Placement placement;
 };
+// nvmlComputeInstanceProfileInfo_t.
 struct ComputeInstanceProfile {
   unsigned int id, slice_count, instance_count, multiprocessor_count, shared_copy_engine_count,
       shared_decoder_count, shared_encoder_count, shared_jpeg_count, shared_ofa_count;
 };
+// nvmlComputeInstanceInfo_t.
 struct ComputeInstanceInfo {
   Device device;
   GpuInstance gpu_instance;
   unsigned int id, profile_id;
   Placement placement;
 };
+// nvmlEventData_t.
 struct EventData {
   Device device;
   unsigned long long event_type, event_data;
   unsigned int gpu_instance_id, compute_instance_id;
 };
 
+// Constants of nvml.h: MIG modes, sizes of texts in bytes (with the final NUL), event types,
+// affinity scopes.
 inline constexpr unsigned int kMigEnabled = 1;
 inline constexpr unsigned int kUuidSize = 96;
 inline constexpr unsigned int kNameSize = 96;

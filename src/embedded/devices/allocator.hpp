@@ -35,6 +35,7 @@ class Ledger {
   std::map<std::pair<std::string, std::string>, Counters> used_{};  // by driver and pool
 };
 
+// A device for a request of a claim.
 struct Chosen {
   const DeviceRequest* request = nullptr;
   const Device* device = nullptr;

@@ -15,6 +15,7 @@
 
 namespace athanor::devices {
 
+// Finalizer of allocated claims, and the annotation of the claim for extended resources.
 inline constexpr const char* kClaimFinalizer = "resource.kubernetes.io/delete-protection";
 inline constexpr const char* kExtendedAnnotation = "resource.kubernetes.io/extended-resource-claim";
 
@@ -24,12 +25,15 @@ struct NamedClaims {
   std::string refusal{};
   std::vector<Object> claims{};
 };
+// Reads the claims that a pod names, each once.
 NamedClaims named_claims(const View& view, const Object& pod);
 // The name of the claim of one entry of spec.resourceClaims; empty: not known yet, or none.
 std::string claim_name(const Object& pod, const Value& entry);
 
 // DeviceClasses by the extended resource that they stand for.
 using ExtendedClasses = std::map<std::string, std::string, std::less<>>;
+// Returns them by spec.extendedResourceName (of several classes the newest), and by the implicit
+// name of every class.
 ExtendedClasses extended_classes(const std::vector<Object>& classes);
 
 // Devices that a container asks for as an extended resource.
@@ -40,10 +44,12 @@ struct ExtendedRequest {
   std::string device_class{};
   std::int64_t count = 0;  // 0: those of an app container's request of that name
 };
+// Returns the requests of a pod's containers for such resources; empty: it has none.
 std::vector<ExtendedRequest> extended_requests(const Object& pod, const ExtendedClasses& classes);
 
 // Name, and the whole object, of the claim for extended resources.
 std::string extended_claim_name(const Object& pod);
+// The object; its owner is the pod.
 Value extended_claim(const Object& pod, const std::vector<ExtendedRequest>& requests);
 // status.extendedResourceClaimStatus of its pod.
 Value extended_status(const Object& pod, const std::vector<ExtendedRequest>& requests);

@@ -17,6 +17,7 @@
 
 namespace athanor::devices {
 
+// Identifies a device in the cluster.
 struct DeviceId {
   std::string driver{};
   std::string pool{};
@@ -27,6 +28,7 @@ struct DeviceId {
 // Amounts by counter set and counter.
 using Counters = std::map<std::string, std::map<std::string, Quantity>, std::less<>>;
 
+// A published device.
 struct Device {
   DeviceId id{};
   Value body{};         // as published

@@ -30,6 +30,7 @@ struct DeviceRequest {
 // One of the alternatives, the first that can be had.
 using RequestChoice = std::vector<DeviceRequest>;
 
+// matchAttribute or distinctAttribute over the devices of some requests.
 struct DeviceConstraint {
   std::vector<std::string> requests{};  // empty: all
   std::string attribute{};
@@ -37,6 +38,7 @@ struct DeviceConstraint {
   [[nodiscard]] bool covers(const DeviceRequest& request) const;
 };
 
+// The requests and constraints of one claim.
 struct ClaimRequests {
   std::vector<RequestChoice> choices{};
   std::vector<DeviceConstraint> constraints{};

@@ -6,6 +6,7 @@
 
 namespace athanor::devices {
 
+// Returns the hooks of scheduler and nodes.
 const System& system();
 
 }  // namespace athanor::devices

@@ -13,10 +13,12 @@ namespace athanor::apiserver {
 
 using Cells = std::vector<Value>;
 
+// What cells show for an absent value.
 inline constexpr std::string_view kNone = "<none>";
 inline constexpr std::string_view kUnknown = "<unknown>";
 inline constexpr std::string_view kUnset = "<unset>";
 
+// metadata.name.
 Value name_cell(const Value& object);
 // Since metadata.creationTimestamp.
 Value age_cell(const Value& object, Instant now);
@@ -24,13 +26,15 @@ Value age_cell(const Value& object, Instant now);
 Value since_cell(const Value& time, Instant now, std::string_view fallback = kUnknown);
 // The text, or `<none>`.
 Value text_cell(const Value& text, std::string_view fallback = kNone);
+// Joins the parts with the separator in between.
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 // "a=b,c=d" in order of keys, or `<none>`.
 Value labels_cell(const Value& labels);
 // A metav1.LabelSelector as text, or `<none>`.
 Value selector_cell(const Value& selector);
-// Names, respectively images of a pod spec's containers.
+// Names of a pod spec's containers, joined by commas.
 Value containers_cell(const Value& pod_spec);
+// Their images.
 Value images_cell(const Value& pod_spec);
 // The texts of a list joined by commas, or `<none>`.
 Value list_cell(const Value& list, std::string_view separator = ",");

@@ -15,8 +15,10 @@ namespace athanor::apiserver {
 
 using FieldErrors = std::vector<FieldError>;
 
+// Detail of the error about a changed field that may not change.
 inline constexpr std::string_view kImmutable = "field is immutable";
 
+// Appends errors to others.
 void append(FieldErrors& errors, FieldErrors more);
 // "spec.ports[2]".
 std::string at(std::string_view path, std::size_t index);
@@ -43,10 +45,12 @@ void check_choice_always(FieldErrors& errors, const std::string& path, const Val
 // Required when absent or empty, else one of the choices.
 void require_choice(FieldErrors& errors, const std::string& path, const Value& value,
                     const std::vector<std::string>& choices);
+// Absent passes.
 void check_not_negative(FieldErrors& errors, const std::string& path, const Value& value);
 // Absent passes.
 void check_between(FieldErrors& errors, const std::string& path, const Value& value,
                    std::int64_t least, std::int64_t most);
+// Adds an error with kImmutable if the values differ.
 void check_unchanged(FieldErrors& errors, const std::string& path, const Value& now,
                      const Value& before);
 // 1 to 65535.
@@ -55,6 +59,7 @@ void check_port(FieldErrors& errors, const std::string& path, std::int64_t port)
 void check_port_or_name(FieldErrors& errors, const std::string& path, const Value& port);
 // An IPv4 or IPv6 address.
 void check_ip(FieldErrors& errors, const std::string& path, std::string_view given);
+// Check keys and values of labels, and keys of annotations in lower case.
 void check_labels(FieldErrors& errors, const std::string& path, const Value& labels);
 void check_annotations(FieldErrors& errors, const std::string& path, const Value& annotations);
 // As messages show labels: sorted, nothing for none.

@@ -63,6 +63,7 @@ inline std::string text_or(const Value& value, std::string_view fallback) {
   return value.as_string().empty() ? std::string(fallback) : value.str();
 }
 
+// Returns true if the text is among the choices.
 inline bool is_one_of(std::string_view text, std::initializer_list<std::string_view> choices) {
   for (const std::string_view choice : choices) {
     if (text == choice) {

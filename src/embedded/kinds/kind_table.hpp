@@ -9,6 +9,7 @@
 
 namespace athanor::apiserver {
 
+// The behaviour of one resource.
 struct KindRow {
   std::string_view group{};
   std::string_view plural{};
@@ -26,6 +27,6 @@ std::span<const KindRow> rbac_rows();       // roles and bindings
 std::span<const KindRow> network_rows();    // policies, ingresses, addresses
 std::span<const KindRow> extension_rows();  // webhooks, policies, API services, flow control
 std::span<const KindRow> device_rows();     // resource.k8s.io
-std::span<const KindRow> autoscaling_rows();
+std::span<const KindRow> autoscaling_rows();  // horizontalpodautoscalers
 
 }  // namespace athanor::apiserver

@@ -27,6 +27,7 @@ struct ConversionWebhook;  // webhooks/conversion.hpp
 // How metadata.name is checked (docs/spec/apiserver.md 7).
 enum class NameRule : std::uint8_t { Subdomain, Label, Label1035, NamespaceName, PathSegment };
 
+// A column of Tables.
 struct PrinterColumn {
   std::string name{};
   std::string type = "string";
@@ -36,6 +37,7 @@ struct PrinterColumn {
   std::string json_path{};  // custom resources; built-in cells come from KindBehaviour::cells
 };
 
+// A subresource as discovery shows it.
 struct SubresourceInfo {
   std::string name{};              // "status", "scale", "binding"
   std::string group{}, version{};  // empty: those of the resource

@@ -17,12 +17,14 @@ struct FieldError;  // kube/names/field_error.hpp
 
 namespace athanor::apiserver {
 
+// One of details.causes.
 struct StatusCause {
   std::string reason{};
   std::string message{};
   std::string field{};
 };
 
+// The details of a Status; empty members are left out.
 struct StatusDetails {
   std::string name{};
   std::string group{};
@@ -32,6 +34,7 @@ struct StatusDetails {
   std::optional<int> retry_after_seconds{};
 };
 
+// The refusal. `code` is the HTTP status.
 struct StatusError {
   int code = 500;
   std::string reason{};
@@ -48,6 +51,7 @@ struct StatusError {
   [[nodiscard]] Error to_error() const;
 };
 
+// A value or a refusal.
 template <class T>
 using StatusResult = Result<T, StatusError>;
 
@@ -64,24 +68,31 @@ namespace status {
 StatusError already_exists(Qualified resource, std::string_view name);
 // generateName collided too often.
 StatusError no_unique_name(Qualified resource, std::string_view name);
+// 404: RESOURCE "NAME" not found.
 StatusError not_found(Qualified resource, std::string_view name);
 // Operation cannot be fulfilled on RESOURCE "NAME": WHY.
 StatusError conflict(Qualified resource, std::string_view name, std::string_view why);
 // The object has been modified.
 StatusError modified(Qualified resource, std::string_view name);
+// 400 BadRequest with this message.
 StatusError bad_request(std::string_view message);
+// 422 Invalid with a cause for each error.
 StatusError invalid(Qualified kind, std::string_view name, const std::vector<FieldError>& errors);
 // RESOURCE "NAME" is forbidden: TEXT (admission).
 StatusError forbidden(Qualified resource, std::string_view name, std::string_view text);
+// 403 for a create in a namespace that is being deleted.
 StatusError namespace_terminating(Qualified resource, std::string_view name, std::string_view ns);
+// 401 without details: no valid credentials.
 StatusError unauthorized();
 // Known group, unknown version, resource or subresource.
 StatusError unknown_resource();
+// 405: the method does not exist on this resource or path.
 StatusError method_not_allowed();
 // The same of a custom resource.
 StatusError method_not_supported(Qualified resource, std::string_view verb);
 // 404 page not found, in plain text.
 StatusError page_not_found();
+// 406 of custom resources and discovery; `media_types` is the list of the message.
 StatusError not_acceptable(std::string_view media_types);
 // The same of built-in resources.
 StatusError no_representation(std::string_view media_types);
@@ -90,13 +101,18 @@ StatusError unsupported_media_type(std::string_view media_types);
 // For a patch without a known content type.
 StatusError unsupported_patch_type();
 StatusError unprocessable();  // the server rejected our request due to an error in our request
+// 410 of a list at a revision that is no longer kept, of a page with a continue token to go on
+// inconsistently, and of a watch from such a revision.
 StatusError expired_list();
 StatusError expired_continue(std::string_view token);
 StatusError expired_watch(std::uint64_t requested, std::uint64_t oldest);
+// 504 with retry after 1 second: the revision is still to come.
 StatusError future_revision(std::uint64_t requested, std::uint64_t current);
 StatusError too_large(std::string_view what);  // Request entity too large: WHAT
+// 429 with Retry-After in seconds (0: at once).
 StatusError too_many_requests(std::string_view message, int retry_after_seconds);
 StatusError internal(std::string_view message);  // Internal error occurred: MESSAGE
+// 504: Timeout: MESSAGE.
 StatusError timeout(std::string_view message);
 // Any Error of the lower layers, code, reason and message kept.
 StatusError of(const Error& error);

@@ -11,6 +11,7 @@
 
 namespace athanor::apiserver {
 
+// Name, uid, groups and extra of the user; those it impersonates where it does.
 struct UserInfo {
   std::string name{};
   std::string uid{};

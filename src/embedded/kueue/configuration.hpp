@@ -14,6 +14,7 @@
 
 namespace athanor::kueue {
 
+// The ConfigMap of the configuration, and its key that holds the text.
 inline constexpr std::string_view kConfigurationNamespace = "kueue-system";
 inline constexpr std::string_view kConfigurationName = "kueue-manager-config";
 inline constexpr std::string_view kConfigurationKey = "controller_manager_config.yaml";

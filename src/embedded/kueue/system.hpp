@@ -6,6 +6,7 @@
 
 namespace athanor::kueue {
 
+// Returns the kinds, operators, webhooks, settings and metrics of system "kueue".
 const System& system();
 
 }  // namespace athanor::kueue

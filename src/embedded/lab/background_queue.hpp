@@ -9,6 +9,7 @@
 
 namespace athanor::lab {
 
+// Thread-safe.
 class BackgroundQueue {
  public:
   BackgroundQueue();

@@ -19,9 +19,12 @@
 
 namespace athanor::lab {
 
+// Where objects are kept: in the data directory, or in memory until the end.
 enum class StorageKind : std::uint8_t { Disk, Memory };
+// How pods run: as local processes, or as timers alone.
 enum class PodsKind : std::uint8_t { Process, Timed };
 
+// What `athanor up` starts with.
 struct ControlPlaneOptions {
   std::string data{};  // the data directory
   std::string host = "127.0.0.1";
@@ -44,6 +47,7 @@ struct ControlPlaneOptions {
   std::vector<const Operator*> hooked{};
 };
 
+// A running lab.
 class ControlPlane {
  public:
   // Lights the lab; returns once it is ready. To be called while the program has one thread (the

@@ -26,6 +26,7 @@ struct Instruments;
 
 namespace athanor::lab {
 
+// What the engine works on.
 struct DriverOptions {
   apiserver::Server* server =
       nullptr;  // all pointers but metrics are required and outlive the driver

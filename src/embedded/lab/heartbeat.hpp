@@ -10,6 +10,7 @@
 
 namespace athanor::lab {
 
+// The server must outlive it. One thread calls it.
 class Heartbeat {
  public:
   explicit Heartbeat(apiserver::Server& server) : server_(server) {}

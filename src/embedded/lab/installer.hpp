@@ -15,6 +15,7 @@
 
 namespace athanor::lab {
 
+// Both must outlive it. Errors carry the server's Status.
 class Installer {
  public:
   Installer(apiserver::Server& server, const Clock& clock) : server_(server), clock_(clock) {}

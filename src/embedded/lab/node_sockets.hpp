@@ -14,6 +14,7 @@
 
 namespace athanor::lab {
 
+// Serves the sockets on a thread of its own until it is destroyed.
 class NodeSockets {
  public:
   // `folder`: of the nodes. `store` and `config` outlive it; `clock` is asked with each call.

@@ -11,7 +11,8 @@
 
 namespace athanor::lab {
 
-// Runtimes touch files and processes: not on the controllers thread.
+// Adds executors of the pod verbs and queries. They call the runtime on `background`'s thread, as
+// it touches files and processes.
 void add_pod_executors(runtime::Executors& executors, nodes::PodRuntime& runtime,
                        BackgroundQueue& background);
 
@@ -26,6 +27,7 @@ class PodExecutors {
   std::unique_ptr<nodes::PodRuntime> runtime_;
   std::unique_ptr<BackgroundQueue> background_;
 };
+// Makes such a runtime and adds its executors. The clock must outlive it.
 std::unique_ptr<PodExecutors> timed_pods(const Clock& clock, runtime::Executors& executors);
 
 }  // namespace athanor::lab

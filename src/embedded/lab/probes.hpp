@@ -21,6 +21,7 @@ Result<Value> sign_account_token(apiserver::TokenSigner& signer, const std::stri
 // "certificate-request:<base64 of PEM>": {commonName, organizations, hosts, others} of a PKCS#10
 // request.
 Result<Value> read_certificate_wish(const std::string& query);
+// Certificate and key that sign the cluster's certificates.
 struct CertificateAuthority {
   std::string certificate_pem{};
   std::string key_pem{};

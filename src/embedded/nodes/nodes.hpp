@@ -22,9 +22,10 @@ const Operator& kubelet_operator();
 // An emulated node itself: capacity, readiness, taints.
 const Operator& node_operator();
 
-// The functions of both with what systems do on nodes.
+// Reconciles a pod bound to an emulated node, with what the systems' hooks add.
 Plan run_pod(const View& view, const Key& key, Instant now,
              std::span<const NodeHooks* const> hooks);
+// Reconciles an emulated node, with what the systems' hooks add.
 Plan report_node(const View& view, const Key& key, Instant now,
                  std::span<const NodeHooks* const> hooks);
 

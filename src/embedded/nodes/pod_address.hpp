@@ -12,6 +12,7 @@
 
 namespace athanor::nodes {
 
+// Address of emulated nodes, and of pods on the host's network.
 inline constexpr const char* kHostAddress = "127.0.0.1";
 
 // Returns the address in the pod's status, else a free one that follows from its uid; the node's

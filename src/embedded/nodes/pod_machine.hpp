@@ -13,6 +13,7 @@
 
 namespace athanor::nodes {
 
+// What is to be done to the container at an index.
 struct Order {
   // Skip: a step ended with exit code 0 without having run.
   enum class Type : std::uint8_t { Run, Terminate, Kill, Skip };
@@ -20,6 +21,7 @@ struct Order {
   std::size_t container = 0;
 };
 
+// The state of one pod's containers. Not thread-safe.
 class PodMachine {
  public:
   // `spec` as in sandbox_spec.hpp.

@@ -18,6 +18,7 @@
 
 namespace athanor::nodes {
 
+// Verbs of these Act steps.
 inline constexpr std::string_view kStartVerb = "pod.start";
 inline constexpr std::string_view kExtendVerb = "pod.extend";
 inline constexpr std::string_view kStopVerb = "pod.stop";
@@ -26,6 +27,7 @@ inline constexpr std::string_view kForgetVerb = "pod.forget";
 // The observation of a pod.
 std::string pod_query(std::string_view ns, std::string_view name);
 
+// Runs the pods of one program. Thread-safe.
 class PodRuntime {
  public:
   // Called with (query, state) whenever a pod's state changed; from any thread.

@@ -19,6 +19,7 @@ Value waiting_status(const Object& pod, const std::string& address, std::string_
 Value failed_status(const Object& pod, const std::string& address, const Value& state,
                     std::string_view reason, std::string_view message, Instant now);
 
+// Returns true by phase Succeeded or Failed.
 bool is_terminal(const Object& pod);
 // Every container of the runtime's state has ended for good.
 bool all_ended(const Value& state);

@@ -28,8 +28,10 @@ inline constexpr const char* kStepsAnnotation = "athanor.dev/steps";
 inline constexpr const char* kEmulateAnnotation = "athanor.dev/emulate";
 // How long a container takes and how it ends where nothing runs (timed/timed_pods.hpp).
 inline constexpr const char* kSimulateAnnotation = "athanor.dev/simulate";
+// The label whose value becomes `task` of the spec.
 inline constexpr const char* kPipelineTaskLabel = "tekton.dev/pipelineTask";
 
+// The spec, or why the pod cannot start yet.
 struct SandboxSpec {
   Value value{};                 // when `waiting_reason` is empty
   std::string waiting_reason{};  // "ContainerCreating" or "CreateContainerConfigError"

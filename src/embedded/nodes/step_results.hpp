@@ -12,6 +12,7 @@
 
 namespace athanor::nodes {
 
+// The results of one pod's steps so far. Not thread-safe.
 class StepResults {
  public:
   // Takes the results out of what an ended step's container left as its message.

@@ -6,6 +6,7 @@
 
 namespace athanor::nodes {
 
+// Returns the operators of pods and nodes.
 const System& system();
 
 }  // namespace athanor::nodes

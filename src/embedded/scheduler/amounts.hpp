@@ -21,6 +21,7 @@ Amounts requests_of(const Value& pod_spec);
 // pods without requests spread, too.
 Amounts scored_requests_of(const Value& pod_spec);
 
+// Adds the amounts of `more` to `sum`.
 void add(Amounts& sum, const Amounts& more);
 
 }  // namespace athanor::scheduler

@@ -11,6 +11,7 @@
 
 namespace athanor::scheduler {
 
+// The state of a pod's claims.
 struct ClaimsState {
   // Why no node will do, in kube-scheduler's words; empty: some may.
   std::string refusal{};
@@ -21,6 +22,7 @@ struct ClaimsState {
   // The node chosen for them earlier; empty: none yet.
   std::string selected{};
 };
+// Reads claims, volumes and classes through the view.
 ClaimsState claims_state(const View& view, const Object& pod);
 
 // Whether a node is one that all bound volumes can be reached from.

@@ -12,6 +12,7 @@
 
 namespace athanor::scheduler {
 
+// A node's amounts; cpu in thousandths.
 struct NodeState {
   Object node{};
   Amounts allocatable{};
@@ -32,6 +33,7 @@ struct Candidate {
   // Resources that hooks judge where the node reports none of them.
   std::vector<std::string> covered{};
 };
+// Computes a pod's requests.
 Candidate candidate_of(const Object& pod);
 
 // Why a pod does not fit on a node, in kube-scheduler's words; empty: it fits.
@@ -39,6 +41,7 @@ struct Refusal {
   std::vector<std::string> reasons{};
   bool for_good = false;  // even an empty node would refuse
 };
+// Checks spec.unschedulable, taints, node selector and affinity, then resources and number of pods.
 Refusal check(const Candidate& candidate, const NodeState& node);
 
 // The better, the higher. `nodes` are those that fit; one score for each.

@@ -14,6 +14,7 @@
 
 namespace athanor::scheduler {
 
+// The node to free, and by which victims.
 struct Eviction {
   std::size_t node = 0;           // index into the nodes
   std::vector<Object> victims{};  // the more important ones first

@@ -31,6 +31,7 @@ struct PageRecords {
   std::vector<Record> records{};
 };
 
+// Keeps both files in memory. Not thread-safe.
 class DamagedPages {
  public:
   // Reads the database and its log; either may be missing.

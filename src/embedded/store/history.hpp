@@ -21,6 +21,7 @@
 
 namespace athanor::store {
 
+// How far back a state may lie that an event does not carry itself, in revisions.
 inline constexpr Revision kNear = 4096;
 
 // A row being made: its bytes, and where in them each event's object lies as JSON.

@@ -36,6 +36,7 @@
 
 namespace athanor::store {
 
+// Settings of the journal.
 struct SqliteOptions {
   std::string path{};  // of the database file
   // File that keeps the newest acknowledged revision outside the database; empty: none.

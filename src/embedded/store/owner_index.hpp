@@ -15,6 +15,7 @@
 
 namespace athanor::store {
 
+// An index of metadata.ownerReferences[].uid.
 class OwnerIndex {
  public:
   using Entry = std::pair<std::string, Key>;  // resource, key

@@ -11,6 +11,7 @@
 
 namespace athanor::store {
 
+// What was recovered and what was not.
 struct Salvaged {
   std::size_t rows = 0;
   std::vector<std::string> lost{};      // keys that are known and whose rows are not readable

@@ -40,6 +40,7 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
+// An open database; closed by its destructor. Errors carry SQLite's message.
 class Database {
  public:
   Database();

@@ -34,6 +34,7 @@ struct Stored {
 };
 using StoredPtr = std::shared_ptr<const Stored>;
 
+// A change of one object.
 struct Event {
   enum class Type : std::uint8_t { Added, Modified, Deleted };
   Type type = Type::Added;
@@ -54,6 +55,7 @@ struct Write {
   std::optional<Revision> expected{};
 };
 
+// A part of a list.
 struct Page {
   std::vector<StoredPtr> items{};
   Revision revision = 0;  // of the state the items come from
@@ -61,6 +63,7 @@ struct Page {
   std::size_t remaining = 0;  // items after the page, when known
 };
 
+// Which objects of a resource are listed.
 struct ListOptions {
   std::string ns{};  // empty: all namespaces
   std::optional<Revision>
@@ -105,6 +108,7 @@ class Journal {
   // Drops what is older than the journal's limits.
   virtual void trim(Instant /*now*/) {}
 };
+// Returns a journal that keeps nothing: every commit is durable at once.
 std::unique_ptr<Journal> memory_journal();
 
 // Resources whose objects are gone after a restart: Events.
@@ -128,6 +132,7 @@ struct Options {
   bool hash = false;
 };
 
+// The interface; open() makes the only implementation.
 class Store {
  public:
   // Loads what the journal kept.

@@ -20,6 +20,7 @@
 
 namespace athanor::store {
 
+// Keeps the objects in the order of keys, and the events in that of revisions.
 class Table {
  public:
   // Hashed: objects are found by hash as well, for more memory.

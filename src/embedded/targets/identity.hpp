@@ -29,9 +29,10 @@ struct Identity {
 
 // A new one with an authority of its own; its certificates are for 127.0.0.1 and localhost.
 Result<Identity> make_identity(const std::string& name, Instant now);
-// Whether two thirds of its certificates' life are over, or they cannot be read.
+// Returns true if two thirds of its certificates' life are over, or they cannot be read.
 bool is_due(const Identity& identity, Instant now);
 
+// As the state file keeps it; identity_of() reads it again, absent members as empty.
 Value to_value(const Identity& identity);
 Identity identity_of(const Value& value);
 

@@ -14,12 +14,14 @@
 
 namespace athanor::targets {
 
+// The targets to serve.
 struct TargetServerOptions {
   std::vector<Target> targets{};  // names are unique
   std::string state{};            // file for ports and keys; empty: nothing is kept
   Clock* clock = nullptr;         // outlives the server
 };
 
+// Owns the ports and the thread.
 class TargetServer {
  public:
   // Ports are bound when this returns. Errors: ports or descriptors that the system does not give,

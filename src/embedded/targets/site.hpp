@@ -27,6 +27,7 @@ struct Visits {
   std::atomic<std::uint64_t> writes = 0;
 };
 
+// One target: its socket, its connections, what it answers.
 class Site {
  public:
   // Owns the socket, which is bound; world and visits outlive it.

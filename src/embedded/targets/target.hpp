@@ -31,6 +31,7 @@ struct Flapping {
   std::chrono::milliseconds down{};
 };
 
+// What is wrong with a target; several may hold at once.
 struct Faults {
   std::chrono::milliseconds slow{};  // before every answer
   bool dead = false;                 // nothing listens: connections are refused
@@ -46,8 +47,10 @@ struct Faults {
   std::optional<Flapping> flapping{};
 };
 
+// What the target's kubeconfig authenticates with.
 enum class SignIn : std::uint8_t { Certificate, Token, Password };
 
+// A target and how it behaves.
 struct Target {
   std::string name{};
   int port = 0;  // 0: any free one, kept over restarts

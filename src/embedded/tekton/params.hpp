@@ -41,6 +41,7 @@ std::string go_map(const std::map<std::string, std::vector<std::string>>& keys);
 // The value of every declared or given param. Defaults may use other params, ten levels deep.
 // Error messages: `parameter resolution failed: …` (6).
 Result<std::map<std::string, Value>> param_values(const Value& specs, const Value& params);
+// Returns the values as variables "params.<name>".
 Replacements replacements_of(const std::map<std::string, Value>& values);
 
 // References such as $(params.a[3]) below `tree` that lie beyond the end of their array, in order

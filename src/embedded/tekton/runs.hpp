@@ -14,6 +14,7 @@
 
 namespace athanor::tekton {
 
+// Labels and annotations of runs, TaskRuns and pods (docs/spec/tekton.md 10.5).
 inline constexpr std::string_view kPipelineLabel = "tekton.dev/pipeline";
 inline constexpr std::string_view kPipelineRunLabel = "tekton.dev/pipelineRun";
 inline constexpr std::string_view kPipelineRunUidLabel = "tekton.dev/pipelineRunUID";
@@ -27,6 +28,8 @@ inline constexpr std::string_view kReleaseAnnotation = "pipeline.tekton.dev/rele
 inline constexpr std::string_view kOnErrorAnnotation = "pipeline.tekton.dev/pipeline-task-on-error";
 inline constexpr std::string_view kLastAppliedAnnotation =
     "kubectl.kubernetes.io/last-applied-configuration";
+
+// The release of Tekton whose behaviour this is; the value of kReleaseAnnotation.
 inline constexpr std::string_view kRelease = "v1.9.2";
 // The start of every message about what a user got wrong.
 std::string user_error_prefix();
@@ -53,10 +56,12 @@ bool is_done(const Object& run);
 bool is_foreign(const Object& run);
 // Its spec.timeout-like field: nullopt when absent or malformed.
 std::optional<Duration> duration_of(const Value& text);
+// Parses an RFC 3339 time; nullopt when absent or malformed.
 std::optional<Instant> time_of(const Value& text);
 
 // status.conditions with this outcome; lastTransitionTime moves whenever anything of it does.
 Value conditions_with(const Object& run, const Outcome& outcome, Instant now);
+// Returns true if the run's condition differs from the outcome.
 bool outcome_changes(const Object& run, const Outcome& outcome);
 // The event that goes with a changed outcome (13).
 void emit_outcome(Plan& plan, const Ref& about, const Object& run, const Outcome& outcome);

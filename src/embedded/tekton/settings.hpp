@@ -12,6 +12,7 @@
 
 namespace athanor::tekton {
 
+// The settings and their defaults.
 struct Settings {
   // run.profile sets all of these; without it they are as here.
   // Differences from the reference that clients see, by section of docs/spec/tekton.md.
@@ -33,6 +34,7 @@ struct Settings {
   bool provenance_in_status = true;                   // enable-provenance-in-status
 };
 
+// Reads the settings that hold now.
 Settings read_settings(const View& view);
 // From the section and the ConfigMaps' data alone.
 Settings settings_of(const Value& section, const Value& config_defaults,

@@ -56,9 +56,9 @@ void substitute_members(Value& object, std::span<const std::string_view> members
 // The value of a param: a string that is exactly one list or object variable becomes that.
 Value substitute_param(const Value& value, const Replacements& replacements);
 
-// The fields of a step or sidecar, of a volume list, of podTemplate and of a task spec that take
-// variables.
+// Substitutes in the fields of a task spec that take variables: those of steps, sidecars, volumes.
 Value substitute_task_spec(Value spec, const Replacements& replacements);
+// The same for a podTemplate.
 Value substitute_pod_template(Value pod_template, const Replacements& replacements);
 // A workspace binding's subPath and source names.
 Value substitute_binding(Value binding, const Replacements& replacements);

@@ -7,6 +7,7 @@
 
 namespace athanor::tekton {
 
+// Returns the kinds, operators, webhooks and settings of system "tekton".
 const System& system();
 
 }  // namespace athanor::tekton

@@ -11,6 +11,7 @@
 
 namespace athanor::tekton {
 
+// Joins the items with the separator in between.
 std::string join(std::span<const std::string> items, std::string_view separator);
 // "[a b]": a list as Go prints it.
 std::string go_list(std::span<const std::string> items);
@@ -20,6 +21,7 @@ std::string quoted(std::string_view text);
 bool is_dns_label(std::string_view text);
 // The strings of a list value.
 std::vector<std::string> strings_of(const Value& list);
+// Makes a list of these strings.
 Value list_of(std::span<const std::string> items);
 // The item of a list of named objects, or Null.
 const Value& named(const Value& list, std::string_view name);

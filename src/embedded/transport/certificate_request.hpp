@@ -10,6 +10,7 @@
 
 namespace athanor::transport {
 
+// Subject and alternative names of a request.
 struct CertificateWish {
   std::string common_name{};
   std::vector<std::string> organizations{};
@@ -19,6 +20,7 @@ struct CertificateWish {
 // Errors: no request in PEM form, or one whose signature is wrong.
 Result<CertificateWish> read_certificate_request(const std::string& pem);
 
+// A request and how it is to be signed.
 struct CertificateGrant {
   std::string request_pem{};
   std::string ca_certificate_pem{};

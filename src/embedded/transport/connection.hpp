@@ -70,6 +70,7 @@ struct TransportCore {
   WorkerPool workers;
 };
 
+// One client connection. On the event loop's thread, but for what its comments say otherwise.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Time = std::chrono::steady_clock::time_point;

@@ -42,7 +42,7 @@ void Connection::dispatch() {
   when_readable();
 }
 
-// Requests are told apart by their credentials, before these are checked.
+// Distinguishes requests by their credentials, before these are checked.
 Flow Connection::flow_of(const apiserver::Request& request) const {
   Flow flow;
   flow.connection = number_;

@@ -15,6 +15,7 @@
 
 namespace athanor::transport {
 
+// The keys of a configuration. Thread-safe: immutable after parse().
 class Encryption {
  public:
   // Errors: another kind of document, unknown providers (kms among them), malformed keys.

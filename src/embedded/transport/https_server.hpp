@@ -18,6 +18,7 @@
 
 namespace athanor::transport {
 
+// Certificates, limits and timeouts of the server.
 struct HttpsOptions {
   std::string certificate_pem{};  // the serving certificate, a chain is fine
   std::string key_pem{};

@@ -10,6 +10,7 @@
 
 namespace athanor::transport {
 
+// Counts the bytes. Shares must not outlive it.
 class Ledger {
  public:
   struct Limits {

@@ -11,6 +11,7 @@
 
 namespace athanor::transport {
 
+// Keys and issuers of tokens.
 struct TokenSignerOptions {
   std::string key_pem{};  // private: RSA, or EC on P-256
   std::string issuer = "https://kubernetes.default.svc.cluster.local";

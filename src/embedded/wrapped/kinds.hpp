@@ -10,6 +10,7 @@
 
 namespace athanor::wrapped {
 
+// Kinds with a controller (operators.hpp).
 inline constexpr Kind kJobSet{"jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets", true};
 inline constexpr Kind kPyTorchJob{"kubeflow.org", "v1", "PyTorchJob", "pytorchjobs", true};
 inline constexpr Kind kRayCluster{"ray.io", "v1", "RayCluster", "rayclusters", true};
@@ -21,6 +22,7 @@ inline constexpr Kind kPodGroup{"scheduling.x-k8s.io", "v1alpha1", "PodGroup", "
 inline constexpr Kind kSigsPodGroup{"scheduling.sigs.k8s.io", "v1alpha1", "PodGroup", "podgroups",
                                     true};
 
+// Returns the definitions of all of them.
 std::span<const api::CustomKind* const> custom_kinds();
 
 }  // namespace athanor::wrapped

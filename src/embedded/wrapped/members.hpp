@@ -19,6 +19,7 @@ namespace athanor::wrapped {
 
 using Labels = std::vector<std::pair<std::string_view, std::string>>;
 
+// An object to keep, by its name.
 struct Member {
   std::string name{};
   Value object{};
@@ -33,20 +34,24 @@ std::vector<Object> present(const View& view, const Kind& kind, const Object& ow
 void keep(const Kind& kind, const Object& owner, const std::vector<Member>& wanted,
           const std::vector<Object>& there, Plan& plan);
 
+// Numbers of pods by phase; `active`: those not ended, `running` among them.
 struct Tally {
   std::int64_t active = 0, running = 0, succeeded = 0, failed = 0;
 };
+// Counts the pods.
 Tally tally(const std::vector<Object>& pods);
 
-// Adds a step that sets these conditions to True, or False where `truth` is false, and further
-// members of status.
+// A condition to set.
 struct Mark {
   std::string type{}, reason{}, message{};
   bool truth = true;
 };
+// Adds a step that sets these conditions to True, or False where `truth` is false, and further
+// members of status.
 void write_status(const Kind& kind, const Object& object, const std::vector<Mark>& marks,
                   Value status, Instant now, Plan& plan);
 
+// Returns an integer field such as replicas; `absent` where it is none.
 std::int64_t count_of(const Value& value, std::int64_t absent = 1);
 
 }  // namespace athanor::wrapped

@@ -9,6 +9,7 @@
 
 namespace athanor::wrapped {
 
+// Return the controller of one kind each.
 const Operator& job_set_operator();
 const Operator& pytorch_job_operator();
 const Operator& ray_cluster_operator();

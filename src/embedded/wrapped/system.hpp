@@ -6,6 +6,7 @@
 
 namespace athanor::wrapped {
 
+// Returns these kinds and their operators.
 const System& system();
 
 }  // namespace athanor::wrapped

@@ -19,6 +19,7 @@ struct Waiting {
   double mean = 0, p50 = 0, p90 = 0, p95 = 0, p99 = 0, most = 0;
 };
 
+// Use of one GPU type.
 struct Usage {
   std::int64_t capacity = 0;  // GPUs
   double mean = 0;            // share of the capacity in use, 0 to 1, from the start to the end
@@ -32,6 +33,7 @@ struct Stretch {
   std::map<std::string, double> busy{};  // share of each GPU type, 0 to 1
 };
 
+// The figures of one fleet. `usage` is by GPU type.
 struct Report {
   std::string fleet{};
   std::size_t jobs = 0, succeeded = 0, failed = 0, unfinished = 0;

@@ -11,6 +11,7 @@
 
 namespace athanor::whatif {
 
+// What a synthetic trace is made of.
 struct Synthetic {
   std::int64_t jobs = 1000;
   std::int64_t days = 7;

@@ -12,6 +12,7 @@
 
 namespace athanor::whatif {
 
+// One job of a trace.
 struct Submission {
   Duration submit{};  // after the trace's start
   std::string owner{};
@@ -23,6 +24,7 @@ struct Submission {
   std::size_t line = 0;    // its line in the trace
 };
 
+// A trace by its file's name.
 struct Trace {
   std::string name{};
   std::vector<Submission> jobs{};  // by time of submission

@@ -29,6 +29,7 @@ struct Run {
   std::string message{};  // what its status says in the end
 };
 
+// What came of a trace.
 struct Played {
   std::vector<Run> runs{};  // as many as jobs
   Instant start{};          // when the trace begins
@@ -41,6 +42,7 @@ struct Played {
   std::map<std::string_view, std::uint64_t> writes_of{};
 };
 
+// How a trace is played.
 struct PlayOptions {
   Systems systems{};                         // their kinds and webhooks are served
   std::vector<const Operator*> operators{};  // of the systems; the embedded ones come by themselves

@@ -26,6 +26,7 @@ namespace athanor::apiserver {
 class Authorizer;
 struct Call;  // call.hpp
 
+// What a write does, as webhooks see it.
 enum class Operation : std::uint8_t { Create, Update, Delete, Connect };
 std::string_view operation_name(Operation operation);  // "CREATE", ...
 

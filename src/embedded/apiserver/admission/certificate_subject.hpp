@@ -9,6 +9,7 @@
 
 namespace athanor::apiserver {
 
+// Names of the requested certificate that admission and signers check.
 struct CertificateSubject {
   std::string common_name{};  // the last one
   std::vector<std::string> organizations{};

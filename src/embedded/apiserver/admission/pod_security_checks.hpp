@@ -11,6 +11,7 @@
 
 namespace athanor::apiserver {
 
+// Levels of the standards, from the widest to the strictest.
 enum class SecurityLevel : std::uint8_t { Privileged, Baseline, Restricted };
 
 // One broken rule: "hostPort" and "container "c" uses hostPort 80".

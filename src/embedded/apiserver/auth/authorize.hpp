@@ -15,6 +15,7 @@
 
 namespace athanor::apiserver {
 
+// What an authorizer decides about: the user, the verb, and a resource or a path.
 struct Attributes {
   const UserInfo* user = nullptr;
   std::string verb{};  // get, list, watch, create, ...; the lower-case HTTP method for plain paths
@@ -24,6 +25,7 @@ struct Attributes {
   std::string field_selector{};  // of list, watch and deletecollection
 };
 
+// The verdict; `reason` is that of SubjectAccessReview's status.
 struct Decision {
   bool allowed = false;
   std::string reason{};  // "RBAC: allowed by ClusterRoleBinding ..."; empty when nothing is said
@@ -39,6 +41,7 @@ class Authorizer {
                                                      std::string_view ns) const = 0;
 };
 
+// Makes the RBAC authorizer, or one that allows everything (Options::always_allow).
 std::unique_ptr<Authorizer> make_authorizer(const Options& options,
                                             const Dependencies& dependencies);
 

@@ -9,7 +9,7 @@
 
 namespace athanor::apiserver {
 
-// Returns true if the pod refers to the object `name` of that kind. A mirror pod refers to nothing:
+// Return true if the pod refers to the object `name` of that kind. A mirror pod refers to nothing:
 // its kubelet made it, and could name any object in it.
 bool pod_reads_secret(const store::Store& store, const Value& pod, std::string_view name);
 bool pod_reads_config_map(const store::Store& store, const Value& pod, std::string_view name);

@@ -11,6 +11,7 @@
 
 namespace athanor::apiserver {
 
+// The lists of one rule, as written; "*" stands for all.
 struct PolicyRule {
   std::vector<std::string> verbs{};
   std::vector<std::string> api_groups{};
@@ -24,6 +25,7 @@ struct PolicyRule {
   [[nodiscard]] Value to_value() const;
 };
 
+// Reads one item of a role's `rules`; what is absent becomes an empty list.
 PolicyRule read_rule(const Value& rule);
 // Reads a role's `rules`.
 std::vector<PolicyRule> read_rules(const Value& rules);

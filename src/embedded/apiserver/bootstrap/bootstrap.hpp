@@ -11,6 +11,7 @@
 
 namespace athanor::apiserver {
 
+// What the installation reads and writes; all must outlive the call.
 struct BootstrapInput {
   store::Store& store;
   const ResourceTable& table;

@@ -9,6 +9,7 @@
 
 namespace athanor::apiserver {
 
+// Returns them as they are created; `now` dates the conditions.
 std::vector<BootstrapObject> flow_objects(Instant now);
 
 }  // namespace athanor::apiserver

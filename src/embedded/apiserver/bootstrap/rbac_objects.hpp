@@ -11,6 +11,7 @@
 
 namespace athanor::apiserver {
 
+// An object to create, and the resource it is stored under.
 struct BootstrapObject {
   std::string storage{};  // "roles.rbac.authorization.k8s.io"
   Value object{};

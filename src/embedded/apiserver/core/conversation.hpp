@@ -26,6 +26,7 @@ namespace athanor::apiserver {
 
 class RequestAudit;  // extras/request_audit.hpp
 
+// Lives as long as its request. Not thread-safe but for answer().
 class Conversation {
  public:
   // What handlers with several commits know of their earlier passes.
@@ -103,10 +104,10 @@ class Conversation {
 };
 
 namespace status {
-// No refusal: the pass ends here, and the request runs again when the outside world has answered.
+// Returns the error that ends a pass without refusing: the request runs again after the answers.
 StatusError pending();
 }  // namespace status
-// Whether an error is status::pending().
+// Returns true if an error is status::pending().
 bool is_pending(const StatusError& error);
 
 }  // namespace athanor::apiserver

@@ -27,6 +27,7 @@ class TokenSigner;     // token_signer.hpp
 // Runs a task later, on a thread of the owner's choice.
 using Executor = std::function<void(UniqueFunction<void()> task)>;
 
+// Pointers are not owned and must outlive the server; store, clock and entropy are required.
 struct Dependencies {
   store::Store* store = nullptr;
   Clock* clock = nullptr;

@@ -18,6 +18,7 @@ struct HealthCheck {
   std::string name{};
   bool passes = false;
 };
+// Returns the checks of all endpoints with their present results.
 std::vector<HealthCheck> health_checks(const Core& core);
 // Every health path, for the root document.
 std::vector<std::string> health_paths();

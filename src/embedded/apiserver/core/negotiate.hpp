@@ -12,9 +12,11 @@
 
 namespace athanor::apiserver {
 
+// The encoding of a response, and the form of the objects in it.
 enum class Encoding : std::uint8_t { Json, Yaml, Protobuf };
 enum class Shape : std::uint8_t { Whole, Table, Metadata, MetadataList };
 
+// The form that a client accepts.
 struct Accepted {
   Encoding encoding = Encoding::Json;
   Shape shape = Shape::Whole;
@@ -30,6 +32,7 @@ struct Offer {
   bool collection = false;  // of objects: may be watched, too
 };
 
+// Media type of Kubernetes' protobuf envelope.
 inline constexpr std::string_view kProtobufType = "application/vnd.kubernetes.protobuf";
 
 // NotAcceptable (406) when no element fits.
@@ -45,6 +48,7 @@ bool wants_pretty(const Request& request);
 // The client takes compressed bodies (2.5).
 bool accepts_gzip(const Request& request);
 
+// The encoding of a request's body.
 enum class BodyFormat : std::uint8_t { Json, Yaml, Protobuf };
 // Returns the type of a body of POST, PUT and DELETE; UnsupportedMediaType (415) otherwise. Custom
 // resources have no protobuf.

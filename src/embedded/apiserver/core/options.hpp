@@ -13,6 +13,7 @@ namespace athanor::apiserver {
 
 struct AuditPolicy;  // extras/audit_policy.hpp
 
+// A bearer token of the token file, and the user it authenticates (docs/spec/apiserver.md 16.1).
 struct StaticToken {
   std::string token{}, user{}, uid{};
   std::vector<std::string> groups{};
@@ -27,6 +28,7 @@ struct FrontProxy {
   std::vector<std::string> extra_prefixes{"X-Remote-Extra-"};
 };
 
+// Settings of a server; fixed once it is created.
 struct Options {
   std::string advertise_host = "127.0.0.1";
   int advertise_port = 0;

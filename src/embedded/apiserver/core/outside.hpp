@@ -35,6 +35,7 @@ struct OutsideRequest {
   bool upgrade = false;
 };
 
+// The answer to an OutsideRequest, or why there is none.
 struct OutsideAnswer {
   // Why there is no answer, in the words that Go's client has for it ("dial tcp 127.0.0.1:1:
   // connect: connection refused"); empty: there is one.

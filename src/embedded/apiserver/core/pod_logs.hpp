@@ -26,6 +26,7 @@ struct LogOptions {
   std::optional<std::int64_t> limit_bytes{};
   std::optional<Instant> since{};
 };
+// Thread-safe.
 class PodLogs {
  public:
   virtual ~PodLogs() = default;

@@ -12,6 +12,7 @@
 
 namespace athanor::apiserver {
 
+// The parts of a request's path; what it does not have is empty.
 struct RequestPath {
   bool is_resource = false;  // /api/VERSION/RESOURCE... or /apis/GROUP/VERSION/RESOURCE...
   std::string group{}, version{};
@@ -23,6 +24,7 @@ struct RequestPath {
   bool legacy_watch = false;  // /api/v1/watch/...
 };
 
+// Parses path and method; any path has a result.
 RequestPath parse_request_path(const Request& request);
 
 // Watches, logs, streams and proxies: they may take as long as they like.

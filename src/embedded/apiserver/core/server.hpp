@@ -18,8 +18,10 @@ namespace athanor::apiserver {
 
 class ResourceRegistry;  // embedded/kinds/resource_info.hpp
 
+// The server. Its dependencies must outlive it.
 class Server {
  public:
+  // Fails without store, entropy and clock, and when the store fails.
   static Result<std::unique_ptr<Server>> create(Options options, Dependencies dependencies);
   virtual ~Server() = default;
 
@@ -37,9 +39,9 @@ class Server {
   virtual void tick(Instant now) = 0;
   // From now on /readyz answers 500 and watches end.
   virtual void begin_shutdown() = 0;
-  // What is served: what the control loops work on (loops/control_loop.hpp).
   // Counts a request of a control loop that was refused.
   virtual void note_refusal(const std::string& /*loop*/, int /*code*/) {}
+  // Returns the served resources: what the control loops work on (loops/control_loop.hpp).
   [[nodiscard]] virtual const ResourceRegistry& registry() const = 0;
 };
 

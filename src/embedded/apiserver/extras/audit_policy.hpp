@@ -16,15 +16,19 @@ namespace athanor::apiserver {
 
 // Each level says all that the ones before it say.
 enum class AuditLevel : std::uint8_t { None, Metadata, Request, RequestResponse };
+// Returns the name in documents: "RequestResponse".
 std::string_view level_name(AuditLevel level);
 
+// When an audit event is written.
 enum class AuditStage : std::uint8_t {
   RequestReceived,
   ResponseStarted,  // of long-running requests, and of those without a user
   ResponseComplete,
 };
+// Returns the name in documents: "ResponseComplete".
 std::string_view stage_name(AuditStage stage);
 
+// The resources of one group that a rule matches.
 struct AuditResources {
   std::string group{};
   std::vector<std::string> resources{};  // "pods", "pods/log", "pods/*", "*/scale", "*"; empty: all

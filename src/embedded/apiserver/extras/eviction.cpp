@@ -113,7 +113,7 @@ StatusResult<void> ask_budgets(Call& call, const Key& key, bool dry_run) {
   return status::too_many_requests("the disruption budget changed too often, try again", 0);
 }
 
-// The pod tells why it goes. Best effort: the eviction does not depend on it.
+// Adds condition DisruptionTarget to the pod. Best effort: the eviction does not depend on it.
 void mark_disrupted(Call& call, const Key& key) {
   const store::StoredPtr pod = call.core.store.get("pods", key);
   if (pod == nullptr || pod->body["metadata"].contains("deletionTimestamp")) {

@@ -15,6 +15,7 @@
 
 namespace athanor::apiserver {
 
+// The uids of headers X-Kubernetes-PF-FlowSchema-UID and X-Kubernetes-PF-PriorityLevel-UID.
 struct FlowClass {
   std::string schema_uid{};
   std::string level_uid{};

@@ -43,6 +43,7 @@ class PodSession {
   virtual void on_ready(std::function<void()> wake) = 0;
 };
 
+// The command and which of its streams are connected.
 struct ExecOptions {
   std::string container{};
   std::vector<std::string> command{};  // empty: attach to the container itself
@@ -52,6 +53,7 @@ struct ExecOptions {
   bool terminal = false;
 };
 
+// Thread-safe.
 class PodStreams {
  public:
   virtual ~PodStreams() = default;

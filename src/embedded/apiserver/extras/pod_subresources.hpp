@@ -7,6 +7,7 @@
 
 namespace athanor::apiserver {
 
+// POST pods/NAME/binding, POST pods/NAME/eviction, GET pods/NAME/log.
 StatusResult<Response> handle_binding(Call& call);
 StatusResult<Response> handle_eviction(Call& call);
 StatusResult<Response> handle_log(Call& call);
@@ -18,6 +19,7 @@ StatusResult<Response> handle_port_forward(Call& call);
 StatusResult<Response> handle_proxy(Call& call);
 // Checks the container that was asked for; fills in the only one, or the default of the pod.
 StatusResult<void> choose_container(const Value& pod, std::string& container);
+// PUT namespaces/NAME/finalize: replaces spec.finalizers.
 StatusResult<Response> handle_finalize(Call& call);
 
 }  // namespace athanor::apiserver

@@ -14,6 +14,7 @@ namespace athanor::apiserver {
 // ".spec.replicas" as its steps.
 std::vector<std::string> scale_path(std::string_view json_path);
 
+// GET, PUT and PATCH of an object's scale.
 StatusResult<Response> handle_scale_get(Call& call);
 StatusResult<Response> handle_scale_put(Call& call);
 StatusResult<Response> handle_scale_patch(Call& call);

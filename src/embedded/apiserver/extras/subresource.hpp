@@ -13,6 +13,7 @@ namespace athanor::apiserver {
 
 using SubresourceHandler = StatusResult<Response> (*)(Call& call);
 
+// One row of the table.
 struct SubresourceRoute {
   std::string_view storage{};      // "pods", "tokenreviews.authentication.k8s.io"; "*" any
   std::string_view subresource{};  // "" for kinds that are never stored
@@ -27,14 +28,14 @@ SubresourceHandler subresource_handler(const ResourceInfo& resource, std::string
 // serviceaccounts/token and the review kinds; defined in auth/.
 std::span<const SubresourceRoute> auth_routes();
 
-// The parsed request body (JSON, YAML, protobuf) of a POST or PUT, checked against `schema` and the
-// kind expected here; unknown fields reported as fieldValidation says. For in-process callers:
-// their Value as it is. `group`, `version` and `kind` are what the body must be; absent kind and
-// apiVersion are filled in.
+// What a body must be: its kind and schema.
 struct ExpectedBody {
   std::string_view group{}, version{}, kind{};
   SchemaPtr schema = nullptr;
 };
+// Returns the parsed body (JSON, YAML, protobuf) of a POST or PUT, checked against `expected`;
+// unknown fields are reported as fieldValidation says, absent kind and apiVersion filled in. For
+// in-process callers: their Value as it is.
 StatusResult<Value> read_body(Call& call, const ExpectedBody& expected);
 
 // A 201 (or other) answer with one object, encoded as the client accepts it.

@@ -23,6 +23,7 @@ struct AdmissionVariables {
   bool namespace_object = false;
   bool authorizer = true;
 };
+// Returns the declarations of these variables.
 cel::Declarations admission_declarations(const AdmissionVariables& variables);
 
 // Answers `authorizer` for the user of a request.
@@ -48,14 +49,18 @@ struct AdmissionView {
 StatusResult<AdmissionView> admission_view(const AdmissionAttributes& request,
                                            const ResourceInfo& version,
                                            const AdmissionContext& context);
+// Returns the values of object, oldObject and request.
 cel::Bindings admission_bindings(const AdmissionView& view);
 
+// Compiles a matchConditions list; one that does not compile keeps its error.
 Conditions compile_conditions(const Value& list, const AdmissionVariables& variables);
 
+// Whether a request matches.
 struct ConditionsVerdict {
   bool hold = true;
   std::string error{};  // set: no condition was false, but some could not be evaluated
 };
+// Evaluates the conditions in order until one is false, within the cost limit of match conditions.
 ConditionsVerdict judge_conditions(const Conditions& conditions, const cel::Bindings& bindings,
                                    const cel::Authority& authority);
 

@@ -22,6 +22,7 @@ struct MatchRule {
   Hook hook{};
   std::vector<std::string> names{};  // resourceNames; empty: all
 };
+// matchConstraints of a policy, or matchResources of a binding.
 struct PolicyMatch {
   std::vector<MatchRule> include{};
   std::vector<MatchRule> exclude{};
@@ -31,12 +32,14 @@ StatusResult<const ResourceInfo*> match_policy(const PolicyMatch& match,
                                                const AdmissionAttributes& request,
                                                const AdmissionContext& context);
 
+// One of spec.variables. `error` is set where it does not compile, here and below.
 struct PolicyVariable {
   std::string name{};
   cel::Program::Ptr program{};
   std::string error{};
 };
 
+// One of spec.validations.
 struct PolicyValidation {
   std::string expression{};
   std::string message{};
@@ -53,6 +56,7 @@ struct PolicyAnnotation {
   std::string error{};
 };
 
+// A ValidatingAdmissionPolicyBinding; the flags are its validationActions.
 struct PolicyBinding {
   std::string name{};
   PolicyMatch match{};
@@ -63,6 +67,7 @@ struct PolicyBinding {
   Value actions{};  // spec.validationActions
 };
 
+// A ValidatingAdmissionPolicy with its bindings.
 struct Policy {
   std::string name{};
   bool ignores_failure = false;

@@ -6,6 +6,8 @@
 
 namespace athanor::apiserver {
 
+// Returns the step: evaluates every bound policy that matches the request, and denies, warns or
+// annotates.
 AdmissionStep validating_policy_step();
 
 }  // namespace athanor::apiserver

@@ -7,6 +7,7 @@
 
 namespace athanor::apiserver {
 
+// Return the errors of an object at create and at update; empty: valid.
 FieldErrors validate_policy(const Value& object, const KindContext& context);
 FieldErrors validate_policy_update(const Value& object, const Value& old_object,
                                    const KindContext& context);

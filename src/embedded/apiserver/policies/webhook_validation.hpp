@@ -11,6 +11,8 @@ namespace athanor::apiserver {
 void check_webhook_client(FieldErrors& errors, const Value& client, const std::string& path);
 // Which requests a webhook or a policy is asked about; below `path`.
 void check_admission_rule(FieldErrors& errors, const Value& rule, const std::string& path);
+// Return the errors of a Mutating- or ValidatingWebhookConfiguration at create and at update;
+// empty: valid.
 FieldErrors validate_webhooks(const Value& object, const KindContext& context);
 FieldErrors validate_webhooks_update(const Value& object, const Value& old_object,
                                      const KindContext& context);

@@ -9,7 +9,8 @@ namespace athanor::apiserver {
 // "/", "/api", "/apis", "/api/v1", "/apis/G", "/apis/G/V"; nullopt when the path is none of these.
 std::optional<StatusResult<Response>> serve_discovery(Call& call);
 
-// The documents themselves.
+// Return the documents themselves: APIVersions, APIGroupList, APIGroup, APIResourceList and
+// APIGroupDiscoveryList (of the core group or of all others).
 Value api_versions(const Core& core);
 Value api_group_list(const ResourceTable& table);
 Value api_group(const GroupInfo& group);

@@ -14,6 +14,7 @@
 
 namespace athanor::apiserver {
 
+// A document's JSON, and the hash that clients cache it by.
 struct CachedDocument {
   std::string text{};
   std::string hash{};  // SHA-256 of the text, upper-case hex

@@ -13,6 +13,7 @@
 
 namespace athanor::apiserver {
 
+// Not thread-safe. Keeps the page's objects until they are printed.
 class ListText {
  public:
   ListText(const ResourceInfo& resource, ListPage page);

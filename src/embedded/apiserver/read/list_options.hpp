@@ -16,8 +16,10 @@
 
 namespace athanor::apiserver {
 
+// resourceVersionMatch of the query.
 enum class VersionMatch : std::uint8_t { Unset, Exact, NotOlderThan };
 
+// The parameters of a list or watch.
 struct ListOptions {
   std::optional<std::uint64_t> resource_version{};  // unset: not given or empty
   VersionMatch match = VersionMatch::Unset;
@@ -29,8 +31,10 @@ struct ListOptions {
   std::optional<bool> send_initial_events{};
 };
 
+// Reads the query; BadRequest or Invalid (422) for values out of range and combinations that are
+// not allowed.
 StatusResult<ListOptions> read_list_options(const Request& request, bool watch);
-// Whether such a refusal is left to the storage, which comes after the selectors.
+// Returns true if such a refusal is left to the storage, which comes after the selectors.
 bool is_for_storage(const StatusError& error);
 
 // Where the next page starts.
@@ -45,6 +49,7 @@ struct ListScope {
 };
 // A token encodes its place within what is listed, so that one of another list means a place too.
 std::string print_continue_token(const ContinueToken& token, ListScope scope);
+// Parses a token; BadRequest for what print_continue_token() cannot have made.
 StatusResult<ContinueToken> parse_continue_token(std::string_view text, ListScope scope);
 
 // "resourceVersion: Invalid value: ..." (400) for anything but a uint64.

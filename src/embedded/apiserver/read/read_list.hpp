@@ -15,6 +15,7 @@
 
 namespace athanor::apiserver {
 
+// One page of a list, as of `revision`.
 struct ListPage {
   std::vector<Value> objects{};            // in the call's version
   std::vector<store::StoredPtr> stored{};  // what the objects were made of
@@ -23,6 +24,7 @@ struct ListPage {
   std::optional<std::uint64_t> remaining{};
 };
 
+// Reads the page that the options ask for. Gone (410) when its revision is no longer kept.
 StatusResult<ListPage> read_list(Call& call, const ListOptions& options,
                                  const Selection& selection);
 

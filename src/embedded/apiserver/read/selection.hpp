@@ -19,6 +19,7 @@
 
 namespace athanor::apiserver {
 
+// Immutable after read().
 class Selection {
  public:
   Selection() = default;

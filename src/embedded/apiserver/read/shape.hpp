@@ -20,8 +20,10 @@ namespace athanor::apiserver {
 
 // What a Table row carries besides its cells.
 enum class IncludeObject : std::uint8_t { Metadata, Whole, None };
+// Reads ?includeObject=; empty: Metadata. BadRequest for other values.
 StatusResult<IncludeObject> read_include_object(const Request& request);
 
+// The metadata of a list.
 struct ListMetadata {
   std::uint64_t revision = 0;
   std::string continue_token{};
@@ -31,9 +33,10 @@ struct ListMetadata {
 // One object in the accepted form.
 Value shape_object(const ResourceInfo& resource, const Accepted& accepted, IncludeObject include,
                    const Value& object, Instant now);
-// A list in the accepted form.
-// PartialObjectMetadata of a list, or its list of one object: 406.
+// Checks that a read can be answered in the accepted form: PartialObjectMetadata of a list, or its
+// list of one object: 406.
 StatusResult<void> check_shape(const ResourceInfo& resource, const Accepted& accepted, bool list);
+// A list in the accepted form.
 Value shape_list(const ResourceInfo& resource, const Accepted& accepted, IncludeObject include,
                  const std::vector<Value>& objects, const ListMetadata& metadata, Instant now);
 

@@ -29,6 +29,7 @@ namespace athanor::apiserver {
 
 struct ExchangeContext;  // exchange.hpp
 
+// What one watch asks for.
 struct WatchSpec {
   ResourceTablePtr table{};  // keeps `resource` alive
   const ResourceInfo* resource = nullptr;
@@ -53,6 +54,7 @@ struct WatchSpec {
 class Watcher;       // watcher.hpp
 struct SharedEvent;  // watcher.hpp
 
+// All watches of a server. The store must outlive it.
 class WatchHub {
  public:
   explicit WatchHub(store::Store& store);

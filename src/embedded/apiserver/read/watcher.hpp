@@ -34,6 +34,7 @@ struct SharedEvent {
       ATHANOR_GUARDED_BY(mutex_){};
 };
 
+// Thread-safe. Ends when its queue is full for too long.
 class Watcher : public std::enable_shared_from_this<Watcher> {
  public:
   Watcher(WatchSpec spec, Instant now);

@@ -10,6 +10,7 @@
 
 namespace athanor::apiserver {
 
+// The store must outlive it.
 class EventExpiry {
  public:
   EventExpiry(store::Store& store, Duration lifetime) : store_(store), lifetime_(lifetime) {}

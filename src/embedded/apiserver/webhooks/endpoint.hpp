@@ -17,6 +17,7 @@ namespace athanor::apiserver {
 // On a Service: "HOST:PORT" that it is reached at, whatever its endpoints say.
 inline constexpr std::string_view kEndpointAnnotation = "athanor.dev/endpoint";
 
+// "HOST:PORT" of a Service, or why there is none.
 struct ServiceEndpoint {
   std::string address{};  // "127.0.0.1:9443"
   std::string failure{};  // set: there is no address, in Kubernetes' words
@@ -35,6 +36,7 @@ ServiceEndpoint resolve_service(const store::Store& store, const Key& service, s
 // Returns true for "169.254.1.1:80", "[fe80::1]:80" and the like, with or without a port.
 bool is_link_local(std::string_view address);
 
+// A request ready to send, or why it cannot be sent.
 struct Target {
   OutsideRequest request{};  // url, connect_to and ca_pem are set
   std::string failure{};     // why it cannot be dialled; the url is set all the same

@@ -18,11 +18,13 @@
 
 namespace athanor::apiserver {
 
+// One of a webhook's `rules`; "*" stands for all.
 struct HookRule {
   std::vector<std::string> operations{}, groups{}, versions{}, resources{};
   std::string scope{};
 };
 
+// One webhook of a configuration, its selectors parsed and its conditions compiled.
 struct Hook {
   std::string id{};  // "CONFIGURATION/NAME/INDEX"
   std::string configuration{};
@@ -54,7 +56,7 @@ class HookCache {
   std::shared_ptr<const Hooks> hooks_ ATHANOR_GUARDED_BY(mutex_) = std::make_shared<const Hooks>();
 };
 
-// Whether there is any configuration at all.
+// Returns true if any configuration exists.
 bool has_webhooks(const store::Store& store);
 
 }  // namespace athanor::apiserver

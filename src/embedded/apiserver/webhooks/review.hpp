@@ -11,6 +11,7 @@
 
 namespace athanor::apiserver {
 
+// A webhook and what it is shown. The references must outlive it.
 struct HookCall {
   const Hook& hook;
   const AdmissionAttributes& request;
@@ -26,6 +27,7 @@ Value review_request(const HookCall& call);
 // Refuses a dry run that the webhook cannot take.
 StatusResult<void> check_dry_run(const HookCall& call);
 
+// The answer of a webhook.
 struct HookReply {
   bool there = false;     // false: asked, the answer is still to come
   std::string failure{};  // the call failed, or its answer is none

@@ -10,8 +10,10 @@
 
 namespace athanor::apiserver {
 
+// propagationPolicy; Unset: the kind's default.
 enum class Propagation : std::uint8_t { Unset, Background, Foreground, Orphan };
 
+// The options of one delete; what was not given is unset or empty.
 struct DeleteOptions {
   bool dry_run = false;
   Propagation propagation = Propagation::Unset;
@@ -23,6 +25,7 @@ struct DeleteOptions {
   bool admitted = false;  // admission has seen the request (an eviction)
 };
 
+// Reads body and query; BadRequest for options that contradict each other or have no meaning.
 StatusResult<DeleteOptions> read_delete_options(Call& call);
 // Reads a parsed Value (an Eviction's deleteOptions).
 StatusResult<DeleteOptions> parse_delete_options(const Value& body);

@@ -92,8 +92,8 @@ Value ordered(const Value& before, const Value& now) {
   return Value::object(std::move(members));
 }
 
-// A patched object as a refusal shows it.
-std::string told(const Value& live, const Value& merged) {
+// Prints a patched object as a refusal shows it.
+std::string shown_object(const Value& live, const Value& merged) {
   return json::print(ordered(live, merged));
 }
 
@@ -150,7 +150,7 @@ StatusResult<void> check_custom_type(Call& call, const Value& live, const Value&
   }
   ATHANOR_TRY_VOID(check_version(call, object["metadata"]["resourceVersion"].as_string(), live));
   if (auto seen = check_all_the_same(call, live, object, errors); !seen.ok()) {
-    return undecodable(told(live, object), seen.error().message);
+    return undecodable(shown_object(live, object), seen.error().message);
   }
   const std::string_view given = version.as_string();
   const std::size_t slash = given.find('/');
@@ -270,7 +270,8 @@ StatusResult<Value> patched(Call& call, const WriteOptions& options, const Resou
   }
   const auto refused = [&](std::string_view why) {
     return undecodable(
-        patch.type == PatchType::Strategic ? in_go(document.value) : told(live, merged), why);
+        patch.type == PatchType::Strategic ? in_go(document.value) : shown_object(live, merged),
+        why);
   };
   if (!merged.is_object()) {
     return refused(

@@ -13,6 +13,7 @@
 
 namespace athanor::apiserver {
 
+// The kinds of patches, by their media types.
 enum class PatchType : std::uint8_t { Json, Merge, Strategic, Apply };
 
 // By the Content-Type; 415.
@@ -23,6 +24,7 @@ StatusResult<Document> parse_patch(const Call& call, PatchType type, FieldValida
 // The same of an apply, which is YAML.
 StatusResult<Document> parse_config(Call& call, const WriteOptions& options);
 
+// A parsed patch. The document must outlive it.
 struct Patch {
   PatchType type = PatchType::Merge;  // not Apply
   const Document& document;
@@ -43,6 +45,7 @@ StatusResult<void> check_place(const Call& call, const Value& object);
 // The version that the client writes to, if it says one; 400, 409.
 StatusResult<void> check_version(const Call& call, std::string_view wanted, const Value& live);
 
+// Makes the refusal of an apply, with a cause FieldManagerConflict for each conflicting field.
 StatusError apply_refused(const ApplyError& refused);
 
 }  // namespace athanor::apiserver

@@ -18,12 +18,14 @@ namespace athanor::apiserver {
 // Returns true for writes of this process's controllers where Options::trusts_controllers is set.
 bool is_trusted(const Call& call);
 
+// The result of a create or an update.
 struct Written {
   Value object{};  // as the client's version shows it
   bool created = false;
   store::Revision revision = 0;  // of the commit; 0 when nothing was written
 };
 
+// The object to create.
 struct CreateInput {
   Value object{};        // decoded and normalised
   bool tracked = false;  // managedFields are already those to store (apply)
@@ -31,6 +33,7 @@ struct CreateInput {
 // Creates the object in the call's namespace.
 StatusResult<Written> create_object(Call& call, const WriteOptions& options, CreateInput input);
 
+// How an update changes the stored object.
 struct UpdateInput {
   // "", "status", "scale", "finalize": what the write may change, and how managedFields name it.
   std::string subresource{};
@@ -54,7 +57,7 @@ struct UpdateInput {
 StatusResult<Written> update_object(Call& call, const WriteOptions& options,
                                     const UpdateInput& input);
 
-// The steps in between, for handlers with writes of their own.
+// Run the mutating or the validating admission steps, for handlers with writes of their own.
 StatusResult<void> run_mutating(Call& call, AdmissionAttributes& request);
 StatusResult<void> run_validating(Call& call, AdmissionAttributes& request);
 // Admission of what is posted to a subresource and never stored (an Eviction, a Binding); changes
@@ -68,7 +71,7 @@ StatusResult<void> validate_object(Call& call, const Value& object, const Value&
 // lists, the objects in it and its rules, but neither metadata nor the rest of the schema.
 std::vector<FieldError> errors_of_any_type(Call& call, const Value& object,
                                            const Value& old_object);
-// Defaults of a built-in kind (custom ones come with normalisation).
+// Adds the defaults of a built-in kind (custom ones come with normalisation).
 void add_defaults(Call& call, Value& object, bool dry_run);
 
 // "2026-11-20T10:20:35Z" of the call's instant.

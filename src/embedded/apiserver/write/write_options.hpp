@@ -12,8 +12,10 @@
 
 namespace athanor::apiserver {
 
+// ?fieldValidation=: what unknown and duplicate fields lead to.
 enum class FieldValidation : std::uint8_t { Ignore, Warn, Strict };
 
+// The parameters of a write.
 struct WriteOptions {
   bool dry_run = false;
   bool force = false;

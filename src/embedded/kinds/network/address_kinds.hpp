@@ -13,12 +13,15 @@
 
 namespace athanor::apiserver {
 
+// Names of the resources in the store.
 inline constexpr std::string_view kAddresses = "ipaddresses.networking.k8s.io";
 inline constexpr std::string_view kServiceNetworks = "servicecidrs.networking.k8s.io";
 
+// Return the errors of an IPAddress at create and at update; empty: valid. Its parentRef stays.
 FieldErrors validate_address(const Value& object, const KindContext& context);
 FieldErrors validate_address_update(const Value& object, const Value& old_object,
                                     const KindContext& context);
+// The same of a ServiceCIDR, whose ranges stay; a second one may be added.
 FieldErrors validate_service_network(const Value& object, const KindContext& context);
 FieldErrors validate_service_network_update(const Value& object, const Value& old_object,
                                             const KindContext& context);

@@ -6,6 +6,7 @@
 
 namespace athanor::apiserver {
 
+// Return the errors of a spec, with paths below "spec"; empty: valid.
 FieldErrors check_ingress_spec(const Value& spec);
 FieldErrors check_ingress_class_spec(const Value& spec);
 // What a status says of addresses.

@@ -26,6 +26,7 @@ class AddressRange {
   std::uint32_t size_ = 0;
 };
 
+// Between "10.96.0.1" and a number, the first byte highest. nullopt: no IPv4 address.
 std::optional<std::uint32_t> parse_ipv4(std::string_view text);
 std::string format_ipv4(std::uint32_t address);
 

@@ -9,6 +9,7 @@
 
 namespace athanor::apiserver {
 
+// Returns true if the service has clusterIP None.
 bool is_headless(const Value& spec);
 
 // Policy and families that the writer leaves out. `old_service`: Null for a create. Not a default:

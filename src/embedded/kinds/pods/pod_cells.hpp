@@ -6,6 +6,7 @@
 
 namespace athanor::apiserver {
 
+// Returns it; its STATUS is the state of the containers, as kubectl shows it.
 Cells pod_cells(const Value& pod, Instant now);
 
 }  // namespace athanor::apiserver

@@ -12,9 +12,10 @@
 
 namespace athanor::apiserver {
 
-// For pods alone: service links, requests from limits.
+// Whose spec it is; pods alone get service links, and requests from limits.
 enum class PodSpecOf : std::uint8_t { Pod, Template };
 
+// Sets the defaults of a spec, its containers and volumes.
 void default_pod_spec(Value& spec, PodSpecOf of);
 // `template_` is {metadata, spec}.
 void default_pod_template(Value& pod_template);
@@ -23,6 +24,7 @@ std::string_view qos_class(const Value& pod_spec);
 
 // Errors below `path` ("spec", "spec.template.spec").
 std::vector<FieldError> validate_pod_spec(const Value& spec, const std::string& path);
+// The same of a {metadata, spec}, its labels and annotations included.
 std::vector<FieldError> validate_pod_template(const Value& pod_template, const std::string& path);
 
 // Containers in one list: those of "initContainers", then "containers".

@@ -80,11 +80,11 @@ Value as_printed(const Value& list, Value (*item_as_printed)(const Value&)) {
   if (list.empty()) {
     return {};
   }
-  Value told = Value::list();
+  Value printed = Value::list();
   for (const Value& item : list.items()) {
-    told.push_back(item_as_printed(item));
+    printed.push_back(item_as_printed(item));
   }
-  return told;
+  return printed;
 }
 
 Value requirement_as_printed(const Value& requirement) {

@@ -77,10 +77,10 @@ class Taken {
  public:
   Taken(FieldErrors& errors, const std::string& path) : errors_(errors), path_(path) {}
 
-  void add(const Value& wanted, std::string_view told) {
+  void add(const Value& wanted, std::string_view shown) {
     const std::string text = wanted.str();
     if (!text.empty() && !seen_.insert(text).second) {
-      errors_.push_back(FieldError::invalid(path_, told, "conflicting duplicate paths"));
+      errors_.push_back(FieldError::invalid(path_, shown, "conflicting duplicate paths"));
     }
   }
 

@@ -15,7 +15,7 @@ namespace {
 
 struct GoneVolume {
   std::string_view field{};
-  std::string_view told{};  // as the warning calls it
+  std::string_view label{};  // as the warning calls it
   std::string_view text{};
 };
 
@@ -134,7 +134,7 @@ void warn_of_volumes(const Value& volumes, const std::string& path,
     const std::string here = at(path + ".volumes", i);
     for (const GoneVolume& gone : kGone) {
       if (volumes[i][gone.field].is_object()) {
-        warnings.push_back(fmt::format("{}.{}: {}", here, gone.told, gone.text));
+        warnings.push_back(fmt::format("{}.{}: {}", here, gone.label, gone.text));
       }
     }
     if (const Value& claim = volumes[i]["ephemeral"]["volumeClaimTemplate"]; claim.is_object()) {

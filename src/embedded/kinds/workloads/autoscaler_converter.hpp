@@ -12,10 +12,12 @@ const Converter& autoscaler_converter();
 
 // One version as the other; of an autoscaler that says no metric, v2 has that of the cpu.
 Value autoscaler_to_v1(Value object);
+// The other direction.
 Value autoscaler_to_v2(Value object);
 
-// v1 carries what it has no fields for as annotations, which v2 does not have.
+// Returns true if an object has the annotations in which v1 carries what it has no fields for.
 bool carries_texts(const Value& object);
+// Removes these annotations.
 void drop_carried(Value& object);
 // Keeps what can be read of such annotations, as v1 writes it.
 void tidy_carried(Value& object);

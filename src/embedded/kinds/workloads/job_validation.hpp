@@ -7,6 +7,8 @@
 
 namespace athanor::apiserver {
 
+// Return the errors of a Job and of a CronJob, at create and at update (of a Job also of its
+// status); empty: valid.
 FieldErrors validate_job(const Value& object, const KindContext& context);
 FieldErrors validate_job_update(const Value& object, const Value& old_object,
                                 const KindContext& context);

@@ -6,6 +6,8 @@
 
 namespace athanor::apiserver {
 
+// Return the errors of a status: counters not below 0, parts not above the whole, a collisionCount
+// that does not fall. Empty: valid.
 FieldErrors validate_deployment_status(const Value& status, const Value& old_status);
 // For ReplicaSets and ReplicationControllers.
 FieldErrors validate_replica_status(const Value& status);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The workloads that hold quota, in the order in which they would be preempted
-// (docs/spec/kueue.md 7.8). They are read from the engine's caches as far as somebody asks, so that
-// a decision costs what it looks at, not what is admitted.
+// (docs/spec/kueue.md 7.8). They are read from the engine's caches only as far as requested, so
+// that a decision costs what it looks at, not what is admitted.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // In which order the heads of a round are settled where queues share by weight
-// (docs/spec/kueue.md 7.4): from the root of a tree down, whoever has the lowest share with what it
-// asks for.
+// (docs/spec/kueue.md 7.4): from the root of a tree down, the branch with the lowest share
+// including the request goes first.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,14 @@
 
 namespace athanor::kueue {
 
+// The head of a queue in one cycle: what it would take of each cell, and its queue order.
 struct Entry {
   const ClusterQueue* queue = nullptr;
   CellAmounts usage{};
   QueueOrder order{};
 };
 
+// Orders the entries of one cycle by share. Not thread-safe.
 class FairOrder {
  public:
   // All but the entries must outlive it. The tree is the same after each call.

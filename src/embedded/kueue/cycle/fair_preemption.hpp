@@ -10,6 +10,8 @@
 
 namespace athanor::kueue {
 
+// Rules of fairSharing.preemptionStrategies: the preemptor's share is at most the donor's share
+// after the preemption, or is below the donor's share before it.
 enum class FairStrategy : std::uint8_t { LessThanOrEqualToFinalShare, LessThanInitialShare };
 
 // `strategies`: in order; the second is tried with those that the first one spared. Empty:

@@ -13,9 +13,10 @@
 
 namespace athanor::kueue {
 
-// Of what borrows with weight 0.
+// Share of a node that borrows with weight 0.
 inline constexpr std::int64_t kInfiniteShare = std::numeric_limits<std::int64_t>::max();
 
+// Computes weighted shares in thousandths, and caches what each cohort can lend. Not thread-safe.
 class FairShares {
  public:
   // The snapshot must outlive it.

@@ -41,17 +41,19 @@ struct Possibility {
   Mode mode = Mode::NoPreemptionCandidates;
   int borrow_height = 0;
 };
+// Simulates preemption for the flavor assigner. The engine implements it per preemptor.
 class PreemptionOracle {
  public:
   PreemptionOracle() = default;
   PreemptionOracle(const PreemptionOracle&) = delete;
   PreemptionOracle& operator=(const PreemptionOracle&) = delete;
   virtual ~PreemptionOracle() = default;
-  // Whether anybody could be preempted for a cell; a look that costs next to nothing.
+  // Returns true if preemption may free quota of the cell; cheap.
   [[nodiscard]] virtual bool may_gain(QuotaTree::CellId cell) = 0;
   virtual Possibility simulate(QuotaTree::CellId cell, Amount amount) = 0;
 };
 
+// Settings of one flavor assignment.
 struct AssignOptions {
   SelectorKeys keys = SelectorKeys::Group;
   // Asks what preemption could make free of every flavor tried, even where another one fits.
@@ -67,6 +69,7 @@ struct Attempt {
   int borrow_height = 0;
 };
 
+// The flavors chosen for one pod set, its usage (cpu in milli units), and why flavors were refused.
 struct PodSetAssignment {
   std::string name{};
   std::int64_t count = 1;
@@ -78,6 +81,7 @@ struct PodSetAssignment {
   std::vector<Reason> passed_over{};
 };
 
+// The flavors of a whole workload; `mode` is that of its worst resource.
 struct Assignment {
   Mode mode = Mode::Fit;
   int borrow_height = 0;

@@ -12,7 +12,7 @@
 
 namespace athanor::kueue {
 
-// Has quota reserved, is active and not finished.
+// Returns true if a workload has quota reserved, is active and not finished.
 bool holds_quota(const Object& workload);
 // Index "kueue-reserved-in": the ClusterQueue that a workload, active and not finished, holds quota
 // of. Index "kueue-reserved-local": "namespace/queue" of its LocalQueue.
@@ -20,17 +20,21 @@ const Index& reserved_index();
 const Index& reserved_local_index();
 // Index "kueue-not-ready": "all" while a workload holds quota and its pods are not ready.
 const Index& not_ready_index();
+
+// Returns selects of these indexes: all workloads not ready, those of a ClusterQueue, those of a
+// LocalQueue.
 Select not_ready();
 Select reserved_in(const std::string& cluster_queue);
 Select reserved_local(const Key& local_queue);
 
-// What the workloads of a select hold, and how much of it is admitted.
+// Numbers and quota of the workloads of a select: with quota reserved, and of these the admitted.
 struct Tally {
   std::int64_t reserving = 0;
   std::int64_t admitted = 0;
   std::map<FlavorResource, Amount> reservation{};
   std::map<FlavorResource, Amount> usage{};
 };
+// Returns the sums for a select of reserved_in() or reserved_local(), as the caches keep them.
 Tally tally_of(const View& view, const Select& select);
 
 // Counts the quota in use into the snapshot's tree, or a copy of it.

@@ -15,6 +15,8 @@
 
 namespace athanor::kueue {
 
+// The pending workloads of one ClusterQueue during one cycle. The queue must outlive it. Not
+// thread-safe.
 class Line {
  public:
   // Under BestEffortFIFO workloads that wait for their own preemptions go first.

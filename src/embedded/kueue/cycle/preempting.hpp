@@ -15,6 +15,7 @@
 
 namespace athanor::kueue {
 
+// Flavor assignment and preemption of one cycle. Not thread-safe.
 class Preempting {
  public:
   // All must outlive it. Each call leaves the tree as it is.
@@ -44,7 +45,7 @@ class Preempting {
                               const std::vector<PodSetRequests>& requests, bool passes);
   [[nodiscard]] AssignOptions options(Oracle& oracle) const;
   [[nodiscard]] std::vector<Target> targets(const Claim& claim, bool passes);
-  // Whether anybody could be preempted for a cell; a look that costs next to nothing.
+  // Returns true if preemption may free quota of the cell; cheap.
   [[nodiscard]] bool may_gain(const Preemptor& preemptor, QuotaTree::CellId cell);
 
   const Snapshot& snapshot_;

@@ -13,16 +13,19 @@
 
 namespace athanor::kueue {
 
+// Why a workload is preempted; reason_of() names the values as clients see them.
 enum class PreemptedFor : std::uint8_t {
   InClusterQueue,
   InCohortReclamation,
   InCohortFairSharing,
   InCohortReclaimWhileBorrowing
 };
-// The reason of condition Preempted, and what the messages say.
+// Returns the reason of condition Preempted: "InClusterQueue".
 std::string_view reason_of(PreemptedFor why);
+// Returns the words of condition messages and events: "prioritization in the ClusterQueue".
 std::string_view text_of(PreemptedFor why);
 
+// A workload to preempt. Valid as long as the HeldWorkloads it came from.
 struct Target {
   const Held* held = nullptr;
   PreemptedFor why = PreemptedFor::InClusterQueue;
@@ -35,8 +38,9 @@ struct Claim {
   std::vector<QuotaTree::CellId> scarce{};
 };
 
-// Takes from, or gives back to, the tree what a workload holds.
+// Subtracts what a workload holds from the tree.
 void release(QuotaTree& quota, const Held& held);
+// Adds it again.
 void restore(QuotaTree& quota, const Held& held);
 
 // Whether what a queue asks for is available; without borrowing: within its own quota.

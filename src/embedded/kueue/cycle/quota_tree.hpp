@@ -17,6 +17,7 @@
 
 namespace athanor::kueue {
 
+// The quota of one node for one flavor and resource (cpu in milli units, otherwise whole units).
 struct Limits {
   Amount nominal = 0;
   std::optional<Amount> borrowing{};  // nullopt: unlimited

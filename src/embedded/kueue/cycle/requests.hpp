@@ -14,6 +14,7 @@
 
 namespace athanor::kueue {
 
+// Read for the overhead of pods.
 inline constexpr Kind kRuntimeClass{"node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", false};
 
 // The limit ranges of a namespace in one. Of two defaults the first by name counts, of two bounds
@@ -28,6 +29,8 @@ struct LimitRanges {
   Bounds pod{};
 };
 
+// Computes the effective requests of workloads, and caches limit ranges by namespace. Not
+// thread-safe.
 class RequestRules {
  public:
   // Both must outlive it.

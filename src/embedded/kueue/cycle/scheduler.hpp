@@ -14,11 +14,16 @@ const Operator& trace_scheduler_operator();
 // One Workload's life beside the queue: admission checks, deactivation, stopped queues, its
 // priority class.
 const Operator& workload_operator();
-// Status, conditions and finalizers of queues and flavors.
+// Writes conditions, counts and usage of ClusterQueues, and keeps their finalizer.
 const Operator& cluster_queue_operator();
+// Writes condition Active, counts and usage of LocalQueues.
 const Operator& local_queue_operator();
+// Writes status.fairSharing of Cohorts.
 const Operator& cohort_operator();
+// Releases the finalizer of a deleted ResourceFlavor once no ClusterQueue names it.
 const Operator& resource_flavor_operator();
+// Releases the finalizer of a deleted AdmissionCheck once no ClusterQueue names it, and marks
+// checks of unsupported controllers inactive (docs/spec/kueue.md 15).
 const Operator& admission_check_operator();
 
 }  // namespace athanor::kueue

@@ -20,6 +20,7 @@
 
 namespace athanor::kueue {
 
+// A ResourceFlavor: the labels, taints and tolerations of its spec.
 struct Flavor {
   std::string name{};
   Value node_labels{};
@@ -27,6 +28,7 @@ struct Flavor {
   Value tolerations{};
 };
 
+// The quotas of one flavor in a ClusterQueue.
 struct FlavorQuotas {
   std::string name{};
   const Flavor* flavor = nullptr;          // of the snapshot; nullptr: it does not exist
@@ -34,6 +36,7 @@ struct FlavorQuotas {
   std::vector<QuotaTree::CellId> cells{};  // of these
 };
 
+// One of spec.resourceGroups of a ClusterQueue.
 struct ResourceGroup {
   std::vector<std::string> covered{};
   std::vector<FlavorQuotas> flavors{};              // in order of preference
@@ -43,6 +46,7 @@ struct ResourceGroup {
 // Which workloads may be preempted, by their priority.
 enum class PreemptionPolicy : std::uint8_t { Never, LowerPriority, LowerOrNewerEqualPriority, Any };
 
+// A ClusterQueue with its spec parsed; its quotas are in the tree at `node`.
 struct ClusterQueue {
   Object object{};
   std::string name{};
@@ -81,19 +85,22 @@ struct TreeNode {
   std::vector<const ClusterQueue*> queues{};
 };
 
+// A LocalQueue; `cluster_queue` may name one that does not exist.
 struct LocalQueue {
   Object object{};
   std::string cluster_queue{};
   bool stopped = false;
-  // Who waits longer goes before all behind it, as a head of StrictFIFO does.
+  // A workload that waits longer blocks all behind it, as a head of StrictFIFO does.
   std::optional<Duration> max_wait{};
 };
 
-// Annotations (docs/spec/kueue.md 17): of a LocalQueue, a duration; of a ClusterQueue, "PerFlavor".
+// Annotations (docs/spec/kueue.md 17): max-wait of a LocalQueue holds a duration, strict-fifo
+// of a ClusterQueue "PerFlavor".
 inline constexpr std::string_view kMaxWait = "athanor.dev/max-wait";
 inline constexpr std::string_view kStrictFifo = "athanor.dev/strict-fifo";
 inline constexpr std::string_view kPerFlavor = "PerFlavor";
 
+// All queues, flavors and cohorts. Not changed after read_queues().
 struct Snapshot {
   Snapshot() = default;
   Snapshot(const Snapshot&) = delete;  // its parts point to each other
@@ -109,15 +116,15 @@ struct Snapshot {
   std::vector<std::pair<std::string, QuotaTree::CellId>> sums{};
 };
 
-// Between the two, and in no name of either.
+// Separates flavor and resource in the name of a sum; occurs in neither.
 inline constexpr char kSumSeparator = '\n';
-// What the sum of what is in use of a resource of a flavor is called.
+// Returns the name under which the caches sum the use of a flavor's resource.
 std::string sum_name(std::string_view flavor, std::string_view resource);
 
 // "/root/cohort/queue" (7.8).
 std::string path_of(const Snapshot& snapshot, QuotaTree::NodeId node);
 
-// Made anew only when a queue, a flavor, a cohort or a check changes.
+// Returns the current snapshot; rebuilt only when a queue, a flavor, a cohort or a check changes.
 std::shared_ptr<const Snapshot> read_queues(const View& view);
 
 }  // namespace athanor::kueue

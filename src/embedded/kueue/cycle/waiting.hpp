@@ -22,18 +22,19 @@ inline constexpr std::string_view kLockLabel = "fournos.dev/cluster-lock";
 // Holds a workload back while it is there.
 inline constexpr std::string_view kGatedBy = "kueue.x-k8s.io/admission-gated-by";
 
-// Counts as waiting: active, without quota, neither finished nor being deleted.
+// Returns true if a workload is active, without quota, neither finished nor being deleted.
 bool is_waiting(const Object& workload);
 // Index "kueue-waiting": "all" while a workload waits.
 const Index& waiting_index();
 // Index "kueue-waiting-in": "namespace/queue" while a workload waits.
 const Index& waiting_in_index();
+// Returns the select of waiting_in_index() for one LocalQueue.
 Select waiting_in(const Key& local_queue);
 // Identifies the message of a waiting workload: reason and message of its QuotaReserved False
 // condition.
 std::string told(std::string_view reason, std::string_view message);
 
-// Workloads of one LocalQueue that no rule of admission tells apart: the same requests, the same
+// Workloads of one LocalQueue that the rules of admission treat alike: the same requests, the same
 // state of checks and of requeueing.
 class Shape {
  public:
@@ -72,6 +73,7 @@ class Shape {
   Entries* first_ = nullptr;  // the group of head(); nullptr: not known
 };
 
+// A shape with the LocalQueue of its workloads.
 struct WaitingShape {
   Key local_queue{};
   Shape shape;

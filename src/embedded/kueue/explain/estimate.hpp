@@ -14,6 +14,7 @@
 
 namespace athanor::kueue {
 
+// The earliest and latest start of a waiting Workload.
 struct StartEstimate {
   // If runs take as long as half of those before them; nullopt: not within what is known.
   std::optional<Instant> earliest{};

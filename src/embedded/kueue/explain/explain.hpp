@@ -19,6 +19,7 @@
 
 namespace athanor::kueue {
 
+// Why a Workload waits, for `athanor queues explain` and the visibility API.
 struct Explanation {
   struct Cause {
     std::string object{};  // "ClusterQueue/a"; of a namespace: "LocalQueue/ns/a"

@@ -13,6 +13,7 @@
 
 namespace athanor::kueue {
 
+// Not thread-safe while objects are added. Answers only for the kinds added.
 class ListedWorld final : public athanor::Snapshot {
  public:
   // `config`: the section "kueue".

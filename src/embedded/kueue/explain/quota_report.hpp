@@ -11,6 +11,7 @@
 
 namespace athanor::kueue {
 
+// Quota, use and largest holders of one flavor's resource.
 struct QuotaReport {
   struct Holder {
     Key workload{};

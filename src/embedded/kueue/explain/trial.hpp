@@ -12,8 +12,10 @@
 
 namespace athanor::kueue {
 
+// Name and uid of a trial's Workload.
 inline constexpr std::string_view kTrialName = "trial";
 
+// Arguments of `athanor queues --fits`.
 struct Trial {
   Key local_queue{};
   std::string requests{};  // "cpu=4,nvidia.com/gpu=8", of one pod

@@ -6,6 +6,7 @@
 
 namespace athanor::kueue {
 
+// Returns the command `athanor queues` with its flags and help.
 Verb queues_verb();
 
 }  // namespace athanor::kueue

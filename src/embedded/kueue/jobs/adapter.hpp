@@ -27,11 +27,13 @@ struct PodSetPlace {
   std::optional<std::int64_t> min_count{};
 };
 
+// How a job ended, with the message of its condition.
 struct Outcome {
   bool succeeded = false;
   std::string message{};
 };
 
+// Functions and constants of one job kind; a static of the kind's file.
 struct Adapter {
   const Kind* kind = nullptr;
   std::string_view operator_name{};
@@ -54,6 +56,8 @@ struct Adapter {
 
 // The integrated kinds but plain pods and AppWrapper.
 std::span<const Adapter* const> adapters();
+
+// Return the adapter of one kind each (docs/spec/kueue.md 10).
 const Adapter& batch_job();
 const Adapter& job_set();
 const Adapter& pytorch_job();
@@ -62,6 +66,7 @@ const Adapter& ray_job();
 
 // Returns the value of the flag; false where there is none.
 bool is_suspended(const Adapter& adapter, const Value& job);
+// Sets the flag, and creates the objects on its path.
 void set_suspended(const Adapter& adapter, Value& job, bool suspended);
 
 // Returns the value there, or Null.

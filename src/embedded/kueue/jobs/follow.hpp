@@ -13,6 +13,7 @@
 
 namespace athanor::kueue::jobs {
 
+// Returns true if the condition of this type is True.
 bool says(const Object& workload, std::string_view type);
 
 // Finished True.
@@ -21,13 +22,14 @@ void write_finished(Plan& plan, const Object& workload, std::string_view reason,
 // The job of an evicted Workload has stopped: the quota is free. `reason` is that of QuotaReserved
 // False.
 void release_quota(Plan& plan, const Object& workload, std::string_view reason, Instant now);
-// PodsReady and reclaimablePods of a Workload, where they differ.
+// State of a job's pods, for the status of its Workload.
 struct Readiness {
   bool admitted = false;
   bool ready = false;
   bool awaited = true;  // false: PodsReady is left alone (waitForPodsReady is off)
   Value reclaimable{};  // Null: none
 };
+// Writes PodsReady and reclaimablePods of a Workload where they differ from `readiness`.
 void follow_readiness(Plan& plan, const Object& workload, const Readiness& readiness, Instant now);
 
 }  // namespace athanor::kueue::jobs

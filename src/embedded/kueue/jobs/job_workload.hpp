@@ -18,6 +18,7 @@ namespace athanor::kueue::jobs {
 
 // How long the name of a Workload may get: of any object, or by gate ShortWorkloadNames.
 enum class NameLength : std::uint8_t { Object = 253, Short = 63 };
+// Returns the limit by the setting.
 NameLength name_length(const Integrations& settings);
 // "job-train-0b2f1".
 std::string workload_name(const Kind& kind, const Object& job, NameLength longest);
@@ -33,6 +34,7 @@ Value max_execution_time(const Object& job);
 bool is_equivalent(const Adapter& adapter, const Integrations& settings, const Object& workload,
                    const Object& job);
 
+// The priority of a job's Workload, and the class it comes from.
 struct Priority {
   Value class_ref{};  // Null: none
   std::int64_t value = 0;
@@ -45,9 +47,11 @@ Result<Priority> priority_of(const View& view, const Object& job, const Value& p
 Value new_workload(const std::string& name, const Object& job, Value owners, Value pod_sets,
                    const Priority& priority);
 
-// Steps that several reconcilers share.
+// Steps of several reconcilers. Returns the reference to a Workload.
 Ref ref_to(const Object& workload);
+// Returns the guard of a write: uid and resourceVersion as read.
 Guard guard_for(const Object& object);
+// Adds an event about the object to the plan.
 void tell(Plan& plan, const Kind& kind, const Object& about, std::string_view reason,
           std::string note, std::string_view type = "Normal");
 // Takes one finalizer off.

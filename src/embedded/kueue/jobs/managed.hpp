@@ -26,10 +26,12 @@ struct Integrations {
 
   [[nodiscard]] bool has(std::string_view framework) const;
 };
+// Reads the integrations' part of the current configuration (docs/spec/kueue.md 12).
 Integrations integrations_of(const View& view);
 
 // Every framework this engine integrates, sorted.
 std::span<const std::string_view> known_frameworks();
+// Framework names of the kinds without an adapter.
 inline constexpr std::string_view kPodFramework = "pod";
 inline constexpr std::string_view kAppWrapperFramework = "workload.codeflare.dev/appwrapper";
 

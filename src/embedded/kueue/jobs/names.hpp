@@ -9,6 +9,7 @@
 namespace athanor::kueue::jobs {
 
 namespace name {
+// Labels, unless noted otherwise.
 inline constexpr std::string_view kQueue = "kueue.x-k8s.io/queue-name";
 inline constexpr std::string_view kPriorityClass = "kueue.x-k8s.io/priority-class";
 inline constexpr std::string_view kPrebuilt = "kueue.x-k8s.io/prebuilt-workload-name";
@@ -19,13 +20,17 @@ inline constexpr std::string_view kLocalQueue = "kueue.x-k8s.io/local-queue-name
 inline constexpr std::string_view kClusterQueue = "kueue.x-k8s.io/cluster-queue-name";
 inline constexpr std::string_view kWorkload = "kueue.x-k8s.io/workload";  // an annotation
 inline constexpr std::string_view kManaged = "kueue.x-k8s.io/managed";    // label and finalizer
-inline constexpr std::string_view kGate = "kueue.x-k8s.io/admission";
+inline constexpr std::string_view kGate = "kueue.x-k8s.io/admission";     // a scheduling gate
 inline constexpr std::string_view kGroup = "kueue.x-k8s.io/pod-group-name";
 inline constexpr std::string_view kRoleHash = "kueue.x-k8s.io/role-hash";  // an annotation
-inline constexpr std::string_view kGroupTotal = "kueue.x-k8s.io/pod-group-total-count";
-inline constexpr std::string_view kMinParallelism = "kueue.x-k8s.io/job-min-parallelism";
+inline constexpr std::string_view kGroupTotal =
+    "kueue.x-k8s.io/pod-group-total-count";  // an annotation
+inline constexpr std::string_view kMinParallelism =
+    "kueue.x-k8s.io/job-min-parallelism";  // an annotation
+// An annotation.
 inline constexpr std::string_view kEqualCompletions =
     "kueue.x-k8s.io/job-completions-equal-parallelism";
+// The LocalQueue that jobs without a queue get where their namespace has it.
 inline constexpr std::string_view kDefaultQueue = "default";
 }  // namespace name
 

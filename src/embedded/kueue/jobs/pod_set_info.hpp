@@ -14,6 +14,7 @@
 
 namespace athanor::kueue::jobs {
 
+// What admission adds to the template of one pod set, and the number of pods admitted.
 struct PodSetInfo {
   std::string name{};
   std::int64_t count = 1;

@@ -11,9 +11,11 @@
 
 namespace athanor::kueue::jobs {
 
+// Returns true if the pod has the scheduling gate kueue.x-k8s.io/admission.
 bool is_gated(const Object& pod);
 // True if no container of the pod runs or will run.
 bool is_over(const Object& pod);
+// Returns true if the pod is neither over nor being deleted.
 bool is_living(const Object& pod);
 
 // The role of a pod in its group: pods of one role are one pod set. "main" of a single pod.
@@ -31,6 +33,7 @@ struct PodGroup {
   [[nodiscard]] bool all_over() const;
   [[nodiscard]] std::int64_t succeeded() const;
 };
+// Makes the group of these pods; its total is that of their annotation, else the number of pods.
 PodGroup group_of(std::vector<Object> pods);
 
 // spec.podSets of the Workload of these pods.

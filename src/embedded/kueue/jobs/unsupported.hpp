@@ -9,7 +9,9 @@
 
 namespace athanor::kueue::jobs {
 
+// Returns Deployment, StatefulSet and LeaderWorkerSet.
 std::span<const Kind* const> unsupported_kinds();
+// Returns the note of event UnsupportedIntegration about an object of the kind.
 std::string unsupported_text(const Kind& kind);
 
 }  // namespace athanor::kueue::jobs

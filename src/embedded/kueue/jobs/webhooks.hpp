@@ -8,6 +8,7 @@
 
 namespace athanor::kueue::jobs {
 
+// Returns the webhooks of all integrated kinds, named as Kueue names its own.
 std::span<const Webhook> webhooks();
 
 }  // namespace athanor::kueue::jobs

@@ -6,6 +6,7 @@
 
 namespace athanor::kueue {
 
+// Returns the counters, gauges and histograms that the engine keeps for the queueing.
 const Instruments& kueue_instruments();
 
 }  // namespace athanor::kueue

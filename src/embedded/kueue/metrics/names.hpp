@@ -6,6 +6,8 @@
 
 namespace athanor::kueue::metric {
 
+// Names as in Kueue. `*_total` count up, `*_seconds` are histograms in seconds, the rest are
+// gauges; names with local_queue have labels name and namespace of the LocalQueue.
 inline constexpr std::string_view kAttempts = "kueue_admission_attempts_total";
 inline constexpr std::string_view kAttemptSeconds = "kueue_admission_attempt_duration_seconds";
 inline constexpr std::string_view kSkips = "kueue_admission_cycle_preemption_skips";

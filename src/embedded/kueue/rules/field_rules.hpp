@@ -20,12 +20,16 @@ void unsupported(Errors& errors, const std::string& path, std::string_view value
 // A quantity in its canonical text with quotes; another value as JSON.
 std::string shown_quantity(const Value& value);
 
+// Refuses a negative quantity; no quantity passes.
 void check_not_negative(Errors& errors, const std::string& path, const Value& quantity);
+// Refuse keys and values that break the syntax of Kubernetes: label keys and values, annotation
+// keys, toleration keys.
 void check_labels(Errors& errors, const std::string& path, const Value& labels);
 void check_annotations(Errors& errors, const std::string& path, const Value& annotations);
 void check_tolerations(Errors& errors, const std::string& path, const Value& tolerations);
 // metav1.LabelSelector.
 void check_selector(Errors& errors, const std::string& path, const Value& selector);
+// Checks the weight of fair sharing: 0 or more than 10n; other values than quantities pass.
 void check_weight(Errors& errors, const std::string& path, const Value& weight);
 
 // True if a client that drops what is empty, and writes quantities its own way, would read the two

@@ -9,6 +9,7 @@
 
 namespace athanor::kueue {
 
+// Returns the mutating and validating webhooks of Kueue's kinds and of its ConfigMap.
 std::span<const Webhook> webhooks();
 
 }  // namespace athanor::kueue

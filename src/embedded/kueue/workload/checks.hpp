@@ -6,6 +6,7 @@
 
 namespace athanor::kueue {
 
+// Adds the finalizer kueue.x-k8s.io/resource-in-use to AdmissionChecks.
 const Operator& check_finalizer_operator();
 
 }  // namespace athanor::kueue

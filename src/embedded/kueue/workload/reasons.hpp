@@ -7,6 +7,7 @@
 
 namespace athanor::kueue {
 
+// Why a workload has no quota.
 enum class Waits : std::uint8_t {
   Evaluation,    // nothing was decided yet, or it was evicted
   Quota,         // it would fit if less was in use

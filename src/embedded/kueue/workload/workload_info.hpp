@@ -14,6 +14,8 @@
 
 namespace athanor::kueue {
 
+// Return the state: condition QuotaReserved, condition Finished, spec.active (absent: true),
+// condition Evicted.
 bool has_quota(const Object& workload);
 bool is_finished(const Object& workload);
 bool is_active(const Object& workload);
@@ -24,10 +26,12 @@ using QueueOrder = std::tuple<std::int64_t, std::string, std::string>;
 // Where a workload stands that was evicted because its pods were not ready in time: where the time
 // of that puts it, or where it stood before (setting requeueTimestamp).
 enum class RequeueTimestamp : std::uint8_t { Eviction, Creation };
+// Returns the workload's place in the queue; smaller goes first.
 QueueOrder queue_order(const Object& workload,
                        RequeueTimestamp timestamp = RequeueTimestamp::Eviction);
-// Waits for preemptions that were issued for it.
+// Returns true if a workload waits for preemptions issued for it, by its QuotaReserved message.
 bool awaits_preemption(const Object& workload);
+// Begins the end of that message.
 inline constexpr std::string_view kPendingPreemption = ". Pending the preemption of ";
 
 // The requests of one pod of a template (docs/spec/kueue.md 7.5): containers, init containers,
@@ -35,6 +39,7 @@ inline constexpr std::string_view kPendingPreemption = ". Pending the preemption
 // `defaults` (LimitRange) for what is still missing.
 Amounts pod_requests(const Value& pod_spec, const Value& defaults);
 
+// Effective requests of one pod set; cpu in milli units, the rest in whole units.
 struct PodSetRequests {
   std::string name{};
   std::int64_t count = 1;                   // of pods that still need quota

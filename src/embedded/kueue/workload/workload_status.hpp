@@ -16,6 +16,7 @@ namespace athanor::kueue {
 
 // Condition messages are cut here, event messages at 1024 bytes; both then end " ...".
 inline constexpr std::size_t kConditionMessageLimit = 32768;
+// Cuts a text to `limit` bytes with " ..." as its end; a shorter text stays.
 std::string cut(std::string text, std::size_t limit);
 
 // Quota is reserved, and the workload admitted unless admission checks have a say. The first step
@@ -26,6 +27,7 @@ struct Reservation {
   std::string considered{};  // flavors; may be empty
   bool granular = false;
 };
+// Returns the status and events of a workload that gets quota.
 Plan admission(const Object& workload, const Reservation& reservation, Instant now);
 // All checks of a reserved workload became ready.
 void add_checks_passed(Plan& plan, const Object& workload, Instant now);
@@ -41,6 +43,7 @@ struct PendingReason {
   Waits why = Waits::Evaluation;
   bool granular = false;
 };
+// Writes why a workload waits.
 void add_pending(Plan& plan, const Object& workload, const PendingReason& reason,
                  const std::string& message, const std::vector<PodSetRequests>& requests,
                  Instant now);
@@ -53,6 +56,7 @@ struct Eviction {
   Value requeue_state{};        // the new one, where the eviction changes it
   bool clears_requeue = false;  // it is removed
 };
+// Writes condition Evicted, resets the checks and adds the event.
 void add_eviction(Plan& plan, const Object& workload, const Eviction& eviction, Instant now);
 // Evicts a target for a workload of a queue, with both conditions and all events (7.8). The first
 // step writes the status.

@@ -19,6 +19,7 @@
 
 namespace athanor::lab {
 
+// A taint of a node.
 struct Taint {
   std::string key{}, value{}, effect{};
 };
@@ -57,6 +58,7 @@ struct LabTarget {
   std::string ttl{};
 };
 
+// A lab as its file declares it, with defaults for what it leaves out.
 struct Lab {
   bool built_in = false;  // no file: the systems' samples are there, too
   std::string ns = "fournos-local-dev";
@@ -74,12 +76,13 @@ struct Lab {
   std::map<std::string, std::string> moved{};
 };
 
-// Reads and checks one lab file. Every problem is one line "NAME:LINE: PATH: what is wrong" of the
-// error's message; all problems are reported together.
+// Names that systems add to the language of lab files.
 struct LabWords {
   std::span<const LabNodeMember> members{};      // what systems add to nodes
   std::span<const std::string_view> settings{};  // names of settings; none: any name is taken
 };
+// Reads and checks one lab file. Every problem is one line "NAME:LINE: PATH: what is wrong" of the
+// error's message; all problems are reported together.
 Result<Lab> parse_lab(std::string_view text, std::string_view name, const LabWords& words = {});
 
 // The Secret in the jobs' namespace that a run on the cluster reads.

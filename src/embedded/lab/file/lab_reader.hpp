@@ -19,6 +19,7 @@
 
 namespace athanor::lab {
 
+// Not thread-safe.
 class Reader {
  public:
   Reader(std::string_view name, const std::vector<std::pair<std::string, std::size_t>>& lines)

@@ -36,9 +36,10 @@ struct TargetWorld {
 // faults, and what makes those known that the lab file onboards.
 std::vector<Value> target_objects(const Lab& lab, const TargetWorld& world);
 
-// The target that the arguments of kConfigureTarget say, or of a ConfigMap `about`; the error
-// lists what is wrong.
+// Returns the target that the arguments of kConfigureTarget say; the error lists what is wrong.
 Result<targets::Target> configured_target(const Value& args);
+// Returns these arguments by the `nodes` and `faults` of a target's ConfigMap; the error lists what
+// is wrong.
 Result<Value> configuration_of(const Object& config_map);
 
 // Carries edits of those ConfigMaps to the targets.

@@ -21,6 +21,7 @@ struct AuditOptions {
   std::int64_t max_age = 0;     // days that they are kept; 0: always
 };
 
+// The policy and the sink of the log. `sink` is null where `policy` is.
 struct Audit {
   std::shared_ptr<const apiserver::AuditPolicy> policy{};  // null: nothing is audited
   std::unique_ptr<apiserver::AuditSink> sink{};

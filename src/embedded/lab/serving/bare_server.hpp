@@ -43,6 +43,7 @@ struct BareServerOptions {
   bool bootstrap_tokens = false;
 };
 
+// A running API server.
 class BareServer {
  public:
   // Returns once it answers. Errors name the file or address that cannot be used.

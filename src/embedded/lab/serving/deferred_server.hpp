@@ -11,6 +11,7 @@
 
 namespace athanor::lab {
 
+// Passes every call on to the server that set() names.
 class DeferredServer final : public apiserver::Server {
  public:
   // Once; before the first request.

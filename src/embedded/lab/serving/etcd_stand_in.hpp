@@ -9,6 +9,7 @@
 
 namespace athanor::lab {
 
+// Listens until it is destroyed.
 class EtcdStandIn {
  public:
   // Answers GET /health from now on. Port 0: any free one. Errors: the address is not ours, or

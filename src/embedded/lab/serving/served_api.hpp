@@ -20,6 +20,7 @@
 
 namespace athanor::lab {
 
+// What the server listens on and works with.
 struct ServedApiOptions {
   std::unique_ptr<store::Journal> journal{};
   std::string host = "127.0.0.1";  // to listen on
@@ -34,6 +35,7 @@ struct ServedApiOptions {
   LocalServices local_services{};
 };
 
+// Owns the store, the server, its socket and its ticker.
 class ServedApi {
  public:
   // Clock, entropy and what `dependencies` name outlive it. The port is bound; requests are

@@ -12,6 +12,7 @@
 
 namespace athanor::lab {
 
+// Limits, audit and encryption of a server.
 struct ServingOptions {
   AuditOptions audit{};
   // Requests above these wait a second at most, then 429.

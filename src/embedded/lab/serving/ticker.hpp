@@ -10,6 +10,7 @@
 
 namespace athanor::lab {
 
+// Calls Server::tick() from its own thread.
 class Ticker {
  public:
   // Both outlive the ticker. `also` runs after each tick, on the ticker's thread.

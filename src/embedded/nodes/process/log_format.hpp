@@ -15,6 +15,7 @@ void append_log(int file, std::string& partial, std::string_view output, Instant
 // Writes what waits in `partial` as an unfinished line.
 void flush_log(int file, std::string& partial);
 
+// One line of a log; the texts point into it.
 struct LogLine {
   std::string_view time{};
   std::string_view text{};

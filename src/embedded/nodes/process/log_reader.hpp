@@ -7,6 +7,7 @@
 
 namespace athanor::nodes {
 
+// Owns the thread.
 class LogReader {
  public:
   class Job {

@@ -6,6 +6,7 @@
 
 namespace athanor::nodes {
 
+// Where the copies of a step's output go.
 struct OutputFiles {
   std::string output{};  // paths in the container's view; empty: no copy
   std::string error{};

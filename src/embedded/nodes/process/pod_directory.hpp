@@ -18,6 +18,7 @@ struct TokenWish {
 };
 using TokenSource = std::function<Result<std::string>(const TokenWish& wish)>;
 
+// The folder of one pod. Holds no state but the path.
 class PodDirectory {
  public:
   // `root` holds pods/ and claims/.

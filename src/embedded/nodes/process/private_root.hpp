@@ -10,6 +10,7 @@
 
 namespace athanor::nodes {
 
+// A bind mount of the view.
 struct Mount {
   std::string from{};  // on the host
   std::string to{};    // absolute, in the container
@@ -21,8 +22,10 @@ struct Ids {
   unsigned user = 0;
   unsigned group = 0;
 };
+// Returns the effective ids of this process.
 Ids own_ids();
 
+// What a container sees of the file system.
 struct View {
   std::string scratch{};  // an empty folder of the host that the view is built on
   std::vector<Mount> mounts{};

@@ -16,6 +16,7 @@
 
 namespace athanor::nodes {
 
+// Settings of the runtime. The clock must outlive it.
 struct ProcessRuntimeOptions {
   std::string folder{};  // for pods/ and claims/
   TokenSource tokens{};

@@ -18,7 +18,9 @@ struct SessionEnds {
   void close_theirs();
   void close_all();
 };
+// Makes pipes: output and errors go together. Fails when the system has no descriptors left.
 Result<SessionEnds> make_pipes(bool with_input, bool with_output);
+// Makes a pseudo terminal; fails likewise.
 Result<SessionEnds> make_terminal();
 // Begins to connect to a port of this machine.
 Result<SessionFiles> dial(std::uint16_t port);

@@ -25,6 +25,7 @@
 
 namespace athanor::nodes {
 
+// Owns the process and the socket to it. Movable.
 class Spawner {
  public:
   // Forks it. To be called while the program has one thread.

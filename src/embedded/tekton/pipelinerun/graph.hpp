@@ -28,6 +28,7 @@ std::vector<ResultRef> result_refs(const Value& tree);
 // Finds those of a pipeline task: params, matrix, when, taskRef params, workspace subPaths.
 std::vector<ResultRef> task_result_refs(const Value& pipeline_task);
 
+// The edges between the tasks of a pipeline and an order that respects them. Immutable.
 class Graph {
  public:
   // Edges from runAfter and result references among `tasks`. Errors (BadRequest): `couldn't add

@@ -17,6 +17,7 @@
 
 namespace athanor::tekton {
 
+// Reasons of status.skippedTasks.
 inline constexpr std::string_view kSkipStopping = "PipelineRun was stopping";
 inline constexpr std::string_view kSkipCancelled = "PipelineRun was gracefully cancelled";
 inline constexpr std::string_view kSkipStopped = "PipelineRun was gracefully stopped";
@@ -29,6 +30,7 @@ inline constexpr std::string_view kSkipFinallyTimeout =
     "PipelineRun Finally timeout has been reached";
 inline constexpr std::string_view kSkipMatrix = "Matrix Parameters have an empty array";
 
+// The state of a task by its TaskRuns; Ignored: failed with onError "continue".
 enum class Progress : std::uint8_t {
   NotStarted,
   Running,
@@ -39,6 +41,7 @@ enum class Progress : std::uint8_t {
   TimedOut
 };
 
+// One task of the pipeline, and why it does not run where it does not.
 struct TaskState {
   std::string name{};
   Value task{};  // the pipeline task, substituted but for results
@@ -61,8 +64,11 @@ struct TaskState {
 struct Timeouts {
   std::optional<Duration> pipeline{}, tasks{}, finally{};
 };
+// Reads spec.timeouts. Without `tasks` or `finally`, each gets what the other leaves of `pipeline`;
+// 0 means none.
 Timeouts timeouts_of(const Value& spec, const Settings& settings);
 
+// The states of all tasks at one reconcile. `settings` must outlive it.
 class RunFacts {
  public:
   // `task_runs`: those the run owns. `pipeline` is status.pipelineSpec.

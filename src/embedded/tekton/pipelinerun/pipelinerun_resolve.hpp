@@ -20,12 +20,14 @@ struct Refusal {
   std::string message{};
 };
 
+// The pipeline that a run is to run.
 struct ResolvedPipeline {
   Value spec{};    // with params, contexts and workspaces substituted
   Value labels{};  // of the Pipeline
   Value annotations{};
 };
 
+// Finds, checks and substitutes the pipeline of a run.
 Result<ResolvedPipeline, Refusal> resolve_pipeline(const View& view, const Object& run);
 
 // The name in label tekton.dev/pipeline (7.1).

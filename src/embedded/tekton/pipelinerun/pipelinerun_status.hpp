@@ -10,10 +10,12 @@
 
 namespace athanor::tekton {
 
+// Numbers of tasks by state; those skipped by a timeout count in `skipped`, too.
 struct TaskCounts {
   int succeeded = 0, failed = 0, ignored = 0, cancelled = 0, skipped = 0, skipped_by_timeout = 0,
       invalid = 0, incomplete = 0;
 };
+// Counts the tasks; one that timed out has failed.
 TaskCounts count_tasks(const RunFacts& facts);
 
 // Condition Succeeded while running and at the end.
@@ -21,9 +23,11 @@ Outcome run_outcome(const Object& run, const RunFacts& facts, const Settings& se
 // `PipelineRun "<n>" was cancelled`.
 Outcome cancelled_outcome(const Object& run);
 
+// Returns status.skippedTasks.
 Value skipped_tasks(const RunFacts& facts);
 // The references there are, followed by those of TaskRuns that none names yet.
 Value child_references(const Object& run, const RunFacts& facts);
+// Returns one of status.childReferences.
 Value child_reference(const TaskState& task, std::string_view task_run_name);
 
 // status.results. Error: `invalid pipelineresults [<r>], the referenced results don't exist`.

@@ -12,6 +12,7 @@
 
 namespace athanor::tekton {
 
+// What the TaskRuns of a run take from it.
 struct RunContext {
   const Object& run;
   Value labels{};  // of the run, with those of its Pipeline

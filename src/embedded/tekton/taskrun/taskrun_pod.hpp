@@ -15,6 +15,7 @@
 
 namespace athanor::tekton {
 
+// Its value is JSON for the embedded node alone.
 inline constexpr std::string_view kStepsAnnotation = "athanor.dev/steps";
 
 // The pod's name at the status' current attempt.

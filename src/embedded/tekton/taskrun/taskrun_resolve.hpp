@@ -14,6 +14,7 @@
 
 namespace athanor::tekton {
 
+// The task that a TaskRun is to run.
 struct ResolvedTask {
   Value spec{};    // with every variable replaced that is known before the pod runs
   Value labels{};  // of the Task
@@ -22,6 +23,7 @@ struct ResolvedTask {
   Value bindings{};      // of its workspaces, likewise
 };
 
+// Finds and checks the task with its StepActions, and substitutes its variables.
 Result<ResolvedTask, Refusal> resolve_task(const View& view, const Object& task_run);
 
 // "step-<name>", or "step-unnamed-<i>".

@@ -25,15 +25,17 @@ std::vector<std::string> used_workspaces(const Value& tree);
 // Checks a TaskRun's bindings against the declarations; the error's message is that of 9.
 Result<void> check_bindings(const Value& declarations, const Value& bindings);
 
-// Pod volumes of the bindings; two bindings of one claim share a volume.
+// How the steps of a pod mount one workspace.
 struct WorkspaceMount {
   std::string workspace{};
   Value mount{};  // a volumeMount
 };
+// The volumes of a pod's workspaces and their mounts.
 struct WorkspaceVolumes {
   Value volumes = Value::list();
   std::vector<WorkspaceMount> mounts{};
 };
+// Returns those of the bindings; two bindings of one claim share a volume.
 WorkspaceVolumes workspace_volumes(const Value& declarations, const Value& bindings);
 // Where a declared workspace is seen: its mountPath or /workspace/<name>.
 std::string workspace_path(const Value& declaration);

@@ -12,6 +12,7 @@
 
 namespace athanor::tekton {
 
+// Some defaults are set at create alone.
 enum class WriteKind : std::uint8_t { Create, Update };
 
 // Fills in what the object leaves open. Objects of other kinds stay as they are.

@@ -9,6 +9,7 @@
 
 namespace athanor::tekton {
 
+// The errors of one object, each with the paths it is about.
 class FieldErrors {
  public:
   void add(std::string message, std::vector<std::string> paths, std::string details = {});

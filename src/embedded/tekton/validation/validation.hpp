@@ -13,18 +13,22 @@ namespace athanor::tekton {
 // Whether the spec is alone or inside a run, where outer params and workspaces are visible.
 enum class Place : unsigned char { StandAlone, Inline };
 
+// Return the errors of a spec.
 FieldErrors validate_pipeline_spec(const Value& spec, Place place, const Settings& settings);
 FieldErrors validate_task_spec(const Value& spec, Place place, const Settings& settings);
 FieldErrors validate_step_action_spec(const Value& spec, const Settings& settings);
-// `old_object` is Null at creation.
+// Return the errors of a run; `old_object` is Null at creation.
 FieldErrors validate_pipeline_run(const Value& object, const Value& old_object,
                                   const Settings& settings);
 FieldErrors validate_task_run(const Value& object, const Value& old_object,
                               const Settings& settings);
 
-// Shared by both runs.
+// Checks name and length of metadata.name; that of generateName passes.
 FieldErrors validate_run_metadata(const Value& metadata);
+// Checks that the names of params are unique.
 FieldErrors validate_run_params(const Value& params);
+// Checks workspace bindings: unique names, one source each. `provider` names who binds them in
+// messages.
 FieldErrors validate_bindings(const Value& bindings, std::string_view provider);
 
 }  // namespace athanor::tekton

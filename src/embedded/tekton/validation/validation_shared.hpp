@@ -44,6 +44,7 @@ class VariableRules {
 // A negative or malformed Go duration.
 bool is_negative(const Value& duration);
 
+// Details of errors about names of tasks and steps, in Tekton's words.
 inline constexpr std::string_view kDnsDetails =
     "must be a valid DNS Label.For more info refer to "
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names";

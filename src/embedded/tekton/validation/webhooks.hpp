@@ -9,6 +9,7 @@
 
 namespace athanor::tekton {
 
+// Returns the mutating and validating webhooks of Tekton's kinds.
 std::span<const Webhook> webhooks();
 
 }  // namespace athanor::tekton

@@ -64,16 +64,16 @@ class Tracker {
       return;
     }
     const std::string uid(pod.uid());
-    const bool told = known_succeeded_.contains(uid) || known_failed_.contains(uid);
-    const bool succeeded = told ? known_succeeded_.erase(uid) > 0 : pod_succeeded(pod);
-    const bool failed =
-        told ? known_failed_.erase(uid) > 0
-             : pod_failed(pod) || being_deleted_counts(pod, facts_) || fails_as_a_whole(facts_.job);
-    if (failed && !told && judge_failure(facts_.job, pod).action == FailureAction::Ignore) {
+    const bool known = known_succeeded_.contains(uid) || known_failed_.contains(uid);
+    const bool succeeded = known ? known_succeeded_.erase(uid) > 0 : pod_succeeded(pod);
+    const bool failed = known ? known_failed_.erase(uid) > 0
+                              : pod_failed(pod) || being_deleted_counts(pod, facts_) ||
+                                    fails_as_a_whole(facts_.job);
+    if (failed && !known && judge_failure(facts_.job, pod).action == FailureAction::Ignore) {
       facts_.to_release.push_back(pod);  // as if it had never been
       return;
     }
-    if (succeeded && facts_.indexed && !told) {
+    if (succeeded && facts_.indexed && !known) {
       if (const std::int64_t index = index_of(pod);
           index >= 0 && index < facts_.completions.value_or(0)) {
         facts_.completed.insert(index);

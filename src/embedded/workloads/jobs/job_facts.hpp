@@ -14,9 +14,11 @@
 
 namespace athanor::workloads {
 
+// The finalizer of pods that are not counted yet, and the annotation with a pod's index.
 inline constexpr const char* kTrackingFinalizer = "batch.kubernetes.io/job-tracking";
 inline constexpr const char* kIndexKey = "batch.kubernetes.io/job-completion-index";
 
+// A job, its pods by state, and what its status shall count.
 struct JobFacts {
   Object job{};
   bool indexed = false;
@@ -51,8 +53,10 @@ struct JobFacts {
 // `pods`: every pod that has this job as its controller.
 JobFacts gather(const Object& job, std::vector<Object> pods);
 
+// Returns true by condition Complete or Failed.
 bool is_finished(const Object& job);
 std::int64_t index_of(const Object& pod);  // -1: none
+// Return true by the phase.
 bool pod_succeeded(const Object& pod);
 bool pod_failed(const Object& pod);
 

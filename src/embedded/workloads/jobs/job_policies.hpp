@@ -12,11 +12,14 @@
 
 namespace athanor::workloads {
 
+// Annotations of pods: failures of their index before them, and those of them that did not count.
 inline constexpr const char* kFailureCountKey = "batch.kubernetes.io/job-index-failure-count";
 inline constexpr const char* kIgnoredCountKey =
     "batch.kubernetes.io/job-index-ignored-failure-count";
 
+// What a pod's failure leads to.
 enum class FailureAction : std::uint8_t { Count, Ignore, FailIndex, FailJob };
+// The action of the rule that matched.
 struct FailureVerdict {
   FailureAction action = FailureAction::Count;
   std::string message{};  // of FailJob: which rule, and why
@@ -29,6 +32,7 @@ std::optional<std::string> success_rule_met(const Object& job, const Indexes& co
 
 // Failures of this index before this pod, as its annotation says.
 std::int64_t failures_before(const Object& pod);
+// Those that did not count, likewise.
 std::int64_t ignored_before(const Object& pod);
 // Whether this failed pod fails its index (spec.backoffLimitPerIndex is given).
 bool fails_index(const Object& job, const Object& pod);

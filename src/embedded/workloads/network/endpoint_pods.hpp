@@ -11,6 +11,7 @@
 
 namespace athanor::workloads {
 
+// Labels and annotation of Endpoints and EndpointSlices.
 inline constexpr const char* kHeadlessLabel = "service.kubernetes.io/headless";
 inline constexpr const char* kServiceNameLabel = "kubernetes.io/service-name";
 inline constexpr const char* kManagedByLabel = "endpointslice.kubernetes.io/managed-by";
@@ -30,6 +31,7 @@ bool may_serve(const Object& pod, bool terminating);
 Value ports_of(const Object& service, const Object& pod);
 // spec.hostname, when the pod's subdomain is this service.
 std::string host_name(const Object& service, const Object& pod);
+// Returns the targetRef of a pod's endpoint.
 Value target_reference(const Object& pod);
 // When the youngest change that matters to endpoints happened: of the service or of pods'
 // readiness.

@@ -20,6 +20,7 @@ struct SliceWish {
   std::vector<Value> endpoints{};
 };
 
+// What the slices of one service have in common.
 struct SliceSettings {
   std::string ns{};
   std::string name_prefix{};  // of new slices; a hash of `name_seed` follows

@@ -8,9 +8,11 @@
 
 namespace athanor::workloads {
 
+// Kinds that this operator alone reads and writes.
 inline constexpr Kind kServiceCidr{"networking.k8s.io", "v1", "ServiceCIDR", "servicecidrs", false};
 inline constexpr Kind kIpAddress{"networking.k8s.io", "v1", "IPAddress", "ipaddresses", false};
 
+// Writes condition Ready of ServiceCIDRs, and keeps their finalizer while addresses need them.
 const Operator& service_network_operator();
 
 }  // namespace athanor::workloads

@@ -20,7 +20,9 @@ std::string hashed_name(std::string_view prefix, std::string_view seed);
 // `length` characters, those of generated names, of a hash of `seed`; at most 32.
 std::string hash_text(std::string_view seed, std::size_t length);
 
+// Returns the names of these objects.
 std::set<std::string> names_of(const std::vector<Object>& objects);
+// Returns true if condition Ready is True.
 bool is_ready(const Object& pod);
 // It has succeeded or failed.
 bool is_over(const Object& pod);
@@ -35,6 +37,7 @@ Duration min_ready(const Object& owner);
 // for those that read it; empty: the name is the pod's own.
 Value make_pod(const Object& owner, const Kind& kind, const Value& pod_template,
                const std::string& name, const std::string& prefix = {});
+// Returns the ownerReference of a controller, with blockOwnerDeletion.
 Value controller_reference(const Object& owner, const Kind& kind);
 // Those whose loss costs least first: without a node, not running, not ready, youngest.
 void by_removal_order(std::vector<Object>& pods);

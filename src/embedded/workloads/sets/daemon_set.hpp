@@ -6,6 +6,7 @@
 
 namespace athanor::workloads {
 
+// Returns the operator: pods, ControllerRevisions and status of DaemonSets.
 const Operator& daemon_set_operator();
 
 }  // namespace athanor::workloads

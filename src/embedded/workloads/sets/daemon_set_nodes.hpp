@@ -9,9 +9,11 @@
 
 namespace athanor::workloads {
 
+// Pods carry the value of this annotation of their set under the label.
 inline constexpr const char* kGenerationLabel = "pod-template-generation";
 inline constexpr const char* kGenerationAnnotation = "deprecated.daemonset.template.generation";
 
+// Whether a node is to run a daemon pod.
 struct DaemonFit {
   bool start = false;  // a pod should be there
   bool stay = false;   // one that is there may go on

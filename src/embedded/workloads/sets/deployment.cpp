@@ -128,11 +128,11 @@ class DeploymentRun {
 
   void resize(const Object& set, std::int64_t size) {
     const Value annotations = size_annotations(facts_);
-    const bool told = std::ranges::all_of(annotations.members(), [&](const Member& one) {
+    const bool annotated = std::ranges::all_of(annotations.members(), [&](const Member& one) {
       return set.annotation(one.key()) == one.value.as_string();
     });
     const bool is_current = facts_.current && set.name() == facts_.current->name();
-    if (size_of(set) == size && (told || (size == 0 && !is_current))) {
+    if (size_of(set) == size && (annotated || (size == 0 && !is_current))) {
       return;
     }
     Value merge = Value::object({{"metadata", Value::object({{"annotations", annotations}})}});

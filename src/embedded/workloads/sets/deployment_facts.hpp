@@ -12,14 +12,17 @@
 
 namespace athanor::workloads {
 
+// The number of a ReplicaSet's revision, and the numbers it had before, comma-separated.
 inline constexpr const char* kRevisionAnnotation = "deployment.kubernetes.io/revision";
 inline constexpr const char* kRevisionHistoryAnnotation =
     "deployment.kubernetes.io/revision-history";
 // What the deployment's size and most pods were when a ReplicaSet was last sized.
 inline constexpr const char* kDesiredAnnotation = "deployment.kubernetes.io/desired-replicas";
 inline constexpr const char* kMaxAnnotation = "deployment.kubernetes.io/max-replicas";
+// Distinguishes the pods of a deployment's ReplicaSets.
 inline constexpr const char* kTemplateHashLabel = "pod-template-hash";
 
+// A deployment with its defaults, and its ReplicaSets.
 struct DeploymentFacts {
   Object deployment{};
   std::int64_t replicas = 1;
@@ -30,11 +33,14 @@ struct DeploymentFacts {
   std::optional<Object> current{};  // the ReplicaSet of the template as it is now
   std::vector<Object> old{};        // oldest first
 };
+// `sets`: those that the deployment controls.
 DeploymentFacts gather_deployment(const Object& deployment, const std::vector<Object>& sets);
 
-// spec.replicas and a counter of the status.
+// Returns spec.replicas.
 std::int64_t size_of(const Object& set);
+// Returns a counter of the status ("readyReplicas"); 0 when absent.
 std::int64_t status_of(const Object& set, const char* counter);
+// Returns the number in kRevisionAnnotation; 0 when absent.
 std::int64_t revision_of(const Object& set);
 
 // The sizes the ReplicaSets should have now, by name; the new one under the name "" until it

@@ -6,6 +6,7 @@
 
 namespace athanor::workloads {
 
+// Returns the operator: writes the status of budgets.
 const Operator& disruption_operator();
 
 }  // namespace athanor::workloads

@@ -112,15 +112,15 @@ class ReplicaSetRun {
       return &kind_ == &api::kReplicaSet ? Value(static_cast<std::int64_t>(number)) : Value();
     };
     Value conditions = set_.status()["conditions"];
-    const bool told = condition_is(conditions, "ReplicaFailure", "True");
-    if (!failure_.empty() && !told) {
+    const bool failing = condition_is(conditions, "ReplicaFailure", "True");
+    if (!failure_.empty() && !failing) {
       set_condition(conditions,
                     {.type = "ReplicaFailure",
                      .status = "True",
                      .reason = "FailedCreate",
                      .message = failure_},
                     now_);
-    } else if (failure_.empty() && told) {
+    } else if (failure_.empty() && failing) {
       conditions = Value();  // it is the only one a ReplicaSet has
     }
     plan_.then(

@@ -8,6 +8,7 @@ namespace athanor::workloads {
 
 // Counts the pods it controls; orphans that match its selector are not adopted.
 const Operator& replica_set_operator();
+// The same for ReplicationControllers.
 const Operator& replication_controller_operator();
 
 }  // namespace athanor::workloads

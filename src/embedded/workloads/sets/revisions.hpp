@@ -17,11 +17,13 @@
 namespace athanor::workloads {
 
 inline constexpr const char* kRevisionHashLabel = "controller-revision-hash";  // of pods
+// Default of spec.revisionHistoryLimit.
 inline constexpr std::int64_t kRevisionHistory = 10;
 
 // The revisions of `owner`, oldest first.
 std::vector<Object> revisions_of(const View& view, const Object& owner, const Kind& owner_kind,
                                  Plan& plan);
+// Returns its `revision`; 0 when absent.
 std::int64_t number_of_revision(const Object& revision);
 // What a revision stores of a template: a patch that puts it back.
 Value revision_data(const Value& pod_template);
@@ -35,6 +37,7 @@ Value make_revision(const Object& owner, const Kind& owner_kind, const std::stri
 // Deletes the oldest revisions beyond spec.revisionHistoryLimit, those in `live` excepted.
 void truncate_history(const Object& owner, const std::vector<Object>& revisions,
                       const std::set<std::string>& live, Plan& plan);
+// A revision by the name of its object.
 struct RevisionName {
   std::string name{};
   std::string hash{};  // the value of `hash_label`

@@ -6,6 +6,7 @@
 
 namespace athanor::workloads {
 
+// Returns the operator: pods, claims, ControllerRevisions and status of StatefulSets.
 const Operator& stateful_set_operator();
 
 }  // namespace athanor::workloads

@@ -11,11 +11,13 @@
 
 namespace athanor::workloads {
 
+// Labels of pods: their name and ordinal.
 inline constexpr const char* kPodNameLabel = "statefulset.kubernetes.io/pod-name";
 inline constexpr const char* kPodIndexLabel = "apps.kubernetes.io/pod-index";
 
 // The number at the end of a pod's name; -1 when the name is not "<set>-<number>".
 std::int64_t ordinal_of(const Object& set, const Object& pod);
+// "<set>-<ordinal>".
 std::string pod_name(const Object& set, std::int64_t ordinal);
 // "<template>-<set>-<ordinal>".
 std::string claim_name(const Object& set, const Value& claim_template, std::int64_t ordinal);
@@ -23,6 +25,7 @@ std::string claim_name(const Object& set, const Value& claim_template, std::int6
 // The pod of an ordinal from a template of the set, which need not be its present one.
 Value make_stateful_pod(const Object& set, const Value& pod_template, std::int64_t ordinal,
                         const std::string& revision);
+// The claim of an ordinal, owned by the set where its retention policy deletes claims with it.
 Value make_claim(const Object& set, const Value& claim_template, std::int64_t ordinal);
 
 // Whether a pod still carries the names its ordinal gives it, and mounts its own claims.

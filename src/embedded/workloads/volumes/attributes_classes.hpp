@@ -7,9 +7,11 @@
 
 namespace athanor::workloads {
 
+// Read and written by this operator alone.
 inline constexpr Kind kVolumeAttributesClass{"storage.k8s.io", "v1", "VolumeAttributesClass",
                                              "volumeattributesclasses", false};
 
+// Keeps the finalizer of classes, and releases it once a class being deleted is unused.
 const Operator& attributes_class_protection_operator();
 
 }  // namespace athanor::workloads

@@ -19,14 +19,15 @@ inline constexpr const char* kProvisioner = "volume.kubernetes.io/storage-provis
 const Operator& volume_claim_operator();
 // The phase of a volume.
 const Operator& volume_operator();
-// What an external provisioner does, for kEmulatedProvisioner: makes the volumes that claims call
-// for, deletes those that are released, when their reclaim policy says so.
+// Makes the volumes that claims call for, as the external provisioner of kEmulatedProvisioner.
 const Operator& provisioner_operator();
+// Deletes released volumes of that provisioner whose reclaim policy is Delete.
 const Operator& reclaimer_operator();
 // The claims of pods' ephemeral volumes.
 const Operator& ephemeral_volume_operator();
-// Claims stay while a pod mounts them, volumes while they are bound.
+// Keeps claims while a pod mounts them.
 const Operator& claim_protection_operator();
+// Keeps volumes while they are bound.
 const Operator& volume_protection_operator();
 
 // spec.volumeMode of a claim or volume, or its default.

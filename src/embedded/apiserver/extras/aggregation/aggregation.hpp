@@ -39,6 +39,7 @@ struct RemoteApi {
   std::string openapi_hash{};
 };
 
+// Thread-safe; tick() is called from one thread.
 class Aggregation {
  public:
   explicit Aggregation(Core& core);

@@ -35,7 +35,9 @@ struct News {
   std::string input{};
   std::optional<std::string> size{};
   bool closed = false;  // nothing is written behind it
-  bool told = false;    // the session knows
+
+  // The session's input was closed.
+  bool passed_on = false;
 
   void write(std::string_view bytes) {
     if (!closed) {
@@ -49,7 +51,7 @@ struct News {
     if (size) {
       apply_resize(session, *std::exchange(size, std::nullopt));
     }
-    if (closed && !std::exchange(told, true)) {
+    if (closed && !std::exchange(passed_on, true)) {
       session.close_input();
     }
   }

@@ -16,6 +16,7 @@ namespace athanor::apiserver {
 
 using SpdyHeaders = std::map<std::string, std::string, std::less<>>;  // names in lower case
 
+// What the client did on one stream.
 struct SpdyEvent {
   enum class Type : std::uint8_t { Opened, Data, Reset };
   Type type = Type::Data;
@@ -25,6 +26,7 @@ struct SpdyEvent {
   bool last = false;      // the client sends nothing more on this stream
 };
 
+// One connection. Not thread-safe.
 class SpdyConnection {
  public:
   SpdyConnection();

@@ -35,7 +35,7 @@ std::unique_ptr<Tunnel> inside_websocket(std::unique_ptr<Tunnel> inner);
 // A watch's events, one document a line, as text messages.
 std::unique_ptr<Tunnel> websocket_watch(std::unique_ptr<Stream> events);
 
-// The Status that tells how a command ended.
+// Returns the Status of a command's end.
 std::string exit_status(const PodSession::Output& output);
 // Applies {"Width":80,"Height":24}; anything else is ignored.
 void apply_resize(PodSession& session, std::string_view json_text);

@@ -13,6 +13,7 @@ namespace athanor::apiserver {
 // Sec-WebSocket-Accept of a Sec-WebSocket-Key.
 std::string websocket_accept(std::string_view key);
 
+// Frame types (RFC 6455, 5.2).
 enum class WebSocketOpcode : std::uint8_t {
   Continuation = 0,
   Text = 1,

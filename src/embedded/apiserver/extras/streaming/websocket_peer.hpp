@@ -12,6 +12,7 @@
 
 namespace athanor::apiserver {
 
+// Not thread-safe.
 class WebSocketPeer {
  public:
   // Closes when the client sends a message of more than `limit` bytes.

@@ -6,6 +6,7 @@
 
 namespace athanor::apiserver {
 
+// Returns the defaults and validation of the kind; a static.
 const KindBehaviour& crd_behaviour();
 
 // The name of the version marked as storage; empty when there is none.

@@ -14,6 +14,7 @@
 
 namespace athanor::apiserver {
 
+// The core must outlive it.
 class CrdController {
  public:
   explicit CrdController(Core& core) : core_(core) {}

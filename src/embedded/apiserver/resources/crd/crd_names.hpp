@@ -10,6 +10,7 @@
 
 namespace athanor::apiserver {
 
+// Reason and message of condition NamesAccepted False.
 struct NameConflict {
   std::string reason{};  // PluralConflict, ...; empty: no conflict
   std::string message{};

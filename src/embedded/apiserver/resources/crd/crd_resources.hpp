@@ -17,6 +17,7 @@ class SchemaRules;  // cel/schema_rules.hpp
 
 namespace athanor::apiserver {
 
+// What a definition's resources are served with, beside its spec.
 struct CrdServing {
   const Converter* converter = nullptr;  // between its versions; null: apiVersion alone changes
   std::uint64_t schema_revision = 0;     // objects written later fit the schema
@@ -30,13 +31,13 @@ std::vector<std::shared_ptr<const ResourceInfo>> crd_resources(const Value& crd,
 
 // The CEL rules of a custom resource's schema; nullptr when it has none.
 const cel::SchemaRules* rules_of(const ResourceInfo& resource);
-// Whether its objects may hold other objects (x-kubernetes-embedded-resource).
+// Returns true if its objects may hold other objects (x-kubernetes-embedded-resource).
 bool embeds_objects(const ResourceInfo& resource);
 // Whether an object last written at `revision` has passed the rules of this resource: it was
 // written since they hold, through the only version, and no older object has been found that breaks
 // them and was kept all the same.
 bool passed_rules(const ResourceInfo& resource, std::uint64_t revision);
-// Such an object has been found.
+// Records that such an object has been found.
 void note_broken_rules(const ResourceInfo& resource);
 
 }  // namespace athanor::apiserver
