@@ -101,10 +101,11 @@ StatusError unsupported_media_type(std::string_view media_types);
 // For a patch without a known content type.
 StatusError unsupported_patch_type();
 StatusError unprocessable();  // the server rejected our request due to an error in our request
-// 410 of a list at a revision that is no longer kept, of a page with a continue token to go on
-// inconsistently, and of a watch from such a revision.
+// 410: a list at a revision that is no longer kept.
 StatusError expired_list();
+// 410: a page of such a list; `token` continues it at the present revision.
 StatusError expired_continue(std::string_view token);
+// 410: a watch from a revision before `oldest`.
 StatusError expired_watch(std::uint64_t requested, std::uint64_t oldest);
 // 504 with retry after 1 second: the revision is still to come.
 StatusError future_revision(std::uint64_t requested, std::uint64_t current);

@@ -32,8 +32,9 @@ Result<Identity> make_identity(const std::string& name, Instant now);
 // Returns true if two thirds of its certificates' life are over, or they cannot be read.
 bool is_due(const Identity& identity, Instant now);
 
-// As the state file keeps it; identity_of() reads it again, absent members as empty.
+// As the state file keeps it.
 Value to_value(const Identity& identity);
+// Reads it again; absent members are empty.
 Identity identity_of(const Value& value);
 
 // The text of a kubeconfig for `https://127.0.0.1:PORT` with everything embedded.

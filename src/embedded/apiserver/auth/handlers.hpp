@@ -11,12 +11,15 @@ StatusResult<Response> handle_token_request(Call& call);
 
 // Reviews: answered and forgotten (docs/spec/apiserver.md 16.4).
 StatusResult<Response> handle_token_review(Call& call);
-// Answer whether a user may do something: any user, any user in one namespace, the caller; then the
-// caller's rules, and who the caller is.
+// POST subjectaccessreviews: whether a user may do something.
 StatusResult<Response> handle_subject_access_review(Call& call);
+// The same in the namespace of the URL.
 StatusResult<Response> handle_local_subject_access_review(Call& call);
+// POST selfsubjectaccessreviews: whether the caller may do something.
 StatusResult<Response> handle_self_subject_access_review(Call& call);
+// POST selfsubjectrulesreviews: the rules that hold for the caller in a namespace.
 StatusResult<Response> handle_self_subject_rules_review(Call& call);
+// POST selfsubjectreviews: the caller as authenticated.
 StatusResult<Response> handle_self_subject_review(Call& call);
 
 }  // namespace athanor::apiserver

@@ -7,17 +7,21 @@
 
 namespace athanor::apiserver {
 
-// Read an object, a list, a stream of changes (docs/spec/apiserver.md 8).
+// GET of an object (docs/spec/apiserver.md 8).
 StatusResult<Response> handle_get(Call& call);
+// GET of a collection.
 StatusResult<Response> handle_list(Call& call);
+// GET with ?watch=true: a stream of changes.
 StatusResult<Response> handle_watch(Call& call);
 // POST of an object (docs/spec/apiserver.md 9).
 StatusResult<Response> handle_create(Call& call);
-// PUT and PATCH of the object or of its status.
+// PUT of the object or of its status.
 StatusResult<Response> handle_update(Call& call);
+// PATCH of either.
 StatusResult<Response> handle_patch(Call& call);
-// DELETE of an object, or of those that a selection matches (docs/spec/apiserver.md 10).
+// DELETE of an object (docs/spec/apiserver.md 10).
 StatusResult<Response> handle_delete(Call& call);
+// DELETE of the objects of a collection that the selectors match.
 StatusResult<Response> handle_delete_collection(Call& call);
 
 }  // namespace athanor::apiserver

@@ -12,8 +12,9 @@
 
 namespace athanor::apiserver {
 
-// The encoding of a response, and the form of the objects in it.
+// The encoding of a response.
 enum class Encoding : std::uint8_t { Json, Yaml, Protobuf };
+// The form of the objects in it.
 enum class Shape : std::uint8_t { Whole, Table, Metadata, MetadataList };
 
 // The form that a client accepts.

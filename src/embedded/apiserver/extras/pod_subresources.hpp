@@ -7,9 +7,11 @@
 
 namespace athanor::apiserver {
 
-// POST pods/NAME/binding, POST pods/NAME/eviction, GET pods/NAME/log.
+// POST pods/NAME/binding: sets the node of a pod that has none.
 StatusResult<Response> handle_binding(Call& call);
+// POST pods/NAME/eviction: deletes the pod where its disruption budgets allow it; else 429.
 StatusResult<Response> handle_eviction(Call& call);
+// GET pods/NAME/log, as text or as a stream.
 StatusResult<Response> handle_log(Call& call);
 // exec, attach and portforward: connections that leave HTTP (streaming/).
 StatusResult<Response> handle_exec(Call& call);

@@ -7,11 +7,14 @@
 
 namespace athanor::apiserver {
 
-// Return the errors of an object at create and at update; empty: valid.
+// Returns the errors of a policy at create; empty: valid, here and below.
 FieldErrors validate_policy(const Value& object, const KindContext& context);
+// Returns the errors of a policy at update.
 FieldErrors validate_policy_update(const Value& object, const Value& old_object,
                                    const KindContext& context);
+// Returns the errors of a binding at create.
 FieldErrors validate_policy_binding(const Value& object, const KindContext& context);
+// Returns the errors of a binding at update.
 FieldErrors validate_policy_binding_update(const Value& object, const Value& old_object,
                                            const KindContext& context);
 // matchConditions of policies and webhooks: expressions that compile to a bool.

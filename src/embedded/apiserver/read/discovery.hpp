@@ -9,13 +9,16 @@ namespace athanor::apiserver {
 // "/", "/api", "/apis", "/api/v1", "/apis/G", "/apis/G/V"; nullopt when the path is none of these.
 std::optional<StatusResult<Response>> serve_discovery(Call& call);
 
-// Return the documents themselves: APIVersions, APIGroupList, APIGroup, APIResourceList and
-// APIGroupDiscoveryList (of the core group or of all others).
+// Returns the APIVersions of /api.
 Value api_versions(const Core& core);
+// Returns the APIGroupList of /apis.
 Value api_group_list(const ResourceTable& table);
+// Returns the APIGroup of one group.
 Value api_group(const GroupInfo& group);
+// Returns the APIResourceList of one group version.
 Value api_resource_list(const ResourceTable& table, std::string_view group,
                         std::string_view version);
+// Returns the APIGroupDiscoveryList of the core group, or of all others.
 Value aggregated_discovery(const ResourceTable& table, bool core_group);
 
 }  // namespace athanor::apiserver

@@ -25,7 +25,8 @@ struct DeleteOptions {
   bool admitted = false;  // admission has seen the request (an eviction)
 };
 
-// Reads body and query; BadRequest for options that contradict each other or have no meaning.
+// Reads body and query; BadRequest for what cannot be read, Invalid (422) for values that are not
+// allowed.
 StatusResult<DeleteOptions> read_delete_options(Call& call);
 // Reads a parsed Value (an Eviction's deleteOptions).
 StatusResult<DeleteOptions> parse_delete_options(const Value& body);

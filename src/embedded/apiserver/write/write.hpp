@@ -57,8 +57,9 @@ struct UpdateInput {
 StatusResult<Written> update_object(Call& call, const WriteOptions& options,
                                     const UpdateInput& input);
 
-// Run the mutating or the validating admission steps, for handlers with writes of their own.
+// Runs the mutating admission steps, for handlers with writes of their own.
 StatusResult<void> run_mutating(Call& call, AdmissionAttributes& request);
+// Runs the validating ones.
 StatusResult<void> run_validating(Call& call, AdmissionAttributes& request);
 // Admission of what is posted to a subresource and never stored (an Eviction, a Binding); changes
 // `object` as webhooks want it.

@@ -6,8 +6,9 @@
 
 namespace athanor::apiserver {
 
-// Return the errors of a spec, with paths below "spec"; empty: valid.
+// Returns the errors of an Ingress's spec, with paths below "spec"; empty: valid.
 FieldErrors check_ingress_spec(const Value& spec);
+// The same of an IngressClass.
 FieldErrors check_ingress_class_spec(const Value& spec);
 // What a status says of addresses.
 FieldErrors check_load_balancer(const Value& status);

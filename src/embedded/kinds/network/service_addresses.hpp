@@ -26,8 +26,9 @@ class AddressRange {
   std::uint32_t size_ = 0;
 };
 
-// Between "10.96.0.1" and a number, the first byte highest. nullopt: no IPv4 address.
+// Parses "10.96.0.1" to a number, the first byte highest. nullopt: no IPv4 address.
 std::optional<std::uint32_t> parse_ipv4(std::string_view text);
+// The other direction.
 std::string format_ipv4(std::uint32_t address);
 
 // Gives a service the addresses and ports that it lacks, or checks those it asks for.

@@ -7,12 +7,14 @@
 
 namespace athanor::apiserver {
 
-// Return the errors of a Job and of a CronJob, at create and at update (of a Job also of its
-// status); empty: valid.
+// Returns the errors of a Job at create; empty: valid, here and below.
 FieldErrors validate_job(const Value& object, const KindContext& context);
+// The same at update, of its status where `context` names that subresource.
 FieldErrors validate_job_update(const Value& object, const Value& old_object,
                                 const KindContext& context);
+// Returns the errors of a CronJob at create.
 FieldErrors validate_cron_job(const Value& object, const KindContext& context);
+// The same at update of its spec.
 FieldErrors validate_cron_job_update(const Value& object, const Value& old_object,
                                      const KindContext& context);
 

@@ -6,12 +6,14 @@
 
 namespace athanor::apiserver {
 
-// Return the errors of a status: counters not below 0, parts not above the whole, a collisionCount
-// that does not fall. Empty: valid.
+// Returns the errors of a Deployment's status: counters not below 0, parts not above the whole, a
+// collisionCount that does not fall. Empty: valid.
 FieldErrors validate_deployment_status(const Value& status, const Value& old_status);
 // For ReplicaSets and ReplicationControllers.
 FieldErrors validate_replica_status(const Value& status);
+// The same of a StatefulSet.
 FieldErrors validate_stateful_status(const Value& status, const Value& old_status);
+// Returns the errors of a DaemonSet's status: counters not below 0.
 FieldErrors validate_daemon_status(const Value& status);
 
 }  // namespace athanor::apiserver

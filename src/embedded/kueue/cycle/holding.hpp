@@ -21,10 +21,11 @@ const Index& reserved_local_index();
 // Index "kueue-not-ready": "all" while a workload holds quota and its pods are not ready.
 const Index& not_ready_index();
 
-// Returns selects of these indexes: all workloads not ready, those of a ClusterQueue, those of a
-// LocalQueue.
+// Selects the workloads of not_ready_index().
 Select not_ready();
+// Selects those that hold quota of a ClusterQueue.
 Select reserved_in(const std::string& cluster_queue);
+// Selects those that hold quota by a LocalQueue.
 Select reserved_local(const Key& local_queue);
 
 // Numbers and quota of the workloads of a select: with quota reserved, and of these the admitted.

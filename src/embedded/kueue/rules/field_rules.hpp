@@ -22,10 +22,11 @@ std::string shown_quantity(const Value& value);
 
 // Refuses a negative quantity; no quantity passes.
 void check_not_negative(Errors& errors, const std::string& path, const Value& quantity);
-// Refuse keys and values that break the syntax of Kubernetes: label keys and values, annotation
-// keys, toleration keys.
+// Refuses keys and values of labels that break Kubernetes' syntax.
 void check_labels(Errors& errors, const std::string& path, const Value& labels);
+// Refuses keys of annotations that break it.
 void check_annotations(Errors& errors, const std::string& path, const Value& annotations);
+// Refuses keys of tolerations that break it.
 void check_tolerations(Errors& errors, const std::string& path, const Value& tolerations);
 // metav1.LabelSelector.
 void check_selector(Errors& errors, const std::string& path, const Value& selector);

@@ -14,11 +14,13 @@
 
 namespace athanor::kueue {
 
-// Return the state: condition QuotaReserved, condition Finished, spec.active (absent: true),
-// condition Evicted.
+// Returns true if condition QuotaReserved is True.
 bool has_quota(const Object& workload);
+// Returns true if condition Finished is True.
 bool is_finished(const Object& workload);
+// Returns spec.active; true when absent.
 bool is_active(const Object& workload);
+// Returns true if condition Evicted is True.
 bool is_evicted(const Object& workload);
 
 // Highest priority first, then oldest queue timestamp, then uid (docs/spec/kueue.md 7.2).

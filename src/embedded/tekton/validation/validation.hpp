@@ -13,13 +13,16 @@ namespace athanor::tekton {
 // Whether the spec is alone or inside a run, where outer params and workspaces are visible.
 enum class Place : unsigned char { StandAlone, Inline };
 
-// Return the errors of a spec.
+// Returns the errors of a Pipeline's spec.
 FieldErrors validate_pipeline_spec(const Value& spec, Place place, const Settings& settings);
+// Returns the errors of a Task's spec.
 FieldErrors validate_task_spec(const Value& spec, Place place, const Settings& settings);
+// Returns the errors of a StepAction's spec.
 FieldErrors validate_step_action_spec(const Value& spec, const Settings& settings);
-// Return the errors of a run; `old_object` is Null at creation.
+// Returns the errors of a PipelineRun; `old_object` is Null at creation.
 FieldErrors validate_pipeline_run(const Value& object, const Value& old_object,
                                   const Settings& settings);
+// Returns the errors of a TaskRun.
 FieldErrors validate_task_run(const Value& object, const Value& old_object,
                               const Settings& settings);
 

@@ -56,8 +56,9 @@ JobFacts gather(const Object& job, std::vector<Object> pods);
 // Returns true by condition Complete or Failed.
 bool is_finished(const Object& job);
 std::int64_t index_of(const Object& pod);  // -1: none
-// Return true by the phase.
+// Returns true by phase Succeeded.
 bool pod_succeeded(const Object& pod);
+// Returns true by phase Failed.
 bool pod_failed(const Object& pod);
 
 // When a new pod may be made after failures in a row: 10 s doubling to 10 min after the last one.

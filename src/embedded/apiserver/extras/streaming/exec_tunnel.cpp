@@ -34,10 +34,8 @@ constexpr unsigned char kCloseChannel = 255;
 struct News {
   std::string input{};
   std::optional<std::string> size{};
-  bool closed = false;  // nothing is written behind it
-
-  // The session's input was closed.
-  bool passed_on = false;
+  bool closed = false;        // nothing is written behind it
+  bool input_closed = false;  // of the session
 
   void write(std::string_view bytes) {
     if (!closed) {
@@ -51,7 +49,7 @@ struct News {
     if (size) {
       apply_resize(session, *std::exchange(size, std::nullopt));
     }
-    if (closed && !std::exchange(passed_on, true)) {
+    if (closed && !std::exchange(input_closed, true)) {
       session.close_input();
     }
   }
