@@ -196,21 +196,21 @@ Athanor {{ .Chart.AppVersion }} works on the jobs of namespace {{ .Values.namesp
   kubectl -n {{ .Release.Namespace }} rollout status deployment/%s
   kubectl -n {{ .Values.namespaces.workload }} get fournosjobs
 
-Kueue and Tekton must be there, with a LocalQueue in that namespace (docs/operations.md).
+The cluster needs Kueue and Tekton, and a LocalQueue in that namespace (docs/operations.md).
 """ % NAME
 
 README = """\
 # athanor
 
-The controllers of Athanor on a cluster with Kueue and Tekton. Generated from `deploy/kustomize` by `scripts/deploy generate`: with its
-defaults the chart is the kustomization `overlays/default`, with `monitoring.enabled=true` it is `overlays/production`.
-`docs/operations.md` tells how to install, upgrade and look after it.
+After this page you can install the controllers of Athanor on a cluster with Kueue and Tekton, and set the chart's values.
+[docs/operations.md](../../../docs/operations.md) describes installation, upgrades and operation. `scripts/deploy generate` generates the chart from
+`deploy/kustomize`: with its defaults it equals `overlays/default`, with `monitoring.enabled=true` it equals `overlays/production`.
 
 ```sh
 helm install athanor deploy/chart/athanor --namespace athanor-system --create-namespace --set image.repository=REGISTRY/athanor
 ```
 
-One release a cluster: the names of cluster-wide objects are fixed. Helm cannot label the namespace that it makes; do it once:
+Install one release per cluster: the names of cluster-wide objects are fixed. Helm cannot label the namespace that it creates; run once:
 
 ```sh
 kubectl label namespace athanor-system pod-security.kubernetes.io/enforce=restricted
@@ -223,7 +223,7 @@ def chart(manifests, version):
     """The chart's files by path."""
     objects = {identity(one): one for one in manifests}
     table = table_of(objects, version)
-    head = ["Values of the chart, with their defaults. Generated from deploy/kustomize by scripts/deploy generate.", "helm refuses what values.schema.json does not know."]
+    head = ["Values of the chart, with their defaults. Generated from deploy/kustomize by scripts/deploy generate.", "helm refuses values that values.schema.json does not contain."]
     return {
         "Chart.yaml": HEAD
         + dump(

@@ -89,49 +89,49 @@ def table_of(objects, version):
 
     table = Table()
     add = table.add
-    add("image.repository", repository, {"type": "string", "minLength": 1}, "Where the image is: REGISTRY/athanor")
-    add("image.tag", "", {"type": "string"}, "Its tag; empty: the chart's appVersion")
-    add("image.digest", "", {"type": "string", "pattern": "^(sha256:[0-9a-f]{64})?$"}, "Its digest; given, it wins over the tag")
-    add("image.pullPolicy", container["imagePullPolicy"], {"enum": ["Always", "IfNotPresent", "Never"]}, "When the image is pulled")
+    add("image.repository", repository, {"type": "string", "minLength": 1}, "Repository of the image: REGISTRY/athanor")
+    add("image.tag", "", {"type": "string"}, "Tag of the image; empty: the chart's appVersion")
+    add("image.digest", "", {"type": "string", "pattern": "^(sha256:[0-9a-f]{64})?$"}, "Digest of the image; if set, it wins over the tag")
+    add("image.pullPolicy", container["imagePullPolicy"], {"enum": ["Always", "IfNotPresent", "Never"]}, "Pull policy of the image")
     add(
         "imagePullSecrets",
         [],
         {"type": "array", "items": {"type": "object", "required": ["name"], "additionalProperties": False, "properties": {"name": {"type": "string"}}}},
-        "Secrets to pull it with: a list of {name: NAME}",
+        "Pull secrets of the image: a list of {name: NAME}",
     )
-    add("replicas", deployment["replicas"], {"type": "integer", "minimum": 0}, "How many run; one of them leads")
-    add("namespaces.create", True, {"type": "boolean"}, "Make the three namespaces below; they stay when the release goes")
-    add("namespaces.workload", environment["FOURNOS_WORKLOAD_NAMESPACE"], NAMESPACE, "Where jobs are and run")
-    add("namespaces.secrets", environment["FOURNOS_SECRETS_NAMESPACE"], NAMESPACE, "Where kubeconfigs and vault entries are")
-    add("namespaces.clusters", environment["HEARTH_NAMESPACE"], NAMESPACE, "Where GPU clusters are")
-    add("crds.install", True, {"type": "boolean"}, "Install and upgrade the custom resource definitions; they stay when the release goes")
+    add("replicas", deployment["replicas"], {"type": "integer", "minimum": 0}, "Number of replicas; one of them leads")
+    add("namespaces.create", True, {"type": "boolean"}, "Create the three namespaces below; they stay when the release is uninstalled")
+    add("namespaces.workload", environment["FOURNOS_WORKLOAD_NAMESPACE"], NAMESPACE, "Namespace of jobs and their pods")
+    add("namespaces.secrets", environment["FOURNOS_SECRETS_NAMESPACE"], NAMESPACE, "Namespace of kubeconfigs and vault entries")
+    add("namespaces.clusters", environment["HEARTH_NAMESPACE"], NAMESPACE, "Namespace of FournosClusters (GPU clusters)")
+    add("crds.install", True, {"type": "boolean"}, "Install and upgrade the custom resource definitions; they stay when the release is uninstalled")
     config = yaml.safe_load(objects["ConfigMap", "athanor-system", "athanor-controllers"]["data"]["controllers.yaml"])
-    add("config", config, {"type": "object"}, "Flags of athanor controllers, by name; log-level is taken over without a restart")
+    add("config", config, {"type": "object"}, "Flags of athanor controllers, by name; a change of log-level needs no restart")
     add(
         "settings",
         {},
         {"type": "object", "propertyNames": {"pattern": "^[A-Z][A-Z0-9_]*$"}, "additionalProperties": {"type": "string"}},
-        "More environment variables, by name: FOURNOS_GC_INTERVAL_SEC: '60' (docs/fournos.md and docs/hearth.md list them)",
+        "Additional environment variables, by name: FOURNOS_GC_INTERVAL_SEC: '60' (docs/fournos.md and docs/hearth.md list them)",
     )
     add("resources", container["resources"], {"type": "object"}, "Requests and limits of the container")
-    add("podAnnotations", {}, TEXTS, "More annotations of the pods")
-    add("nodeSelector", {}, TEXTS, "Labels of the nodes they may run on")
-    add("tolerations", [], {"type": "array", "items": {"type": "object"}}, "Taints they tolerate")
-    add("affinity", {}, {"type": "object"}, "Affinity, besides the spread over nodes")
+    add("podAnnotations", {}, TEXTS, "Additional annotations of the pods")
+    add("nodeSelector", {}, TEXTS, "Node selector of the pods")
+    add("tolerations", [], {"type": "array", "items": {"type": "object"}}, "Tolerations of the pods")
+    add("affinity", {}, {"type": "object"}, "Affinity of the pods, in addition to the spread over nodes")
     add("priorityClassName", "", {"type": "string"}, "PriorityClass of the pods")
-    add("networkPolicy.enabled", True, {"type": "boolean"}, "Restrict who may reach the pods, and what they may")
+    add("networkPolicy.enabled", True, {"type": "boolean"}, "Restrict ingress and egress of the pods")
     add("networkPolicy.scrapers", scrapers, {"type": "array", "minItems": 1, "items": NAMESPACE}, "Namespaces whose pods may read the metrics")
-    add("podDisruptionBudget.enabled", True, {"type": "boolean"}, "Keep a drain from taking both replicas")
+    add("podDisruptionBudget.enabled", True, {"type": "boolean"}, "Prevent a drain from evicting both replicas")
     add("monitoring.enabled", False, {"type": "boolean"}, "ServiceMonitor, alerts and dashboard; needs the Prometheus operator's kinds")
-    add("monitoring.labels", {}, TEXTS, "More labels of ServiceMonitor and PrometheusRule, which some Prometheuses select by")
+    add("monitoring.labels", {}, TEXTS, "Additional labels of ServiceMonitor and PrometheusRule, for the selectors of Prometheus")
     queueing = objects["Deployment", "athanor-system", "athanor-queueing"]["spec"]
-    add("queueing.enabled", False, {"type": "boolean"}, "Athanor's own queueing, with its kinds and webhooks: for a cluster without Kueue, never beside it")
-    add("queueing.replicas", queueing["replicas"], {"type": "integer", "minimum": 0}, "How many run; one of them leads, all serve webhooks")
-    add("queueing.resources", queueing["template"]["spec"]["containers"][0]["resources"], {"type": "object"}, "Requests and limits of its container")
+    add("queueing.enabled", False, {"type": "boolean"}, "Install Athanor's own queueing, with its kinds and webhooks; only for a cluster without Kueue")
+    add("queueing.replicas", queueing["replicas"], {"type": "integer", "minimum": 0}, "Number of replicas of the queueing; one of them leads, all serve webhooks")
+    add("queueing.resources", queueing["template"]["spec"]["containers"][0]["resources"], {"type": "object"}, "Requests and limits of the queueing's container")
     add(
         "queueing.settings",
         {},
         {"type": "object", "propertyNames": {"pattern": "^KUEUE_[A-Z0-9_]+$"}, "additionalProperties": {"type": "string"}},
-        "Its environment variables, by name: KUEUE_FAIR_SHARING: 'true' (docs/kueue.md; ConfigMap kueue-manager-config lies above them)",
+        "Environment variables of the queueing, by name: KUEUE_FAIR_SHARING: 'true' (docs/kueue.md; ConfigMap kueue-manager-config wins over them)",
     )
     return table
