@@ -1,4 +1,4 @@
-# Thin front of scripts/ and CMake. `make help` lists the targets.
+# Short names for scripts/ and CMake. `make help` lists the targets.
 .DEFAULT_GOAL := help
 export IMG WNS SNS CNS SYSTEM NAMESPACE
 .PHONY: help bootstrap build demo test unit e2e attack test-real bench bench-apiserver bench-hearth bench-das bench-numa bench-appwrapper bench-queue bench-sim bench-controllers sim mutations fuzz sanitize lint format clean \
@@ -6,82 +6,82 @@ export IMG WNS SNS CNS SYSTEM NAMESPACE
 	verify-codegen test-e2e test-e2e-ci lint-sh \
 	image image-test docker-build docker-push install run deploy undeploy sync-vault-secrets sync-vault-secrets-dry-run dev-setup dev-run dev-teardown ci-setup ci-run ci-stop
 
-help: ## this list
+help: ## print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-bootstrap: ## install the Debian packages that are missing
+bootstrap: ## install missing Debian packages
 	@scripts/bootstrap
 
 build: bootstrap ## build build/release/athanor
 	@scripts/build release athanor
 
-demo: build ## light a throw-away lab and run the sample job through it
+demo: build ## start a temporary lab and run the sample job in it
 	@scripts/demo
 
-test: bootstrap ## every test: unit, scenarios, simulation, black box with real clients
+test: bootstrap ## run all tests: unit, scenarios, simulation, black box with real clients
 	@scripts/test
 
-unit: bootstrap ## unit tests, scenarios and simulation alone
+unit: bootstrap ## run only unit tests, scenarios and simulation
 	@scripts/test unit
 
-e2e: bootstrap ## black-box tests alone: kubectl, Python client, kopf
+e2e: bootstrap ## run only black-box tests: kubectl, Python client, kopf
 	@scripts/test e2e
 
-attack: bootstrap ## the attacks of tests/hostile in full (make test runs them in small), some 20 minutes
+attack: bootstrap ## run the attacks of tests/hostile at full size, about 20 minutes (make test: reduced size)
 	@scripts/attack
 
-test-real: bootstrap ## embedded and real Kubernetes API server side by side (needs Go once)
+test-real: bootstrap ## compare the embedded with the real Kubernetes API server (the first run needs Go)
 	@scripts/test-real
 
-bench: build ## speed and size, printed as figures
+bench: build ## measure speed and size, each figure beside its target
 	@scripts/bench
 
-bench-controllers: ## the engine beside a controller-runtime manager, both on the real kube-apiserver
+bench-controllers: ## compare the engine with a controller-runtime manager, both on the real kube-apiserver
 	@scripts/bench-controllers
 
-bench-apiserver: build ## the API server beside the real one, every target
+bench-apiserver: build ## compare the API server with the real one, each figure beside its target
 	@scripts/bench-apiserver
 
-bench-hearth: build ## a thousand target clusters, figures beside their targets
+bench-hearth: build ## measure Hearth with a thousand target clusters, beside targets
 	@scripts/bench-hearth
 
-bench-das: ## slices: packing, one decision, the extender, figures beside their targets
+bench-das: ## measure slices: packing, one decision, the extender, beside targets
 	@scripts/bench-das
 
-bench-numa: ## zones: filter, scores, resync, fingerprints, figures beside their targets
+bench-numa: ## measure zones: filter, scores, resync, fingerprints, beside targets
 	@scripts/bench-numa
 
-bench-appwrapper: build ## AppWrappers: creation, failures, thousands of lives, waiting ones, figures beside their targets
+bench-appwrapper: build ## measure AppWrappers: creation, failures, whole lives, waiting ones, beside targets
 	@scripts/bench-appwrapper
 
-bench-queue: ## the queueing: one decision, Kueue's published scenarios, figures beside their targets
+bench-queue: ## measure the queueing: one decision, Kueue's published scenarios, beside targets
 	@scripts/bench-queue
 
-bench-sim: ## the simulation's speed: a week of 50,000 jobs, steps per second
+bench-sim: ## measure the simulation: a week of 50,000 jobs, steps per second
 	@scripts/bench-sim
 
-sim: bootstrap ## simulation with faults: SEEDS=n random runs (200), then single faults
+sim: bootstrap ## simulate with faults: SEEDS=n random runs (200), then single faults
 	@scripts/sim $(or $(SEEDS),200)
 
-mutations: bootstrap ## deliberate bugs, each caught by the simulation within 200 seeds
+mutations: bootstrap ## check that the simulation finds each deliberate bug within 200 seeds
 	@scripts/mutations
 
-fuzz: bootstrap ## every parser against random input, 60 s each (TIME=n)
+fuzz: bootstrap ## fuzz every parser, 60 s each (TIME=n)
 	@scripts/fuzz $(TIME)
 
-sanitize: bootstrap ## the tests under AddressSanitizer, UBSan and ThreadSanitizer
+sanitize: bootstrap ## run the tests under AddressSanitizer, UBSan and ThreadSanitizer
 	@scripts/sanitize
 
-lint: bootstrap ## formatting, clang-tidy, the layers (what changed; scripts/lint --all: every file)
+lint: bootstrap ## check formatting, headers, clang-16 and clang-tidy of changed files (scripts/lint --all: all files)
 	@scripts/lint
 
 format: bootstrap ## format every source file
 	@git ls-files '*.cpp' '*.hpp' | xargs clang-format-16 -i
 
-image: ## the container image $(IMG), with buildah (docker-build is the same)
+image: ## build the container image $(IMG) with buildah (docker-build is the same)
 	@scripts/image build
 
-image-test: bootstrap ## the image from the development build, started and looked at
+image-test: bootstrap ## build the image from the development build, start it and check it
 	@scripts/build dev athanor && BINARY=build/dev/athanor IMG=localhost/athanor:test scripts/image all
 
 docker-build: image
@@ -89,25 +89,25 @@ docker-build: image
 docker-push:
 	@scripts/image push
 
-install: ## the custom resource definitions, on the cluster of KUBECONFIG (SYSTEM=appwrapper: that operator's alone)
+install: ## install the custom resource definitions on the cluster of KUBECONFIG (SYSTEM=appwrapper: only that operator's)
 	@scripts/deploy install
 
-run: build ## the AppWrapper operator here, on the cluster of KUBECONFIG (namespace NAMESPACE, by default dev)
+run: build ## run the AppWrapper operator on this machine for the cluster of KUBECONFIG (NAMESPACE: its namespace, default dev)
 	@ATHANOR=build/release/athanor scripts/deploy run
 
-deploy: ## the controllers $(IMG), on the cluster of KUBECONFIG (OVERLAY=production: with monitoring; SYSTEM=appwrapper)
+deploy: ## deploy the controllers $(IMG) to the cluster of KUBECONFIG (OVERLAY=production: with monitoring; SYSTEM=appwrapper)
 	@scripts/deploy apply $(or $(OVERLAY),default)
 
-undeploy: ## take away what deploy applied (SYSTEM=das: what deploy-das applied)
+undeploy: ## delete the objects of deploy (SYSTEM=das: those of deploy-das)
 	@$(if $(filter das,$(SYSTEM)),scripts/das undeploy,scripts/deploy delete $(or $(OVERLAY),default))
 
-dev-setup: build ## an embedded cluster with mock pipelines, to develop the operator on (WNS, SNS, CNS: namespaces)
+dev-setup: build ## start an embedded cluster with mock pipelines for development of the operator (WNS, SNS, CNS: namespaces)
 	@scripts/dev setup
 
-dev-run: build ## the operator in the foreground, on that cluster
+dev-run: build ## run the operator in the foreground on the cluster of dev-setup
 	@scripts/dev run
 
-dev-teardown: ## end and forget that cluster
+dev-teardown: ## stop the cluster of dev-setup and delete its state
 	@scripts/dev teardown
 
 ci-setup: dev-setup
@@ -118,42 +118,42 @@ ci-run: build
 ci-stop:
 	@scripts/dev ci-stop
 
-sync-vault-secrets: build ## Vault's entries as Secrets of SNS (VAULT_ADDR, VAULT_TOKEN, VAULT_SECRET_PATH; FILES=DIR: from files)
+sync-vault-secrets: build ## write Vault's entries as Secrets of SNS (VAULT_ADDR, VAULT_TOKEN, VAULT_SECRET_PATH; FILES=DIR: from files)
 	@build/release/athanor vault sync -n $(or $(SNS),psap-secrets) $(if $(FILES),--from-files $(FILES))
 
-sync-vault-secrets-dry-run: build ## what that would write and delete
+sync-vault-secrets-dry-run: build ## show the changes of sync-vault-secrets
 	@build/release/athanor vault sync -n $(or $(SNS),psap-secrets) $(if $(FILES),--from-files $(FILES)) --dry-run
 
-# ---- slices of GPUs: the recipes of the seed of DAS (docs/das.md, docs/spec/das.md 13.2)
-info: ## the variables of the targets for DAS
+# ---- slices of GPUs: upstream's recipes for DAS (docs/das.md, docs/spec/das.md 13.2)
+info: ## print the variables of the targets for DAS
 	@scripts/das info
 
-deploy-das-ocp: ## slices of GPUs, on the cluster of KUBECONFIG (EMULATED_MODE, IMG)
+deploy-das-ocp: ## deploy DAS (slices of GPUs) to the cluster of KUBECONFIG (EMULATED_MODE, IMG)
 	@scripts/das deploy
 
 deploy-das: deploy-das-ocp
 
-undeploy-das: ## remove what deploy-das-ocp made
+undeploy-das: ## delete the objects of deploy-das-ocp
 	@scripts/das undeploy
 
-run-local: build ## the controllers of DAS here, for the cluster of KUBECONFIG
+run-local: build ## run the controllers of DAS on this machine for the cluster of KUBECONFIG
 	@scripts/das run-local
 
 build-push: image docker-push ## build the image $(IMG) and push it
 
-bundle-generate: ## the OLM bundle of DAS, with everything else under deploy/
+bundle-generate: ## generate the OLM bundle of DAS, and all other generated files of deploy/
 	@scripts/das bundle
 
-build-push-bundle: ## the bundle as image $(BUNDLE_IMAGE)
+build-push-bundle: ## build and push the bundle as image $(BUNDLE_IMAGE)
 	@scripts/das bundle $(or $(BUNDLE_IMAGE),localhost/das-operator-bundle:0.1.0)
 
-regen-crd regen-crd-k8s generate: ## what is generated under deploy/, from the program
+regen-crd regen-crd-k8s generate: ## generate the files of deploy/ that come from the program
 	@scripts/deploy generate
 
-verify-codegen: ## whether that is up to date
+verify-codegen: ## check that the generated files of deploy/ are up to date
 	@scripts/deploy generate --check
 
-test-e2e test-e2e-ci: ## black-box tests of DAS (FOCUS=words of their names)
+test-e2e test-e2e-ci: ## run the black-box tests of DAS (FOCUS=words of their names)
 	@scripts/test e2e $(or $(FOCUS),das)
 
 lint-sh: lint
@@ -163,5 +163,5 @@ deploy-cert-manager deploy-cert-manager-ocp undeploy-cert-manager-ocp deploy-nfd
 generate-clients lint-fix lint-sh-fix lint-go lint-go-fix lint-md lint-md-fix lint-just lint-just-fix:
 	@scripts/das answer $@
 
-clean: ## remove what was built
+clean: ## delete build/
 	@rm -rf build
