@@ -4,7 +4,8 @@
 //
 // The condition WorkloadAdmitted=False/Evicted marks that the eviction was noticed. A run that
 // ended before that counts as what it is; so does a missing Workload beside a finished run, which
-// is our own last step.
+// is our own last step. A run that was cancelled while its Workload is evicted was cancelled by us:
+// the mark is the second write, and a crash may come between the two.
 #include <fmt/format.h>
 
 #include "api/kueue.hpp"
@@ -17,6 +18,7 @@ namespace athanor::fournos {
 namespace {
 
 constexpr std::string_view kEvictedReason = "Evicted";
+constexpr std::string_view kWorkloadDeleted = "WorkloadDeleted";
 constexpr std::string_view kCancelFinally = "CancelledRunFinally";
 
 struct Eviction {
@@ -26,7 +28,7 @@ struct Eviction {
 
 std::optional<Eviction> eviction_of(const Object* workload) {
   if (workload == nullptr) {
-    return Eviction{.reason = "WorkloadDeleted"};
+    return Eviction{.reason = std::string(kWorkloadDeleted)};
   }
   const Value& conditions = workload->status()["conditions"];
   const Value& evicted = find_condition(conditions, "Evicted");
@@ -165,7 +167,8 @@ std::optional<Plan> handle_eviction(const Context& context, const Child& workloa
     return workload.ours() ? wait_again(context, *eviction, workload) : requeue(context, *eviction);
   }
   if (run.ours()) {
-    const bool done = run_state(run.object).done();
+    const RunState state = run_state(run.object);
+    const bool done = state.done();
     if (!done && !noticed(context.job)) {
       // Its end may be what the view lacks: then the Workload went with it, and nothing was taken.
       const LiveChild live = live_child(context, run.ref, run.object.resource_version());
@@ -176,7 +179,9 @@ std::optional<Plan> handle_eviction(const Context& context, const Child& workloa
         return std::nullopt;
       }
     }
-    if (!done) {
+    const bool cancelled = run.object.spec()["status"].as_string() == kCancelFinally &&
+                           !state.succeeded && eviction->reason != kWorkloadDeleted;
+    if (!done || (cancelled && !noticed(context.job))) {
       return cancel(context, *eviction, run);
     }
     if (!noticed(context.job)) {
