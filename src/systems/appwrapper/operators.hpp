@@ -13,6 +13,8 @@ const Operator& appwrapper_operator();
 const Operator& slack_queue_operator();
 // The Workload of an AppWrapper: queues, starts and stops it (section 4).
 const Operator& workload_operator();
+// The same in the place of Kueue's integration: reads no configuration of Kueue.
+const Operator& integrated_workload_operator();
 // Releases Workloads whose AppWrapper is gone.
 const Operator& workload_release_operator();
 

@@ -12,8 +12,6 @@
 namespace athanor::appwrapper {
 namespace {
 
-constexpr std::string_view kKueueSection = "kueue";
-
 Error wrong(std::string_view key, std::string_view what) {
   return Error::invalid(fmt::format("appwrapper.{}", key), what);
 }
@@ -165,16 +163,12 @@ Result<void> read_labels(const Value& list, std::vector<std::string>& into) {
   return {};
 }
 
-Result<void> read_queueing(const Value& config, const Value& kueue, Queueing& into) {
+Result<void> read_queueing(const Value& config, Queueing& into) {
   ATHANOR_TRY_VOID(read_flag(config, "enableKueueIntegrations", into.integrated));
-  const Value& group = config["kueueJobReconciller"];
   if (!into.integrated) {
-    const Value& written = kueue["integrations"];
-    into.without_queue = written["manageJobsWithoutQueueName"].as_bool();
-    into.namespaces = written["managedJobsNamespaceSelector"];
-    into.wait_for_pods_ready = kueue["waitForPodsReady"].as_bool(true);
-    return {};
+    return {};  // Kueue's own configuration counts
   }
+  const Value& group = config["kueueJobReconciller"];
   into.without_queue = true;
   ATHANOR_TRY_VOID(read_flag(group, "manageJobsWithoutQueueName", into.without_queue));
   const Value& selector = group["manageJobsNamespaceSelector"];
@@ -196,7 +190,7 @@ std::map<std::string, std::vector<ResourceTaint>> default_taints() {
             {key, "EVICT", "NoExecute"}}}};
 }
 
-Result<Settings> read_settings(const Value& config, const Value& kueue) {
+Result<Settings> read_settings(const Value& config) {
   Settings settings;
   settings.autopilot.resource_taints = default_taints();
   ATHANOR_TRY_VOID(read_fault_tolerance(config["faultTolerance"], settings.fault_tolerance));
@@ -215,12 +209,12 @@ Result<Settings> read_settings(const Value& config, const Value& kueue) {
       !(settings.autopilot.enabled && settings.autopilot.monitor_nodes)) {
     return wrong("slackQueueName", "needs appwrapper.autopilot.monitorNodes: true");
   }
-  ATHANOR_TRY_VOID(read_queueing(config, kueue, settings.queueing));
+  ATHANOR_TRY_VOID(read_queueing(config, settings.queueing));
   return settings;
 }
 
 Settings settings_of(const View& view) {
-  auto settings = read_settings(view.config(kSection), view.config(kKueueSection));
+  auto settings = read_settings(view.config(kSection));
   ATHANOR_CHECK(settings.ok(), "settings are checked when the program starts");
   return *std::move(settings);
 }

@@ -53,10 +53,11 @@ struct Autopilot {
 };
 
 // Which AppWrappers are queued, and what their Workloads get: kueueJobReconciller, or in a lab and
-// beside a Kueue of ours that Kueue's own configuration.
+// beside a Kueue of ours that Kueue's own configuration (queueing_of in kueue/managed.hpp).
 struct Queueing {
   // The rules of Kueue's integration are served by us (enableKueueIntegrations).
   bool integrated = false;
+  bool enabled = true;         // AppWrappers are among Kueue's integrations.frameworks
   bool without_queue = false;  // AppWrappers without a queue's name wait, too
   Value namespaces{};          // in which they do: a LabelSelector; Null: everywhere
   bool wait_for_pods_ready = true;
@@ -73,12 +74,11 @@ struct Settings {
   std::string scheduler_name{};
   std::string default_queue_name{};
   std::string slack_queue_name{};  // the ClusterQueue whose lending shrinks (7.4)
-  Queueing queueing{};
+  Queueing queueing{};             // of kueueJobReconciller; defaults where that does not count
 };
 
-// Defaults, and over them the members of `config` (an object or Null); `kueue` is the section of
-// the embedded Kueue, which counts where it is not ours to integrate. Errors name the setting.
-Result<Settings> read_settings(const Value& config, const Value& kueue = {});
+// Defaults, and over them the members of `config` (an object or Null). Errors name the setting.
+Result<Settings> read_settings(const Value& config);
 
 // What View::config holds; broken settings never get there.
 Settings settings_of(const View& view);

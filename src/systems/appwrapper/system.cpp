@@ -21,6 +21,7 @@ constexpr std::string_view kConfigVariable = "APPWRAPPER_CONFIG";
 constexpr std::string_view kNamespace = "default";
 constexpr std::string_view kFlavor = "default-flavor";
 constexpr std::string_view kClusterQueue = "cluster-queue";
+constexpr std::string_view kIntegrated = "integrated";  // a setting of Kueue's side
 
 Value object_of(const Kind& kind, Value metadata, Value spec) {
   return Value::object({{"apiVersion", kind.api_version()},
@@ -103,6 +104,20 @@ Result<Value> read(const SettingsSource& source) {
   return section;
 }
 
+// Whether Kueue's side is this program's to integrate, or beside a Kueue of ours.
+Result<Value> read_kueue_side(const SettingsSource& source) {
+  const auto own = source.config.find(system().name);
+  const bool integrated =
+      own != source.config.end() && own->second["enableKueueIntegrations"].as_bool();
+  return Value::object({{kIntegrated, integrated}});
+}
+
+bool runs_at_kueues_side(const Operator& op, const Value& settings) {
+  const Operator& left_out =
+      settings[kIntegrated].as_bool() ? workload_operator() : integrated_workload_operator();
+  return &op != &left_out;
+}
+
 // The slack queue's controller needs a setting, and Kueue.
 bool runs(const Operator& op, const Value& settings) {
   return &op != &slack_queue_operator() || !settings["slackQueueName"].as_string().empty();
@@ -133,8 +148,11 @@ const System& kueue_system() {
       .name = "appwrapper-kueue",
       .summary = "Kueue's integration of AppWrappers, where that Kueue has none",
       .stand_in = true,
-      .operators = {&workload_operator(), &workload_release_operator()},
-      .webhooks = {kueue_webhooks().begin(), kueue_webhooks().end()}};
+      .operators = {&workload_operator(), &integrated_workload_operator(),
+                    &workload_release_operator()},
+      .runs = runs_at_kueues_side,
+      .webhooks = {kueue_webhooks().begin(), kueue_webhooks().end()},
+      .settings = read_kueue_side};
   return kSystem;
 }
 

@@ -114,6 +114,59 @@ def test_pods_that_must_get_ready(world, configure):
     assert world.get("w")["status"]["requeueState"]["count"] == 1
 
 
+APP = {
+    "apiVersion": "workload.codeflare.dev/v1beta2",
+    "kind": "AppWrapper",
+    "spec": {
+        "components": [
+            {
+                "template": {
+                    "apiVersion": "v1",
+                    "kind": "Pod",
+                    "metadata": {"name": "unplaced"},
+                    "spec": {
+                        "restartPolicy": "Never",
+                        "nodeSelector": {"no": "node"},
+                        "containers": [{"name": "c", "image": "i", "resources": {"requests": {GPU: "1"}}}],
+                    },
+                }
+            }
+        ]
+    },
+}
+
+
+def test_appwrappers_that_must_get_ready(world, configure):
+    """Their Workloads have PodsReady where it counts, are evicted, come back after the back-off, and are given up (appwrapper.md 4.6)."""
+    apps = f"/apis/workload.codeflare.dev/v1beta2/namespaces/{world.ns}/appwrappers"
+    configure("apiVersion: config.kueue.x-k8s.io/v1beta1\nwaitForPodsReady: {enable: false}\n")
+    world.queue("q", 8)
+    app = {**APP, "metadata": {"name": "aw", "labels": {"kueue.x-k8s.io/queue-name": "q"}}}
+    assert world.lab.http("POST", apps, app).code == 201
+    phase = lambda: world.lab.http("GET", f"{apps}/aw").json.get("status", {}).get("phase")
+    wait_for("it runs", lambda: phase() == "Running")
+    name = world.lab.http("GET", world.workloads).json["items"][0]["metadata"]["name"]
+    assert world.condition(name, "PodsReady") == {}
+    configure("waitForPodsReady:\n  timeout: 3s\n  requeuingStrategy: {backoffBaseSeconds: 2, backoffLimitCount: 1}\n")
+    wait_for("Kueue's side knows", lambda: world.condition(name, "PodsReady").get("reason") == "WaitForStart")
+    wait_for("it is evicted", lambda: world.condition(name, "Requeued").get("reason") == "PodsReadyTimeout")
+    assert world.get(name)["status"]["requeueState"]["count"] == 1
+    assert world.condition(name, "QuotaReserved")["message"] == f"Exceeded the PodsReady timeout {world.ns}/{name}"
+    wait_for("it starts again", lambda: world.condition(name, "Requeued").get("reason") == "BackoffFinished" and phase() == "Running")
+    wait_for("it is given up", lambda: world.get(name)["spec"].get("active") is False and phase() == "Suspended")
+    assert world.condition(name, "DeactivationTarget")["reason"] == "RequeuingLimitExceeded"
+
+
+def test_appwrappers_that_are_no_framework(world, configure):
+    apps = f"/apis/workload.codeflare.dev/v1beta2/namespaces/{world.ns}/appwrappers?dryRun=All"
+    app = {**APP, "metadata": {"name": "aw", "labels": {"kueue.x-k8s.io/queue-name": "q"}}}
+    suspends = lambda: world.lab.http("POST", apps, app).json["spec"].get("suspend", False)
+    assert suspends()
+    configure("integrations: {frameworks: [batch/job]}")
+    wait_for("it would run at once", lambda: not suspends())
+    assert "AppWrapper is not integrated with the queueing" in world.lab.http("POST", apps, app).headers.get("Warning", "")
+
+
 def test_one_after_the_other(world, configure):
     configure("waitForPodsReady: {timeout: 1h, blockAdmission: true}")
     world.queue("q", 8)

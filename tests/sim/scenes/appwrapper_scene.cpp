@@ -87,8 +87,10 @@ Scene queues() {
   for (const System* system : all_systems()) {
     if (system->name == "kueue" || system->name == "nodes" || system->name == "appwrapper" ||
         system->name == "appwrapper-kueue") {
-      std::ranges::copy_if(system->operators, std::back_inserter(scene.operators),
-                           [](const Operator* op) { return op->name != "appwrapper-slack"; });
+      std::ranges::copy_if(
+          system->operators, std::back_inserter(scene.operators), [](const Operator* op) {
+            return op->name != "appwrapper-slack" && op->name != "appwrapper-workload-integrated";
+          });
     }
   }
   for (const api::CustomKind* kind : kinds_of(all_systems())) {

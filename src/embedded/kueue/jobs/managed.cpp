@@ -12,9 +12,6 @@ namespace athanor::kueue::jobs {
 namespace {
 
 constexpr int kMostAncestors = 10;
-constexpr std::string_view kFrameworks[] = {
-    "batch/job",         "jobset.x-k8s.io/jobset", "kubeflow.org/pytorchjob", kPodFramework,
-    "ray.io/raycluster", "ray.io/rayjob",          kAppWrapperFramework};
 
 std::string_view framework_of(const Kind& kind) {
   static constexpr std::pair<const Kind*, std::string_view> kOf[] = {
@@ -66,13 +63,10 @@ Integrations integrations_of(const View& view) {
       settings.frameworks.push_back(one.str());
     }
   } else {
-    settings.frameworks.assign(std::begin(kFrameworks), std::end(kFrameworks));
+    const auto all = known_frameworks();
+    settings.frameworks.assign(all.begin(), all.end());
   }
   return settings;
-}
-
-std::span<const std::string_view> known_frameworks() {
-  return kFrameworks;
 }
 
 bool is_system_namespace(std::string_view ns) {

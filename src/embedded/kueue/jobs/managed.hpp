@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/kueue_configuration.hpp"
 #include "kube/value/kind.hpp"
 #include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
@@ -29,11 +30,9 @@ struct Integrations {
 // Reads the integrations' part of the current configuration (docs/spec/kueue.md 12).
 Integrations integrations_of(const View& view);
 
-// Every framework this engine integrates, sorted.
-std::span<const std::string_view> known_frameworks();
-// Framework names of the kinds without an adapter.
-inline constexpr std::string_view kPodFramework = "pod";
-inline constexpr std::string_view kAppWrapperFramework = "workload.codeflare.dev/appwrapper";
+using api::kueue::kAppWrapperFramework;
+using api::kueue::known_frameworks;
+using api::kueue::kPodFramework;
 
 // Namespaces whose objects are never touched.
 bool is_system_namespace(std::string_view ns);

@@ -159,7 +159,7 @@ void await_pods(const Object& workload, const Settings& settings, Plan& plan, In
     return;
   }
   const std::int64_t count = workload.status().at({"requeueState", "count"}).as_int() + 1;
-  if (settings.requeue_backoff_limit_count > 0 && count > settings.requeue_backoff_limit_count) {
+  if (settings.requeue_backoff_limit_count >= 0 && count > settings.requeue_backoff_limit_count) {
     add_deactivation(plan, workload, "RequeuingLimitExceeded",
                      "exceeding the maximum number of re-queuing retries", now);
     return;

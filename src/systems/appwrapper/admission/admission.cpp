@@ -132,19 +132,14 @@ class ComponentRules {
   Errors& errors_;
 };
 
-// B-11: names that could never be queued, or label nothing.
+// B-11: names that could never be queued, or label nothing. Where Kueue's own configuration says
+// who is queued, its webhook looks at those without a queue's name.
 void check_app_name(const Value& object, const Settings& settings, Errors& errors) {
   const std::string name = object["metadata"]["name"].str();
-  if (name.empty()) {
-    return;  // the server chooses it
-  }
   const bool queued = !object["metadata"]["labels"][name::kQueueName].as_string().empty() ||
                       settings.queueing.without_queue;
-  if (queued && (name.size() > kLongestQueued || validate_dns1123_label(name))) {
-    errors.push_back(invalid("metadata.name", name,
-                             fmt::format("must be a lowercase RFC 1123 label of at most {} "
-                                         "characters to be queued",
-                                         kLongestQueued)));
+  if (const Errors wrong = queued ? check_queued_name(object) : Errors(); !wrong.empty()) {
+    errors.insert(errors.end(), wrong.begin(), wrong.end());
   } else if (name.size() > kLongestLabel) {
     errors.push_back(invalid("metadata.name", name,
                              fmt::format("must be no more than {} characters", kLongestLabel)));
@@ -280,6 +275,17 @@ Errors validate_create(const Value& object, std::string_view user, const Entitle
                                          sets, settings.max_pod_sets)));
   }
   return errors;
+}
+
+Errors check_queued_name(const Value& object) {
+  const std::string name = object["metadata"]["name"].str();
+  if (name.empty() || (name.size() <= kLongestQueued && !validate_dns1123_label(name))) {
+    return {};  // the server chooses an empty one
+  }
+  return {invalid("metadata.name", name,
+                  fmt::format("must be a lowercase RFC 1123 label of at most {} characters to be "
+                              "queued",
+                              kLongestQueued))};
 }
 
 Errors validate_update(const Value& object, const Value& old_object) {

@@ -41,13 +41,15 @@ Errors validate_create(const Value& object, std::string_view user, const Entitle
                        const Settings& settings);
 // U1 to U8.
 Errors validate_update(const Value& object, const Value& old_object);
+// B-11 of one that is queued; empty: its name will do.
+Errors check_queued_name(const Value& object);
 // One text for all errors: `e`, or `[e1, e2]` without repeats.
 std::string joined(const Errors& errors);
 
 // ---- Kueue's webhooks for this kind
 
 // D4: default queue, suspend, managedBy.
-Value with_kueue_defaults(const View& view, const Value& object, const Settings& settings);
+Value with_kueue_defaults(const View& view, const Value& object, const Queueing& queueing);
 // K1, K2, K7.
 Errors validate_kueue_create(const Value& object);
 // K3 to K6, K8. `has_default_queue`: the namespace has a LocalQueue `default`.

@@ -2,13 +2,17 @@
 // Requests in, verdicts out.
 #include "systems/appwrapper/admission/webhooks.hpp"
 
+#include <fmt/core.h>
+
 #include <string>
 
 #include "api/kueue.hpp"
 #include "kube/text/json.hpp"
 #include "systems/appwrapper/admission/admission.hpp"
 #include "systems/appwrapper/kinds.hpp"
+#include "systems/appwrapper/kueue/managed.hpp"
 #include "systems/appwrapper/lifecycle/fault_tolerance.hpp"
+#include "systems/appwrapper/names.hpp"
 #include "systems/appwrapper/wrapped_kinds.hpp"
 
 namespace athanor::appwrapper {
@@ -80,7 +84,7 @@ Verdict mutate(const View& view, const AdmissionRequest& request, Instant /*now*
   Value object = with_defaults(request.object, request.user_info, settings);
   if (settings.queueing.integrated) {
     object.set_path({"metadata", "namespace"}, request.key.ns);
-    object = with_kueue_defaults(view, object, settings);
+    object = with_kueue_defaults(view, object, settings.queueing);
   }
   return Verdict::change(request.object, object);
 }
@@ -108,12 +112,31 @@ Verdict judge(const View& view, const AdmissionRequest& request, Instant /*now*/
 }
 
 Verdict mutate_for_kueue(const View& view, const AdmissionRequest& request, Instant /*now*/) {
-  return Verdict::change(placed(request),
-                         with_kueue_defaults(view, placed(request), settings_of(view)));
+  return Verdict::change(
+      placed(request),
+      with_kueue_defaults(view, placed(request), queueing_of(view, settings_of(view))));
 }
 
 Verdict judge_for_kueue(const View& view, const AdmissionRequest& request, Instant /*now*/) {
-  return answer(kueue_errors(view, request));
+  const Queueing queueing = queueing_of(view, settings_of(view));
+  const bool named = !Object(request.object).label(name::kQueueName).empty();
+  if (!queueing.enabled) {
+    Verdict verdict = Verdict::allow();
+    if (named) {
+      verdict.warnings.push_back(
+          fmt::format("{} is not integrated with the queueing: label {} has no effect, and its "
+                      "pods run without quota",
+                      kAppWrapper.name, name::kQueueName));
+    }
+    return verdict;
+  }
+  Errors errors = kueue_errors(view, request);
+  if (request.operation == Operation::Create && !named &&
+      is_queued(view, placed(request), queueing)) {
+    const Errors wrong = check_queued_name(request.object);
+    errors.insert(errors.end(), wrong.begin(), wrong.end());
+  }
+  return answer(errors);
 }
 
 constexpr std::string_view kMutator = "mappwrapper.kb.io";

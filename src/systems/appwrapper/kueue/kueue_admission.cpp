@@ -76,7 +76,10 @@ void check_priority_class(const Value& object, const Value& old, bool suspended,
 
 }  // namespace
 
-Value with_kueue_defaults(const View& view, const Value& object, const Settings& settings) {
+Value with_kueue_defaults(const View& view, const Value& object, const Queueing& queueing) {
+  if (!queueing.enabled) {
+    return object;
+  }
   Value result = object;
   const std::string ns = object["metadata"]["namespace"].str();
   if (label(result, name::kQueueName).is_null() &&
@@ -85,7 +88,7 @@ Value with_kueue_defaults(const View& view, const Value& object, const Settings&
   }
   const std::string queue = label(result, name::kQueueName).str();
   Value& spec = result.member("spec");
-  if (is_queued(view, result, settings.queueing)) {
+  if (is_queued(view, result, queueing)) {
     spec.set("suspend", true);
   }
   const Value& managed = spec["managedBy"];

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "systems/appwrapper/kueue/managed.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "api/builtin.hpp"
+#include "api/kueue_configuration.hpp"
 #include "kube/names/selector.hpp"
 #include "systems/appwrapper/names.hpp"
 
@@ -25,7 +27,30 @@ bool selects(const View& view, const Value& selector, const std::string& ns) {
 
 }  // namespace
 
+Queueing queueing_of(const View& view, const Settings& settings) {
+  if (settings.queueing.integrated) {
+    return settings.queueing;
+  }
+  const auto map = view.get(api::kConfigMap, api::kueue::configuration_map());
+  const Value section = api::kueue::configured_by(view.config(api::kueue::kConfigurationSection),
+                                                  map ? map->body() : Value());
+  const Value& written = section["integrations"];
+  const Value& frameworks = written["frameworks"];
+  Queueing queueing = settings.queueing;
+  queueing.enabled =
+      !frameworks.is_list() || std::ranges::any_of(frameworks.items(), [](const Value& one) {
+        return one.as_string() == api::kueue::kAppWrapperFramework;
+      });
+  queueing.without_queue = written["manageJobsWithoutQueueName"].as_bool();
+  queueing.namespaces = written["managedJobsNamespaceSelector"];
+  queueing.wait_for_pods_ready = section["waitForPodsReady"].as_bool(true);
+  return queueing;
+}
+
 bool is_queued(const View& view, const Value& app, const Queueing& queueing) {
+  if (!queueing.enabled) {
+    return false;
+  }
   const Value& metadata = app["metadata"];
   return !metadata["labels"][name::kQueueName].as_string().empty() ||
          (queueing.without_queue &&

@@ -10,6 +10,9 @@
 
 namespace athanor::appwrapper {
 
+// Returns what holds now: kueueJobReconciller where Kueue's side is ours to integrate, else Kueue's
+// own configuration, of the start and of its ConfigMap, which is read.
+Queueing queueing_of(const View& view, const Settings& settings);
 // Returns true if an AppWrapper waits for quota: by its queue's name, or because in its namespace
 // all of them do.
 bool is_queued(const View& view, const Value& app, const Queueing& queueing);

@@ -4,8 +4,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/builtin.hpp"
@@ -336,15 +339,15 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   if (!app || app->object.deleting() || !has_workload(*app)) {
     return Plan::done();
   }
-  const Settings settings = settings_of(view);
-  if (!is_queued(view, app->object.body(), settings.queueing)) {
+  const Queueing queueing = queueing_of(view, settings_of(view));
+  if (!is_queued(view, app->object.body(), queueing)) {
     return Plan::done();
   }
   // Before it was seen nothing says which pods it has; what runs elsewhere is not seen here.
   if (app->status.phase.empty() && is_managed_here(*app)) {
     return Plan::done();
   }
-  return Manager(view, *app, settings.queueing, now).run();
+  return Manager(view, *app, queueing, now).run();
 }
 
 // Releases the quota of a Workload whose AppWrapper is gone.
@@ -379,19 +382,19 @@ Plan release(const View& view, const Key& key, Instant now) {
   return plan;
 }
 
-}  // namespace
+// Queues, checks and namespaces are what its webhooks look at.
+constexpr const Kind* kReads[] = {&kAppWrapper,
+                                  &api::kueue::kWorkload,
+                                  &api::kueue::kWorkloadPriorityClass,
+                                  &api::kueue::kResourceFlavor,
+                                  &api::kPriorityClass,
+                                  &api::kueue::kLocalQueue,
+                                  &api::kueue::kClusterQueue,
+                                  &api::kueue::kAdmissionCheck,
+                                  &api::kNamespace,
+                                  &api::kConfigMap};
 
-const Operator& workload_operator() {
-  // Queues, checks and namespaces are what its webhooks look at.
-  static const Kind* const kReads[] = {&kAppWrapper,
-                                       &api::kueue::kWorkload,
-                                       &api::kueue::kWorkloadPriorityClass,
-                                       &api::kueue::kResourceFlavor,
-                                       &api::kPriorityClass,
-                                       &api::kueue::kLocalQueue,
-                                       &api::kueue::kClusterQueue,
-                                       &api::kueue::kAdmissionCheck,
-                                       &api::kNamespace};
+Operator workload_operator_of(std::string_view operator_name, std::span<const Kind* const> reads) {
   static const Kind* const kWrites[] = {&kAppWrapper, &api::kueue::kWorkload, &api::kEvent};
   static const Kind* const kSmall[] = {&api::kPriorityClass};
   static const Access kAccess[] = {{&kAppWrapper, "patch"},
@@ -399,13 +402,26 @@ const Operator& workload_operator() {
                                    {&api::kueue::kWorkload, "patch", "status"},
                                    {&api::kueue::kWorkload, "update", "finalizers"},
                                    {&api::kEvent, "create patch"}};
-  static const Operator kOperator{.name = "appwrapper-workload",
-                                  .primary = &kAppWrapper,
-                                  .reads = kReads,
-                                  .writes = kWrites,
-                                  .reconcile = reconcile,
-                                  .small = kSmall,
-                                  .access = kAccess};
+  return {.name = operator_name,
+          .primary = &kAppWrapper,
+          .reads = reads,
+          .writes = kWrites,
+          .reconcile = reconcile,
+          .small = kSmall,
+          .access = kAccess};
+}
+
+}  // namespace
+
+const Operator& workload_operator() {
+  static const Operator kOperator = workload_operator_of("appwrapper-workload", kReads);
+  return kOperator;
+}
+
+const Operator& integrated_workload_operator() {
+  static const Operator kOperator =
+      workload_operator_of("appwrapper-workload-integrated",
+                           std::span(kReads).first(std::size(kReads) - 1));  // no ConfigMap
   return kOperator;
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <string_view>
 
+#include "api/builtin.hpp"
 #include "cli/controllers/controllers_flags.hpp"
 #include "systems/list.hpp"
 
@@ -34,6 +35,29 @@ TEST(OperatorList, SystemsAndControllersComeAndGo) {
   EXPECT_EQ(names("tekton"), (std::vector<std::string>{"tekton-pipelinerun", "tekton-taskrun"}));
   EXPECT_EQ(names("tekton,-tekton-taskrun"), (std::vector<std::string>{"tekton-pipelinerun"}));
   EXPECT_EQ(names("kubelet,kubelet"), (std::vector<std::string>{"kubelet"}));
+}
+
+// Kueue's ConfigMap is read beside a Kueue of ours; in the place of its integration no right to it
+// is needed.
+TEST(OperatorList, OneOfTwoFollowsTheWorkloadsOfAppWrappers) {
+  const auto chosen = select_operators("appwrapper-kueue");
+  ASSERT_TRUE(chosen.ok());
+  for (const bool integrated : {false, true}) {
+    const auto config = read_config(
+        {}, "jobs", {{"appwrapper", Value::object({{"enableKueueIntegrations", integrated}})}});
+    ASSERT_TRUE(config.ok()) << config.error().message;
+    std::vector<std::string_view> running;
+    bool reads_config_maps = false;
+    for (const Operator* op : those_that_run(all_systems(), *chosen, *config)) {
+      running.push_back(op->name);
+      reads_config_maps =
+          reads_config_maps || std::ranges::find(op->reads, &api::kConfigMap) != op->reads.end();
+    }
+    EXPECT_EQ(running, (std::vector<std::string_view>{
+                           integrated ? "appwrapper-workload-integrated" : "appwrapper-workload",
+                           "appwrapper-workload-release"}));
+    EXPECT_EQ(reads_config_maps, !integrated);
+  }
 }
 
 TEST(OperatorList, RefusesWhatIsUnknownAndNothing) {

@@ -100,6 +100,18 @@ TEST(Configuration, OfTheOldVersionHasAFlagForPodsReady) {
   EXPECT_TRUE((*apply_configuration({}, old + "  enable: true\n"))["waitForPodsReady"].as_bool());
 }
 
+// As upstream has it since 0.19.
+TEST(Configuration, RecoveryMayTakeAsLongAsTheStart) {
+  const Value start = api::encode(Settings{});
+  const auto recovery = [&](const std::string& wait) {
+    return (*apply_configuration(start, "waitForPodsReady: " + wait))["podsReadyRecoveryTimeout"]
+        .str();
+  };
+  EXPECT_EQ(recovery("{}"), "30m");
+  EXPECT_EQ(recovery("{timeout: 5m}"), "5m");
+  EXPECT_EQ(recovery("{timeout: 5m, recoveryTimeout: 1m}"), "1m");
+}
+
 struct Wrong {
   const char* text;
   const char* message;

@@ -319,7 +319,7 @@ TEST(Update, KeepsInfosOfARunningOne) {
 
 class Kueue : public testing::Test {
  protected:
-  Value defaulted(const std::string& metadata, const Settings& with = settings()) {
+  Value defaulted(const std::string& metadata, const Queueing& with = {}) {
     Reads reads;
     return with_kueue_defaults(View(world_, reads), app(component(kPodTemplate), metadata), with);
   }
@@ -334,13 +334,18 @@ TEST_F(Kueue, SuspendsWhatIsQueued) {
   EXPECT_FALSE(defaulted("name: a")["spec"].contains("suspend"));
   EXPECT_EQ(defaulted("name: a, labels: {kueue.x-k8s.io/queue-name: q}")["spec"]["suspend"],
             Value(true));
-  Settings all = settings();
-  all.queueing.without_queue = true;
-  EXPECT_EQ(defaulted("name: a", all)["spec"]["suspend"], Value(true));
+  EXPECT_EQ(defaulted("name: a", {.without_queue = true})["spec"]["suspend"], Value(true));
   queue("default");
   const Value object = defaulted("name: a");
   EXPECT_EQ(object["metadata"]["labels"]["kueue.x-k8s.io/queue-name"], Value("default"));
   EXPECT_EQ(object["spec"]["suspend"], Value(true));
+}
+
+TEST_F(Kueue, LeavesAloneWhatIsNoFramework) {
+  queue("default");
+  for (const char* metadata : {"name: a", "name: a, labels: {kueue.x-k8s.io/queue-name: q}"}) {
+    EXPECT_EQ(defaulted(metadata, {.enabled = false}), app(component(kPodTemplate), metadata));
+  }
 }
 
 TEST_F(Kueue, HandsOverToMultiKueue) {

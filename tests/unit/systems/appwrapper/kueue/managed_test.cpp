@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose configuration says which AppWrappers are queued (docs/spec/appwrapper.md 4.2, 4.6, 8.2).
+#include "systems/appwrapper/kueue/managed.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "api/kueue_configuration.hpp"
+#include "kube/text/yaml.hpp"
+#include "support/fake_world.hpp"
+#include "systems/appwrapper/admission/webhooks.hpp"
+
+namespace athanor::appwrapper {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Value parsed(const std::string& text) {
+  return *yaml::parse(text);
+}
+
+Value app(const std::string& metadata) {
+  return parsed("{metadata: {namespace: team, " + metadata + "}, spec: {components: []}}");
+}
+
+class Managed : public testing::Test {
+ protected:
+  void write_map(const std::string& text) {
+    Value map = parsed(
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: kueue-manager-config, "
+        "namespace: kueue-system}}");
+    map.set_path({"data", api::kueue::kConfigurationKey}, text);
+    world.put(map);
+  }
+  Queueing now(const char* config = "{}") {
+    return queueing_of(View(world, reads), *read_settings(parsed(config)));
+  }
+  // Kueue's validating webhook for AppWrappers.
+  Verdict judged(const std::string& metadata) {
+    const AdmissionRequest request{.key = {"team", "a"}, .object = app(metadata)};
+    for (const Webhook& webhook : kueue_webhooks()) {
+      if (!webhook.mutating) {
+        return webhook.admit(View(world, reads), request, world.now);
+      }
+    }
+    return {};
+  }
+  test::FakeWorld world{};
+  Reads reads{};
+};
+
+TEST_F(Managed, FollowsKueuesConfigurationWhenItChanges) {
+  world.configure("kueue", parsed("{waitForPodsReady: false}"));
+  EXPECT_FALSE(now().wait_for_pods_ready);
+  write_map(
+      "waitForPodsReady: {timeout: 5m}\nmanageJobsWithoutQueueName: true\n"
+      "managedJobsNamespaceSelector: {matchLabels: {a: b}}\n");
+  EXPECT_TRUE(now().wait_for_pods_ready);
+  EXPECT_TRUE(now().without_queue);
+  EXPECT_EQ(now().namespaces, parsed("{matchLabels: {a: b}}"));
+  EXPECT_TRUE(now().enabled);
+  write_map(
+      "apiVersion: config.kueue.x-k8s.io/v1beta1\nwaitForPodsReady: {enable: false}\n"
+      "integrations: {frameworks: [batch/job]}\n");
+  EXPECT_FALSE(now().wait_for_pods_ready);
+  EXPECT_FALSE(now().enabled);
+  write_map("nonsense: 1");
+  EXPECT_FALSE(now().wait_for_pods_ready) << "one that cannot be read leaves that of the start";
+  EXPECT_TRUE(now().enabled);
+}
+
+TEST_F(Managed, InThePlaceOfKueuesIntegrationItsOwnConfigurationCounts) {
+  write_map("waitForPodsReady: {timeout: 5m}");
+  const Queueing queueing = now(
+      "{enableKueueIntegrations: true, kueueJobReconciller: {waitForPodsReady: {enable: false}}}");
+  EXPECT_FALSE(queueing.wait_for_pods_ready);
+  EXPECT_TRUE(queueing.without_queue);
+  EXPECT_THAT(reads.objects, IsEmpty());
+}
+
+TEST_F(Managed, QueuesNoneWhereTheFrameworkIsLeftOut) {
+  const Value queued = app("name: a, labels: {kueue.x-k8s.io/queue-name: q}");
+  EXPECT_TRUE(is_queued(View(world, reads), queued, now()));
+  EXPECT_THAT(judged("name: a, labels: {kueue.x-k8s.io/queue-name: q}").warnings, IsEmpty());
+  write_map("integrations: {frameworks: [batch/job]}");
+  EXPECT_FALSE(is_queued(View(world, reads), queued, now()));
+  EXPECT_THAT(judged("name: a").warnings, IsEmpty());
+  EXPECT_THAT(judged("name: a, labels: {kueue.x-k8s.io/queue-name: q}").warnings,
+              ElementsAre("AppWrapper is not integrated with the queueing: label "
+                          "kueue.x-k8s.io/queue-name has no effect, and its pods run without "
+                          "quota"));
+}
+
+// B-11
+TEST_F(Managed, RefusesANameThatCouldNotBeQueued) {
+  EXPECT_TRUE(judged("name: a.b").allowed);
+  write_map("manageJobsWithoutQueueName: true");
+  EXPECT_TRUE(judged("name: a").allowed);
+  EXPECT_EQ(judged("name: a.b").message,
+            "metadata.name: Invalid value: \"a.b\": must be a lowercase RFC 1123 label of at most "
+            "60 characters to be queued");
+}
+
+}  // namespace
+}  // namespace athanor::appwrapper
