@@ -127,7 +127,7 @@ APP = {
                     "spec": {
                         "restartPolicy": "Never",
                         "nodeSelector": {"no": "node"},
-                        "containers": [{"name": "c", "image": "i", "resources": {"requests": {GPU: "1"}}}],
+                        "containers": [{"name": "c", "image": "i", "resources": {"limits": {GPU: "1"}}}],
                     },
                 }
             }
