@@ -82,7 +82,7 @@ image: ## build the container image $(IMG) with buildah (docker-build is the sam
 	@scripts/image build
 
 image-test: bootstrap ## build the image from the development build, start it and check it
-	@scripts/build dev athanor && BINARY=build/dev/athanor IMG=localhost/athanor:test scripts/image all
+	@scripts/build dev athanor resource-topology-exporter && BINARY=build/dev/athanor IMG=localhost/athanor:test scripts/image all
 
 docker-build: image
 

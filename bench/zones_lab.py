@@ -16,7 +16,7 @@ sys.path[:0] = [str(ROOT / "tests/e2e"), str(ROOT / "tests/e2e/numa")]
 from numa_lab import LAB, PODS, TOPOLOGIES, container, create, deploy, free, pod, remove, runs  # noqa: E402
 from support import ATHANOR, Lab, wait_for  # noqa: E402
 
-AGENT = ATHANOR.parent / "athanor-agent"
+EXPORTER = ATHANOR.parent / "resource-topology-exporter"
 MISSED = []
 
 
@@ -48,7 +48,7 @@ def exporter(lab, folder):
         "--metrics-ip=127.0.0.1",
         "--metrics-port=0",
     ]
-    process = subprocess.Popen([AGENT, "numa-exporter", *flags], env=lab.env, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([EXPORTER, *flags], env=lab.env, stderr=subprocess.PIPE, text=True)
     try:
         address = process.stderr.readline().split()[-1]
 

@@ -19,10 +19,9 @@
 #include "agent/agent.hpp"
 #include "agent/options.hpp"
 #include "base/contain.hpp"
-#include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "base/memory.hpp"
-#include "exporter/exporter.hpp"
+#include "exporter/process.hpp"
 
 namespace athanor::agent {
 namespace {
@@ -125,22 +124,6 @@ int run(const std::vector<std::string>& arguments,
 
 constexpr const char* kExporterVerb = "numa-exporter";
 
-void print_to(std::FILE* file, std::string_view text) {
-  static_cast<void>(std::fwrite(text.data(), 1, text.size(), file));
-  std::fflush(file);
-}
-
-int publish_zones(const std::vector<std::string>& arguments) {
-  const Interrupt interrupt;
-  ::signal(SIGPIPE, SIG_IGN);
-  memory::keep_little();
-  return exporter::run_exporter(arguments,
-                                {.version = ATHANOR_VERSION,
-                                 .out = [](std::string_view text) { print_to(stdout, text); },
-                                 .err = [](std::string_view text) { print_to(stderr, text); },
-                                 .interrupted = [&interrupt] { return interrupt.came(); }});
-}
-
 }  // namespace
 }  // namespace athanor::agent
 
@@ -151,7 +134,8 @@ int main(int count, char** arguments, char** environment) {
     const auto wish = variables.find("ATHANOR_BROKEN_INVARIANTS");
     athanor::set_broken_invariants_fatal(wish != variables.end() && wish->second == "fatal");
     if (count > 1 && std::string_view(arguments[1]) == athanor::agent::kExporterVerb) {
-      return athanor::agent::publish_zones({arguments + 2, arguments + count});
+      return athanor::exporter::run_exporter_process({arguments + 2, arguments + count},
+                                                     ATHANOR_VERSION);
     }
     return athanor::agent::run({arguments + 1, arguments + count}, variables);
   } catch (const std::exception& error) {

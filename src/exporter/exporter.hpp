@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exporter as a process (docs/spec/numa.md 9): `athanor numa exporter`, `athanor-agent
-// numa-exporter`, and this program under the name resource-topology-exporter. A program calls one
+// The exporter as a process (docs/spec/numa.md 9): `resource-topology-exporter`, `athanor numa
+// exporter`, `athanor-agent numa-exporter`, and `athanor` under the first name. A program calls one
 // function; what it prints and how it is interrupted are its own.
 #pragma once
 

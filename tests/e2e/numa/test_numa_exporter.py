@@ -18,6 +18,7 @@ from numa_lab import LAB, TOPOLOGIES, deploy
 from support import ATHANOR, ROOT, run, wait_for
 
 AGENT = pathlib.Path(os.environ.get("ATHANOR_AGENT", ATHANOR.parent / "athanor-agent"))
+EXPORTER = ATHANOR.parent / "resource-topology-exporter"
 TREES = ROOT / "tests/data/numa/sysfs"
 
 ALLOCATABLE = {
@@ -83,7 +84,7 @@ def lab(make_lab):
     return lab
 
 
-@pytest.mark.parametrize("program", [(ATHANOR, "numa", "exporter"), (AGENT, "numa-exporter")], ids=["athanor", "agent"])
+@pytest.mark.parametrize("program", [(ATHANOR, "numa", "exporter"), (AGENT, "numa-exporter"), (EXPORTER,)], ids=["athanor", "agent", "alone"])
 def test_files_become_a_topology_and_only_changes_are_written(lab, tmp_path, program):
     fake_folder(tmp_path / "pods", [POD_A])
     dump = tmp_path / "dump"
@@ -118,7 +119,7 @@ def test_files_become_a_topology_and_only_changes_are_written(lab, tmp_path, pro
         assert urllib.request.urlopen(f"http://{address}/healthz", timeout=10).read() == b"ok\n"
         fake_folder(tmp_path / "pods", [])
         wait_for("the freed cpus", lambda: available(lab, "recorded.two") == ["3", "3"])
-        assert 'operation="patch"' in metrics()
+        wait_for("the patch to be counted", lambda: 'operation="patch"' in metrics())
         assert json.loads((dump / "recorded_two").read_text())[-1]["fingerprintComputed"] == "pfp0v001ef46db3751d8e999"
         (tmp_path / "pods/list.json").write_text("nonsense", encoding="utf-8")
         wait_for("the failure to be counted", lambda: 'function_name="list"}' in metrics())
