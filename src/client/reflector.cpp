@@ -230,7 +230,10 @@ struct Reflector::Impl {
       list.error = error;
       effects.emplace_back(Deliver{.item = std::move(list)});
     }
-    wait(random_between(options.refused_retry, options.refused_retry * 3 / 2), now, effects);
+    const bool slow = error.code == 404 && scope.absent_retry;
+    wait(slow ? *scope.absent_retry
+              : random_between(options.refused_retry, options.refused_retry * 3 / 2),
+         now, effects);
   }
 
   // Who asked for a list is not served by the watch from before it.

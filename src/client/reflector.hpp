@@ -40,6 +40,9 @@ struct FeedScope {
   std::string label_selector{};
   std::string field_selector{};
   Trim trim{};
+  // How long a kind that the server lacks (404) is taken for absent; unset:
+  // ReflectorOptions::refused_retry.
+  std::optional<Duration> absent_retry{};
 };
 
 // ---- what is delivered, in order

@@ -17,6 +17,7 @@
 #include "cluster/write_call.hpp"
 #include "runtime/engine/engine_host.hpp"
 #include "runtime/view/live.hpp"
+#include "runtime/view/tls_profile.hpp"
 
 namespace athanor::cluster {
 
@@ -142,6 +143,9 @@ void ClusterDriver::Impl::make_feeds() {
         continue;
       }
       client::FeedScope scope{.kind = kind, .ns = kind->namespaced ? ns : std::string()};
+      if (kind == &kOpenShiftServer) {
+        scope.absent_retry = options.platform_look;
+      }
       if (options.narrow) {
         options.narrow(scope);
       }

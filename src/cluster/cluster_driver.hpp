@@ -57,6 +57,8 @@ struct DriverOptions {
   // Writes of one controller under way at the same time, each of another key; the rest waits.
   std::size_t writes_per_controller = 128;
   bool held = false;  // no key runs before release(), whoever leads
+  // Between two looks for OpenShift's APIServer in a cluster without (docs/spec/das.md 10.6).
+  Duration platform_look = std::chrono::minutes(10);
 };
 
 // Owns the controllers thread and the engine on it. start(), drain() and stop() from one thread,

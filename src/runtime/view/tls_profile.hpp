@@ -6,10 +6,15 @@
 #include <string>
 #include <string_view>
 
+#include "kube/value/kind.hpp"
 #include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
 
 namespace athanor {
+
+// Its object "cluster" has the profile; other clusters lack the kind.
+inline constexpr Kind kOpenShiftServer{"config.openshift.io", "v1", "APIServer", "apiservers",
+                                       false};
 
 struct TlsProfile {
   std::string min_version{};  // "VersionTLS12"; empty: the platform has no profile

@@ -20,9 +20,6 @@ inline constexpr const char* kLogLevelAnnotation = "das.inference.redhat.com/ope
 
 // Of the agent's pods: which TLS profile their arguments are of (docs/spec/das.md 10.6).
 inline constexpr const char* kTlsAnnotation = "das-operator.openshift.io/tls-profile-hash";
-// OpenShift's; a cluster may lack it.
-inline constexpr Kind kOpenShiftServer{"config.openshift.io", "v1", "APIServer", "apiservers",
-                                       false};
 
 // An object to apply and its kind.
 struct Operand {

@@ -12,6 +12,7 @@
 
 #include "api/builtin.hpp"
 #include "kube/value/condition.hpp"
+#include "runtime/view/tls_profile.hpp"
 #include "systems/das/log_level.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/operands.hpp"

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "runtime/view/tls_profile.hpp"
 #include "systems/das/dra/operators.hpp"
 #include "systems/das/instruments.hpp"
 #include "systems/das/kinds.hpp"

@@ -39,7 +39,6 @@ inline constexpr Kind kClusterVersion{"config.openshift.io", "v1", "ClusterVersi
                                       "clusterversions", false};
 inline constexpr Kind kInfrastructure{"config.openshift.io", "v1", "Infrastructure",
                                       "infrastructures", false};
-inline constexpr Kind kApiServer{"config.openshift.io", "v1", "APIServer", "apiservers", false};
 inline constexpr Kind kSecurityContextConstraints{"security.openshift.io", "v1",
                                                   "SecurityContextConstraints",
                                                   "securitycontextconstraints", false};

@@ -2,6 +2,7 @@
 // The custom kinds with their versions: v1alpha1 of the operator's kinds, NodeResourceTopology, and
 // what stands in for OpenShift's.
 #include "api/describe_ops.hpp"
+#include "runtime/view/tls_profile.hpp"
 #include "systems/numa/kinds.hpp"
 #include "systems/numa/kinds_schemas.hpp"
 
@@ -183,7 +184,7 @@ constexpr CustomKind kOpenShift[] = {
     {.kind = &kKubeletConfig, .singular = "kubeletconfig", .versions = kOpen},
     {.kind = &kClusterVersion, .singular = "clusterversion", .versions = kOpen},
     {.kind = &kInfrastructure, .singular = "infrastructure", .versions = kOpen},
-    {.kind = &kApiServer, .singular = "apiserver", .versions = kOpen},
+    {.kind = &kOpenShiftServer, .singular = "apiserver", .versions = kOpen},
     {.kind = &kSecurityContextConstraints,
      .singular = "securitycontextconstraints",
      .short_names = kConstraintsShort,

@@ -5,6 +5,7 @@
 
 #include "api/builtin.hpp"
 #include "kube/text/json.hpp"
+#include "runtime/view/tls_profile.hpp"
 #include "systems/numa/conversion.hpp"
 #include "systems/numa/emulation/node_profile.hpp"
 #include "systems/numa/emulation/node_state.hpp"
@@ -109,7 +110,7 @@ std::vector<Value> lab_objects(const LabFacts& lab) {
   version.set("spec", Value::object({{"clusterID", "00000000-0000-4000-8000-000000000000"}}));
   Value infrastructure = make(kInfrastructure, "cluster");
   infrastructure.set("spec", Value::object());
-  Value server = make(kApiServer, "cluster");
+  Value server = make(kOpenShiftServer, "cluster");
   server.set("spec", Value::object());
   for (Value* object : {&version, &infrastructure, &server}) {
     objects.push_back(std::move(*object));

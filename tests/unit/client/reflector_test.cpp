@@ -302,6 +302,21 @@ TEST(Reflector, ARefusedKindIsToldOnceAndTriedSlowly) {
   }
 }
 
+// docs/spec/das.md 10.6, O-B6.
+TEST(Reflector, AKindThatAClusterLacksIsLookedForEveryTenMinutes) {
+  World world({.kind = &kJob, .absent_retry = minutes(10)});
+  for (int i = 0; i < 6; ++i) {
+    world.fail(error(404));
+    EXPECT_THAT(world.told, ElementsAre("error 404")) << "detected once";
+    EXPECT_EQ(world.sleep(), minutes(10));
+    EXPECT_EQ(world.asked.size(), i + 2U) << "one request each time";
+  }
+  world.fail(error(403));
+  EXPECT_LE(world.sleep(), seconds(90)) << "rights may come at any time";
+  world.answer(list(30, {object("x", 5)}));
+  EXPECT_EQ(world.told.back(), "list x @30");
+}
+
 TEST(Reflector, AKindThatWasTakenAwayIsToldToo) {
   World world;
   world.sync();

@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "api/builtin.hpp"
 #include "runtime/metrics/metrics.hpp"
+#include "runtime/view/tls_profile.hpp"
 #include "support/eventually.hpp"
 #include "unit/cluster/fake_client.hpp"
 
@@ -49,13 +51,14 @@ class ClusterDriverTest : public ::testing::Test {
     client->stop();
   }
 
-  void start(DriverOptions options = {}) {
+  void start(DriverOptions options = {}, const std::vector<const Operator*>& more = {}) {
     options.client = client;
     options.clock = clock.get();
     options.entropy = entropy.get();
     options.executors = &executors;
     options.metrics = &metrics;
-    const Operator* const operators[] = {&kFairy};
+    std::vector<const Operator*> operators{&kFairy};
+    operators.insert(operators.end(), more.begin(), more.end());
     driver = std::make_unique<ClusterDriver>(operators, std::move(options));
     driver->start();
   }
@@ -74,6 +77,26 @@ class ClusterDriverTest : public ::testing::Test {
   Metrics metrics{};
   std::unique_ptr<ClusterDriver> driver{};
 };
+
+// The pause is ten minutes (docs/spec/das.md 10.6, O-B6).
+TEST_F(ClusterDriverTest, LooksForOpenShiftAtItsOwnPace) {
+  EXPECT_EQ(DriverOptions().platform_look, std::chrono::minutes(10));
+  std::atomic<int> looks = 0;
+  client->set_fault([&](const client::ApiRequest& request) -> std::optional<client::ApiResult> {
+    if (!request.path.starts_with("/apis/config.openshift.io/v1/apiservers")) {
+      return std::nullopt;
+    }
+    ++looks;
+    return client::ApiResult{.status = 404, .error = Error::not_found("no such kind")};
+  });
+  static constexpr const Kind* kReads[] = {&kOpenShiftServer};
+  static constexpr Operator kReader{
+      .name = "reader", .primary = &kOpenShiftServer, .reads = kReads, .reconcile = fulfil};
+  start({.platform_look = milliseconds(20)}, {&kReader});
+  EXPECT_TRUE(eventually([&] { return looks > 3; }));
+  EXPECT_TRUE(driver->synced()) << "a cluster without it is a cluster";
+  driver->stop();
+}
 
 TEST_F(ClusterDriverTest, FollowsWhatIsThereAndWhatComes) {
   wish("m", "gold");

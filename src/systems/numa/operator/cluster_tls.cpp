@@ -9,7 +9,7 @@ TlsProfile tls_profile_of(const View& view, Platform platform) {
   if (platform == Platform::Kubernetes) {
     return {};
   }
-  const auto server = view.get(kApiServer, {"", "cluster"});
+  const auto server = view.get(kOpenShiftServer, {"", "cluster"});
   return read_tls_profile(server ? server->spec()["tlsSecurityProfile"] : Value());
 }
 

@@ -7,6 +7,7 @@
 
 #include "api/builtin.hpp"
 #include "kube/value/condition.hpp"
+#include "runtime/view/tls_profile.hpp"
 #include "systems/numa/kinds.hpp"
 #include "systems/numa/operator/cluster_tls.hpp"
 #include "systems/numa/operator/conditions.hpp"
@@ -336,23 +337,15 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
 }  // namespace
 
 const Operator& exporter_operator() {
-  static const Kind* const kReads[] = {&kOperatorKind,
-                                       &kMachineConfigPool,
-                                       &kMachineConfig,
-                                       &kClusterVersion,
-                                       &kInfrastructure,
-                                       &api::kDaemonSet,
-                                       &api::kConfigMap,
-                                       &api::kCustomResourceDefinition,
-                                       &api::kServiceAccount,
-                                       &api::kService,
-                                       &api::kClusterRole,
-                                       &kRole,
-                                       &kRoleBinding,
-                                       &kClusterRoleBinding,
-                                       &kNetworkPolicy,
-                                       &kSecurityContextConstraints,
-                                       &kApiServer};
+  static const Kind* const kReads[] = {&kOperatorKind,        &kMachineConfigPool,
+                                       &kMachineConfig,       &kClusterVersion,
+                                       &kInfrastructure,      &api::kDaemonSet,
+                                       &api::kConfigMap,      &api::kCustomResourceDefinition,
+                                       &api::kServiceAccount, &api::kService,
+                                       &api::kClusterRole,    &kRole,
+                                       &kRoleBinding,         &kClusterRoleBinding,
+                                       &kNetworkPolicy,       &kSecurityContextConstraints,
+                                       &kOpenShiftServer};
   static const Kind* const kWrites[] = {&kOperatorKind,        &kMachineConfig,
                                         &api::kDaemonSet,      &api::kCustomResourceDefinition,
                                         &api::kServiceAccount, &api::kService,

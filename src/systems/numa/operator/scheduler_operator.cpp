@@ -6,6 +6,7 @@
 
 #include "api/builtin.hpp"
 #include "kube/value/condition.hpp"
+#include "runtime/view/tls_profile.hpp"
 #include "systems/numa/kinds.hpp"
 #include "systems/numa/operator/cluster_tls.hpp"
 #include "systems/numa/operator/conditions.hpp"
@@ -210,7 +211,7 @@ const Operator& scheduler_operator() {
       &api::kConfigMap, &api::kServiceAccount, &api::kClusterRole,
       &kRole,           &kRoleBinding,         &kClusterRoleBinding,
       &kNetworkPolicy,  &kClusterVersion,      &kInfrastructure,
-      &kApiServer};
+      &kOpenShiftServer};
   static const Kind* const kWrites[] = {
       &kSchedulerKind,       &api::kDeployment,    &api::kConfigMap,
       &api::kServiceAccount, &api::kClusterRole,   &kRole,
