@@ -14,6 +14,7 @@
 #include "net/listen.hpp"
 #include "net/pki.hpp"
 #include "net/served_connection.hpp"
+#include "net/serving/served_tls.hpp"
 
 namespace athanor::agent {
 namespace {
@@ -38,18 +39,11 @@ Result<transport::TlsContext> context_of(const TlsChoice& tls, const std::string
   ATHANOR_TRY(const transport::ServingPair pair, certificate_of(tls, host, now));
   ATHANOR_TRY(auto context,
               transport::TlsContext::create(pair.certificate, pair.key, "", /*http2=*/false));
-  if (tls.min_version == "VersionTLS13") {
-    ATHANOR_TRY_VOID(context.demand_tls13());
-  } else if (!tls.min_version.empty() && tls.min_version != "VersionTLS12") {
-    log::warn("--tls-min-version is unknown or older than TLS 1.2; TLS 1.2 is used",
-              {{"value", tls.min_version}});
+  const transport::TlsLimits limits{.min_version = tls.min_version, .ciphers = tls.ciphers};
+  for (const std::string& problem : transport::problems_of(limits)) {
+    log::warn("a TLS flag has no effect", {{"why", problem}});
   }
-  if (!tls.ciphers.empty()) {
-    if (const auto chosen = context.choose_ciphers(tls.ciphers); !chosen.ok()) {
-      log::warn("--tls-cipher-suites cannot be used; the library's ciphers are",
-                {{"error", chosen.error().message}});
-    }
-  }
+  ATHANOR_TRY_VOID(transport::apply(limits, context));
   return context;
 }
 

@@ -182,7 +182,10 @@ Result<void> TlsContext::choose_ciphers(std::span<const std::string> names) {
       list += (list.empty() ? "" : ":") + std::string(known);
     }
   }
-  return list.empty() || SSL_CTX_set_cipher_list(context_.get(), list.c_str()) == 1
+  if (list.empty()) {
+    return names.empty() ? Result<void>() : demand_tls13();
+  }
+  return SSL_CTX_set_cipher_list(context_.get(), list.c_str()) == 1
              ? Result<void>()
              : openssl_error("cannot choose ciphers");
 }

@@ -31,7 +31,8 @@ class TlsContext {
   // Refuses TLS 1.2 from now on.
   Result<void> demand_tls13();
   // Of TLS 1.2: these ciphers alone, by their IANA names; those of TLS 1.3 are not chosen among.
-  // Errors name what is unknown, and change nothing.
+  // A list of ciphers of TLS 1.3 alone refuses TLS 1.2. Errors name what is unknown, and change
+  // nothing.
   Result<void> choose_ciphers(std::span<const std::string> names);
   TlsContext(TlsContext&&) noexcept;
   TlsContext& operator=(TlsContext&&) noexcept;

@@ -8,6 +8,7 @@
 
 #include "api/builtin.hpp"
 #include "base/log.hpp"
+#include "cluster/platform_tls.hpp"
 #include "runtime/engine/engine_host.hpp"
 #include "runtime/engine/executors.hpp"
 #include "runtime/metrics/metrics.hpp"
@@ -77,11 +78,11 @@ struct Host::State final : runtime::EngineJournal {
 
   void make_driver();
   // Every replica serves what the Secret holds, the leader or not.
-  void input(const runtime::Engine& /*engine*/, const runtime::Input& input,
-             Instant /*now*/) override {
+  void input(const runtime::Engine& engine, const runtime::Input& input, Instant now) override {
     if (const auto secret = news_of(input, api::kSecret, options.settings.secret, listed)) {
       take(*secret);
     }
+    tls.input(engine, input, now);
     if (options.on_ready && !announced) {
       if (const auto* list = std::get_if<runtime::Relisted>(&input);
           list != nullptr && list->last) {
@@ -95,6 +96,7 @@ struct Host::State final : runtime::EngineJournal {
   // On the driver's thread.
   void take(const Object& secret);
   void announce(const View& view);
+  void take_profile(const TlsProfile& profile);
   void renew_set(const std::string& query, const runtime::Executors::Completion& done) const;
 
   HostOptions options;
@@ -106,6 +108,9 @@ struct Host::State final : runtime::EngineJournal {
   // Likewise: of the configurations; on_ready was called.
   std::set<const Kind*> unlisted{&kValidatingConfiguration, &kMutatingConfiguration};
   bool announced = false;
+  cluster::TlsFollower tls{
+      [this](cluster::TlsFollower::Reader reader) { driver->inspect(std::move(reader)); },
+      [this](const TlsProfile& profile) { take_profile(profile); }};
   std::unique_ptr<cluster::ClusterDriver> driver{};
 };
 
@@ -132,6 +137,18 @@ void Host::State::take(const Object& secret) {
         ->gauge("athanor_webhook_certificate_expiry_seconds",
                 "When the serving certificate ends, seconds since 1970.")
         .set(std::chrono::duration<double>(end.time_since_epoch()).count());
+  }
+}
+
+void Host::State::take_profile(const TlsProfile& profile) {
+  const auto limited = server->limit(transport::without_unknown(
+      {.min_version = profile.min_version, .ciphers = profile.cipher_names()}));
+  if (limited.ok()) {
+    log::info("webhooks: the cluster's TLS profile is followed",
+              {{"version", profile.min_version}, {"ciphers", profile.ciphers}});
+  } else {
+    log::warn("webhooks: the cluster's TLS profile cannot be followed",
+              {{"error", limited.error().message}});
   }
 }
 
@@ -164,7 +181,10 @@ void Host::State::make_driver() {
                        renew_set(query, done);
                      });
   const Key secret = options.settings.secret;
-  const std::vector<const Operator*> all = operators(options.conversions);
+  std::vector<const Operator*> all = operators(options.conversions);
+  if (options.platform_tls) {
+    all.push_back(&cluster::platform_tls_operator());
+  }
   driver =
       std::make_unique<cluster::ClusterDriver>(
           all, cluster::DriverOptions{
@@ -204,6 +224,7 @@ Result<std::unique_ptr<Host>> Host::open(HostOptions options) {
                              .convert = state->options.convert,
                              .clock = state->options.clock,
                              .metrics = state->options.metrics}));
+  ATHANOR_TRY_VOID(state->server->limit(state->options.tls));
   state->make_driver();
   log::info("webhooks are served", {{"address", state->server->address()}});
   // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): the constructor is private

@@ -16,6 +16,7 @@
 #include "client/api_client.hpp"
 #include "cluster/cluster_driver.hpp"
 #include "cluster/leadership.hpp"
+#include "net/serving/served_tls.hpp"
 #include "runtime/view/admission.hpp"
 #include "webhook/conversion.hpp"
 #include "webhook/operators.hpp"
@@ -35,6 +36,8 @@ struct HostOptions {
   Metrics* metrics = nullptr;
   cluster::Leadership* leadership = nullptr;  // without: certificates are made at any time
   std::string address{};
+  transport::TlsLimits tls{};  // of its port
+  bool platform_tls = false;   // the limits are those of OpenShift's TLS profile instead
   std::vector<Webhook> webhooks{};
   Settings settings{};
   bool conversions = false;  // keep the bundle in custom resource definitions, too

@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <atomic>
 #include <set>
 #include <thread>
 #include <utility>
@@ -45,8 +44,7 @@ struct HttpsServer::State : std::enable_shared_from_this<State> {
   const std::string host;
   const int port;
   transport::Acceptor acceptor;
-  std::shared_ptr<const transport::TlsContext> context{};  // of the loop's thread
-  std::atomic<bool> serving{false};
+  transport::ServedTls tls{};
   std::set<std::shared_ptr<ServedConnection>> connections{};
   memory::IdleRelease idle{};
   transport::EventLoop::Timer spike_timer;
@@ -75,6 +73,7 @@ bool HttpsServer::State::make_room() {
 }
 
 void HttpsServer::State::welcome(int client) {
+  const auto context = tls.current();
   if (!context || (connections.size() >= options.most_connections && !make_room())) {
     ::close(client);
     return;
@@ -135,17 +134,15 @@ HttpsServer::~HttpsServer() {
 }
 
 Result<void> HttpsServer::use(const std::string& certificate, const std::string& key) {
-  ATHANOR_TRY(auto made, transport::TlsContext::create(certificate, key, "", /*http2=*/false));
-  auto context = std::make_shared<const transport::TlsContext>(std::move(made));
-  state_->serving = true;
-  state_->world.loop.post([raw = state_.get(), context = std::move(context)]() mutable {
-    raw->context = std::move(context);
-  });
-  return {};
+  return state_->tls.use(certificate, key);
+}
+
+Result<void> HttpsServer::limit(transport::TlsLimits limits) {
+  return state_->tls.limit(std::move(limits));
 }
 
 bool HttpsServer::serving() const {
-  return state_->serving;
+  return state_->tls.current() != nullptr;
 }
 
 std::string HttpsServer::address() const {

@@ -12,6 +12,7 @@
 #include "base/result.hpp"
 #include "net/http.hpp"
 #include "net/served_connection.hpp"
+#include "net/serving/served_tls.hpp"
 
 namespace athanor::webhook {
 
@@ -41,6 +42,8 @@ class HttpsServer {
   // Serves connections from now on with this certificate; open ones keep theirs. Errors: PEM texts
   // that cannot be used; the former certificate stays.
   Result<void> use(const std::string& certificate, const std::string& key);
+  // Limits the handshakes from now on, see ServedTls.
+  Result<void> limit(transport::TlsLimits limits);
   // There is a certificate.
   [[nodiscard]] bool serving() const;
   // "127.0.0.1:9443".

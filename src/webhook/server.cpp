@@ -129,6 +129,10 @@ Result<void> Server::use(const std::string& certificate, const std::string& key)
   return state_->server->use(certificate, key);
 }
 
+Result<void> Server::limit(transport::TlsLimits limits) {
+  return state_->server->limit(std::move(limits));
+}
+
 bool Server::serving() const {
   return state_->server->serving();
 }

@@ -11,6 +11,7 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "net/serving/served_tls.hpp"
 #include "runtime/view/admission.hpp"
 #include "webhook/conversion.hpp"
 #include "webhook/review.hpp"
@@ -45,6 +46,8 @@ class Server {
   // Serves connections from now on with this certificate; open ones keep theirs. Errors: PEM texts
   // that cannot be used; the former certificate stays.
   Result<void> use(const std::string& certificate, const std::string& key);
+  // Limits the handshakes from now on, see ServedTls.
+  Result<void> limit(transport::TlsLimits limits);
   // There is a certificate.
   [[nodiscard]] bool serving() const;
   // "127.0.0.1:9443".

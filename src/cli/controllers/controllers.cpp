@@ -27,6 +27,7 @@
 #include "cli/controllers/status_server.hpp"
 #include "cli/ending.hpp"
 #include "cli/flags/setting_flags.hpp"
+#include "cli/flags/tls_flags.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "client/api_client.hpp"
@@ -39,8 +40,10 @@
 #include "cluster/trace_export.hpp"
 #include "embedded/lab/pod_executors.hpp"
 #include "kube/text/text.hpp"
+#include "net/serving/served_tls.hpp"
 #include "runtime/journal/record.hpp"
 #include "runtime/metrics/metrics.hpp"
+#include "runtime/view/tls_profile.hpp"
 #include "systems/list.hpp"
 #include "webhook/host.hpp"
 
@@ -493,7 +496,11 @@ class Production {
 
   Result<void> make_webhooks() {
     if (options_.webhook_address.empty()) {
-      return {};
+      return options_.webhook_tls == transport::TlsLimits()
+                 ? Result<void>()
+                 : Error::bad_request(
+                       "--tls-min-version and --tls-cipher-suites are of the port "
+                       "that --webhook-address names");
     }
     ATHANOR_TRY(std::vector<Webhook> webhooks, select_webhooks(options_.controllers));
     const std::string ns = home(options_.webhook_namespace.empty() ? options_.leader_namespace
@@ -515,6 +522,7 @@ class Production {
       return Error::bad_request("--webhook-certificate-life: at least 8s");
     }
     certificates.authority_life = certificates.life * 10;
+    warn_of_problems(options_.webhook_tls);
     ATHANOR_TRY(webhooks_,
                 webhook::Host::open({.client = client_,
                                      .clock = clock_.get(),
@@ -522,6 +530,8 @@ class Production {
                                      .metrics = &metrics_,
                                      .leadership = leadership_.get(),
                                      .address = options_.webhook_address,
+                                     .tls = options_.webhook_tls,
+                                     .platform_tls = follows_platform(),
                                      .webhooks = std::move(webhooks),
                                      .settings = settings,
                                      .conversions = !options_.webhook_crds.empty(),
@@ -547,6 +557,15 @@ class Production {
 
   [[nodiscard]] bool runs(std::string_view name) const {
     return std::ranges::any_of(operators_, [&](const Operator* op) { return op->name == name; });
+  }
+
+  // Returns true if no flag says otherwise, and a controller, and so the account, reads the
+  // profile.
+  [[nodiscard]] bool follows_platform() const {
+    return options_.webhook_tls == transport::TlsLimits() &&
+           std::ranges::any_of(operators_, [](const Operator* op) {
+             return std::ranges::find(op->reads, &kOpenShiftServer) != op->reads.end();
+           });
   }
 
   // Kinds that the cluster may lack: optional, and the business of no other system's controller.

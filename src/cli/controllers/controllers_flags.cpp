@@ -10,6 +10,7 @@
 
 #include "cli/controllers/environment.hpp"
 #include "cli/flags/setting_flags.hpp"
+#include "cli/flags/tls_flags.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 
@@ -211,6 +212,7 @@ void add_webhooks(CLI::App& verb, ControllersOptions& options) {
                   "of a serving certificate; renewed 90 days, or a quarter of it, before its end")
       ->take_last()
       ->capture_default_str();
+  add_tls_options(verb, options.webhook_tls);
 }
 
 std::string scalar_text(const Value& value) {

@@ -10,6 +10,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "net/serving/served_tls.hpp"
 
 // NOLINTNEXTLINE(readability-identifier-naming): CLI11 has named itself
 namespace CLI {
@@ -65,6 +66,7 @@ struct ControllersOptions {
   std::vector<std::string> webhook_hosts{};
   std::vector<std::string> webhook_crds{};
   std::string webhook_certificate_life = "8760h";
+  transport::TlsLimits webhook_tls{};  // empty: OpenShift's TLS profile counts
   // Controllers start once the webhooks' certificate is in place; the stand-in's order.
   bool webhooks_first = false;
 };

@@ -23,12 +23,14 @@
 #include "cli/controllers/status_server.hpp"
 #include "cli/ending.hpp"
 #include "cli/extender/extender_flags.hpp"
+#include "cli/flags/tls_flags.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "client/api_client.hpp"
 #include "client/cluster_config.hpp"
 #include "cluster/cluster_driver.hpp"
 #include "cluster/leadership.hpp"
+#include "cluster/platform_tls.hpp"
 #include "extender/cache_operator.hpp"
 #include "extender/configuration.hpp"
 #include "extender/serving/server.hpp"
@@ -36,6 +38,7 @@
 #include "kube/text/yaml.hpp"
 #include "runtime/metrics/metrics.hpp"
 #include "runtime/view/rbac.hpp"
+#include "runtime/view/tls_profile.hpp"
 #include "systems/list.hpp"
 
 namespace athanor::cli {
@@ -131,7 +134,7 @@ int print_configuration(const ExtenderOptions& options, const Hooks& hooks) {
 
 int print_rbac(const ExtenderOptions& options, const Hooks& hooks) {
   const extender::Watching watching(hooks);
-  std::vector<const Operator*> operators{&watching.get()};
+  std::vector<const Operator*> operators{&watching.get(), &cluster::platform_tls_operator()};
   for (const SchedulingHooks* one : hooks) {
     operators.insert(operators.end(), one->beside.begin(), one->beside.end());
   }
@@ -264,6 +267,9 @@ class Extender {
     for (const SchedulingHooks* one : hooks_) {
       operators.insert(operators.end(), one->beside.begin(), one->beside.end());
     }
+    if (follows_platform()) {
+      operators.push_back(&cluster::platform_tls_operator());
+    }
     driver_ = std::make_unique<cluster::ClusterDriver>(
         operators, cluster::DriverOptions{.client = client_,
                                           .clock = clock_.get(),
@@ -272,7 +278,8 @@ class Extender {
                                           .metrics = &metrics_,
                                           .instruments = instruments(),
                                           .leadership = leadership_.get(),
-                                          .config = config_});
+                                          .config = config_,
+                                          .journal = &platform_tls_});
     service_ = std::make_unique<extender::Service>(extender::ServiceOptions{
         .client = client_,
         .clock = clock_.get(),
@@ -306,7 +313,7 @@ class Extender {
     ATHANOR_TRY(server_,
                 extender::Server::start(
                     {.address = options_.address.empty() ? host + ":9443" : options_.address,
-                     .tls = !options_.certificate.empty(),
+                     .tls = options_.certificate.empty() ? nullptr : &tls_,
                      .decide =
                          [this](extender::Verb verb, const Value& body,
                                 const extender::ServerOptions::Answer& answer) {
@@ -315,6 +322,8 @@ class Extender {
                      .clock = clock_.get(),
                      .metrics = &metrics_}));
     if (!options_.certificate.empty()) {
+      warn_of_problems(options_.tls);
+      ATHANOR_TRY_VOID(tls_.limit(options_.tls));
       static_cast<void>(certificate_changed());
       ATHANOR_TRY_VOID(use_certificate());
     }
@@ -338,10 +347,28 @@ class Extender {
     return {};
   }
 
-  // A cluster may have slices and no zones, or the other way round.
+  // A cluster may have slices and no zones, or the other way round, and be no OpenShift.
   [[nodiscard]] std::vector<const Kind*> optional_kinds() const {
     const auto reads = watching_.get().reads;
-    return {reads.begin(), reads.end()};
+    std::vector<const Kind*> kinds{reads.begin(), reads.end()};
+    kinds.push_back(&kOpenShiftServer);
+    return kinds;
+  }
+
+  [[nodiscard]] bool follows_platform() const {
+    return !options_.certificate.empty() && options_.tls == transport::TlsLimits();
+  }
+
+  void take_profile(const TlsProfile& profile) {
+    const auto limited = tls_.limit(transport::without_unknown(
+        {.min_version = profile.min_version, .ciphers = profile.cipher_names()}));
+    if (limited.ok()) {
+      log::info("the cluster's TLS profile is followed",
+                {{"version", profile.min_version}, {"ciphers", profile.ciphers}});
+    } else {
+      log::warn("the cluster's TLS profile cannot be followed",
+                {{"error", limited.error().message}});
+    }
   }
 
   [[nodiscard]] bool certificate_changed() {
@@ -357,7 +384,7 @@ class Extender {
   Result<void> use_certificate() {
     ATHANOR_TRY(const std::string certificate, read_file(options_.certificate));
     ATHANOR_TRY(const std::string key, read_file(options_.key));
-    return server_->use(certificate, key);
+    return tls_.use(certificate, key);
   }
 
   const ExtenderOptions& options_;
@@ -374,7 +401,11 @@ class Extender {
   bool started_ = false;
   std::atomic<bool> lost_{false};
   std::tuple<ino_t, time_t, long> stamp_{};
+  transport::ServedTls tls_{};
   runtime::Executors executors_{};
+  cluster::TlsFollower platform_tls_{
+      [this](cluster::TlsFollower::Reader reader) { driver_->inspect(std::move(reader)); },
+      [this](const TlsProfile& profile) { take_profile(profile); }};
   std::shared_ptr<client::ApiClient> client_{};
   std::unique_ptr<cluster::Leadership> leadership_{};
   std::unique_ptr<cluster::ClusterDriver> driver_{};

@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/flags/tls_flags.hpp"
+
 namespace athanor::cli {
 namespace {
 
@@ -37,6 +39,10 @@ void add_serving(CLI::App& verb, ExtenderOptions& options) {
   auto* key = verb.add_option("--tls-private-key-file", options.key, "PEM file of its key")
                   ->type_name("FILE")
                   ->take_last();
+  add_tls_options(verb, options.tls);
+  for (const char* flag : {"--tls-min-version", "--tls-cipher-suites"}) {
+    verb.get_option(flag)->needs(certificate);
+  }
   certificate->needs(key);
   key->needs(certificate);
   verb.add_option("--systems", options.systems,

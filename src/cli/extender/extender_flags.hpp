@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "net/serving/served_tls.hpp"
+
 // NOLINTNEXTLINE(readability-identifier-naming): CLI11 has named itself
 namespace CLI {
 class App;
@@ -19,6 +21,7 @@ struct ExtenderOptions {
   std::string address{};  // empty: port 9443, in a pod of every address, else of loopback
   std::string certificate{};
   std::string key{};
+  transport::TlsLimits tls{};          // empty: OpenShift's TLS profile counts
   std::vector<std::string> systems{};  // empty: all that have scheduling hooks
   std::string zones_for{};             // profile whose pods are judged by zones
   bool leader_elect = true;

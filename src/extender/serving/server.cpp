@@ -18,6 +18,7 @@
 #include "net/listen.hpp"
 #include "net/response_writer.hpp"
 #include "net/served_connection.hpp"
+#include "net/serving/served_tls.hpp"
 #include "runtime/metrics/metrics.hpp"
 
 namespace athanor::extender {
@@ -115,13 +116,13 @@ struct Server::State : std::enable_shared_from_this<State> {
   const std::string host;
   const int port;
   transport::Acceptor acceptor;
-  std::shared_ptr<const transport::TlsContext> context{};  // of the loop's thread
   std::set<std::shared_ptr<ServedConnection>> connections{};
   std::thread thread{};
 };
 
 void Server::State::welcome(int client) {
-  if ((options.tls && !context) || connections.size() >= kMostConnections) {
+  const auto context = options.tls == nullptr ? nullptr : options.tls->current();
+  if ((options.tls != nullptr && !context) || connections.size() >= kMostConnections) {
     ::close(client);
     return;
   }
@@ -201,15 +202,6 @@ Server::~Server() {
   }
   state_->acceptor.close();
   state_->world.loop.close();
-}
-
-Result<void> Server::use(const std::string& certificate, const std::string& key) {
-  ATHANOR_TRY(auto made, transport::TlsContext::create(certificate, key, "", /*http2=*/false));
-  auto context = std::make_shared<const transport::TlsContext>(std::move(made));
-  state_->world.loop.post([raw = state_.get(), context = std::move(context)]() mutable {
-    raw->context = std::move(context);
-  });
-  return {};
 }
 
 std::string Server::address() const {

@@ -17,6 +17,9 @@
 namespace athanor {
 class Metrics;
 }
+namespace athanor::transport {
+class ServedTls;
+}
 
 namespace athanor::extender {
 
@@ -30,7 +33,9 @@ std::optional<Verb> verb_of(std::string_view path);
 // Address, callbacks and limits of a Server.
 struct ServerOptions {
   std::string address{};  // "HOST:PORT"; no host: every address; port 0: a free one
-  bool tls = false;       // true: connections are refused until use() was called
+  // Of HTTPS: connections are closed until it has a certificate; outlives the server. nullptr:
+  // plain HTTP.
+  const transport::ServedTls* tls = nullptr;
   // Answers with JSON, or an error whose code is the HTTP status; called once, from any thread.
   using Answer = std::function<void(Result<Value> answer)>;
   // Called on the server's thread; must not block.
@@ -47,10 +52,6 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
   ~Server();  // stops
-
-  // Serves connections from now on with this certificate; open ones keep theirs. Errors: PEM texts
-  // that cannot be used; the former certificate stays.
-  Result<void> use(const std::string& certificate, const std::string& key);
   // "127.0.0.1:9443".
   [[nodiscard]] std::string address() const;
 

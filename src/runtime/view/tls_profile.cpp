@@ -53,6 +53,16 @@ std::string first_ciphers(std::size_t count) {
 
 }  // namespace
 
+std::vector<std::string> TlsProfile::cipher_names() const {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at < ciphers.size();) {
+    const std::size_t end = std::min(ciphers.find(',', at), ciphers.size());
+    names.push_back(ciphers.substr(at, end - at));
+    at = end + 1;
+  }
+  return names;
+}
+
 TlsProfile read_tls_profile(const Value& profile) {
   const std::string_view type = profile["type"].as_string();
   if (type == "Old") {

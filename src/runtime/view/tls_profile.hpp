@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kube/value/kind.hpp"
 #include "kube/value/object.hpp"
@@ -19,6 +20,9 @@ inline constexpr Kind kOpenShiftServer{"config.openshift.io", "v1", "APIServer",
 struct TlsProfile {
   std::string min_version{};  // "VersionTLS12"; empty: the platform has no profile
   std::string ciphers{};      // Go's names, separated by commas
+
+  [[nodiscard]] std::vector<std::string> cipher_names() const;
+  friend bool operator==(const TlsProfile&, const TlsProfile&) = default;
 };
 
 // Reads spec.tlsSecurityProfile of the APIServer "cluster"; Intermediate where it is absent.

@@ -433,7 +433,7 @@ def test_tls_of_the_status_port(agent):
         urllib.request.urlopen(f"https://127.0.0.1:{agent.port}/healthz", context=old, timeout=10)
     agent.stop()
     agent.start("--tls-min-version=VersionTLS99", "--tls-cipher-suites=NOT_A_CIPHER")
-    assert "--tls-min-version is unknown" in agent.log.read_text() and "NOT_A_CIPHER" in agent.log.read_text()
+    assert "VersionTLS99" in agent.log.read_text() and "NOT_A_CIPHER" in agent.log.read_text()
 
 
 def test_a_changed_file_ends_the_agent(agent):

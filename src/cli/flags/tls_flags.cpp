@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/flags/tls_flags.hpp"
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "base/log.hpp"
+
+namespace athanor::cli {
+
+void add_tls_options(CLI::App& verb, transport::TlsLimits& limits) {
+  verb.add_option("--tls-min-version", limits.min_version,
+                  "of HTTPS: VersionTLS12 or VersionTLS13 (default: as OpenShift's TLS profile has "
+                  "it, else VersionTLS12)")
+      ->take_last();
+  verb.add_option("--tls-cipher-suites", limits.ciphers,
+                  "of HTTPS: IANA names (default: as OpenShift's TLS profile has them)")
+      ->delimiter(',');
+}
+
+void warn_of_problems(const transport::TlsLimits& limits) {
+  for (const std::string& problem : transport::problems_of(limits)) {
+    log::warn("a TLS flag has no effect", {{"why", problem}});
+  }
+}
+
+}  // namespace athanor::cli

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OpenShift's TLS profile at the ports of `athanor controllers` (webhooks) and `athanor extender`: each with the rights that are
+printed for it, on an API server that has the profile's kind, or lacks it."""
+
+import json
+import re
+import signal
+import socket
+import ssl
+
+import pytest
+from replica import Replica
+from support import ATHANOR, DEADLINE, TIMEOUT, run, wait_for
+from test_controllers_webhooks import SYSTEM, Cluster
+
+SUITES = {size: f"ECDHE-ECDSA-AES{size}-GCM-SHA{256 if size == 128 else 384}" for size in (128, 256)}
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    one = Cluster(tmp_path_factory.mktemp("tls"))
+    try:
+        one.apply("crds", "--group", "inference.redhat.com")
+        one.kubectl("create", "namespace", SYSTEM)
+        one.kubectl("create", "namespace", "das-operator")
+        one.apply("rbac", "--controllers", "das", "--webhooks")
+        rights = run([ATHANOR, "extender", "--print-rbac", "--leader-elect-resource-namespace", SYSTEM]).out
+        one.kubectl("apply", "--server-side", "-f", "-", stdin=rights)
+        one.kubectl("create", "clusterrolebinding", "extender", "--clusterrole=athanor-extender", f"--user=system:serviceaccount:{SYSTEM}:athanor")
+        one.kubectl("wait", "--for=condition=Established", "crd", "--all", TIMEOUT)
+        yield one
+    finally:
+        one.process.kill()
+        one.process.wait()
+
+
+@pytest.fixture(scope="module")
+def openshift(cluster):
+    """The same cluster, with the kind."""
+    cluster.kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "apiservers.config.openshift.io"},
+        "spec": {"group": "config.openshift.io", "scope": "Cluster",
+                 "names": {"kind": "APIServer", "plural": "apiservers", "singular": "apiserver", "listKind": "APIServerList"},
+                 "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {
+                     "type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}}))  # fmt: skip
+    cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", TIMEOUT)
+    return cluster
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    files = (f"--tls-cert-file={tmp_path / 'tls.crt'}", f"--tls-private-key-file={tmp_path / 'tls.key'}")
+    made = run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1", "-subj", "/CN=one",
+                "-keyout", tmp_path / "tls.key", "-out", tmp_path / "tls.crt"])  # fmt: skip
+    assert made.code == 0, made.err
+    return files
+
+
+@pytest.fixture
+def served(tmp_path, certificate):
+    """Starts the part with a port, and returns it."""
+    running = []
+
+    def start(cluster, part, *flags):
+        common = [ATHANOR, part, "--kubeconfig", cluster.config("athanor"), "--metrics-address=127.0.0.1:0", "--leader-elect=false"]
+        own = {"controllers": ["--controllers=das", "--webhook-address=127.0.0.1:0", "--webhook-host=127.0.0.1"],
+               "extender": ["--systems=das", "--address=127.0.0.1:0", *certificate]}[part]  # fmt: skip
+        one = Replica([*common, *own, *flags], tmp_path / f"{part}-{len(running)}.log", env={"POD_NAMESPACE": SYSTEM, "POD_NAME": "p"})
+        running.append(one)
+        said = r'"(?:webhooks are|the extender is) served".*?"address":"127\.0\.0\.1:(\d+)"'
+        wait_for("the port", lambda: re.search(said, one.text))
+        one.port = int(re.search(said, one.text).group(1))
+        wait_for("a handshake", lambda: shakes_hands(one.port))
+        return one
+
+    yield start
+    for one in running:
+        one.end(signal.SIGKILL)
+
+
+def shakes_hands(port, most=None, cipher=None):
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.maximum_version = most or ssl.TLSVersion.MAXIMUM_SUPPORTED
+    if cipher:
+        context.set_ciphers(cipher)
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=DEADLINE) as raw, context.wrap_socket(raw):
+            return True
+    except (ssl.SSLError, ConnectionError):
+        return False
+
+
+def old(port, cipher=None):
+    return shakes_hands(port, ssl.TLSVersion.TLSv1_2, cipher)
+
+
+def profile(cluster, spec):
+    cluster.kubectl("apply", "-f", "-", stdin=json.dumps({
+        "apiVersion": "config.openshift.io/v1", "kind": "APIServer", "metadata": {"name": "cluster"}, "spec": {"tlsSecurityProfile": spec}}))  # fmt: skip
+
+
+def custom(version, *ciphers):
+    return {"type": "Custom", "custom": {"minTLSVersion": version, "ciphers": list(ciphers)}}
+
+
+@pytest.mark.parametrize("part", ["controllers", "extender"])
+class TestPort:
+    def test_a_cluster_without_the_kind_gets_the_defaults(self, cluster, served, part):
+        one = served(cluster, part)
+        wait_for("readiness", one.ready)
+        assert old(one.port) and not one.denied() if part == "controllers" else old(one.port)
+        assert one.text.count('"kind":"APIServer"') == 1, "reported once"
+
+    def test_the_profile_is_followed_while_the_process_runs(self, openshift, served, part):
+        profile(openshift, {"type": "Modern"})
+        one = served(openshift, part)
+        wait_for("TLS 1.2 is refused", lambda: not old(one.port))
+        assert shakes_hands(one.port)
+        profile(openshift, custom("VersionTLS12", SUITES[256], "NO-CIPHER"))
+        wait_for("TLS 1.2 is back", lambda: old(one.port))
+        assert old(one.port, SUITES[256]) and not old(one.port, SUITES[128])
+        profile(openshift, custom("VersionTLS12", "TLS_AES_128_GCM_SHA256"))
+        wait_for("no cipher of TLS 1.2 is left", lambda: not old(one.port))
+        assert shakes_hands(one.port)
+        openshift.kubectl("delete", "apiservers.config.openshift.io", "cluster")
+        wait_for("the defaults are back", lambda: old(one.port, SUITES[128]))
+
+    def test_flags_win(self, openshift, served, part):
+        profile(openshift, {"type": "Modern"})
+        one = served(openshift, part, "--tls-min-version=VersionTLS12", "--tls-cipher-suites=TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256")
+        assert old(one.port, SUITES[128]) and not old(one.port, SUITES[256])
+        one = served(openshift, part, "--tls-min-version=VersionTLS99", "--tls-cipher-suites=NOT_A_CIPHER")
+        assert old(one.port) and "VersionTLS99" in one.text and "NOT_A_CIPHER" in one.text
+        one = served(openshift, part, "--tls-min-version=VersionTLS13")
+        assert shakes_hands(one.port) and not old(one.port)
+
+
+def test_flags_without_a_port_of_theirs_are_refused(cluster):
+    assert run([ATHANOR, "extender", "--tls-min-version=VersionTLS13"]).code == 2
+    done = run([ATHANOR, "controllers", "--kubeconfig", cluster.config("athanor"), "--controllers=das", "--tls-min-version=VersionTLS13", "--metrics-address=0"])
+    assert done.code == 1 and "--webhook-address" in done.err
