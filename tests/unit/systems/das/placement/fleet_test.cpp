@@ -43,6 +43,18 @@ TEST(Fleet, PlacesOnePodAfterTheOther) {
   EXPECT_TRUE(place_each(fleet, times(1, "3g.20gb"), {}).empty()) << "the fleet is full now";
 }
 
+TEST(Fleet, PutsNoSliceOnASharedGpu) {
+  Value body = accelerator("n1", 2).body();
+  body.member("status")
+      .member("nodeResources")
+      .member("nodeGpus")
+      .item(0)
+      .set("sharing", Value::object({{"mode", "mps"}, {"unitGb", 10}}));
+  const Object nodes[] = {Object(std::move(body))};
+  std::vector<FleetNode> fleet = read_fleet(nodes, {});
+  EXPECT_EQ(place_each(fleet, times(5, "3g.20gb"), {}).size(), 2U);
+}
+
 TEST(Fleet, MovesAPodToEmptyItsGpu) {
   const Object nodes[] = {accelerator("n1", 2)};
   const Object claims[] = {claim("one", "n1", 0, "1g.5gb", 0, 1),
