@@ -513,6 +513,7 @@ Result<void> Agent::State::recover() {
     slices->forget(record);
   }
   collect(measures.destroy);
+  slices->adopt(findings.sight.claims);
   allocator->adopt(das::ledger_of(folder.files(), findings.sight));
   return {};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// GpuModes: does on the node what sharing a GPU takes (docs/spec/das.md 15.2): commands when it
-// enters or leaves a mode, and a daemon that runs meanwhile.
+// GpuModes: does on the node what sharing a GPU or a slice takes (docs/spec/das.md 15.2): commands
+// when a GPU enters or leaves a mode, and a daemon that runs meanwhile, or while a slice has
+// shares.
 #pragma once
 
 #include <map>
@@ -30,6 +31,12 @@ class GpuModes {
                                            const das::Vendor& vendor);
   // Errors: the GPU is not in its mode, or its daemon does not run.
   [[nodiscard]] Result<void> ready(const std::string& uuid) const;
+  // Does what shares of a slice take, unless that is done. `part`: see das::ShareClaim::part().
+  Result<void> start_slice(const std::string& part, const das::ModeWork& work);
+  // Ends what start_slice() began, here or in a run before.
+  void end_slice(const std::string& part, const das::ModeWork& work);
+  // Where vendors' work takes place.
+  [[nodiscard]] const std::string& state_folder() const;
   // Looks whether daemons run and starts those that ended again. Returns true if a GPU became
   // usable or ceased to be.
   bool tend();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shares of whole GPUs beside slices: the same claims' life, but nothing is made on the GPU.
+// Shares beside slices: the same claims' life. For those of whole GPUs nothing is made; a slice
+// with shares is made for its first claim and destroyed with its last.
 #pragma once
 
 #include <memory>
@@ -11,8 +12,8 @@
 namespace athanor::agent {
 
 struct ShareOptions {
-  const GpuModes* modes = nullptr;  // outlives it; null: emulated
-  bool uuids = true;                // else every GPU is called "test"
+  GpuModes* modes = nullptr;  // outlives it; null: emulated
+  bool uuids = true;          // else every GPU is called "test"
 };
 
 // Returns Slices that handle claims of shares, and leave all others to `slices`.

@@ -16,6 +16,7 @@
 #include "base/mutex.hpp"
 #include "runtime/metrics/metrics.hpp"
 #include "systems/das/placement/inventory.hpp"
+#include "systems/das/sharing/share.hpp"
 
 namespace athanor::agent {
 namespace {
@@ -73,10 +74,7 @@ class EmulatedSlices final : public Slices {
   Result<void> destroy(const SliceRecord& /*record*/) override { return {}; }
   void forget(const SliceRecord& /*record*/) override {}
   std::string name_of(const Claim& claim) override {
-    return emulation_.uuids
-               ? "MIG-" +
-                     das::uuid_of(fmt::format("{}/{}/{}", claim.gpu, claim.profile, claim.start))
-               : "test";
+    return emulation_.uuids ? das::emulated_slice(claim.gpu, claim.profile, claim.start) : "test";
   }
   void exchange(const Claim& /*one*/, const Claim& /*other*/) override {}
   std::vector<SliceRecord> records() override { return {}; }
@@ -153,6 +151,10 @@ class RealSlices final : public Slices {
   Result<void> destroy(const SliceRecord& record) override {
     const Timed timed(metrics_, kDestroyMetric, kDestroyHelp);
     const MutexLock gpu(gpu_mutex(record.gpu));
+    if (is_shared(record)) {
+      forget(record);
+      return {};
+    }
     auto pause = kDestroyPause;
     for (int tries = 1;; ++tries) {
       auto done = record.device.empty() ? driver_.destroy_at(record.gpu, record.start, record.size)
@@ -212,6 +214,12 @@ class RealSlices final : public Slices {
       ATHANOR_TRY_VOID(driver_.destroy_at(begun.gpu, begun.start, begun.size));
       forget(begun);
     }
+    if (das::is_share(claim.object)) {
+      ATHANOR_TRY(std::string device, share_one(claim));
+      if (!device.empty()) {
+        return device;
+      }
+    }
     ATHANOR_TRY(const SliceOrder order, order_of(claim));
     const SliceRecord intent = das::record_of(claim, "");
     ATHANOR_TRY_VOID(record(intent));
@@ -222,6 +230,32 @@ class RealSlices final : public Slices {
     }
     forget_and_record(intent, das::record_of(claim, *made));
     return made;
+  }
+
+  // Returns the slice that another claim has made at the place, recorded for this one, too; empty:
+  // there is none.
+  Result<std::string> share_one(const Claim& claim) {
+    for (const SliceRecord& known : records()) {
+      if (known.gpu != claim.gpu || known.start != claim.start || known.size != claim.size) {
+        continue;
+      }
+      if (known.device.empty()) {
+        // A run before this one ended while it made the slice.
+        ATHANOR_TRY_VOID(driver_.destroy_at(known.gpu, known.start, known.size));
+        forget(known);
+      } else if (known.profile == claim.profile) {
+        ATHANOR_TRY_VOID(record(das::record_of(claim, known.device)));
+        return known.device;
+      }
+    }
+    return std::string();
+  }
+
+  bool is_shared(const SliceRecord& record) {
+    const MutexLock lock(mutex_);
+    return !record.device.empty() && std::ranges::any_of(records_, [&](const SliceRecord& one) {
+      return one.device == record.device && one.claim_uid != record.claim_uid;
+    });
   }
 
   Result<SliceOrder> order_of(const Claim& claim) const {

@@ -39,6 +39,7 @@ class Slices {
   // none that this call made is left.
   virtual Result<std::vector<std::string>> make(std::span<const das::Claim> claims) = 0;
   // Destroys the slice of a claim, and tries again while it is in use: five times, from 0.2 s on.
+  // One that other claims share stays.
   virtual Result<void> destroy(const das::Claim& claim) = 0;
   // The slice of a record whose claim is gone.
   virtual Result<void> destroy(const das::SliceRecord& record) = 0;
@@ -48,6 +49,8 @@ class Slices {
   // Each claim's slice is the other's from now on.
   virtual void exchange(const das::Claim& one, const das::Claim& other) = 0;
   virtual std::vector<das::SliceRecord> records() = 0;
+  // Takes over what a run before did for these claims.
+  virtual void adopt(std::span<const das::Claim> /*claims*/) {}
 };
 
 // The GPUs as they were found last; a profile's numbers come from there.

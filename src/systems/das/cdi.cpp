@@ -16,9 +16,8 @@ std::string device_name(const Claim& claim, const Settings& settings) {
   if (settings.device_ids != "uuid") {
     return "test";
   }
-  return claim.profile.empty()
-             ? claim.gpu  // a whole GPU
-             : "MIG-" + uuid_of(fmt::format("{}/{}/{}", claim.gpu, claim.profile, claim.start));
+  return claim.profile.empty() ? claim.gpu  // a whole GPU
+                               : emulated_slice(claim.gpu, claim.profile, claim.start);
 }
 
 std::vector<std::pair<std::string, std::string>> visible_devices(

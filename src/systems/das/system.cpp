@@ -140,6 +140,12 @@ Result<LabNodeExtra> read_gpus(const Value& written) {
     if (!sharing.is_string() || !read.ok()) {
       return read.ok() ? Error::bad_request("sharing must be a string") : read.error();
     }
+    for (const GpuSharing& one : *read) {
+      if (!one.profile.empty() && known->table.find(one.profile) < 0) {
+        return Error::bad_request(
+            fmt::format("sharing: {} has no profile {}", known->key, one.profile));
+      }
+    }
     extra.annotations[kSharingAnnotation] = sharing.str();
   }
   return extra;

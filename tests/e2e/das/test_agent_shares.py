@@ -138,6 +138,107 @@ def test_time_slices(shared):
     assert 'container "c" asks for slices and for shares of GPUs' in refusal.err
 
 
+def test_pods_share_a_slice(shared):
+    annotate(shared, "0=3g.20gb:timeslice:2")
+    shared.start(env=shared.path)
+    turns = "ts.das.com/3g.20gb"
+    wait_for("turns of two slices, and no slices beside them", lambda: {r: len(d) for r, d in shared.kubelet.devices.items() if d} == {turns: 4})
+    seen = {}
+    for name, instances in (("a", 1), ("b", 1), ("c", 2)):
+        (device,) = pod(shared, name, {turns: "1"})
+        assert device.startswith("ts.das.com/c3g.20gb=")
+        seen[name] = environment(shared.cdi, device)["NVIDIA_VISIBLE_DEVICES"]
+        assert len(shared.instances()) == instances, "a slice is made with its first share"
+    assert seen["a"] == seen["b"] != seen["c"] and all(one.startswith("MIG-") for one in seen.values())
+    assert sorted(c["spec"]["share"]["slice"]["start"] for c in claims(shared).values()) == [0, 0, 4]
+    assert not lines(shared.folder / "smi") and not lines(shared.folder / "mps")
+
+    shared.kubelet.finish("a")
+    wait_for("one share goes", lambda: sorted(claims(shared)) == ["b", "c"], deadline=10)
+    assert len(shared.instances()) == 2
+    # A restart of the agent takes both slices over.
+    assert shared.stop() == 0
+    shared.kubelet.registrations.clear()
+    shared.start(env=shared.path)
+    wait_for("the turns are registered again", lambda: turns in shared.kubelet.registrations)
+    assert states(shared) == ["inUse"] * 2 and len(shared.instances()) == 2
+    (device,) = pod(shared, "d", {turns: "1"})
+    assert environment(shared.cdi, device)["NVIDIA_VISIBLE_DEVICES"] in (seen["b"], seen["c"])
+    for name in "bd":
+        shared.kubelet.finish(name)
+    wait_for("a slice goes with its last share", lambda: len(shared.instances()) == 1, deadline=10)
+
+    annotate(shared, "0=mig")
+    shared.kubelet.finish("c")
+    wait_for("nothing is left", lambda: not claims(shared) and not shared.files() and not shared.instances(), deadline=10)
+    wait_for("the GPU is sliced again", lambda: count(shared, "mig.das.com/1g.5gb") == 7)
+
+
+def test_an_emulated_slice_is_shared(agent):  # noqa: F811
+    annotate(agent, "0=3g.20gb:mps:10")
+    agent.start(env={"EMULATED_DEVICE_IDS": "uuid"})
+    shares = "mps.das.com/3g.20gb-10gb"
+    wait_for("shares beside slices", lambda: count(agent, shares) == 4 and count(agent, "mig.das.com/1g.5gb") == 7)
+    seen = [environment(agent.cdi, pod(agent, name, {shares: "1"})[0]) for name in "abc"]
+    devices = [one["NVIDIA_VISIBLE_DEVICES"] for one in seen]
+    assert devices[0] == devices[1] != devices[2] and devices[0].startswith("MIG-")
+    assert {one["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"] for one in seen} == {"0=10240M"}
+    for name in "abc":
+        agent.kubelet.finish(name)
+    wait_for("nothing is left", lambda: not claims(agent) and not agent.files(), deadline=10)
+
+
+def test_a_slice_with_mps_has_its_own_daemon(shared):
+    annotate(shared, "0=3g.20gb:mps:5")
+    shared.start(env=shared.path)
+    shares = "mps.das.com/3g.20gb-5gb"
+    wait_for("shares", lambda: count(shared, shares) == 8)
+    uuid = next(g["gpuUuid"] for g in published(shared) if "sharing" in g)
+    assert not lines(shared.folder / "mps") and not lines(shared.folder / "smi"), "nothing runs without shares"
+    (device,) = pod(shared, "a", {shares: "3"})
+    one = environment(shared.cdi, device)
+    pipe = f"{shared.folder}/state/mps/{uuid}-0/pipe"
+    assert one["NVIDIA_VISIBLE_DEVICES"].startswith("MIG-") and one["CUDA_MPS_PIPE_DIRECTORY"] == pipe
+    assert one["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] == "75" and one["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"] == "0=15360M"
+    assert lines(shared.folder / "mps") == [f"{one['NVIDIA_VISIBLE_DEVICES']} {pipe} -f"] and not lines(shared.folder / "smi")
+    (device,) = pod(shared, "b", {shares: "2"})
+    assert environment(shared.cdi, device)["CUDA_MPS_PIPE_DIRECTORY"] == pipe.replace("-0/", "-4/"), "shares of a container are of one slice"
+    (device,) = pod(shared, "c", {shares: "1"})
+    assert environment(shared.cdi, device)["CUDA_MPS_PIPE_DIRECTORY"] == pipe
+    assert len(lines(shared.folder / "mps")) == 2 and len(shared.instances()) == 2
+
+    record = shared.folder / f"state/daemons/{uuid}-0.pid"
+    daemon = int(record.read_text())
+    assert shared.stop() == 0
+    shared.kubelet.registrations.clear()
+    shared.start(env=shared.path)
+    wait_for("the shares are registered again", lambda: shares in shared.kubelet.registrations)
+    assert int(record.read_text()) == daemon and len(lines(shared.folder / "mps")) == 2, "a restart leaves daemons alone"
+    os.kill(daemon, signal.SIGKILL)
+    wait_for("another one runs", lambda: int(record.read_text() or 0) not in (0, daemon))
+    daemon = int(record.read_text())
+    shared.kubelet.finish("a")
+    wait_for("its claims go", lambda: sorted(claims(shared)) == ["b", "c"], deadline=10)
+    assert os.path.exists(f"/proc/{daemon}") and len(shared.instances()) == 2
+    shared.kubelet.finish("c")
+    wait_for("slice and daemon go with the last share", lambda: len(shared.instances()) == 1 and not record.exists(), deadline=10)
+    assert not os.path.exists(f"/proc/{daemon}")
+
+
+def test_a_slice_whose_daemon_cannot_run_is_given_back(shared):
+    (shared.folder / "bin/nvidia-cuda-mps-control").unlink()
+    annotate(shared, "0=3g.20gb:mps:10")
+    shared.start(env={"PATH": str(shared.folder / "bin") + ":/nonexistent"})
+    shares = "mps.das.com/3g.20gb-10gb"
+    wait_for("shares", lambda: count(shared, shares) == 4)
+    add_pod(shared, "a", {shares: "1"})
+    shared.kubelet.wait_bound("a")
+    with pytest.raises(grpc.RpcError) as refused:
+        shared.kubelet.admit("a")
+    assert "run the MPS control daemon: nvidia-cuda-mps-control" in refused.value.details()
+    assert not shared.instances() and states(shared) == ["created"] and not shared.files()
+
+
 def test_partitions_of_emulated_gpus_of_another_vendor(agent):  # noqa: F811
     agent.lab.kubectl("annotate", "node", "gpu-1", "das.inference.redhat.com/emulated-gpu-model=MI300X", f"{SHARING}=0=cpx:nps4")
     agent.start()

@@ -2,9 +2,11 @@
 """GPUs shared by MPS and time-slicing in the lab (docs/spec/das.md 15.2)."""
 
 import json
+from collections import Counter
 
 import pytest
-from support import ROOT, wait_for
+import yaml
+from support import ATHANOR, ROOT, run, wait_for
 
 EXAMPLES = ROOT / "examples/das/sharing"
 
@@ -63,3 +65,27 @@ def test_a_mode_changes_once_the_gpu_is_free(lab):
     assert allocatable(lab)["mps.das.com/gpu-10gb"] == "4" and "ts.das.com/gpu" not in allocatable(lab)
     lab.kubectl("delete", "pod", "mps-pod", "--wait=false")
     wait_for("the other follows", lambda: allocatable(lab).get("ts.das.com/gpu") == "5" and "mps.das.com/gpu-10gb" not in allocatable(lab))
+
+
+def test_slices_that_are_shared(make_lab, tmp_path):
+    file = tmp_path / "lab.yaml"
+    node = {"name": "gpu-node", "capacity": {"cpu": 32, "memory": "128Gi"}, "gpus": {"model": "A100-PCIE-40GB", "count": 2, "sharing": "0=3g.20gb:timeslice:2,1=2g.10gb:mps:5"}}
+    body = {"apiVersion": "athanor.dev/v1", "kind": "Lab", "settings": {"EMULATED_DEVICE_IDS": "uuid"}, "nodes": [node]}
+    file.write_text(yaml.safe_dump(body), encoding="utf-8")
+    lab = make_lab("--storage", "memory", "--lab", str(file)).start()
+    wait_for("shares of slices", lambda: {k: v for k, v in allocatable(lab).items() if v != "0"} == {"ts.das.com/3g.20gb": "4", "mps.das.com/2g.10gb-5gb": "6"})
+    pod = {"apiVersion": "v1", "kind": "Pod", "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "busybox", "command": ["sh", "-c", "env; sleep 3600"]}]}}
+    for name, resource in (("a", "ts.das.com/3g.20gb"), ("b", "ts.das.com/3g.20gb"), ("c", "ts.das.com/3g.20gb"), ("m", "mps.das.com/2g.10gb-5gb")):
+        pod["metadata"] = {"name": name}
+        pod["spec"]["containers"][0]["resources"] = {"limits": {resource: "1"}}
+        lab.kubectl("apply", "-f", "-", stdin=json.dumps(pod))
+        wait_for(f"{name} runs", lambda: "NVIDIA_VISIBLE_DEVICES=MIG-" in lab.kubectl("logs", name, code=None).out)
+    device = {name: next(x for x in lab.kubectl("logs", name).out.split() if x.startswith("NVIDIA_VISIBLE")) for name in "abcm"}
+    assert device["a"] == device["b"] and len(set(device.values())) == 3
+    assert "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=5120M" in lab.kubectl("logs", "m").out
+    assert Counter(c["spec"]["share"]["slice"]["profile"] for c in claims(lab)) == {"3g.20gb": 3, "2g.10gb": 1}
+
+    node["gpus"]["sharing"] = "0=9g.99gb:mps:5"
+    file.write_text(yaml.safe_dump(body), encoding="utf-8")
+    refused = run([ATHANOR, "up", "--lab", file, "--storage", "memory"])
+    assert refused.code != 0 and "A100-PCIE-40GB has no profile 9g.99gb" in refused.err

@@ -144,7 +144,7 @@ std::vector<CdiSpec> container_files(const Ledger& ledger, std::string_view pod_
   std::vector<CdiSpec> files;
   std::vector<std::string> slices;
   std::vector<ShareClaim> shares;
-  std::map<std::string, std::string> names;  // of GPUs with shares
+  std::map<std::string, std::string> names;  // of GPUs and slices with shares
   const Object* pod = sight.pod(pod_uid);
   for (const Grant& grant : ledger.of_container(pod_uid, container)) {
     CdiSpec file{.profile = grant.profile,
@@ -155,7 +155,7 @@ std::vector<CdiSpec> container_files(const Ledger& ledger, std::string_view pod_
           sight.claims, [&](const Claim& one) { return one.object.uid() == uid; });
       if (claim != sight.claims.end()) {
         if (auto share = is_share(*claim) ? read_share(claim->object) : std::nullopt) {
-          names[claim->gpu] = world.slice_of(*claim);
+          names[share->part()] = world.slice_of(*claim);
           share->container = container;  // an init container's devices go to the next
           shares.push_back(*std::move(share));
         } else {

@@ -75,8 +75,9 @@ std::optional<CdiSpec> parse_cdi(std::string_view text) {
     return std::nullopt;
   }
   const Value& device = (*document)["devices"][0];
-  CdiSpec spec{.profile = share ? std::string(kind) : decode_profile(kind.substr(prefix.size())),
-               .id = device["name"].str()};
+  CdiSpec spec{
+      .profile = share ? resource_of_kind(kind) : decode_profile(kind.substr(prefix.size())),
+      .id = device["name"].str()};
   if (spec.id.empty() || spec.id.find('/') != std::string::npos ||
       (!share && !parse_profile(spec.profile))) {
     return std::nullopt;

@@ -109,6 +109,10 @@ std::string emulated_uuid(std::string_view node, int index) {
   return "GPU-" + uuid_of(fmt::format("{}/{}", node, index));
 }
 
+std::string emulated_slice(std::string_view gpu, std::string_view profile, int start) {
+  return "MIG-" + uuid_of(fmt::format("{}/{}/{}", gpu, profile, start));
+}
+
 Value emulated_resources(std::string_view node, const EmulatedGpus& gpus) {
   Value list = Value::list();
   for (int i = 0; i < gpus.count; ++i) {
@@ -124,6 +128,19 @@ Value emulated_resources(std::string_view node, const EmulatedGpus& gpus) {
                         {"nodeResources", Value::object()}});
 }
 
+SlotMask foreign_slots(const Value& gpu) {
+  SlotMask slots = 0;
+  for (const Value& slice : gpu["foreign"].items()) {
+    const std::int64_t start = slice["start"].as_int(-1);
+    const std::int64_t size = slice["size"].as_int();
+    if (start >= 0 && start < kMostSlots && size >= 1 && size <= kMostSlots) {
+      slots =
+          static_cast<SlotMask>(slots | mask_of(static_cast<int>(start), static_cast<int>(size)));
+    }
+  }
+  return slots;
+}
+
 NodeGpus read_resources(const Value& node_resources) {
   NodeGpus node;
   const auto table_of = [&](const Value& placements, int slots) {
@@ -137,16 +154,9 @@ NodeGpus read_resources(const Value& node_resources) {
     NodeGpu entry{.uuid = gpu["gpuUuid"].str(),
                   .name = gpu["gpuName"].str(),
                   .healthy = gpu["health"].as_string() != "Unhealthy",
+                  .foreign = foreign_slots(gpu),
                   .dra = gpu[kAllocationApiMember].as_string() == name_of(AllocationApi::Dra),
                   .shared = gpu[kSharingMember].is_object()};
-    for (const Value& slice : gpu["foreign"].items()) {
-      const std::int64_t start = slice["start"].as_int(-1);
-      const std::int64_t size = slice["size"].as_int();
-      if (start >= 0 && start < kMostSlots && size >= 1 && size <= kMostSlots) {
-        entry.foreign = static_cast<SlotMask>(
-            entry.foreign | mask_of(static_cast<int>(start), static_cast<int>(size)));
-      }
-    }
     if (gpu["migPlacement"].is_object()) {
       entry.table = table_of(gpu["migPlacement"], slots);
     } else {

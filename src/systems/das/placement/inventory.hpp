@@ -29,6 +29,8 @@ struct EmulatedGpus {
 Result<EmulatedGpus> emulated_gpus(const Object& node, const Settings& settings);
 // "GPU-<uuid>", stable for a node and an index (docs/spec/das.md E-B1).
 std::string emulated_uuid(std::string_view node, int index);
+// "MIG-<uuid>", stable for a place on a GPU (docs/spec/das.md E-B3).
+std::string emulated_slice(std::string_view gpu, std::string_view profile, int start);
 // status.nodeResources of such a node.
 Value emulated_resources(std::string_view node, const EmulatedGpus& gpus);
 // One GPU as its NodeAccelerator lists it.
@@ -46,6 +48,8 @@ struct NodeGpus {
   std::vector<NodeGpu> gpus{};  // in the published order
   std::vector<MigTable> tables{};
 };
+// Returns the slots of a published GPU that are held by instances which DAS did not make.
+SlotMask foreign_slots(const Value& gpu);
 // Reads status.nodeResources; leaves out placements outside a GPU's slots.
 NodeGpus read_resources(const Value& node_resources);
 

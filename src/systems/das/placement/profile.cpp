@@ -12,11 +12,15 @@ namespace {
 constexpr std::string_view kPlus = "-plus-";
 constexpr std::size_t kMostDigits = 4;
 
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
 // Takes the number at the front; 0 when there is none, or a leading zero, or too many digits.
 int take_number(std::string_view& text) {
   int number = 0;
   std::size_t used = 0;
-  while (used < text.size() && text[used] >= '0' && text[used] <= '9') {
+  while (used < text.size() && is_digit(text[used])) {
     number = number * 10 + (text[used] - '0');
     if (++used > kMostDigits) {
       return 0;
@@ -151,7 +155,7 @@ std::string socket_of(std::string_view profile) {
 
 std::string cdi_class_of(std::string_view profile) {
   if (is_resource(profile)) {
-    std::string name(profile);
+    std::string name = cdi_kind_of(profile);
     std::ranges::replace(name, '/', '-');
     return name;
   }
@@ -159,8 +163,24 @@ std::string cdi_class_of(std::string_view profile) {
 }
 
 std::string cdi_kind_of(std::string_view profile) {
-  return is_resource(profile) ? std::string(profile)
-                              : std::string(kResourcePrefix) + cdi_class_of(profile);
+  if (!is_resource(profile)) {
+    return std::string(kResourcePrefix) + cdi_class_of(profile);
+  }
+  std::string kind(profile);
+  const std::size_t name = kind.find('/') + 1;
+  if (name < kind.size() && is_digit(kind[name])) {
+    kind.insert(name, "c");
+  }
+  return kind;
+}
+
+std::string resource_of_kind(std::string_view kind) {
+  std::string resource(kind);
+  const std::size_t name = resource.find('/') + 1;
+  if (name + 1 < resource.size() && resource[name] == 'c' && is_digit(resource[name + 1])) {
+    resource.erase(name, 1);
+  }
+  return resource;
 }
 
 std::string derive_profile(const NvmlProfile& nvml) {

@@ -42,10 +42,13 @@ std::optional<std::string> profile_of_resource(std::string_view resource);
 
 // "mig.das.com_1g.5gb.sock".
 std::string socket_of(std::string_view profile);
-// "c1g.5gb": a CDI class starts with a letter. Of other devices "mps.das.com-gpu-10gb".
+// "c1g.5gb": a CDI class starts with a letter. Of other devices "mps.das.com-gpu-10gb",
+// "ts.das.com-c3g.20gb".
 std::string cdi_class_of(std::string_view profile);
-// "mig.das.com/c1g.5gb".
+// "mig.das.com/c1g.5gb"; of other devices "mps.das.com/gpu-10gb", "ts.das.com/c3g.20gb".
 std::string cdi_kind_of(std::string_view profile);
+// Returns the resource of such a kind of other devices.
+std::string resource_of_kind(std::string_view kind);
 
 // What NVML says of an instance profile.
 struct NvmlProfile {

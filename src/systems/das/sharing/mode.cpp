@@ -7,12 +7,15 @@
 #include <map>
 #include <optional>
 
+#include "systems/das/placement/inventory.hpp"
+#include "systems/das/placement/slots.hpp"
 #include "systems/das/vendor/parts.hpp"
 
 namespace athanor::das {
 namespace {
 
 constexpr int kMostIndex = 1000;
+constexpr std::int64_t kMostAmount = 1000;  // more than any vendor reads
 
 Error bad(std::string_view annotation, std::string_view why) {
   return Error::bad_request(
@@ -20,13 +23,25 @@ Error bad(std::string_view annotation, std::string_view why) {
 }
 
 GpuSharing read_sharing(const Value& written) {
-  const std::string mode = written["mode"].str();
-  return mode.empty() ? GpuSharing()
-                      : GpuSharing{.mode = mode,
-                                   .replicas = static_cast<int>(written["replicas"].as_int()),
-                                   .interval = written["interval"].str(),
-                                   .unit_gb = static_cast<int>(written["unitGb"].as_int()),
-                                   .layout = written["layout"].str()};
+  if (written["mode"].as_string().empty()) {
+    return {};
+  }
+  const auto amount = [](const Value& number) {
+    return static_cast<int>(std::clamp<std::int64_t>(number.as_int(), 0, kMostAmount));
+  };
+  GpuSharing sharing{.mode = written["mode"].str(),
+                     .replicas = amount(written["replicas"]),
+                     .interval = written["interval"].str(),
+                     .unit_gb = amount(written["unitGb"]),
+                     .layout = written["layout"].str(),
+                     .profile = written["profile"].str(),
+                     .size = amount(written["size"])};
+  for (const Value& start : written["starts"].items()) {
+    if (sharing.starts.size() < static_cast<std::size_t>(kMostSlots)) {
+      sharing.starts.push_back(amount(start));
+    }
+  }
+  return sharing;
 }
 
 Value print_sharing(const GpuSharing& sharing) {
@@ -43,7 +58,52 @@ Value print_sharing(const GpuSharing& sharing) {
   if (!sharing.layout.empty()) {
     written.set("layout", sharing.layout);
   }
+  if (!sharing.profile.empty()) {
+    Value starts = Value::list();
+    for (const int start : sharing.starts) {
+      starts.push_back(start);
+    }
+    written.set("profile", sharing.profile);
+    written.set("starts", std::move(starts));
+    written.set("size", sharing.size);
+  }
   return written;
+}
+
+// Places as many slices of the mode's profile as fit on an empty GPU. Returns false if it has no
+// such profile.
+bool place_slices(const MigTable& table, GpuSharing& sharing) {
+  const int found = table.find(sharing.profile);
+  if (found < 0) {
+    return false;
+  }
+  const MigProfile& profile = table.profiles[static_cast<std::size_t>(found)];
+  SlotMask taken = 0;
+  sharing.size = profile.size;
+  sharing.starts.clear();
+  for (const int start : profile.starts) {
+    const SlotMask own = mask_of(start, profile.size);
+    if ((taken & own) == 0 && static_cast<int>(sharing.starts.size()) < profile.most) {
+      taken = static_cast<SlotMask>(taken | own);
+      sharing.starts.push_back(start);
+    }
+  }
+  return true;
+}
+
+// What is wrong with a wanted mode of a GPU, "" if nothing is; places the mode's slices.
+std::string complete(GpuSharing& sharing, Divisible allows, const MigTable& table) {
+  const bool whole = sharing.profile.empty();
+  if (sharing.sliced() || (whole && allows != Divisible::Slices)) {
+    return {};
+  }
+  if (whole) {
+    return "cannot be shared as a whole: its MIG mode is enabled";
+  }
+  if (allows == Divisible::Whole) {
+    return "has no slices to share: its MIG mode is disabled";
+  }
+  return place_slices(table, sharing) ? "" : fmt::format("has no profile {}", sharing.profile);
 }
 
 }  // namespace
@@ -102,6 +162,7 @@ std::vector<std::string> assign_sharing(Value& resources, const SharingRequest& 
   for (const Value& gpu : (*request.before)["nodeGpus"].items()) {
     known[gpu["gpuUuid"].str()] = read_sharing(gpu[kSharingMember]);
   }
+  const NodeGpus node = read_resources(resources);
   Value kept = Value::list();
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     Value gpu = gpus[i];
@@ -113,9 +174,9 @@ std::vector<std::string> assign_sharing(Value& resources, const SharingRequest& 
     if (was != known.end() && (!wanted.ok() || request.used->contains(uuid))) {
       sharing = was->second;
     }
-    if (allows == Divisible::Slices && !sharing.sliced()) {
-      problems.push_back(
-          fmt::format("GPU {} cannot be shared as a whole: its MIG mode is enabled", index));
+    const std::string problem = complete(sharing, allows, node.tables[node.gpus[i].table]);
+    if (!problem.empty()) {
+      problems.push_back(fmt::format("GPU {} {}", index, problem));
       sharing = GpuSharing();
     }
     if (allows == Divisible::Whole && sharing.sliced()) {

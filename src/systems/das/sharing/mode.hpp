@@ -36,8 +36,8 @@ std::vector<GpuSharing> sharing_of(const Value& node_resources);
 // What a GPU allows.
 enum class Divisible : std::uint8_t {
   Any,
-  Slices,  // MIG mode is enabled
-  Whole,   // MIG mode is disabled: shared, or left out
+  Slices,  // MIG mode is enabled: sliced, and slices may be shared
+  Whole,   // MIG mode is disabled: shared as a whole, or left out
 };
 // Inputs of assign_sharing().
 struct SharingRequest {

@@ -11,6 +11,7 @@
 #include "systems/das/claim.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/names.hpp"
+#include "systems/das/placement/inventory.hpp"
 #include "systems/das/settings.hpp"
 #include "systems/das/sharing/hooks.hpp"
 #include "systems/das/sharing/share.hpp"
@@ -53,7 +54,10 @@ NodeAdmission admit(const View& view, const Object& pod, const Object& node, Ins
   NodeAdmission admission;
   std::map<std::string, std::string> names;
   for (const ShareClaim& claim : own) {
-    names[claim.gpu] = settings.device_ids == "uuid" ? claim.gpu : "test";
+    names[claim.part()] = settings.device_ids != "uuid" ? "test"
+                          : claim.profile.empty()
+                              ? claim.gpu
+                              : emulated_slice(claim.gpu, claim.profile, claim.start);
     if (claim.state != kInUse) {
       admission.steps.then(
           Status{.target = {&kAllocationClaim, claim.object.key()},

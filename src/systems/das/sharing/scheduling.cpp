@@ -49,20 +49,20 @@ class ShareSession final : public SchedulingSession {
   std::int64_t score(const Object& /*pod*/, const Object& /*node*/) override { return 0; }
 
   Plan reserve(const Object& pod, const Object& node) override {
-    std::vector<SharedGpu> gpus = gpus_for(pod, node, {});
+    const std::vector<SharedGpu> gpus = gpus_for(pod, node, {});
     const std::vector<ShareRequest> requests = shares_in(pod.spec());
     const auto accelerator = view_.get(kNodeAccelerator, {settings_.ns, std::string(node.name())});
     const Vendor* const vendor =
         accelerator ? find_vendor(accelerator->spec()["acceleratorType"].as_string()) : nullptr;
-    const std::vector<std::size_t> placed =
-        vendor == nullptr ? std::vector<std::size_t>() : vendor->place(gpus, requests);
+    const std::vector<SharePlace> placed =
+        vendor == nullptr ? std::vector<SharePlace>() : vendor->place(gpus, requests);
     if (placed.empty()) {
       return Plan::retry(Error::conflict(kNoGpu));
     }
     Plan plan = release(pod);  // claims of an attempt before
     for (std::size_t i = 0; i < placed.size(); ++i) {
-      SharedGpu& gpu = gpus[placed[i]];
-      const int index = take_share(gpu);
+      const SharedGpu& gpu = gpus[placed[i].gpu];
+      const int index = placed[i].index;
       const Value claim =
           make_share(pod, settings_.ns, node.name(), requests[i], gpu, index, *vendor);
       const Ref target{&kAllocationClaim, {settings_.ns, claim["metadata"]["name"].str()}};

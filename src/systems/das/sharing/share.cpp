@@ -11,6 +11,7 @@
 #include "systems/das/names.hpp"
 #include "systems/das/placement/inventory.hpp"
 #include "systems/das/placement/profile.hpp"
+#include "systems/das/placement/slots.hpp"
 #include "systems/das/request.hpp"
 #include "systems/das/sharing/mode.hpp"
 
@@ -18,6 +19,21 @@ namespace athanor::das {
 namespace {
 
 constexpr std::int64_t kMibPerGib = 1024;
+
+// Shares of slices whose slots an instance that DAS did not make holds.
+std::set<int> foreign_shares(const GpuSharing& sharing, const Value& gpu) {
+  std::set<int> shares;
+  const int each = sharing.replicas;
+  for (int part = 0; !sharing.profile.empty() && part < sharing.parts(); ++part) {
+    const SlotMask own = mask_of(sharing.starts[static_cast<std::size_t>(part)], sharing.size);
+    if ((own & foreign_slots(gpu)) != 0) {
+      for (int i = 0; i < each; ++i) {
+        shares.insert(part * each + i);
+      }
+    }
+  }
+  return shares;
+}
 
 }  // namespace
 
@@ -81,6 +97,13 @@ std::optional<ShareClaim> read_share(const Object& claim) {
   if (!is_share(claim)) {
     return std::nullopt;
   }
+  const Value& slice = spec["share"]["slice"];
+  const std::int64_t start = slice["start"].as_int();
+  const std::int64_t size = slice["size"].as_int();
+  const bool fits = start >= 0 && size >= 1 && size <= kMostSlots && start <= kMostSlots - size;
+  if (slice.is_object() && (!fits || !parse_profile(slice["profile"].as_string()))) {
+    return std::nullopt;
+  }
   return ShareClaim{.object = claim,
                     .type = spec["type"].str(),
                     .resource = spec["resource"].str(),
@@ -88,6 +111,9 @@ std::optional<ShareClaim> read_share(const Object& claim) {
                     .container = spec["container"].str(),
                     .pod_uid = spec["podRef"]["uid"].str(),
                     .index = static_cast<int>(spec["share"]["index"].as_int()),
+                    .profile = slice["profile"].str(),
+                    .start = static_cast<int>(start),
+                    .size = static_cast<int>(size),
                     .state = claim.status()["state"].str(),
                     .memory_mib = spec["share"]["memoryMiB"].as_int(),
                     .thread_percent = static_cast<int>(spec["share"]["threadPercent"].as_int())};
@@ -114,6 +140,7 @@ std::vector<SharedGpu> shared_gpus(const Value& node_resources) {
                     .sharing = sharing[i],
                     .memory_gib = static_cast<int>((memory ? memory->value() : 0) /
                                                    (kMibPerGib * kMibPerGib * kMibPerGib)),
+                    .used = foreign_shares(sharing[i], gpu),
                     .healthy = gpu["health"].as_string() != "Unhealthy"});
   }
   return gpus;
@@ -147,6 +174,18 @@ std::optional<Claim> read_slice_or_share(const Object& claim) {
                .pod = {pod["namespace"].str(), pod["name"].str()},
                .start = share->index,
                .state = share->state};
+}
+
+std::optional<Claim> shared_slice(const Claim& claim) {
+  const auto share = is_share(claim) ? read_share(claim.object) : std::nullopt;
+  if (!share || share->profile.empty()) {
+    return std::nullopt;
+  }
+  Claim slice = claim;
+  slice.profile = share->profile;
+  slice.start = share->start;
+  slice.size = share->size;
+  return slice;
 }
 
 int take_share(SharedGpu& gpu) {

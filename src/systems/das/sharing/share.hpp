@@ -53,6 +53,9 @@ inline bool is_share(const Claim& claim) {
   return claim.size == 0;
 }
 
+// The slice that the claim has a share of; nullopt: the claim is no share, or one of a whole GPU.
+std::optional<Claim> shared_slice(const Claim& claim);
+
 // Takes the first free share of a GPU.
 int take_share(SharedGpu& gpu);
 // The AllocationClaim of one share, the one of `index` on its GPU.
@@ -60,7 +63,8 @@ Value make_share(const Object& pod, std::string_view ns, std::string_view node,
                  const ShareRequest& request, const SharedGpu& gpu, int index,
                  const Vendor& vendor);
 
-// What containers see of their shares, by container. `names`: what GPUs are called, by UUID.
+// What containers see of their shares, by container. `names`: what GPUs and slices are called, by
+// ShareClaim::part().
 std::map<std::string, ContainerEdits> share_edits(const std::vector<ShareClaim>& claims,
                                                   const std::map<std::string, std::string>& names,
                                                   std::string_view state_folder = kStateFolder,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "systems/das/placement/profile.hpp"
 #include "systems/das/vendor/makers.hpp"
@@ -17,17 +18,29 @@ constexpr std::int64_t kMibPerGib = 1024;
 constexpr int kPercent = 100;
 constexpr int kMostReplicas = 100;
 constexpr int kMostGb = 1000;
-constexpr std::string_view kTimeSliced = "ts.das.com/gpu";
+constexpr std::string_view kTimeSlicedPrefix = "ts.das.com/";
 constexpr std::string_view kMpsPrefix = "mps.das.com/";
 // In the order of nvidia-smi's --set-timeslice.
 constexpr std::array<std::string_view, 4> kIntervals{"Default", "Short", "Medium", "Long"};
 
-std::string mps_resource(int gigabytes) {
-  return fmt::format("{}gpu-{}gb", kMpsPrefix, gigabytes);
+// "mps.das.com/gpu-10gb", of slices "mps.das.com/3g.20gb-5gb".
+std::string mps_resource(std::string_view profile, int gigabytes) {
+  return fmt::format("{}{}-{}gb", kMpsPrefix, profile.empty() ? "gpu" : encode_profile(profile),
+                     gigabytes);
+}
+std::string time_sliced_resource(std::string_view profile) {
+  return fmt::format("{}{}", kTimeSlicedPrefix, profile.empty() ? "gpu" : encode_profile(profile));
 }
 
-std::string mps_folder(std::string_view state_folder, std::string_view uuid) {
-  return fmt::format("{}/mps/{}", state_folder, uuid);
+// Memory of what is shared: the GPU, or each of its slices.
+int gigabytes_of(const SharedGpu& gpu) {
+  const auto profile = parse_profile(gpu.sharing.profile);
+  return profile ? profile->gigabytes : gpu.memory_gib;
+}
+
+// `part`: see ShareClaim::part().
+std::string mps_folder(std::string_view state_folder, std::string_view part) {
+  return fmt::format("{}/mps/{}", state_folder, part);
 }
 std::string shared_memory(std::string_view state_folder) {
   return fmt::format("{}/mps/shm", state_folder);
@@ -44,7 +57,15 @@ Command time_slice(const std::string& uuid, std::string_view interval) {
           .purpose = fmt::format("set time slice {}", interval)};
 }
 
-struct OnGpu {
+Command mps_daemon(const std::string& device, const std::string& folder) {
+  return {.words = {"nvidia-cuda-mps-control", "-f"},
+          .env = {{"CUDA_VISIBLE_DEVICES", device},
+                  {"CUDA_MPS_PIPE_DIRECTORY", folder + "/pipe"},
+                  {"CUDA_MPS_LOG_DIRECTORY", folder + "/log"}},
+          .purpose = "run the MPS control daemon"};
+}
+
+struct OnPart {
   std::int64_t memory_mib = 0;
   int percent = 0;
 };
@@ -57,12 +78,27 @@ class Nvidia final : public Vendor {
           .type = kNvidiaMig,
           .default_mode = "mig",
           .forms =
-              "INDEX=mig, INDEX=timeslice:REPLICAS[:INTERVAL] or INDEX=mps:GB; intervals are "
-              "Default, Short, Medium and Long",
-          .prefixes = {"ts.das.com/", kMpsPrefix},
-          .usual_resources = {std::string(kTimeSliced)}};
+              "INDEX=mig, INDEX=timeslice:REPLICAS[:INTERVAL], INDEX=mps:GB, "
+              "INDEX=PROFILE:timeslice:REPLICAS or INDEX=PROFILE:mps:GB; intervals are Default, "
+              "Short, Medium and Long",
+          .prefixes = {kTimeSlicedPrefix, kMpsPrefix},
+          .usual_resources = {time_sliced_resource({})}};
+      std::set<std::string> profiles;
+      for (const GpuModel& model : gpu_models()) {
+        for (const MigProfile& profile : model.table.profiles) {
+          profiles.insert(profile.name);
+        }
+      }
+      for (const std::string& profile : profiles) {
+        facts.usual_resources.push_back(time_sliced_resource(profile));
+      }
       for (const int gigabytes : {1, 2, 4, 5, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80}) {
-        facts.usual_resources.push_back(mps_resource(gigabytes));
+        facts.usual_resources.push_back(mps_resource({}, gigabytes));
+        for (const std::string& profile : profiles) {
+          if (gigabytes <= parse_profile(profile)->gigabytes) {
+            facts.usual_resources.push_back(mps_resource(profile, gigabytes));
+          }
+        }
       }
       return facts;
     }();
@@ -72,6 +108,9 @@ class Nvidia final : public Vendor {
 
   [[nodiscard]] std::optional<GpuSharing> mode(std::string_view text) const override {
     const std::string_view mode = take_part(text, ':');
+    if (const auto profile = parse_profile(mode)) {
+      return shared_slices(*profile, text);
+    }
     if (mode == "mig" && text.empty()) {
       return GpuSharing{};
     }
@@ -91,13 +130,17 @@ class Nvidia final : public Vendor {
 
   [[nodiscard]] std::map<std::string, int> capacity(const SharedGpu& gpu,
                                                     const MigTable& table) const override {
-    if (gpu.sharing.mode == "timeslice") {
-      return {{std::string(kTimeSliced), gpu.sharing.replicas}};
+    const GpuSharing& sharing = gpu.sharing;
+    if (sharing.mode == "timeslice") {
+      return {{time_sliced_resource(sharing.profile), sharing.replicas * sharing.parts()}};
     }
-    if (gpu.sharing.mode == "mps") {
-      const int shares = gpu.sharing.unit_gb > 0 ? gpu.memory_gib / gpu.sharing.unit_gb : 0;
-      return shares > 0 ? std::map<std::string, int>{{mps_resource(gpu.sharing.unit_gb), shares}}
-                        : std::map<std::string, int>();
+    if (sharing.mode == "mps") {
+      const int each = sharing.unit_gb > 0 ? gigabytes_of(gpu) / sharing.unit_gb : 0;
+      const int shares = each * sharing.parts();
+      return shares > 0
+                 ? std::map<std::string, int>{{mps_resource(sharing.profile, sharing.unit_gb),
+                                               shares}}
+                 : std::map<std::string, int>();
     }
     std::map<std::string, int> devices;
     for (const MigProfile& profile : table.profiles) {
@@ -107,8 +150,9 @@ class Nvidia final : public Vendor {
     return devices;
   }
 
-  // A container talks to one MPS daemon, and a daemon serves one GPU: its shares stay together.
-  [[nodiscard]] std::vector<std::size_t> place(
+  // A container talks to one MPS daemon, and a daemon serves one GPU or slice: its shares stay
+  // together.
+  [[nodiscard]] std::vector<SharePlace> place(
       std::vector<SharedGpu> gpus, const std::vector<ShareRequest>& requests) const override {
     return fill_gpus(*this, std::move(gpus), requests, [](std::string_view resource) {
       return resource.starts_with(kMpsPrefix) ? Together::Container : Together::No;
@@ -116,19 +160,29 @@ class Nvidia final : public Vendor {
   }
 
   [[nodiscard]] Value share(const SharedGpu& gpu, int index) const override {
+    const GpuSharing& sharing = gpu.sharing;
     Value share = Value::object({{"index", index}});
-    if (gpu.sharing.mode == "mps") {
-      share.set("memoryMiB", gpu.sharing.unit_gb * kMibPerGib);
+    if (sharing.mode == "mps") {
+      share.set("memoryMiB", sharing.unit_gb * kMibPerGib);
       share.set("threadPercent",
-                std::max(1, kPercent * gpu.sharing.unit_gb / std::max(gpu.memory_gib, 1)));
-    } else {
-      share.set("interval", gpu.sharing.interval);
+                std::max(1, kPercent * sharing.unit_gb / std::max(gigabytes_of(gpu), 1)));
+    } else if (sharing.profile.empty()) {
+      share.set("interval", sharing.interval);
+    }
+    if (!sharing.profile.empty()) {
+      const auto part = static_cast<std::size_t>(index / std::max(sharing.replicas, 1));
+      share.set("slice", Value::object({{"profile", sharing.profile},
+                                        {"start", sharing.starts.at(part)},
+                                        {"size", sharing.size}}));
     }
     return share;
   }
 
   [[nodiscard]] ModeWork create(const SharedGpu& gpu,
                                 std::string_view state_folder) const override {
+    if (!gpu.sharing.profile.empty()) {
+      return {};  // slices come and go with their shares
+    }
     if (gpu.sharing.mode == "timeslice") {
       // A GPU has the default interval unless it was set.
       return gpu.sharing.interval == kIntervals.front()
@@ -141,15 +195,25 @@ class Nvidia final : public Vendor {
     const std::string folder = mps_folder(state_folder, gpu.uuid);
     return {.folders = {folder + "/pipe", folder + "/log", shared_memory(state_folder)},
             .commands = {compute_mode(gpu.uuid, "EXCLUSIVE_PROCESS")},
-            .daemon = Command{.words = {"nvidia-cuda-mps-control", "-f"},
-                              .env = {{"CUDA_VISIBLE_DEVICES", gpu.uuid},
-                                      {"CUDA_MPS_PIPE_DIRECTORY", folder + "/pipe"},
-                                      {"CUDA_MPS_LOG_DIRECTORY", folder + "/log"}},
-                              .purpose = "run the MPS control daemon"}};
+            .daemon = mps_daemon(gpu.uuid, folder)};
+  }
+
+  // Compute modes are of whole GPUs: a slice keeps the default one.
+  [[nodiscard]] ModeWork share_slice(const ShareClaim& claim, const std::string& device,
+                                     std::string_view state_folder) const override {
+    if (claim.type != "mps" || claim.profile.empty()) {
+      return {};
+    }
+    const std::string folder = mps_folder(state_folder, claim.part());
+    return {.folders = {folder + "/pipe", folder + "/log", shared_memory(state_folder)},
+            .daemon = mps_daemon(device, folder)};
   }
 
   [[nodiscard]] ModeWork destroy(const SharedGpu& gpu,
                                  std::string_view /*state_folder*/) const override {
+    if (!gpu.sharing.profile.empty()) {
+      return {};
+    }
     if (gpu.sharing.mode == "timeslice" && gpu.sharing.interval != kIntervals.front()) {
       return {.commands = {time_slice(gpu.uuid, kIntervals.front())}};
     }
@@ -157,34 +221,33 @@ class Nvidia final : public Vendor {
                                      : ModeWork{};
   }
 
-  // GPUs are visible as a whole.
   [[nodiscard]] ContainerEdits edits(const std::vector<ShareClaim>& claims,
                                      const std::map<std::string, std::string>& names,
                                      std::string_view state_folder) const override {
-    std::map<std::string, OnGpu> gpus;
+    std::map<std::string, OnPart> parts;
     for (const ShareClaim& claim : claims) {
-      OnGpu& gpu = gpus[claim.gpu];
-      gpu.memory_mib += claim.type == "mps" ? claim.memory_mib : 0;
-      gpu.percent += claim.thread_percent;
+      OnPart& part = parts[claim.part()];
+      part.memory_mib += claim.type == "mps" ? claim.memory_mib : 0;
+      part.percent += claim.thread_percent;
     }
     std::string visible;
     std::string limits;
     std::string pipe;
     int percent = kPercent;
     int index = 0;
-    for (const auto& [uuid, gpu] : gpus) {
+    for (const auto& [key, part] : parts) {
       const char* const comma = index == 0 ? "" : ",";
-      const auto name = names.find(uuid);
-      visible += comma + (name == names.end() ? uuid : name->second);
-      if (gpu.memory_mib > 0) {
-        limits += fmt::format("{}{}={}M", limits.empty() ? "" : ",", index, gpu.memory_mib);
-        pipe = pipe.empty() ? mps_folder(state_folder, uuid) + "/pipe" : pipe;
-        percent = std::min(percent, gpu.percent);
+      const auto name = names.find(key);
+      visible += comma + (name == names.end() ? key : name->second);
+      if (part.memory_mib > 0) {
+        limits += fmt::format("{}{}={}M", limits.empty() ? "" : ",", index, part.memory_mib);
+        pipe = pipe.empty() ? mps_folder(state_folder, key) + "/pipe" : pipe;
+        percent = std::min(percent, part.percent);
       }
       ++index;
     }
     ContainerEdits edits{.env = {{"NVIDIA_VISIBLE_DEVICES", visible},
-                                 {"CUDA_VISIBLE_DEVICES", count_up(gpus.size())}}};
+                                 {"CUDA_VISIBLE_DEVICES", count_up(parts.size())}}};
     if (!pipe.empty()) {
       edits.env.emplace_back("CUDA_MPS_PIPE_DIRECTORY", pipe);
       edits.env.emplace_back("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", fmt::format("{}", percent));
@@ -194,6 +257,24 @@ class Nvidia final : public Vendor {
                       {.host = shared_memory(state_folder), .container = "/dev/shm"}};
     }
     return edits;
+  }
+
+ private:
+  // Reads "timeslice:REPLICAS" or "mps:GB" of the slices of a profile. Time slices of slices have
+  // no interval: nvidia-smi sets that of whole GPUs alone.
+  [[nodiscard]] std::optional<GpuSharing> shared_slices(const ProfileName& profile,
+                                                        std::string_view text) const {
+    const bool with_interval = std::ranges::count(text, ':') > 1;
+    auto sharing = mode(text);
+    if (!sharing || sharing->sliced() || !sharing->profile.empty() || with_interval) {
+      return std::nullopt;
+    }
+    sharing->interval.clear();
+    sharing->profile = profile.text();
+    if (sharing->mode == "mps") {
+      sharing->replicas = profile.gigabytes / sharing->unit_gb;
+    }
+    return sharing->replicas > 0 ? sharing : std::nullopt;
   }
 };
 

@@ -12,6 +12,32 @@ namespace {
 
 constexpr std::int64_t kMibPerGib = 1024;
 
+// The first `count` free shares of the fullest part of a GPU that has so many; empty: none has.
+std::vector<int> free_shares(const SharedGpu& gpu, int offered, int count) {
+  const int parts = std::max(gpu.sharing.parts(), 1);
+  const int each = offered / parts;
+  std::vector<int> best;
+  if (static_cast<int>(gpu.used.size()) + count > offered) {
+    return best;
+  }
+  int fewest = each + 1;
+  for (int part = 0; part < parts; ++part) {
+    std::vector<int> free;
+    for (int index = part * each; index < (part + 1) * each; ++index) {
+      if (!gpu.used.contains(index)) {
+        free.push_back(index);
+      }
+    }
+    const auto left = static_cast<int>(free.size());
+    if (left >= count && left < fewest) {
+      fewest = left;
+      free.resize(static_cast<std::size_t>(count));
+      best = std::move(free);
+    }
+  }
+  return best;
+}
+
 }  // namespace
 
 std::optional<int> read_number(std::string_view text, int most) {
@@ -37,16 +63,16 @@ GpuModel whole_model(std::string_view type, std::string_view maker, std::string_
   return model;
 }
 
-std::vector<std::size_t> fill_gpus(const Vendor& vendor, std::vector<SharedGpu> gpus,
-                                   const std::vector<ShareRequest>& requests,
-                                   Together (*together)(std::string_view resource)) {
+std::vector<SharePlace> fill_gpus(const Vendor& vendor, std::vector<SharedGpu> gpus,
+                                  const std::vector<ShareRequest>& requests,
+                                  Together (*together)(std::string_view resource)) {
   std::vector<std::map<std::string, int>> capacities;
   capacities.reserve(gpus.size());
   for (const SharedGpu& gpu : gpus) {
     capacities.push_back(gpu.sharing.sliced() ? std::map<std::string, int>()
                                               : vendor.capacity(gpu, MigTable()));
   }
-  std::vector<std::size_t> placed;
+  std::vector<SharePlace> placed;
   for (std::size_t next = 0; next < requests.size();) {
     const ShareRequest& request = requests[next];
     std::size_t end = next + 1;
@@ -57,21 +83,25 @@ std::vector<std::size_t> fill_gpus(const Vendor& vendor, std::vector<SharedGpu> 
     }
     const auto count = static_cast<int>(end - next);
     std::size_t best = gpus.size();
+    std::vector<int> shares;
     for (std::size_t i = 0; i < gpus.size(); ++i) {
       const auto offered = capacities[i].find(request.resource);
-      const bool room = gpus[i].healthy && offered != capacities[i].end() &&
-                        static_cast<int>(gpus[i].used.size()) + count <= offered->second;
-      if (room && (best == gpus.size() || gpus[i].used.size() > gpus[best].used.size())) {
+      if (!gpus[i].healthy || offered == capacities[i].end() ||
+          (best != gpus.size() && gpus[i].used.size() <= gpus[best].used.size())) {
+        continue;
+      }
+      if (auto free = free_shares(gpus[i], offered->second, count); !free.empty()) {
         best = i;
+        shares = std::move(free);
       }
     }
-    if (best == gpus.size()) {
+    if (shares.empty()) {
       return {};
     }
-    for (int index = 0, taken = 0; taken < count; ++index) {
-      taken += gpus[best].used.insert(index).second ? 1 : 0;
+    for (const int index : shares) {
+      gpus[best].used.insert(index);
+      placed.push_back({.gpu = best, .index = index});
     }
-    placed.insert(placed.end(), end - next, best);
     next = end;
   }
   return placed;

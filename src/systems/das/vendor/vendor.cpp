@@ -14,8 +14,8 @@ Value Vendor::discover(std::string_view node, const GpuModel& model, int count) 
   return emulated_resources(node, {.model = &model, .count = count});
 }
 
-std::vector<std::size_t> Vendor::place(std::vector<SharedGpu> gpus,
-                                       const std::vector<ShareRequest>& requests) const {
+std::vector<SharePlace> Vendor::place(std::vector<SharedGpu> gpus,
+                                      const std::vector<ShareRequest>& requests) const {
   return fill_gpus(*this, std::move(gpus), requests,
                    [](std::string_view /*resource*/) { return Together::No; });
 }
@@ -25,6 +25,11 @@ ModeWork Vendor::create(const SharedGpu& /*gpu*/, std::string_view /*state_folde
 }
 
 ModeWork Vendor::destroy(const SharedGpu& /*gpu*/, std::string_view /*state_folder*/) const {
+  return {};
+}
+
+ModeWork Vendor::share_slice(const ShareClaim& /*claim*/, const std::string& /*device*/,
+                             std::string_view /*state_folder*/) const {
   return {};
 }
 

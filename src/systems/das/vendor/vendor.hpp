@@ -79,9 +79,9 @@ class Vendor {
   // Returns how many devices a GPU brings, by resource. `table`: its profiles.
   [[nodiscard]] virtual std::map<std::string, int> capacity(const SharedGpu& gpu,
                                                             const MigTable& table) const = 0;
-  // Returns the index of a GPU for each request; empty: they do not fit. Unless overridden: the
-  // fullest GPU with room, each request by itself.
-  [[nodiscard]] virtual std::vector<std::size_t> place(
+  // Returns a place for each request; empty: they do not fit. Unless overridden: the fullest GPU
+  // with room, each request by itself.
+  [[nodiscard]] virtual std::vector<SharePlace> place(
       std::vector<SharedGpu> gpus, const std::vector<ShareRequest>& requests) const;
   // Returns the claim's spec.share for the share `index` of a GPU.
   [[nodiscard]] virtual Value share(const SharedGpu& gpu, int index) const = 0;
@@ -89,7 +89,11 @@ class Vendor {
   [[nodiscard]] virtual ModeWork create(const SharedGpu& gpu, std::string_view state_folder) const;
   // Returns what the node does once the GPU leaves its mode. Unless overridden: nothing.
   [[nodiscard]] virtual ModeWork destroy(const SharedGpu& gpu, std::string_view state_folder) const;
-  // Returns what a container with these shares sees. `names`: what GPUs are called, by UUID.
+  // Returns what the node does while the slice `device` has shares. Unless overridden: nothing.
+  [[nodiscard]] virtual ModeWork share_slice(const ShareClaim& claim, const std::string& device,
+                                             std::string_view state_folder) const;
+  // Returns what a container with these shares sees. `names`: what GPUs and slices are called, by
+  // ShareClaim::part().
   [[nodiscard]] virtual ContainerEdits edits(const std::vector<ShareClaim>& claims,
                                              const std::map<std::string, std::string>& names,
                                              std::string_view state_folder) const = 0;

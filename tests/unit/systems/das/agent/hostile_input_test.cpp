@@ -159,8 +159,14 @@ TEST(HostileInput, ClaimsOfBothKinds) {
 }
 
 TEST(HostileInput, NodeAccelerators) {
-  const Value resources =
-      emulated_resources("n", {.model = find_model("A100-PCIE-40GB"), .count = 2});
+  Value resources = emulated_resources("n", {.model = find_model("A100-PCIE-40GB"), .count = 2});
+  const Value before;
+  const std::set<std::string, std::less<>> used;
+  EXPECT_TRUE(assign_sharing(resources, {.annotation = "1=3g.20gb:mps:10",
+                                         .vendor = find_vendor(kNvidiaMig),
+                                         .before = &before,
+                                         .used = &used})
+                  .empty());
   with_damaged_value(json::print(resources), [](const Value& value) {
     const NodeGpus node = read_resources(value);
     for (const NodeGpu& gpu : node.gpus) {

@@ -39,6 +39,11 @@ TEST(Profile, ResourceNames) {
   EXPECT_EQ(resource_of("1g.24gb-me"), "mig.das.com/1g.24gb-me");
   EXPECT_EQ(socket_of("1g.5gb+me"), "mig.das.com_1g.5gb-plus-me.sock");
   EXPECT_EQ(cdi_kind_of("1g.5gb+me"), "mig.das.com/c1g.5gb-plus-me");
+  EXPECT_EQ(cdi_kind_of("ts.das.com/3g.20gb"), "ts.das.com/c3g.20gb");
+  EXPECT_EQ(cdi_class_of("ts.das.com/3g.20gb"), "ts.das.com-c3g.20gb");
+  for (const char* resource : {"ts.das.com/3g.20gb", "mps.das.com/gpu-10gb", "amd.das.com/cpx"}) {
+    EXPECT_EQ(resource_of_kind(cdi_kind_of(resource)), resource);
+  }
   EXPECT_EQ(encode_profile("1g+2g+3g"), "1g-plus-2g-plus-3g");
   EXPECT_EQ(decode_profile("1g-plus-2g-plus-3g"), "1g+2g+3g");
 }

@@ -20,7 +20,7 @@ Value from_yaml(const std::string& text) {
   return yaml::parse(text).value();
 }
 
-// "mig ts4Short mps10", or the error.
+// "mig ts4Short mps10 3g.20gb/ts2", or the error.
 std::string modes(const char* annotation, std::size_t gpus) {
   const auto sharing = wanted_sharing(annotation, gpus);
   if (!sharing.ok()) {
@@ -29,6 +29,7 @@ std::string modes(const char* annotation, std::size_t gpus) {
   std::string text;
   for (const GpuSharing& one : *sharing) {
     text += text.empty() ? "" : " ";
+    text += one.profile.empty() ? "" : one.profile + "/";
     text += one.sliced()        ? "mig"
             : one.mode == "mps" ? "mps" + std::to_string(one.unit_gb)
                                 : "ts" + std::to_string(one.replicas) + one.interval;
@@ -41,12 +42,16 @@ TEST(Sharing, ReadsTheAnnotation) {
   EXPECT_EQ(modes("1=mps:10", 2), "mig mps10");
   EXPECT_EQ(modes("0=timeslice:4", 1), "ts4Default");
   EXPECT_EQ(modes("0=timeslice:4:Short,2=mps:5,1=mig", 3), "ts4Short mig mps5");
+  EXPECT_EQ(modes("0=3g.20gb:timeslice:2,1=1g.5gb+me:mps:5", 2), "3g.20gb/ts2 1g.5gb+me/mps5");
   const std::string form =
-      "must be a list of INDEX=mig, INDEX=timeslice:REPLICAS[:INTERVAL] or INDEX=mps:GB; "
-      "intervals are Default, Short, Medium and Long";
+      "must be a list of INDEX=mig, INDEX=timeslice:REPLICAS[:INTERVAL], INDEX=mps:GB, "
+      "INDEX=PROFILE:timeslice:REPLICAS or INDEX=PROFILE:mps:GB; intervals are Default, Short, "
+      "Medium and Long";
   for (const char* wrong :
        {"mps", "0=mps", "0=mps:0", "0=mps:x", "0=mps:5:6", "0=timeslice", "0=timeslice:0",
-        "0=timeslice:4:Soon", "0=other:1", "0=mig:1", "x=mig", "0=mig,,1=mig", "0=timeslice:101"}) {
+        "0=timeslice:4:Soon", "0=other:1", "0=mig:1", "x=mig", "0=mig,,1=mig", "0=timeslice:101",
+        "0=1g.5gb", "0=1g.5gb:mig", "0=1g.5gb:timeslice:2:Short", "0=1g.5gb:timeslice:2:Default",
+        "0=1g.5gb:mps:6", "0=1g.5gb:2g.10gb:mps:1"}) {
     EXPECT_EQ(modes(wrong, 2), "invalid das.inference.redhat.com/gpu-sharing \"" +
                                    std::string(wrong) + "\": " + form);
   }
@@ -114,10 +119,15 @@ std::vector<ShareRequest> asks(const std::string& limits) {
   return shares_in(from_yaml("{containers: [{name: c, resources: {limits: {" + limits + "}}}]}"));
 }
 
+// The GPUs of the requests, in their order.
 std::vector<std::size_t> place_shares(const std::vector<SharedGpu>& gpus,
                                       const std::vector<ShareRequest>& requests,
                                       std::string_view type = kNvidiaMig) {
-  return find_vendor(type)->place(gpus, requests);
+  std::vector<std::size_t> chosen;
+  for (const SharePlace& place : find_vendor(type)->place(gpus, requests)) {
+    chosen.push_back(place.gpu);
+  }
+  return chosen;
 }
 
 TEST(Sharing, FillsOneGpuAfterTheOther) {
@@ -133,6 +143,105 @@ TEST(Sharing, FillsOneGpuAfterTheOther) {
   EXPECT_TRUE(place_shares(gpus, asks("mps.das.com/gpu-10gb: 5")).empty());
   gpus[2].healthy = false;
   EXPECT_TRUE(place_shares(gpus, asks("mps.das.com/gpu-10gb: 3")).empty());
+}
+
+// status.nodeResources of A100-40 in the modes of an annotation, and what is wrong with them.
+Value a100s(const char* annotation, int count, std::vector<std::string>* problems = nullptr) {
+  Value resources = find_vendor(kNvidiaMig)->discover("n", *find_model(kDefaultModel), count);
+  const Value before;
+  const std::set<std::string, std::less<>> used;
+  auto found = assign_sharing(resources, {.annotation = annotation,
+                                          .vendor = find_vendor(kNvidiaMig),
+                                          .before = &before,
+                                          .used = &used});
+  EXPECT_EQ(found.empty(), problems == nullptr);
+  if (problems != nullptr) {
+    *problems = std::move(found);
+  }
+  return resources;
+}
+
+TEST(SharedSlices, CapacityIsReplicasTimesSlices) {
+  const Value resources = a100s("0=3g.20gb:timeslice:4,1=1g.10gb:mps:5,2=1g.5gb+me:timeslice:3", 3);
+  EXPECT_EQ(devices(resources), (std::map<std::string, int>{{"ts.das.com/3g.20gb", 8},
+                                                            {"mps.das.com/1g.10gb-5gb", 8},
+                                                            {"ts.das.com/1g.5gb-plus-me", 3}}));
+  EXPECT_EQ(resources["nodeGpus"][0]["sharing"],
+            from_yaml("{mode: timeslice, replicas: 4, profile: 3g.20gb, starts: [0, 4], size: 4}"));
+  EXPECT_EQ(shared_gpus(resources)[1].sharing.starts, (std::vector<int>{0, 2, 4, 6}));
+  std::vector<std::string> problems;
+  EXPECT_TRUE(a100s("0=9g.99gb:timeslice:2", 1, &problems)["nodeGpus"][0]["sharing"].is_null());
+  EXPECT_EQ(problems, (std::vector<std::string>{"GPU 0 has no profile 9g.99gb"}));
+}
+
+TEST(SharedSlices, OneIsFilledBeforeTheNext) {
+  using Places = std::vector<SharePlace>;
+  const Vendor& vendor = *find_vendor(kNvidiaMig);
+  auto gpus = shared_gpus(a100s("0=3g.20gb:timeslice:2,1=3g.20gb:mps:5", 2));
+  EXPECT_EQ(vendor.place(gpus, asks("ts.das.com/3g.20gb: 3")), (Places{{0, 0}, {0, 1}, {0, 2}}));
+  gpus[0].used = {0, 2, 3};
+  EXPECT_EQ(vendor.place(gpus, asks("ts.das.com/3g.20gb: 1")), (Places{{0, 1}}));
+  // A process has one control daemon: shares of one container are of one slice.
+  gpus[1].used = {0, 1};
+  EXPECT_EQ(vendor.place(gpus, asks("mps.das.com/3g.20gb-5gb: 2")), (Places{{1, 2}, {1, 3}}));
+  EXPECT_EQ(vendor.place(gpus, asks("mps.das.com/3g.20gb-5gb: 3")),
+            (Places{{1, 4}, {1, 5}, {1, 6}}));
+  EXPECT_TRUE(vendor.place(gpus, asks("mps.das.com/3g.20gb-5gb: 5")).empty());
+}
+
+TEST(SharedSlices, SlotsOfForeignInstancesAreNotOffered) {
+  Value resources = a100s("0=3g.20gb:timeslice:2", 1);
+  resources.member("nodeGpus").item(0).set("foreign", from_yaml("[{start: 1, size: 1}]"));
+  EXPECT_EQ(shared_gpus(resources)[0].used, (std::set<int>{0, 1}));
+}
+
+TEST(SharedSlices, ClaimsNameTheirSliceAndContainersSeeIt) {
+  const Vendor& vendor = *find_vendor(kNvidiaMig);
+  const Object pod(from_yaml("{metadata: {name: p, namespace: ns, uid: u}}"));
+  const auto gpus = shared_gpus(a100s("0=3g.20gb:mps:5,1=1g.5gb:timeslice:2", 2));
+  const Object mps(make_share(pod, "das-operator", "n1",
+                              {.container = "c", .resource = "mps.das.com/3g.20gb-5gb"}, gpus[0], 5,
+                              vendor));
+  EXPECT_EQ(mps.spec()["share"], from_yaml("{index: 5, memoryMiB: 5120, threadPercent: 25, "
+                                           "slice: {profile: 3g.20gb, start: 4, size: 4}}"));
+  const Object turn(make_share(pod, "das-operator", "n1",
+                               {.container = "c", .resource = "ts.das.com/1g.5gb"}, gpus[1], 3,
+                               vendor));
+  EXPECT_EQ(turn.spec()["share"],
+            from_yaml("{index: 3, slice: {profile: 1g.5gb, start: 1, size: 1}}"));
+  const ShareClaim share = *read_share(mps);
+  const std::string part = gpus[0].uuid + "-4";
+  EXPECT_EQ(share.part(), part);
+  EXPECT_EQ(share_edits({share, share}, {{part, "MIG-x"}}, "/state")["c"].env,
+            (Variables{{"NVIDIA_VISIBLE_DEVICES", "MIG-x"},
+                       {"CUDA_VISIBLE_DEVICES", "0"},
+                       {"CUDA_MPS_PIPE_DIRECTORY", "/state/mps/" + part + "/pipe"},
+                       {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "50"},
+                       {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "0=10240M"}}));
+  const auto slice = shared_slice(*read_slice_or_share(turn));
+  ASSERT_TRUE(slice.has_value());
+  EXPECT_EQ(slice->profile, "1g.5gb");
+  EXPECT_EQ(slice->start, 1);
+  EXPECT_EQ(slice->size, 1);
+  Value damaged = turn.body();
+  damaged.set_path({"spec", "share", "slice", "start"}, 8);
+  EXPECT_FALSE(read_share(Object(damaged)).has_value());
+}
+
+TEST(SharedSlices, EachHasItsOwnDaemonAndNoComputeMode) {
+  const Vendor& vendor = *find_vendor(kNvidiaMig);
+  const auto gpus = shared_gpus(a100s("0=3g.20gb:mps:5", 1));
+  EXPECT_EQ(vendor.create(gpus[0], "/state"), ModeWork());
+  EXPECT_EQ(vendor.destroy(gpus[0], "/state"), ModeWork());
+  ShareClaim share{.type = "mps", .gpu = "G", .profile = "3g.20gb", .start = 4, .size = 4};
+  const ModeWork work = vendor.share_slice(share, "MIG-x", "/state");
+  EXPECT_TRUE(work.commands.empty());
+  ASSERT_TRUE(work.daemon.has_value());
+  EXPECT_EQ(work.daemon->env, (Variables{{"CUDA_VISIBLE_DEVICES", "MIG-x"},
+                                         {"CUDA_MPS_PIPE_DIRECTORY", "/state/mps/G-4/pipe"},
+                                         {"CUDA_MPS_LOG_DIRECTORY", "/state/mps/G-4/log"}}));
+  share.type = "timeslice";
+  EXPECT_EQ(vendor.share_slice(share, "MIG-x", "/state"), ModeWork());
 }
 
 TEST(Sharing, ClaimsSayWhatIsShared) {
@@ -232,6 +341,8 @@ TEST(Sharing, RealGpusAreSlicedOrSharedByTheirMigMode) {
   EXPECT_EQ(shared.uuids, (Texts{"a", "c"}));
   EXPECT_EQ(shared.modes, (Texts{"", "timeslice"}));
   EXPECT_EQ(shared.problems, (Texts{"GPU 0 cannot be shared as a whole: its MIG mode is enabled"}));
+  EXPECT_EQ(assign("3=1g.5gb:timeslice:2", none, {}, real).problems,
+            (Texts{"GPU 3 has no slices to share: its MIG mode is disabled"}));
   EXPECT_EQ(assign("7=mps:5", none, {}, real).problems,
             (Texts{"invalid das.inference.redhat.com/gpu-sharing \"7=mps:5\": there is no GPU 7"}));
 }

@@ -39,7 +39,7 @@ class Toy final : public Vendor {
                                                     const MigTable& /*table*/) const override {
     return {{"toy.example.com/lane", gpu.sharing.replicas}};
   }
-  [[nodiscard]] std::vector<std::size_t> place(
+  [[nodiscard]] std::vector<SharePlace> place(
       std::vector<SharedGpu> gpus, const std::vector<ShareRequest>& requests) const override {
     return fill_gpus(*this, std::move(gpus), requests,
                      [](std::string_view) { return Together::Container; });
@@ -83,7 +83,7 @@ TEST(ToyVendor, IsFoundCountedPlacedClaimedAndSeen) {
   const auto requests = shares_in(pod["spec"], all);
   ASSERT_EQ(requests.size(), 3U);
   std::vector<SharedGpu> gpus = shared_gpus(resources);
-  EXPECT_EQ(toy.place(gpus, requests), (std::vector<std::size_t>{1, 1, 1}));
+  EXPECT_EQ(toy.place(gpus, requests), (std::vector<SharePlace>{{1, 0}, {1, 1}, {1, 2}}));
 
   std::vector<ShareClaim> claims;
   for (const ShareRequest& request : requests) {
