@@ -263,15 +263,17 @@ void Agent::State::assign(Value& resources, const Object& node, const Value& bef
 }
 
 // Which GPUs are shared and how (docs/spec/das.md 15.2), which API hands them out, and what that
-// takes on the node. Until the agent is ready the claims are not known: nothing changes then.
+// takes on the node. While the claims are not known nothing changes.
 void Agent::State::divide(NodeFound& now) {
   const auto node = writes->get({&api::kNode, {"", options.node}});
   const auto accelerator =
       writes->get({&das::kNodeAccelerator, {options.settings.ns, options.node}});
   const Value before = accelerator.ok() ? accelerator->status()["nodeResources"] : Value();
   UsedGpus used;
-  if (allocator && ready) {
-    for (const das::Claim& claim : allocator->look().claims) {
+  const das::NodeSight sight =
+      allocator && ready ? allocator->look() : das::NodeSight{.seen = false};
+  if (sight.seen) {
+    for (const das::Claim& claim : sight.claims) {
       used.insert(claim.gpu);
     }
   } else {
@@ -484,6 +486,9 @@ Result<void> Agent::State::recover() {
                          .records = slices->records(),
                          .emulated = emulated(),
                          .rebooted = anew};
+  if (!findings.sight.seen) {
+    return Error::unavailable("the node's claims are not known yet");
+  }
   {
     const MutexLock lock(mutex);
     for (const das::FoundSlice& slice : found.discovery.slices) {

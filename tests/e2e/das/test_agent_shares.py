@@ -2,6 +2,7 @@
 """GPUs that athanor-agent shares without slices (docs/spec/das.md 15.2, 15.3): MPS and time-slicing through the fake NVML library and programs that
 a test plays, partitions of emulated GPUs of AMD's."""
 
+import json
 import os
 import signal
 import stat
@@ -223,6 +224,31 @@ def test_a_slice_with_mps_has_its_own_daemon(shared):
     shared.kubelet.finish("c")
     wait_for("slice and daemon go with the last share", lambda: len(shared.instances()) == 1 and not record.exists(), deadline=10)
     assert not os.path.exists(f"/proc/{daemon}")
+
+
+@pytest.mark.parametrize("sharing,shares", [("1=mps:10", "mps.das.com/gpu-10gb"), ("0=1g.5gb:timeslice:1", "ts.das.com/1g.5gb")])
+def test_two_shares_are_exchanged(shared, sharing, shares):
+    """docs/spec/das.md N-B13, of shares: what the younger pod was given is given back with it, and goes to the next."""
+    annotate(shared, sharing)
+    shared.start(env=shared.path)
+    wait_for("shares", lambda: count(shared, shares) > 3)
+    for name in ("a", "b"):
+        add_pod(shared, name, {shares: "1"})
+        shared.kubelet.wait_bound(name)
+        time.sleep(1.1)  # ages have whole seconds
+    place = lambda: {name: claim["spec"]["share"] for name, claim in claims(shared).items()}  # noqa: E731
+    before = place()
+    devices = {name: shared.kubelet.admit(name)["c"][0] for name in ("b", "a")}  # the younger one first
+    seen = {name: environment(shared.cdi, device)["NVIDIA_VISIBLE_DEVICES"] for name, device in devices.items()}
+    wait_for("the claims changed places", lambda: place() == {"a": before["b"], "b": before["a"]})
+    names = lambda device: json.loads(cdi_file(shared.cdi, device)["devices"][0]["annotations"]["mig.das.com/allocation"])[0]["spec"]["podRef"]["name"]  # noqa: E731
+    wait_for("the files follow", lambda: {name: names(device) for name, device in devices.items()} == {"a": "a", "b": "b"})
+    assert {name: environment(shared.cdi, device)["NVIDIA_VISIBLE_DEVICES"] for name, device in devices.items()} == seen
+    shared.kubelet.finish("a")
+    wait_for("a's share goes", lambda: list(claims(shared)) == ["b"] and len(shared.files()) == 1, deadline=10)
+    assert states(shared) == ["inUse"] and environment(shared.cdi, devices["b"])["NVIDIA_VISIBLE_DEVICES"] == seen["b"]
+    pod(shared, "c", {shares: "1"})
+    assert place() == {"b": before["a"], "c": before["b"]}
 
 
 def test_a_slice_whose_daemon_cannot_run_is_given_back(shared):

@@ -44,6 +44,9 @@ std::string pod_uid_of(const CdiSpec& file) {
 Measures measures_of(const Findings& findings) {
   Measures measures;
   const NodeSight& sight = findings.sight;
+  if (!sight.seen) {
+    return measures;
+  }
   for (const Claim& claim : sight.claims) {
     if (is_stale(claim, findings)) {
       measures.stale_claims.push_back(claim);

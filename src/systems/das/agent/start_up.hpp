@@ -35,7 +35,7 @@ struct Measures {
 };
 
 // A claim in use is stale only after a reboot, and only if its slice is not there. Slices that no
-// record names are foreign and never touched.
+// record names are foreign and never touched. Nothing is to be done while claims are not known.
 Measures measures_of(const Findings& findings);
 
 // What was granted, as the files tell: a pod's containers are known by their devices' ids.

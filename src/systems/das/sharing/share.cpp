@@ -127,6 +127,10 @@ std::vector<ShareClaim> shares_on(const View& view, std::string_view node) {
       claims.push_back(*std::move(claim));
     }
   }
+  std::ranges::stable_sort(claims, {}, [](const ShareClaim& claim) {
+    // All are written in one form, whose texts are in order.
+    return claim.object.metadata()["creationTimestamp"].str();
+  });
   return claims;
 }
 

@@ -35,7 +35,7 @@ std::string mixed_message(std::string_view container);
 bool is_share(const Object& claim);
 // Reads a share; nullopt: the claim is no share.
 std::optional<ShareClaim> read_share(const Object& claim);
-// Returns the shares that claims hold on a node.
+// Returns the shares that claims hold on a node, in order of creation, then name.
 std::vector<ShareClaim> shares_on(const View& view, std::string_view node);
 
 // Reads status.nodeResources, in its order; `used` is empty.

@@ -53,6 +53,17 @@ TEST_F(StartUpTest, ARestartOfTheAgentTouchesNothing) {
   EXPECT_EQ(ledger.grants()[1].container, "d");
 }
 
+TEST_F(StartUpTest, NothingIsDoneWhileTheCachesDoNotAnswer) {
+  add("a", 0);
+  findings.sight = {.seen = false};
+  findings.rebooted = true;
+  const Measures measures = measures_of(findings);
+  EXPECT_TRUE(measures.stale_claims.empty());
+  EXPECT_TRUE(measures.remove_files.empty());
+  EXPECT_TRUE(measures.destroy.empty());
+  EXPECT_TRUE(measures.forget.empty());
+}
+
 TEST_F(StartUpTest, TwoClaimsOfOneFileAreNoReboot) {
   add("a", 0);
   add("b", 1);
