@@ -22,6 +22,7 @@
 #include "agent/node/folder_watch.hpp"
 #include "agent/node/gpu_modes.hpp"
 #include "agent/node/gpu_watch.hpp"
+#include "agent/node/node_wishes.hpp"
 #include "agent/node/preparer.hpp"
 #include "agent/node/shares.hpp"
 #include "agent/node/slices.hpp"
@@ -86,7 +87,8 @@ struct Agent::State {
         clock(wall_clock()),
         entropy(system_entropy()),
         folder(options.cdi_folder),
-        boot_id(trimmed(read_text(options.boot_id_file))) {}
+        boot_id(trimmed(read_text(options.boot_id_file))),
+        wishes(options.node) {}
 
   Result<void> start(const std::function<bool(Duration)>& pause);
   Result<void> open_client();
@@ -99,7 +101,6 @@ struct Agent::State {
   void divide(NodeFound& now);
   void assign(Value& resources, const Object& node, const Value& before, const UsedGpus& used);
   void warn(const Object& node, const char* reason, std::string note);
-  void ask_wish();
   [[nodiscard]] std::string not_ready() const;
   Result<bool> rebooted();
   Result<void> recover();
@@ -119,6 +120,7 @@ struct Agent::State {
   CdiFolder folder;
   std::string boot_id;
   Metrics metrics{};
+  NodeWishes wishes;
   runtime::Executors executors{};
   std::shared_ptr<client::ApiClient> client{};
   std::unique_ptr<ApiWrites> writes{};
@@ -135,7 +137,6 @@ struct Agent::State {
   Mutex mutex{};
   NodeFound found ATHANOR_GUARDED_BY(mutex){};
   Value published ATHANOR_GUARDED_BY(mutex){};   // see das::kGpusQuery
-  std::string wish ATHANOR_GUARDED_BY(mutex){};  // the node's annotations
   bool known ATHANOR_GUARDED_BY(mutex) = false;  // found is filled
   // Questions for it.
   std::vector<runtime::Executors::Completion> waiting ATHANOR_GUARDED_BY(mutex){};
@@ -426,7 +427,8 @@ void Agent::State::make_driver() {
                      .config = {{das::kSettingsSection, api::encode(options.settings)},
                                 {das::kAgentSection, Value::object({{"node", options.node}})}},
                      .narrow = [node = options.node, ns = options.settings.ns](
-                                   client::FeedScope& scope) { narrow(scope, node, ns); }});
+                                   client::FeedScope& scope) { narrow(scope, node, ns); },
+                     .journal = &wishes});
   make_workers();
 }
 
@@ -600,20 +602,6 @@ void Agent::State::keep() {
   }
 }
 
-// Asks the caches for what the node's annotations want of its GPUs; the answer is in `wish` soon.
-void Agent::State::ask_wish() {
-  driver->inspect([this](const View& view, Instant /*now*/) {
-    const auto node = view.get(api::kNode, {"", options.node});
-    std::string text;
-    for (const char* name : {das::kSharingAnnotation, das::kAllocationApiAnnotation,
-                             das::kModelAnnotation, das::kCountAnnotation}) {
-      text += node ? fmt::format("{}\n", node->annotation(name)) : "";
-    }
-    const MutexLock lock(mutex);
-    wish = std::move(text);
-  });
-}
-
 void Agent::State::watch_gpus() {
   using Steady = std::chrono::steady_clock;
   constexpr Duration kStep = std::chrono::seconds(1);
@@ -627,12 +615,7 @@ void Agent::State::watch_gpus() {
       std::this_thread::sleep_until(step);  // a driver without events answers at once
     }
     const bool changed = modes && modes->tend();
-    ask_wish();
-    std::string now;
-    {
-      const MutexLock lock(mutex);
-      now = wish;
-    }
+    std::string now = wishes.text();
     const bool wanted = now != wished;
     const auto due = looked_at + (by_annotation || pending ? kSoon : kLook);
     if (!event && !changed && !wanted && Steady::now() < due) {
