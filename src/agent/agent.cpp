@@ -331,28 +331,28 @@ Result<void> Agent::State::find() {
     return std::move(now).error();
   }
   divide(*now);
-  const Value told = Value::object({{"nodeResources", now->resources},
-                                    {"ready", das::readiness(now->resources)},
-                                    {"type", now->vendor->facts().type}});
+  const Value observation = Value::object({{"nodeResources", now->resources},
+                                           {"ready", das::readiness(now->resources)},
+                                           {"type", now->vendor->facts().type}});
   const das::Vendor& vendor = *now->vendor;
   std::vector<runtime::Executors::Completion> answers;
   {
     const MutexLock lock(mutex);
     found = *std::move(now);
-    published = told;
+    published = observation;
     known = true;
     if (ready) {  // what was published before has to be read first: the boot id
       answers.swap(waiting);
     }
   }
   for (const auto& answer : answers) {
-    answer(told);
+    answer(observation);
   }
   if (ready) {
-    driver->observe(std::string(das::kGpusQuery), told);
+    driver->observe(std::string(das::kGpusQuery), observation);
   }
   if (plugins) {
-    plugins->offer(das::device_lists(told["nodeResources"], vendor));
+    plugins->offer(das::device_lists(observation["nodeResources"], vendor));
   }
   return {};
 }
@@ -361,16 +361,16 @@ void Agent::State::make_driver() {
   executors.take_log_levels();
   executors.on_probe(std::string(das::kGpusQuery),
                      [this](const std::string& /*query*/, runtime::Executors::Completion done) {
-                       Value told;
+                       Value observation;
                        {
                          const MutexLock lock(mutex);
                          if (!ready || !known) {
                            waiting.push_back(std::move(done));
                            return;
                          }
-                         told = published;
+                         observation = published;
                        }
-                       done(std::move(told));
+                       done(std::move(observation));
                      });
   // A release answers by itself.
   executors.on_probe(
@@ -381,8 +381,9 @@ void Agent::State::make_driver() {
                        std::string trouble;
                        {
                          const MutexLock lock(mutex);
-                         const auto told = troubles.find(query.substr(query.find(':') + 1));
-                         trouble = told == troubles.end() ? "" : told->second;
+                         const auto known_trouble =
+                             troubles.find(query.substr(query.find(':') + 1));
+                         trouble = known_trouble == troubles.end() ? "" : known_trouble->second;
                        }
                        done(Value(trouble));
                      });

@@ -74,7 +74,7 @@ struct Allocator::State final : das::AllocateWorld {
   void remove_file(const das::CdiSpec& spec) override { options.folder->remove(spec); }
 
   void answer(const std::vector<das::DeviceAsk>& asks, const Done& done);
-  void release(const Claim& claim, const Released& told);
+  void release(const Claim& claim, const Released& released);
   void remove_files(const Claim& claim);
   void note(std::vector<Object> objects);
 
@@ -222,17 +222,17 @@ void Allocator::State::remove_files(const Claim& claim) {
   ledger.forget_pod(claim.pod_uid);
 }
 
-void Allocator::State::release(const Claim& claim, const Released& told) {
+void Allocator::State::release(const Claim& claim, const Released& released) {
   remove_files(claim);
   const auto done = options.slices->destroy(claim);
   if (done.ok()) {
-    told.done();
+    released.done();
     return;
   }
-  told.trouble(done.error());
+  released.trouble(done.error());
   log::warn("a slice cannot be destroyed; tried again in a minute",
             {{"claim", claim.object.name()}, {"error", done.error().message}});
-  releases.add_in(kReleaseRetry, [this, claim, told] { release(claim, told); });
+  releases.add_in(kReleaseRetry, [this, claim, released] { release(claim, released); });
 }
 
 Allocator::Allocator(AllocatorOptions options)
@@ -253,10 +253,9 @@ void Allocator::ask(std::vector<das::DeviceAsk> asks, const Done& done) {
   }
 }
 
-void Allocator::release(das::Claim claim, Released told) {
-  state_->releases.add([state = state_.get(), claim = std::move(claim), told = std::move(told)] {
-    state->release(claim, told);
-  });
+void Allocator::release(das::Claim claim, Released released) {
+  state_->releases.add([state = state_.get(), claim = std::move(claim),
+                        released = std::move(released)] { state->release(claim, released); });
 }
 
 das::NodeSight Allocator::look() {

@@ -57,7 +57,7 @@ class Allocator {
   void ask(std::vector<das::DeviceAsk> asks, const Done& done);
   // Removes the files of the claim's pod that name it, and destroys its slice; again every minute
   // where that fails.
-  void release(das::Claim claim, Released told);
+  void release(das::Claim claim, Released released);
   // The node as the caches show it, with what was written since.
   das::NodeSight look();
 
