@@ -40,7 +40,8 @@ void vacate(GpuSlots& gpu, const Claim& claim) {
 void count(FleetNode& node) {
   node.gpus.clear();
   for (const NodeGpu& gpu : node.inventory.gpus) {
-    node.gpus.push_back({.table = &node.inventory.tables[gpu.table], .open = gpu.healthy && !gpu.shared});
+    node.gpus.push_back(
+        {.table = &node.inventory.tables[gpu.table], .open = gpu.healthy && !gpu.shared});
     node.gpus.back().occupancy.taken = gpu.foreign;
   }
   for (const Claim& claim : node.claims) {
