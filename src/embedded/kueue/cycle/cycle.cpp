@@ -174,7 +174,7 @@ class Cycle {
     }
     const std::string text = message();
     for (const Object& workload : shape.with_other_message(
-             told(reason_of(why, granular), cut(text, kConditionMessageLimit)))) {
+             message_digest(reason_of(why, granular), cut(text, kConditionMessageLimit)))) {
       add_pending(plan_, workload, {.why = why, .granular = granular}, text, requests, now_);
     }
   }

@@ -250,9 +250,9 @@ void assign_pod_set(const QuotaTree& quota, const ClusterQueue& queue,
     const Candidate best = search.run(of_group, pod_set, reasons, out.attempts);
     whole.mode = std::min(whole.mode, best.worst.mode);
     whole.guessed = whole.guessed || search.guessed();
-    std::vector<Reason>& told = best.worst.mode == Mode::Fit ? out.passed_over : out.reasons;
-    told.insert(told.end(), std::make_move_iterator(reasons.begin()),
-                std::make_move_iterator(reasons.end()));
+    std::vector<Reason>& collected = best.worst.mode == Mode::Fit ? out.passed_over : out.reasons;
+    collected.insert(collected.end(), std::make_move_iterator(reasons.begin()),
+                     std::make_move_iterator(reasons.end()));
     if (best.worst.mode == Mode::NoFit) {
       continue;
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups are named "namespace/queue", shape and last words, with a separator that no name contains.
+// Groups are named "namespace/queue", shape and digest of the last message, with a separator that
+// no name contains.
 #include "embedded/kueue/cycle/waiting.hpp"
 
 #include <fmt/core.h>
@@ -51,9 +52,9 @@ std::string group_of(const Object& workload) {
   shape += kSeparator;
   shape += workload.annotation(kGatedBy);
   const Value& reserved = find_condition(status["conditions"], "QuotaReserved");
-  return fmt::format("{}{}{}{}{}", queue_key(workload).text(), kSeparator, sha1_hex(shape),
-                     kSeparator,
-                     told(reserved["reason"].as_string(), reserved["message"].as_string()));
+  return fmt::format(
+      "{}{}{}{}{}", queue_key(workload).text(), kSeparator, sha1_hex(shape), kSeparator,
+      message_digest(reserved["reason"].as_string(), reserved["message"].as_string()));
 }
 
 // Sorts as queue_order does.
@@ -103,12 +104,12 @@ Select waiting_in(const Key& local_queue) {
   return {.index = std::string(kWaitingInIndex), .index_value = local_queue.text()};
 }
 
-std::string told(std::string_view reason, std::string_view message) {
+std::string message_digest(std::string_view reason, std::string_view message) {
   return reason.empty() ? std::string() : fingerprint_hex(fmt::format("{} {}", reason, message));
 }
 
-void Shape::add_group(std::string group, std::string message) {
-  groups_.push_back({.group = std::move(group), .message = std::move(message)});
+void Shape::add_group(std::string group, std::string message_digest) {
+  groups_.push_back({.group = std::move(group), .message_digest = std::move(message_digest)});
 }
 
 const Object* Shape::head_of(Entries& entries) {
@@ -157,7 +158,7 @@ template <typename Chosen>
 std::vector<Object> Shape::rest_of(const Chosen& chosen) {
   std::vector<Object> rest;
   for (Entries& entries : groups_) {
-    if (!chosen(entries.message)) {
+    if (!chosen(entries.message_digest)) {
       continue;
     }
     while (const Object* object = head_of(entries)) {
@@ -169,17 +170,17 @@ std::vector<Object> Shape::rest_of(const Chosen& chosen) {
   return rest;
 }
 
-std::vector<Object> Shape::with_other_message(std::string_view message) {
-  return rest_of([&](const std::string& words) { return words != message; });
+std::vector<Object> Shape::with_other_message(std::string_view digest) {
+  return rest_of([&](const std::string& other) { return other != digest; });
 }
 
 bool Shape::has_message() const {
   return std::none_of(groups_.begin(), groups_.end(),
-                      [](const Entries& entries) { return entries.message.empty(); });
+                      [](const Entries& entries) { return entries.message_digest.empty(); });
 }
 
 std::vector<Object> Shape::without_message() {
-  return rest_of([](const std::string& words) { return words.empty(); });
+  return rest_of([](const std::string& digest) { return digest.empty(); });
 }
 
 std::vector<WaitingShape> waiting_shapes(const View& view, RequeueTimestamp timestamp) {

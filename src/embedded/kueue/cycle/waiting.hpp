@@ -30,9 +30,9 @@ const Index& waiting_index();
 const Index& waiting_in_index();
 // Returns the select of waiting_in_index() for one LocalQueue.
 Select waiting_in(const Key& local_queue);
-// Identifies the message of a waiting workload: reason and message of its QuotaReserved False
-// condition.
-std::string told(std::string_view reason, std::string_view message);
+// Returns a digest of reason and message of a QuotaReserved False condition; empty without a
+// reason.
+std::string message_digest(std::string_view reason, std::string_view message);
 
 // Workloads of one LocalQueue that the rules of admission treat alike: the same requests, the same
 // state of checks and of requeueing.
@@ -40,15 +40,15 @@ class Shape {
  public:
   // Groups of one shape, as waiting_shapes finds them.
   Shape(const View& view, RequeueTimestamp timestamp) : view_(view), timestamp_(timestamp) {}
-  void add_group(std::string group, std::string message);
+  void add_group(std::string group, std::string message_digest);
 
   // From now on workloads that wait for their own preemptions go first (7.2).
   void put_preemptors_first();
   // The first in queue order that was not taken; nullptr at the end.
   [[nodiscard]] const Object* head();
   void take();
-  // Returns those not taken whose last message differs.
-  [[nodiscard]] std::vector<Object> with_other_message(std::string_view message);
+  // Returns those not taken whose last message has another digest.
+  [[nodiscard]] std::vector<Object> with_other_message(std::string_view digest);
   // Returns true if all of them, taken or not, have a message.
   [[nodiscard]] bool has_message() const;
   // Returns those not taken that have no message.
@@ -57,8 +57,8 @@ class Shape {
  private:
   struct Entries {
     std::string group{};
-    std::string message{};
-    std::vector<Object> read{};  // a part of the group
+    std::string message_digest{};  // of all of the group
+    std::vector<Object> read{};    // a part of the group
     std::size_t next = 0;
     bool whole = false;  // nothing behind `read`
   };

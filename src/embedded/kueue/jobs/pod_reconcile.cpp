@@ -112,7 +112,7 @@ class PodManager {
   void create() {
     const std::vector<Object> alive = group_.living();
     if (alive.empty()) {
-      let_go(group_.pods);  // nothing waits, and nothing will be told of them
+      let_go(group_.pods);  // no Workload waits for them, nor will one
       return;
     }
     if (!first().label(name::kPrebuilt).empty()) {

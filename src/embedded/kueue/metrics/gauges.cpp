@@ -23,11 +23,11 @@ void put(Samples& samples, std::string_view metric, MetricLabels labels, double 
   samples.push_back({.metric = metric, .labels = std::move(labels), .value = value});
 }
 
-// What waits, by whether it was told so already.
+// Counts what waits: held back, not considered yet, refused.
 void measure_waiting(const Object& workload, Totals& totals) {
   const Value& reserved = find_condition(workload.status()["conditions"], "QuotaReserved");
   const bool held_back = condition_is(workload.status()["conditions"], "Requeued", "False");
-  totals.add(held_back ? "held" : reserved.is_null() ? "new" : "told", 1);
+  totals.add(held_back ? "held" : reserved.is_null() ? "new" : "refused", 1);
   if (reserved["message"].as_string().find("overlapping preemption targets") !=
       std::string_view::npos) {
     totals.add("skipped", 1);
@@ -44,7 +44,7 @@ Waiting waiting_of(const Totals& totals, bool strict, bool stopped) {
     const auto amount = static_cast<double>(count);
     if (name == "skipped") {
       sum.skipped += amount;
-    } else if (name == "held" || stopped || (name == "told" && !strict)) {
+    } else if (name == "held" || stopped || (name == "refused" && !strict)) {
       sum.inadmissible += amount;
     } else {
       sum.active += amount;

@@ -17,7 +17,7 @@ class Considered : public QueueWorld {
         name, of_f, of_g, more)));
     world.put(local_queue(name, name));
   }
-  std::string told(const std::string& name) {
+  std::string considered_flavors_of(const std::string& name) {
     for (const auto& event : world.events) {
       if (event.reason == "QuotaReserved" && event.about.name == name) {
         const std::size_t at = event.note.find("; Flavors considered: ");
@@ -31,13 +31,13 @@ class Considered : public QueueWorld {
 TEST_F(Considered, NothingWhereTheFirstFits) {
   two_flavors("q", 4, 4);
   run("a", "q", 1);
-  EXPECT_EQ(told("a"), "");
+  EXPECT_EQ(considered_flavors_of("a"), "");
 }
 
 TEST_F(Considered, FlavorsThatDoNotFitWithTheirReasons) {
   two_flavors("q", 2, 8);
   run("a", "q", 4);
-  EXPECT_EQ(told("a"),
+  EXPECT_EQ(considered_flavors_of("a"),
             "launcher: f(NoFit;insufficient quota for gpu in flavor f, previously considered "
             "podsets requests (0) + current podset request (4) > maximum capacity (2))");
 }
@@ -47,7 +47,7 @@ TEST_F(Considered, FlavorsThatPreemptionWouldMakeFree) {
   run("low", "q", 4, 1);
   run("high", "q", 4, 9);
   EXPECT_EQ(flavor_of("high"), "g");
-  EXPECT_EQ(told("high"),
+  EXPECT_EQ(considered_flavors_of("high"),
             "launcher: f(preemptionMode=Preempt;insufficient unused quota for gpu in flavor f, 4 "
             "more needed)");
 }
@@ -56,7 +56,7 @@ TEST_F(Considered, HowHighItBorrows) {
   two_flavors("a", 2, 0, ", cohortName: c");
   two_flavors("b", 6, 0, ", cohortName: c");
   run("w", "a", 4);
-  EXPECT_EQ(told("w"), "launcher: f(Fit;borrow=1)");
+  EXPECT_EQ(considered_flavors_of("w"), "launcher: f(Fit;borrow=1)");
 }
 
 }  // namespace

@@ -57,9 +57,9 @@ struct World {
 struct Decision {
   std::map<std::string, std::string> admitted{};   // job: flavor
   std::map<std::string, std::string> preempted{};  // job: reason
-  std::set<std::string> preempting{};              // jobs told that preemptions are pending
-  std::set<std::string> overlapping{};             // jobs told so
-  std::set<std::string> crowded_out{};             // no longer fit
+  std::set<std::string> preempting{};   // jobs whose message says that preemptions are pending
+  std::set<std::string> overlapping{};  // jobs whose message says so
+  std::set<std::string> crowded_out{};  // no longer fit
   friend bool operator==(const Decision&, const Decision&) = default;
 };
 Decision decide(const World& world);

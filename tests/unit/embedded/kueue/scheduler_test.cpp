@@ -460,9 +460,9 @@ TEST_F(Admission, OverlooksWhatChangesNoQuotaAndNobodyWhoWaits) {
                     Value::list({Value::object({{"type", "Finished"}, {"status", "True"}})}));
   EXPECT_FALSE(overlooks(kWorkload, in, finished));
   const Object out = world.must(kWorkload, {"bench", "out"});
-  Value told = out.body();
-  told.set_path({"metadata", "labels"}, Value::object({{"a", "b"}}));
-  EXPECT_FALSE(overlooks(kWorkload, out, told)) << "it waits";
+  Value changed = out.body();
+  changed.set_path({"metadata", "labels"}, Value::object({{"a", "b"}}));
+  EXPECT_FALSE(overlooks(kWorkload, out, changed)) << "it waits";
   const Object queue = world.must(api::kueue::kClusterQueue, {"", "q"});
   Value reported = queue.body();
   reported.set_path({"status", "pendingWorkloads"}, 17);
