@@ -82,7 +82,7 @@ bool shares_by_weight(const View& view) {
 
 // status.fairSharing of a node; Null, which removes it, where queues do not share by weight.
 Value fair_sharing_of(const Snapshot& snapshot, const QuotaTree& quota, QuotaTree::NodeId node) {
-  return Value::object({{"weightedShare", FairShares(snapshot).share(quota, node)}});
+  return Value::object({{"weightedShare", FairShares(snapshot).share(quota, node).reported()}});
 }
 
 Plan reconcile_cluster_queue(const View& view, const Key& key, Instant now) {

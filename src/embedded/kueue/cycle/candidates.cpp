@@ -81,6 +81,7 @@ std::unique_ptr<Held> HeldLine::read(const Object& workload) const {
   held->evicted = evicted_;
   held->priority = priority_;
   held->queued = std::get<1>(queue_order(workload));
+  held->times_preempted = times_preempted(workload);
   held->turn = place_of(workload);
   for (const auto& [cell, amount] : held_quota(workload)) {
     if (const auto known = snapshot_.quota.find(cell.flavor, cell.resource)) {

@@ -26,7 +26,8 @@ struct Held {
   bool evicted = false;
   std::int64_t priority = 0;
   std::string queued{};  // as in queue_order
-  std::string turn{};    // among those of one priority and state of eviction: lower goes first
+  std::int64_t times_preempted = 0;
+  std::string turn{};  // among those of one priority and state of eviction: lower goes first
   CellAmounts usage{};
 };
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -43,6 +44,7 @@ struct Nominee {
   Assignment assignment{};
   std::vector<Target> targets{};
   CellAmounts usage{};
+  bool preempting = false;  // waits for preemptions that an earlier run issued for it
 };
 
 bool is_lock(const Object& workload) {
@@ -73,7 +75,8 @@ Waits why_waits(const Assignment& assignment) {
 //     either drops a shape, takes a head or blocks a line, or the head lost its room to an entry
 //     settled earlier in the same round: the rounds end;
 //   - the order of a round is fixed before its first entry is settled (with fair sharing: share by
-//     share);
+//     share); who waits for its own preemptions comes before all others, so that no victim takes
+//     the quota back before its preemptor was tried;
 //   - a workload is a target of at most one preemptor (preempted_), and is released in quota_ only
 //     while an entry is checked: still_fits() leaves quota_ as it found it;
 //   - a write that the API server refused a short while ago is not tried again before kTryAgain;
@@ -233,17 +236,9 @@ class Cycle {
         nominate(line, nominees);
       }
     }
-    if (settings_.fair_sharing) {
-      settle_by_share(nominees);
-    } else {
-      std::ranges::stable_sort(nominees, [](const Nominee& a, const Nominee& b) {
-        return std::tie(a.assignment.borrow_height, a.line->order()) <
-               std::tie(b.assignment.borrow_height, b.line->order());
-      });
-      for (Nominee& nominee : nominees) {
-        settle(nominee);
-      }
-    }
+    const auto others = std::ranges::stable_partition(nominees, &Nominee::preempting).begin();
+    settle_in_order({nominees.begin(), others});
+    settle_in_order({others, nominees.end()});
     for (const auto& [node, cell, amount] : reserved_) {
       quota_.add_usage(node, cell, -amount);
     }
@@ -259,7 +254,9 @@ class Cycle {
     if (lock) {
       let_through(line);
     }
-    Nominee nominee{.line = &line, .requests = rules_.requests(line.head())};
+    Nominee nominee{.line = &line,
+                    .requests = rules_.requests(line.head()),
+                    .preempting = awaits_preemption(line.head())};
     Preempting::Result result = preempting_->nominate(preemptor_of(line), nominee.requests, lock);
     if (lock && !result.admits()) {
       withhold(line, line.head());
@@ -270,7 +267,21 @@ class Cycle {
     nominees.push_back(std::move(nominee));
   }
 
-  void settle_by_share(std::vector<Nominee>& nominees) {
+  void settle_in_order(std::span<Nominee> nominees) {
+    if (settings_.fair_sharing) {
+      settle_by_share(nominees);
+      return;
+    }
+    std::ranges::stable_sort(nominees, [](const Nominee& a, const Nominee& b) {
+      return std::tie(a.assignment.borrow_height, a.line->order()) <
+             std::tie(b.assignment.borrow_height, b.line->order());
+    });
+    for (Nominee& nominee : nominees) {
+      settle(nominee);
+    }
+  }
+
+  void settle_by_share(std::span<Nominee> nominees) {
     std::vector<Entry> entries;
     entries.reserve(nominees.size());
     for (Nominee& nominee : nominees) {

@@ -48,7 +48,7 @@ void FairOrder::compute(std::size_t entry) {
   }
 }
 
-std::int64_t FairOrder::share_below(std::size_t entry, NodeId cohort) const {
+Share FairOrder::share_below(std::size_t entry, NodeId cohort) const {
   std::size_t depth = 0;
   for (NodeId node = entries_[entry].queue->node; quota_.parent(node) != cohort;
        node = *quota_.parent(node)) {
@@ -59,10 +59,10 @@ std::int64_t FairOrder::share_below(std::size_t entry, NodeId cohort) const {
 
 std::size_t FairOrder::winner_below(NodeId cohort) {
   std::size_t best = kNone;
-  std::int64_t best_share = 0;
+  Share best_share;
   const auto consider = [&](std::size_t entry) {
     compute(entry);
-    const std::int64_t share = share_below(entry, cohort);
+    const Share share = share_below(entry, cohort);
     if (best == kNone ||
         std::tie(share, entries_[entry].order) < std::tie(best_share, entries_[best].order)) {
       best = entry;

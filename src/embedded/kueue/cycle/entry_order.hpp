@@ -34,7 +34,7 @@ class FairOrder {
  private:
   using NodeId = QuotaTree::NodeId;
   struct Standing {
-    std::vector<std::int64_t> shares{};  // of its queue and of the cohorts around it, from below
+    std::vector<Share> shares{};  // of its queue and of the cohorts around it, from below
     bool known = false;
     bool open = true;
   };
@@ -46,7 +46,7 @@ class FairOrder {
   // left.
   std::size_t winner_below(NodeId cohort);
   // The share of an entry where its branch meets the others below a cohort.
-  [[nodiscard]] std::int64_t share_below(std::size_t entry, NodeId cohort) const;
+  [[nodiscard]] Share share_below(std::size_t entry, NodeId cohort) const;
   void settle(std::size_t entry);
 
   const Snapshot& snapshot_;

@@ -167,14 +167,14 @@ class Search {
   }
   Donor* next_below(Donors& donors, NodeId cohort) {
     Donor* best = nullptr;
-    std::int64_t best_share = -1;
+    Share best_share{.value = -1};
     for (const ClusterQueue* queue : snapshot_.nodes[cohort].queues) {
       const auto donor = donors.find(queue->node);
       if (donor == donors.end() || pruned_.contains(queue->node)) {
         continue;
       }
-      const std::int64_t share = shares_.share(quota_, queue->node);
-      if (share == 0 && queue != claim_.preemptor.queue) {
+      const Share share = shares_.share(quota_, queue->node);
+      if (!share.borrows() && queue != claim_.preemptor.queue) {
         pruned_.insert(queue->node);
       } else if (share > best_share && has_candidates(donor->second)) {
         best_share = share;
@@ -182,13 +182,13 @@ class Search {
       }
     }
     std::optional<NodeId> best_cohort;
-    std::int64_t best_cohort_share = -1;
+    Share best_cohort_share{.value = -1};
     for (const NodeId child : snapshot_.nodes[cohort].cohorts) {
       if (pruned_.contains(child)) {
         continue;
       }
-      const std::int64_t share = shares_.share(quota_, child);
-      if (share == 0 && !is_around_preemptor(child)) {
+      const Share share = shares_.share(quota_, child);
+      if (!share.borrows() && !is_around_preemptor(child)) {
         pruned_.insert(child);
       } else if (share > best_cohort_share) {
         best_cohort_share = share;
@@ -223,8 +223,8 @@ class Search {
     }
     return {.preemptor = own().node, .donor = donor.node};
   }
-  static bool allows(FairStrategy strategy, std::int64_t preemptor, std::int64_t donor_before,
-                     std::int64_t donor_after) {
+  static bool allows(FairStrategy strategy, const Share& preemptor, const Share& donor_before,
+                     const Share& donor_after) {
     return strategy == FairStrategy::LessThanOrEqualToFinalShare ? preemptor <= donor_after
                                                                  : preemptor < donor_before;
   }
@@ -233,7 +233,7 @@ class Search {
   // need preemptor <= before. A preemptor directly below the root meets every donor there, and
   // donors come by falling share at the root: what follows has no larger share, and the preemptor's
   // own queue, were it one, would have come before.
-  [[nodiscard]] bool none_gives_more(std::int64_t preemptor, std::int64_t before) const {
+  [[nodiscard]] bool none_gives_more(const Share& preemptor, const Share& before) const {
     const auto parent = quota_.parent(own().node);
     return preemptor > before && parent && !quota_.parent(*parent);
   }
@@ -253,15 +253,18 @@ class Search {
         continue;
       }
       const Branches both = branches(donor->queue());
-      const std::int64_t preemptor = shares_.share(quota_, both.preemptor);
-      const std::int64_t before = shares_.share(quota_, both.donor);
+      const Share preemptor = shares_.share(quota_, both.preemptor);
+      const Share before = shares_.share(quota_, both.donor);
       if (none_gives_more(preemptor, before)) {
         return false;
       }
       while (!donor->empty()) {
         const Held& held = donor->take();
+        if (preemptor.borrows() && held.times_preempted >= kMostFairPreemptions) {
+          continue;
+        }
         release(quota_, held);
-        const std::int64_t after = shares_.share(quota_, both.donor);
+        const Share after = shares_.share(quota_, both.donor);
         restore(quota_, held);
         if (!allows(strategies_.front(), preemptor, before, after)) {
           spared_[donor->queue().node].push_back(&held);
@@ -284,12 +287,12 @@ class Search {
     pruned_.clear();
     while (Donor* donor = next_donor(donors)) {
       const Branches both = branches(donor->queue());
-      const std::int64_t preemptor = shares_.share(quota_, both.preemptor);
-      const std::int64_t before = shares_.share(quota_, both.donor);
+      const Share preemptor = shares_.share(quota_, both.preemptor);
+      const Share before = shares_.share(quota_, both.donor);
       if (none_gives_more(preemptor, before)) {
         return false;
       }
-      if (allows(FairStrategy::LessThanInitialShare, preemptor, before, 0) &&
+      if (allows(FairStrategy::LessThanInitialShare, preemptor, before, {}) &&
           take(donor->take(), PreemptedFor::InCohortFairSharing)) {
         return true;
       }

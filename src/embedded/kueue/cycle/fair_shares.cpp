@@ -3,24 +3,23 @@
 #include "embedded/kueue/cycle/fair_shares.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <string_view>
 
 namespace athanor::kueue {
 namespace {
 
-constexpr Amount kUnit = 1000;
-
-// amount * 1000 / lendable, and past the range of an Amount the largest one.
-Amount ratio(Amount amount, Amount lendable) {
-  const double exact =
-      static_cast<double>(amount) * static_cast<double>(kUnit) / static_cast<double>(lendable);
-  if (exact >= static_cast<double>(kInfiniteShare)) {
-    return kInfiniteShare;
-  }
-  return amount <= kInfiniteShare / kUnit ? amount * kUnit / lendable : static_cast<Amount>(exact);
-}
+constexpr double kUnit = 1000;
 
 }  // namespace
+
+std::int64_t Share::reported() const {
+  constexpr auto kLargest = std::numeric_limits<std::int64_t>::max();
+  return infinite || value >= static_cast<double>(kLargest)
+             ? kLargest
+             : static_cast<std::int64_t>(std::ceil(value));
+}
 
 FairShares::FairShares(const Snapshot& snapshot) : snapshot_(snapshot) {
   std::map<std::string_view, std::size_t> known;
@@ -42,10 +41,10 @@ const std::vector<Amount>& FairShares::lendable(QuotaTree::NodeId cohort) {
   return at->second;
 }
 
-std::int64_t FairShares::share(const QuotaTree& quota, QuotaTree::NodeId node) {
+Share FairShares::share(const QuotaTree& quota, QuotaTree::NodeId node) {
   const auto parent = quota.parent(node);
   if (!parent) {
-    return 0;
+    return {};
   }
   std::vector<Amount> borrowed;
   for (std::size_t cell = 0; cell < resources_.size(); ++cell) {
@@ -56,22 +55,21 @@ std::int64_t FairShares::share(const QuotaTree& quota, QuotaTree::NodeId node) {
     }
   }
   if (borrowed.empty()) {
-    return 0;
+    return {};
+  }
+  const std::vector<Amount>& most = lendable(*parent);
+  double dominant = 0;
+  for (std::size_t i = 0; i < borrowed.size(); ++i) {
+    if (borrowed[i] > 0 && most[i] > 0) {
+      dominant = std::max(dominant,
+                          static_cast<double>(borrowed[i]) * kUnit / static_cast<double>(most[i]));
+    }
   }
   const double weight = snapshot_.nodes[node].weight;
   if (weight <= 0) {
-    return kInfiniteShare;
+    return {.infinite = true, .value = dominant};
   }
-  const std::vector<Amount>& most = lendable(*parent);
-  Amount dominant = 0;
-  for (std::size_t i = 0; i < borrowed.size(); ++i) {
-    if (borrowed[i] > 0 && most[i] > 0) {
-      dominant = std::max(dominant, ratio(borrowed[i], most[i]));
-    }
-  }
-  const double weighted = static_cast<double>(dominant) / weight;
-  return weighted >= static_cast<double>(kInfiniteShare) ? kInfiniteShare
-                                                         : static_cast<std::int64_t>(weighted);
+  return {.value = dominant / weight};
 }
 
 }  // namespace athanor::kueue

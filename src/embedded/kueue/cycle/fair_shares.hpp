@@ -3,9 +3,9 @@
 // uses, for its weight.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <vector>
 
@@ -13,8 +13,16 @@
 
 namespace athanor::kueue {
 
-// Share of a node that borrows with weight 0.
-inline constexpr std::int64_t kInfiniteShare = std::numeric_limits<std::int64_t>::max();
+// How much more than its own a node uses, for its weight. A node without weight that borrows has a
+// larger share than any node with one; two of them compare by what they borrow.
+struct Share {
+  bool infinite = false;
+  double value = 0;  // unrounded
+  [[nodiscard]] bool borrows() const { return infinite || value > 0; }
+  // Returns the number of status and metrics: rounded up, the largest number for an infinite one.
+  [[nodiscard]] std::int64_t reported() const;
+  friend std::partial_ordering operator<=>(const Share&, const Share&) = default;
+};
 
 // Computes weighted shares in thousandths, and caches what each cohort can lend. Not thread-safe.
 class FairShares {
@@ -22,7 +30,7 @@ class FairShares {
   // The snapshot must outlive it.
   explicit FairShares(const Snapshot& snapshot);
   // 0 without a cohort around the node, or without borrowing.
-  [[nodiscard]] std::int64_t share(const QuotaTree& quota, QuotaTree::NodeId node);
+  [[nodiscard]] Share share(const QuotaTree& quota, QuotaTree::NodeId node);
 
  private:
   // What may be used at most below a cohort, by resource.

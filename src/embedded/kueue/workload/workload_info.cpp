@@ -62,6 +62,16 @@ bool is_evicted(const Object& workload) {
   return condition_is(workload.status()["conditions"], "Evicted", "True");
 }
 
+std::int64_t times_preempted(const Object& workload) {
+  std::int64_t count = 0;
+  for (const Value& entry : workload.status().at({"schedulingStats", "evictions"}).items()) {
+    if (entry["reason"].as_string() == "Preempted") {
+      count += entry["count"].as_int();
+    }
+  }
+  return count;
+}
+
 QueueOrder queue_order(const Object& workload, RequeueTimestamp timestamp) {
   std::string queued = workload.metadata()["creationTimestamp"].str();
   const Value& evicted = find_condition(workload.status()["conditions"], "Evicted");

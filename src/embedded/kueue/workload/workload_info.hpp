@@ -22,6 +22,7 @@ bool is_finished(const Object& workload);
 bool is_active(const Object& workload);
 // Returns true if condition Evicted is True.
 bool is_evicted(const Object& workload);
+std::int64_t times_preempted(const Object& workload);
 
 // Highest priority first, then oldest queue timestamp, then uid (docs/spec/kueue.md 7.2).
 using QueueOrder = std::tuple<std::int64_t, std::string, std::string>;

@@ -56,8 +56,8 @@ TEST_F(FairSharing, AWeightCountsForMore) {
     EXPECT_TRUE(admitted("a1") && admitted("b1"));
     EXPECT_EQ(admitted("b2"), weight == 1);
     EXPECT_EQ(admitted("a2"), weight == 3);
-    EXPECT_EQ(share("a")["weightedShare"].as_int(), weight == 1 ? 333 : 222);
-    EXPECT_EQ(share("b")["weightedShare"].as_int(), weight == 1 ? 666 : 333);
+    EXPECT_EQ(share("a")["weightedShare"].as_int(), weight == 1 ? 334 : 223);
+    EXPECT_EQ(share("b")["weightedShare"].as_int(), weight == 1 ? 667 : 334);
     EXPECT_EQ(share("bank")["weightedShare"].as_int(), 0);
     for (const char* name : {"b2", "a2", "b1", "a1"}) {
       remove(name);
@@ -154,6 +154,82 @@ TEST_F(FairSharing, ElsewhereNoShareIsReported) {
   queue("bank", "6", ", cohortName: team");
   run("guest", "a", 6);
   EXPECT_TRUE(share("a").is_null());
+}
+
+TEST_F(FairSharing, SharesAreComparedUnrounded) {
+  queue("bank", "10000", ", cohortName: team");
+  queue("a", "0", ", cohortName: team");
+  queue("b", "0", ", cohortName: team");
+  run("most", "bank", 9997);
+  submit("b1", "b", 3);
+  submit("a1", "a", 2);
+  settle();
+  EXPECT_TRUE(admitted("a1")) << "its share is 0.2, that of the older one 0.3";
+  EXPECT_FALSE(admitted("b1"));
+  EXPECT_EQ(share("a")["weightedShare"].as_int(), 1) << "rounded up: it borrows";
+}
+
+TEST_F(FairSharing, WithoutWeightTheOneThatBorrowsMoreGives) {
+  const std::string more = std::string(kAny) + ", fairSharing: {weight: 0}";
+  queue("bank", "6", ", cohortName: team");
+  queue("a", "0", more);
+  queue("b", "0", more);
+  for (const char* name : {"a1", "a2", "a3"}) {
+    run(name, "a", 1);
+  }
+  run("b1", "b", 3);
+  run("b2", "b", 1);
+  EXPECT_FALSE(evicted("a1") || evicted("a2") || evicted("a3")) << "b borrows as much already";
+  remove("b1");
+  ASSERT_TRUE(admitted("b2"));
+  run("a4", "a", 2);
+  ASSERT_TRUE(admitted("a4"));
+  run("b3", "b", 1);
+  EXPECT_TRUE(evicted("a1") || evicted("a2") || evicted("a3") || evicted("a4"));
+}
+
+// Seed 860 of the random trees: one victim has what is its queue's own, and the lower share.
+TEST_F(FairSharing, APreemptorIsTriedBeforeItsVictims) {
+  queue("a", "8", std::string(kAny) + ", fairSharing: {weight: 2}");
+  queue("b", "4", ", cohortName: team, queueingStrategy: StrictFIFO");
+  run("b1", "b", 4, 3);
+  run("b2", "b", 6, 1);
+  run("a1", "a", 9, 1);
+  ASSERT_TRUE(evicted("b1") && evicted("b2"));
+  release("b1");
+  EXPECT_FALSE(admitted("b1"));
+  release("b2");
+  EXPECT_TRUE(admitted("a1"));
+  EXPECT_FALSE(admitted("b1") || admitted("b2"));
+}
+
+TEST_F(FairSharing, WhoWasPreemptedTooOftenGivesToOwnersAlone) {
+  queue("bank", "4", ", cohortName: team");
+  queue("owner", "2", kAny);
+  queue("a", "0", kAny);
+  queue("b", "0", kAny);
+  const auto preempted = [&](const std::string& name, int times) {
+    world.update(api::kueue::kWorkload, {"bench", name}, [&](Value& object) {
+      object.member("status").set(
+          "schedulingStats",
+          from_yaml(fmt::format("{{evictions: [{{reason: Preempted, underlyingCause: '', count: "
+                                "{}}}]}}",
+                                times)));
+    });
+  };
+  for (const char* name : {"a1", "a2", "a3"}) {
+    run(name, "a", 2);
+    preempted(name, 10);
+  }
+  run("b1", "b", 2);
+  EXPECT_FALSE(evicted("a1") || evicted("a2") || evicted("a3"));
+  preempted("a1", 9);
+  settle();
+  EXPECT_TRUE(evicted("a1"));
+  release("a1");
+  ASSERT_TRUE(admitted("b1"));
+  run("owned", "owner", 2);
+  EXPECT_TRUE(evicted("a2") || evicted("a3")) << "who asks for its own is served";
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ struct Node {
   bool next_when_borrowing = false;
   bool next_when_preempting = true;
   bool prefers_preemption = false;
+  double weight = 1;  // of a cohort, too
 };
 
 struct Job {
@@ -46,10 +47,12 @@ struct Job {
   std::int64_t reserved = 0;  // when
   bool evicted = false;       // and holds it still
   bool sticky = false;        // waits for preemptions of its own
+  std::int64_t times_preempted = 0;
 };
 
 // Names are uids, too.
 struct World {
+  bool fair = false;  // queues share by weight
   std::map<std::string, Node> nodes{};
   std::map<std::string, Job> jobs{};
 };

@@ -7,175 +7,19 @@
 #include <algorithm>
 #include <tuple>
 
+#include "unit/embedded/kueue/model_fair.hpp"
+#include "unit/embedded/kueue/model_tree.hpp"
+
 namespace athanor::kueue::model {
 namespace {
 
-using Amount = std::int64_t;
 enum class Fit { No, NoCandidates, Preempt, Reclaim, Yes };
-
-// What is counted beside the jobs that hold quota: kept for somebody in this run.
-struct Kept {
-  std::string queue{};
-  std::string flavor{};
-  Amount amount = 0;
-};
-
-struct Victim {
-  std::string job{};
-  std::string reason{};
-};
 
 class Engine {
  public:
-  explicit Engine(const World& world) : world_(world) {
-    for (const auto& [name, node] : world.nodes) {
-      children_[node.parent].push_back(name);
-    }
-  }
-
-  // ---- 7.6 arithmetic
-  [[nodiscard]] Quota quota(const std::string& node, const std::string& flavor) const {
-    const auto& quotas = world_.nodes.at(node).quotas;
-    const auto at = quotas.find(flavor);
-    return at == quotas.end() ? Quota{} : at->second;
-  }
-  [[nodiscard]] std::string parent(const std::string& node) const {
-    return world_.nodes.at(node).parent;
-  }
-  [[nodiscard]] const std::vector<std::string>& children(const std::string& node) const {
-    static const std::vector<std::string> kNone;
-    const auto at = children_.find(node);
-    return at == children_.end() ? kNone : at->second;
-  }
-  [[nodiscard]] Amount subtree(const std::string& node, const std::string& flavor) const {
-    Amount sum = quota(node, flavor).nominal;
-    for (const std::string& child : children(node)) {
-      sum += subtree(child, flavor) - local(child, flavor);
-    }
-    return sum;
-  }
-  [[nodiscard]] Amount local(const std::string& node, const std::string& flavor) const {
-    const Quota own = quota(node, flavor);
-    return own.lending ? std::max<Amount>(0, subtree(node, flavor) - *own.lending) : 0;
-  }
-  [[nodiscard]] Amount use(const std::string& node, const std::string& flavor) const {
-    Amount sum = 0;
-    if (world_.nodes.at(node).queue) {
-      for (const auto& [name, job] : world_.jobs) {
-        if (job.queue == node && job.flavor == flavor && !gone_.contains(name)) {
-          sum += job.need;
-        }
-      }
-      for (const auto* kept : {&kept_, &promised_, &kept_in_round_}) {
-        for (const Kept& one : *kept) {
-          sum += one.queue == node && one.flavor == flavor ? one.amount : 0;
-        }
-      }
-      return sum;
-    }
-    for (const std::string& child : children(node)) {
-      sum += std::max<Amount>(0, use(child, flavor) - local(child, flavor));
-    }
-    return sum;
-  }
-  [[nodiscard]] Amount available(const std::string& node, const std::string& flavor) const {
-    const Amount used = use(node, flavor);
-    if (parent(node).empty()) {
-      return subtree(node, flavor) - used;
-    }
-    const Amount own = local(node, flavor);
-    Amount above = available(parent(node), flavor);
-    if (const auto limit = quota(node, flavor).borrowing) {
-      above =
-          std::min(above, subtree(node, flavor) - own - std::max<Amount>(0, used - own) + *limit);
-    }
-    return std::max<Amount>(0, own - used) + above;
-  }
-  [[nodiscard]] Amount capacity(const std::string& node, const std::string& flavor) const {
-    if (parent(node).empty()) {
-      return subtree(node, flavor);
-    }
-    const Amount most = local(node, flavor) + capacity(parent(node), flavor);
-    const auto limit = quota(node, flavor).borrowing;
-    return limit ? std::min(most, subtree(node, flavor) + *limit) : most;
-  }
-  [[nodiscard]] int height(const std::string& node) const {
-    int most = 0;
-    for (const std::string& child : children(node)) {
-      most = std::max(most, height(child) + 1);
-    }
-    return most;
-  }
-  // From the queue up: each node with what is left to be found there.
-  [[nodiscard]] std::vector<std::pair<std::string, Amount>> way_up(const std::string& queue,
-                                                                   const std::string& flavor,
-                                                                   Amount amount) const {
-    std::vector<std::pair<std::string, Amount>> way;
-    for (std::string node = queue; !node.empty(); node = parent(node)) {
-      way.emplace_back(node, amount);
-      amount = std::max<Amount>(
-          0, amount - std::max<Amount>(0, local(node, flavor) - use(node, flavor)));
-    }
-    return way;
-  }
-  [[nodiscard]] bool holds(const std::string& node, const std::string& flavor,
-                           Amount amount) const {
-    return use(node, flavor) + amount <= subtree(node, flavor);
-  }
-  [[nodiscard]] std::string lowest(const std::string& queue, const std::string& flavor,
-                                   Amount amount) const {
-    const auto way = way_up(queue, flavor, amount);
-    for (const auto& [node, rest] : way) {
-      if (holds(node, flavor, rest)) {
-        return node;
-      }
-    }
-    return "";
-  }
-  [[nodiscard]] int borrow_height(const std::string& queue, const std::string& flavor,
-                                  Amount amount) const {
-    const std::string node = lowest(queue, flavor, amount);
-    return height(node.empty() ? way_up(queue, flavor, amount).back().first : node);
-  }
+  explicit Engine(const World& world) : world_(world), tree_(world) {}
 
   // ---- 7.8 preemption
-  [[nodiscard]] bool allows(const std::string& policy, const Job& preemptor,
-                            const Job& other) const {
-    return policy == "Any" || (policy != "Never" && other.priority < preemptor.priority) ||
-           (policy == "LowerOrNewerEqualPriority" && other.priority == preemptor.priority &&
-            other.created > preemptor.created);
-  }
-  [[nodiscard]] std::vector<std::string> ancestors(const std::string& node) const {
-    std::vector<std::string> result;
-    for (std::string at = parent(node); !at.empty(); at = parent(at)) {
-      result.push_back(at);
-    }
-    return result;
-  }
-  // Cohorts around `queue` up to, without, the first that is around `other`, too; and that one.
-  [[nodiscard]] std::pair<std::vector<std::string>, std::string> branch(
-      const std::string& queue, const std::string& other) const {
-    const std::vector<std::string> others = ancestors(other);
-    std::vector<std::string> below;
-    for (const std::string& cohort : ancestors(queue)) {
-      if (std::ranges::find(others, cohort) != others.end()) {
-        return {below, cohort};
-      }
-      below.push_back(cohort);
-    }
-    return {below, ""};
-  }
-  [[nodiscard]] bool borrows(const std::string& node, const std::string& flavor) const {
-    return use(node, flavor) > subtree(node, flavor);
-  }
-  [[nodiscard]] bool branch_borrows(const std::string& queue, const std::string& other,
-                                    const std::string& flavor) const {
-    const auto [below, common] = branch(queue, other);
-    return borrows(queue, flavor) && std::ranges::all_of(below, [&](const std::string& cohort) {
-             return borrows(cohort, flavor);
-           });
-  }
-
   struct Candidate {
     std::string job{};
     int group = 0;  // hierarchical reclaim, priority, own queue
@@ -191,22 +35,22 @@ class Engine {
         continue;
       }
       if (job.queue == preemptor.queue) {
-        if (allows(own.within, preemptor, job)) {
+        if (tree_.allows(own.within, preemptor, job)) {
           result.push_back({.job = name, .group = 2, .reason = "InClusterQueue"});
         }
         continue;
       }
-      const auto [below, common] = branch(job.queue, preemptor.queue);
-      if (common.empty() || !allows(own.reclaim, preemptor, job) ||
-          !branch_borrows(job.queue, preemptor.queue, flavor)) {
+      const auto [below, common] = tree_.branch(job.queue, preemptor.queue);
+      if (common.empty() || !tree_.allows(own.reclaim, preemptor, job) ||
+          !tree_.branch_borrows(job.queue, preemptor.queue, flavor)) {
         continue;
       }
       bool advantage = false;
-      for (const auto& [node, rest] : way_up(preemptor.queue, flavor, amount)) {
+      for (const auto& [node, rest] : tree_.way_up(preemptor.queue, flavor, amount)) {
         if (node == common) {
           break;
         }
-        advantage = advantage || holds(node, flavor, rest);
+        advantage = advantage || tree_.holds(node, flavor, rest);
       }
       Candidate candidate{.job = name, .group = advantage ? 0 : 1, .reason = "InCohortReclamation"};
       if (!advantage) {
@@ -229,19 +73,14 @@ class Engine {
     return result;
   }
 
-  [[nodiscard]] bool has_room(const std::string& queue, const std::string& flavor, Amount amount,
-                              bool borrowing) const {
-    return amount <= available(queue, flavor) &&
-           (borrowing || use(queue, flavor) + amount <= quota(queue, flavor).nominal);
-  }
-
   std::vector<Victim> victims(const Job& preemptor, const std::string& flavor, Amount amount) {
     const Node& own = world_.nodes.at(preemptor.queue);
     const std::vector<Candidate> all = candidates(preemptor, flavor, amount);
     const auto in_group = [&](int group) {
       return std::ranges::any_of(all, [&](const Candidate& one) { return one.group == group; });
     };
-    const bool under = use(preemptor.queue, flavor) < quota(preemptor.queue, flavor).nominal;
+    const bool under =
+        tree_.use(preemptor.queue, flavor) < tree_.quota(preemptor.queue, flavor).nominal;
     std::vector<bool> attempts{true, false};
     if ((!in_group(0) && !in_group(1)) || (!own.borrow_within_cohort && !under)) {
       attempts = {true};
@@ -251,31 +90,31 @@ class Engine {
     for (const bool borrowing : attempts) {
       std::vector<Victim> taken;
       bool room = false;
-      const std::set<std::string> before = gone_;
+      const std::set<std::string> before = tree_.gone;
       for (const Candidate& one : all) {
         const std::string& queue = world_.jobs.at(one.job).queue;
         if (one.group != 2 && ((borrowing && one.not_while_borrowing) ||
-                               !branch_borrows(queue, preemptor.queue, flavor))) {
+                               !tree_.branch_borrows(queue, preemptor.queue, flavor))) {
           continue;
         }
-        gone_.insert(one.job);
+        tree_.gone.insert(one.job);
         taken.push_back({.job = one.job, .reason = one.reason});
-        if (has_room(preemptor.queue, flavor, amount, borrowing)) {
+        if (tree_.has_room(preemptor.queue, flavor, amount, borrowing)) {
           room = true;
           break;
         }
       }
       if (room) {
         for (std::size_t i = taken.size() - 1; i-- > 0;) {
-          gone_.erase(taken[i].job);
-          if (has_room(preemptor.queue, flavor, amount, borrowing)) {
+          tree_.gone.erase(taken[i].job);
+          if (tree_.has_room(preemptor.queue, flavor, amount, borrowing)) {
             taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(i));
           } else {
-            gone_.insert(taken[i].job);
+            tree_.gone.insert(taken[i].job);
           }
         }
       }
-      gone_ = before;
+      tree_.gone = before;
       if (room) {
         return taken;
       }
@@ -292,32 +131,33 @@ class Engine {
   };
   Choice judge(const Job& job, const std::string& flavor) {
     const Node& queue = world_.nodes.at(job.queue);
-    if (job.need > capacity(job.queue, flavor)) {
+    if (job.need > tree_.capacity(job.queue, flavor)) {
       return {.fit = Fit::No, .flavor = flavor};
     }
-    const int height = borrow_height(job.queue, flavor, job.need);
-    if (job.need <= available(job.queue, flavor)) {
+    const int height = tree_.borrow_height(job.queue, flavor, job.need);
+    if (job.need <= tree_.available(job.queue, flavor)) {
       return {.fit = Fit::Yes, .height = height, .flavor = flavor};
     }
-    const std::string node = lowest(job.queue, flavor, job.need);
-    const bool in_hierarchy = !node.empty() && !parent(node).empty();
-    if (job.need > quota(job.queue, flavor).nominal && !in_hierarchy &&
-        !queue.borrow_within_cohort) {
+    const std::string node = tree_.lowest(job.queue, flavor, job.need);
+    const bool in_hierarchy = !node.empty() && !tree_.parent(node).empty();
+    if (job.need > tree_.quota(job.queue, flavor).nominal && !in_hierarchy &&
+        !queue.borrow_within_cohort && !(world_.fair && queue.reclaim != "Never")) {
       return {.fit = Fit::No, .height = height, .flavor = flavor};
     }
     Choice choice{.fit = Fit::NoCandidates, .height = height, .flavor = flavor};
-    choice.victims = victims(job, flavor, job.need);
+    choice.victims = world_.fair ? fair_victims(world_, tree_, job, flavor, job.need)
+                                 : victims(job, flavor, job.need);
     if (!choice.victims.empty()) {
-      const std::set<std::string> before = gone_;
+      const std::set<std::string> before = tree_.gone;
       choice.fit = Fit::Reclaim;
       for (const Victim& victim : choice.victims) {
-        gone_.insert(victim.job);
+        tree_.gone.insert(victim.job);
         if (world_.jobs.at(victim.job).queue == job.queue) {
           choice.fit = Fit::Preempt;
         }
       }
-      choice.height = borrow_height(job.queue, flavor, job.need);
-      gone_ = before;
+      choice.height = tree_.borrow_height(job.queue, flavor, job.need);
+      tree_.gone = before;
     }
     return choice;
   }
@@ -376,18 +216,70 @@ class Engine {
         entries.push_back({.name = name, .choice = choose(world_.jobs.at(name))});
       }
     }
-    std::ranges::sort(entries, [&](const Entry& a, const Entry& b) {
-      const auto key = [&](const Entry& entry) {
-        const Job& job = world_.jobs.at(entry.name);
-        return std::tuple(entry.choice.height, -job.priority, job.created, entry.name);
-      };
-      return key(a) < key(b);
-    });
-    for (const Entry& entry : entries) {
+    const bool any = !entries.empty();
+    const auto others = std::ranges::stable_partition(
+        entries, [&](const Entry& entry) { return world_.jobs.at(entry.name).sticky; });
+    settle_in_order({entries.begin(), others.begin()});
+    settle_in_order({others.begin(), others.end()});
+    tree_.kept_in_round.clear();
+    return any;
+  }
+  void settle_in_order(std::vector<Entry> entries) {
+    while (!entries.empty()) {
+      const std::size_t next = world_.fair ? fairest(entries) : lowest(entries);
+      const Entry entry = entries[next];
+      entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(next));
       settle(entry);
     }
-    kept_in_round_.clear();
-    return !entries.empty();
+  }
+  [[nodiscard]] std::tuple<Amount, Amount, std::string> age(const Entry& entry) const {
+    const Job& job = world_.jobs.at(entry.name);
+    return {-job.priority, job.created, entry.name};
+  }
+  [[nodiscard]] std::size_t lowest(const std::vector<Entry>& entries) const {
+    const auto at = std::ranges::min_element(entries, {}, [&](const Entry& entry) {
+      return std::tuple(entry.choice.height, age(entry));
+    });
+    return static_cast<std::size_t>(at - entries.begin());
+  }
+  // The winner of the first entry's tree: from the root down, the lowest share with what is asked.
+  [[nodiscard]] std::size_t fairest(const std::vector<Entry>& entries) {
+    std::string root = world_.jobs.at(entries.front().name).queue;
+    while (!tree_.parent(root).empty()) {
+      root = tree_.parent(root);
+    }
+    return world_.nodes.at(root).queue ? 0 : winner_below(root, entries).value();
+  }
+  std::optional<std::size_t> winner_below(const std::string& cohort,
+                                          const std::vector<Entry>& entries) {
+    std::optional<std::size_t> best;
+    std::optional<std::pair<Share, std::tuple<Amount, Amount, std::string>>> least;
+    for (const std::string& child : tree_.children(cohort)) {
+      std::optional<std::size_t> entry;
+      if (world_.nodes.at(child).queue) {
+        const auto at = std::ranges::find_if(
+            entries, [&](const Entry& one) { return world_.jobs.at(one.name).queue == child; });
+        entry = at == entries.end() ? std::nullopt
+                                    : std::optional(static_cast<std::size_t>(at - entries.begin()));
+      } else {
+        entry = winner_below(child, entries);
+      }
+      if (!entry) {
+        continue;
+      }
+      const Entry& one = entries[*entry];
+      const Job& job = world_.jobs.at(one.name);
+      tree_.kept.push_back({.queue = job.queue,
+                            .flavor = one.choice.flavor,
+                            .amount = one.choice.fit == Fit::No ? 0 : job.need});
+      const std::pair key(share_of(world_, tree_, child), age(one));
+      tree_.kept.pop_back();
+      if (!least || key < *least) {
+        least = key;
+        best = entry;
+      }
+    }
+    return best;
   }
   // Nobody of the queue is looked at any more.
   void block(const Job& job) { waiting_[job.queue].clear(); }
@@ -398,19 +290,19 @@ class Engine {
       refuse(job, choice);
       return;
     }
-    const std::set<std::string> before = gone_;
-    gone_.insert(preempted_.begin(), preempted_.end());
+    const std::set<std::string> before = tree_.gone;
+    tree_.gone.insert(preempted_.begin(), preempted_.end());
     for (const Victim& victim : choice.victims) {
-      gone_.insert(victim.job);
+      tree_.gone.insert(victim.job);
     }
-    bool fits = has_room(job.queue, choice.flavor, job.need, true);
-    gone_ = before;
+    bool fits = tree_.has_room(job.queue, choice.flavor, job.need, true);
+    tree_.gone = before;
     if (choice.fit == Fit::Yes) {  // nothing is ever promised twice
-      std::vector<Kept> others = promised_;
-      std::swap(others, promised_);
-      promised_.clear();
-      fits = fits && has_room(job.queue, choice.flavor, job.need, true);
-      std::swap(others, promised_);
+      std::vector<Kept> others = tree_.promised;
+      std::swap(others, tree_.promised);
+      tree_.promised.clear();
+      fits = fits && tree_.has_room(job.queue, choice.flavor, job.need, true);
+      std::swap(others, tree_.promised);
     }
     if (!fits) {
       if (choice.fit != Fit::Yes) {
@@ -426,7 +318,7 @@ class Engine {
         return;
       }
     }
-    (choice.fit == Fit::Yes ? kept_ : promised_)
+    (choice.fit == Fit::Yes ? tree_.kept : tree_.promised)
         .push_back({.queue = job.queue, .flavor = choice.flavor, .amount = job.need});
     if (choice.fit == Fit::Yes) {
       decision_.admitted.emplace(entry.name, choice.flavor);
@@ -445,11 +337,12 @@ class Engine {
   void refuse(const Job& job, const Choice& choice) {
     const Node& queue = world_.nodes.at(job.queue);
     if (choice.fit != Fit::No && queue.reclaim != "Any") {
-      const Amount own = quota(job.queue, choice.flavor).nominal - use(job.queue, choice.flavor);
+      const Amount own =
+          tree_.quota(job.queue, choice.flavor).nominal - tree_.use(job.queue, choice.flavor);
       const Kept kept{.queue = job.queue,
                       .flavor = choice.flavor,
                       .amount = std::max<Amount>(0, std::min(job.need, own))};
-      (queue.strict ? kept_ : kept_in_round_).push_back(kept);
+      (queue.strict ? tree_.kept : tree_.kept_in_round).push_back(kept);
     }
     if (queue.strict) {
       block(job);
@@ -463,11 +356,7 @@ class Engine {
   }
 
   const World& world_;
-  std::map<std::string, std::vector<std::string>> children_{};
-  std::set<std::string> gone_{};  // jobs that are left out of the count
-  std::vector<Kept> kept_{};
-  std::vector<Kept> promised_{};  // to who preempts
-  std::vector<Kept> kept_in_round_{};
+  Tree tree_;
   std::map<std::string, std::set<Place>> waiting_{};
   std::set<std::string> preempted_{};
   Decision decision_{};
@@ -480,17 +369,17 @@ Decision decide(const World& world) {
 }
 
 std::int64_t use_of(const World& world, const std::string& node, const std::string& flavor) {
-  return Engine(world).use(node, flavor);
+  return Tree(world).use(node, flavor);
 }
 
 bool is_overdrawn(const World& world, const std::string& node, const std::string& flavor) {
-  const Engine engine(world);
-  const std::int64_t used = engine.use(node, flavor);
-  const Quota own = engine.quota(node, flavor);
-  if (engine.parent(node).empty()) {
-    return used > engine.subtree(node, flavor);
+  const Tree tree(world);
+  const std::int64_t used = tree.use(node, flavor);
+  const Quota own = tree.quota(node, flavor);
+  if (tree.parent(node).empty()) {
+    return used > tree.subtree(node, flavor);
   }
-  return own.borrowing && used > engine.subtree(node, flavor) + *own.borrowing;
+  return own.borrowing && used > tree.subtree(node, flavor) + *own.borrowing;
 }
 
 namespace {

@@ -357,5 +357,25 @@ TEST_F(Preemption, WhoComesAfterALockPreemptsNobody) {
   EXPECT_FALSE(admitted("after"));
 }
 
+// Seed 5530 of the random trees: the victim borrows from its own cohort, its preemptor from farther
+// up, so that by 7.4 the victim would have its quota back first, time and again.
+TEST_F(Preemption, APreemptorIsTriedBeforeItsVictims) {
+  constexpr const char* kBorrows =
+      ", cohortName: inner, preemption: {reclaimWithinCohort: LowerPriority, borrowWithinCohort: "
+      "{policy: LowerPriority}}";
+  cohort("outer", "");
+  cohort("inner", "parentName: outer");
+  queue("bank", "5", ", cohortName: outer");
+  queue("lender", "2", ", cohortName: inner");
+  queue("l", "1", ", cohortName: inner");
+  queue("h", "1", kBorrows);
+  run("low", "l", 2, 1);
+  run("high", "h", 9, 2);
+  ASSERT_EQ(preempted_for("low"), "InCohortReclaimWhileBorrowing");
+  release("low");
+  EXPECT_TRUE(admitted("high"));
+  EXPECT_FALSE(admitted("low"));
+}
+
 }  // namespace
 }  // namespace athanor::kueue::test

@@ -18,14 +18,17 @@ using model::Decision;
 
 constexpr unsigned kParts = 4;
 constexpr unsigned kWorlds = 500;      // of each part
-constexpr unsigned kFairWorlds = 300;  // where queues share by weight: these rules alone
+constexpr unsigned kFairWorlds = 300;  // where queues share by weight
 // RANDOM_WORLDS=N plays N times as many (scripts/sim).
 unsigned times_more() {
   const char* text = std::getenv("RANDOM_WORLDS");  // NOLINT(concurrency-mt-unsafe): never set
   return text == nullptr ? 1U : static_cast<unsigned>(std::max(1, std::atoi(text)));
 }
 constexpr int kSteps = 4;
-constexpr int kMostRuns = 60;  // of the engine, between two changes from outside
+// Runs of the engine between two changes from outside. Where queues share by weight, circles end
+// after kMostFairPreemptions rounds of several runs each.
+constexpr int kMostRuns = 60;
+constexpr int kMostFairRuns = 150;
 
 std::string text_of(const Decision& decision) {
   std::string text;
@@ -49,6 +52,7 @@ std::string text_of(const Decision& decision) {
 class Play {
  public:
   Play(unsigned seed, bool fair) : random_(seed), fair_(fair) {
+    model_.fair = fair;
     if (fair) {
       world_.configure("kueue", from_yaml("{fairSharing: true}"));
     }
@@ -141,6 +145,7 @@ class Play {
     node.next_when_borrowing = maybe(2);
     node.next_when_preempting = maybe(2);
     node.prefers_preemption = node.next_when_borrowing && node.next_when_preempting && maybe(2);
+    node.weight = fair_ ? one_of(4) : 1;
     const std::string borrow =
         node.borrow_within_cohort
             ? fmt::format(
@@ -157,7 +162,7 @@ class Play {
         node.next_when_borrowing ? "TryNextFlavor" : "MayStopSearch",
         node.next_when_preempting ? "TryNextFlavor" : "MayStopSearch",
         node.prefers_preemption ? ", preference: PreemptionOverBorrowing" : "", node.within,
-        node.reclaim, borrow, fair_ ? one_of(4) : 1)));
+        node.reclaim, borrow, node.weight)));
     world_.put(local_queue(name, name));
     queues_.push_back(name);
     model_.nodes.emplace(name, std::move(node));
@@ -194,15 +199,13 @@ class Play {
 
   // The engine runs, owners release what was evicted, until nothing happens any more.
   void come_to_rest() {
-    for (int run = 0; run < kMostRuns; ++run) {
+    for (int run = 0; run < (fair_ ? kMostFairRuns : kMostRuns); ++run) {
       world_.advance(std::chrono::seconds(1));
       ++time_;
       const Plan plan = world_.reconcile(scheduler_operator(), {"", "singleton"});
       ASSERT_TRUE(world_.apply(plan).ok());
-      if (!fair_) {
-        const Decision expected = model::decide(model_);
-        ASSERT_EQ(text_of(outcome(expected)), text_of(expected));
-      }
+      const Decision expected = model::decide(model_);
+      ASSERT_EQ(text_of(outcome(expected)), text_of(expected));
       follow();
       check_quota();
       const bool released = release_some();
@@ -265,7 +268,9 @@ class Play {
           job.flavor = status["admission"]["podSetAssignments"][0]["flavors"]["gpu"].str();
           job.reserved = time_;
         }
-        job.evicted = condition_is(conditions, "Evicted", "True");
+        const bool evicted = condition_is(conditions, "Evicted", "True");
+        job.times_preempted += evicted && !job.evicted ? 1 : 0;
+        job.evicted = evicted;
         job.sticky = false;
       } else {
         job.sticky = pending_.contains(name);
@@ -343,9 +348,23 @@ TEST_P(RandomWorlds, AreDecidedAsTheModelDecides) {
 }
 INSTANTIATE_TEST_SUITE_P(Parts, RandomWorlds, ::testing::Range(0U, kParts));
 
-TEST(RandomFairWorlds, ComeToRestWithinTheirQuota) {
+TEST(RandomFairWorlds, AreDecidedAsTheModelDecides) {
   const unsigned worlds = kFairWorlds * times_more();
   for (unsigned seed = 0; seed < worlds && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Play(seed, true).run();
+  }
+}
+
+// Preemption went in circles in these: the victim was back before its preemptor (5530; 860),
+// borrowers without weight took from each other (18999), what a queue took from another one by its
+// share its next workload took by its priority (the others).
+TEST(RandomWorldsWithCircles, ComeToRest) {
+  SCOPED_TRACE("seed 5530");
+  Play(5530, false).run();
+}
+TEST(RandomFairWorldsWithCircles, ComeToRest) {
+  for (const unsigned seed : {860U, 1070U, 10572U, 14213U, 14375U, 18999U, 35348U}) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Play(seed, true).run();
   }
