@@ -168,8 +168,8 @@ void warn_of_absent(const View& view, const std::vector<std::string>& profiles, 
 }  // namespace
 
 Result<Rewritten> rewrite_pod(const Value& pod) {
-  if (const std::string mixed = mixed_container(pod["spec"]); !mixed.empty()) {
-    return Error{.code = kUnprocessable, .reason = "Invalid", .message = mixed_message(mixed)};
+  if (const auto conflict = conflict_in(pod["spec"])) {
+    return Error{.code = kUnprocessable, .reason = "Invalid", .message = conflict->message};
   }
   Rewritten result{.pod = pod};
   std::set<std::string> profiles;

@@ -32,11 +32,11 @@ class Call {
     }
     picked_ = *std::move(picked);
     if (const Object* pod = sight_.pod(picked_.pod_uid)) {
-      const std::string mixed = mixed_container(pod->spec());
-      if (!mixed.empty() && mixed == picked_.container) {
+      const auto conflict = conflict_in(pod->spec());
+      if (conflict && conflict->container == picked_.container) {
         return Error{.code = kPreconditionFailed,
                      .reason = "FailedPrecondition",
-                     .message = mixed_message(mixed)};
+                     .message = conflict->message};
       }
     }
     for (const Claim& claim : picked_.claims) {

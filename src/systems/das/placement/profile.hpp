@@ -15,6 +15,8 @@ namespace athanor::das {
 inline constexpr std::string_view kNvidiaPrefix = "nvidia.com/";
 inline constexpr std::string_view kNvidiaMigPrefix = "nvidia.com/mig-";
 inline constexpr std::string_view kResourcePrefix = "mig.das.com/";
+// Prefix of shares of a GPU or a slice by MPS.
+inline constexpr std::string_view kMpsPrefix = "mps.das.com/";
 
 // The parts of "1g.5gb+me".
 struct ProfileName {

@@ -27,8 +27,8 @@ NodeAdmission admit(const View& view, const Object& pod, const Object& node, Ins
   if (requests.empty()) {
     return {};
   }
-  if (const std::string mixed = mixed_container(pod.spec()); !mixed.empty()) {
-    return {.answer = NodeAdmission::Answer::Refuse, .message = mixed_message(mixed)};
+  if (const auto conflict = conflict_in(pod.spec())) {
+    return {.answer = NodeAdmission::Answer::Refuse, .message = conflict->message};
   }
   std::vector<ShareClaim> own;
   for (ShareClaim& claim : shares_on(view, node.name())) {

@@ -63,29 +63,40 @@ std::vector<ShareRequest> shares_in(const Value& pod_spec, std::span<const Vendo
   return requests;
 }
 
-std::string mixed_container(const Value& pod_spec) {
+std::optional<Conflict> conflict_in(const Value& pod_spec) {
   for (const char* list : {"containers", "initContainers"}) {
     for (const Value& container : pod_spec[list].items()) {
+      const std::string name = container["name"].str();
       bool slices = false;
-      bool shares = false;
+      std::string mps;
+      std::string other;  // a share of another resource
       for (const Member& limit : container["resources"]["limits"].members()) {
-        const auto amount = Quantity::parse(limit.value);
-        const bool counts = amount && amount->value() > 0;
-        slices = slices || (counts && profile_of_resource(limit.key()).has_value());
-        shares = shares || (counts && is_share_resource(limit.key()));
+        if (const auto amount = Quantity::parse(limit.value); !amount || amount->value() <= 0) {
+          continue;
+        }
+        slices = slices || profile_of_resource(limit.key()).has_value();
+        if (is_share_resource(limit.key())) {
+          const bool first_mps = mps.empty() && limit.key().starts_with(kMpsPrefix);
+          (first_mps ? mps : other) = limit.key();
+        }
       }
-      if (slices && shares) {
-        return container["name"].str();
+      if (slices && !(mps.empty() && other.empty())) {
+        return Conflict{
+            .container = name,
+            .message = fmt::format("container \"{}\" asks for slices and for shares of GPUs: put "
+                                   "them into different containers",
+                                   name)};
+      }
+      if (!mps.empty() && !other.empty()) {
+        return Conflict{.container = name,
+                        .message = fmt::format("container \"{}\" asks for {} and for {}: a process "
+                                               "has one MPS control daemon; put them into "
+                                               "different containers",
+                                               name, mps, other)};
       }
     }
   }
-  return {};
-}
-
-std::string mixed_message(std::string_view container) {
-  return fmt::format(
-      "container \"{}\" asks for slices and for shares of GPUs: put them into different containers",
-      container);
+  return std::nullopt;
 }
 
 bool is_share(const Object& claim) {

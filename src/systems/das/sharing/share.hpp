@@ -26,10 +26,14 @@ bool is_share_resource(std::string_view resource, std::span<const Vendor* const>
 // More than kMostSlices are cut off: no node holds as many.
 std::vector<ShareRequest> shares_in(const Value& pod_spec,
                                     std::span<const Vendor* const> among = vendors());
-// Returns the container that asks for slices and for shares; empty: none does.
-std::string mixed_container(const Value& pod_spec);
-// Returns the refusal of a pod with such a container.
-std::string mixed_message(std::string_view container);
+// A container whose requests cannot hold together, and the refusal of its pod.
+struct Conflict {
+  std::string container{};
+  std::string message{};
+};
+// Finds the first container that asks for slices and for shares, or for MPS shares and for shares
+// of another resource; nullopt: none does.
+std::optional<Conflict> conflict_in(const Value& pod_spec);
 
 // A claim that has spec.share, and no placement.
 bool is_share(const Object& claim);

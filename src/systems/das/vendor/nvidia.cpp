@@ -19,7 +19,6 @@ constexpr int kPercent = 100;
 constexpr int kMostReplicas = 100;
 constexpr int kMostGb = 1000;
 constexpr std::string_view kTimeSlicedPrefix = "ts.das.com/";
-constexpr std::string_view kMpsPrefix = "mps.das.com/";
 // In the order of nvidia-smi's --set-timeslice.
 constexpr std::array<std::string_view, 4> kIntervals{"Default", "Short", "Medium", "Long"};
 

@@ -358,13 +358,25 @@ TEST(Sharing, GpusThatHoldClaimsStayWhatTheyWere) {
 }
 
 TEST(Sharing, SlicesAndSharesAreForDifferentContainers) {
-  const auto pod = [](const std::string& limits) {
-    return from_yaml("{containers: [{name: c, resources: {limits: {" + limits + "}}}]}");
+  const auto refusal = [](const std::string& limits) {
+    const auto conflict =
+        conflict_in(from_yaml("{containers: [{name: c, resources: {limits: {" + limits + "}}}]}"));
+    return conflict ? conflict->message : "";
   };
-  EXPECT_EQ(mixed_container(pod("mig.das.com/1g.5gb: 1, ts.das.com/gpu: 1")), "c");
-  EXPECT_EQ(mixed_container(pod("nvidia.com/mig-1g.5gb: 1, mps.das.com/gpu-5gb: 1")), "c");
-  EXPECT_EQ(mixed_container(pod("mig.das.com/1g.5gb: 1, ts.das.com/gpu: 0")), "");
-  EXPECT_EQ(mixed_container(pod("ts.das.com/gpu: 1, mps.das.com/gpu-5gb: 1")), "");
+  const std::string both =
+      "container \"c\" asks for slices and for shares of GPUs: put them into different containers";
+  EXPECT_EQ(refusal("mig.das.com/1g.5gb: 1, ts.das.com/gpu: 1"), both);
+  EXPECT_EQ(refusal("nvidia.com/mig-1g.5gb: 1, mps.das.com/gpu-5gb: 1"), both);
+  EXPECT_EQ(refusal("mig.das.com/1g.5gb: 1, ts.das.com/gpu: 0"), "");
+  EXPECT_EQ(refusal("ts.das.com/gpu: 1, ts.das.com/3g.20gb: 1"), "");
+  EXPECT_EQ(refusal("mps.das.com/gpu-5gb: 2"), "");
+  EXPECT_EQ(refusal("mps.das.com/gpu-5gb: 1, ts.das.com/gpu: 0"), "");
+  const std::string daemon =
+      ": a process has one MPS control daemon; put them into different containers";
+  EXPECT_EQ(refusal("ts.das.com/gpu: 1, mps.das.com/gpu-5gb: 1"),
+            "container \"c\" asks for mps.das.com/gpu-5gb and for ts.das.com/gpu" + daemon);
+  EXPECT_EQ(refusal("mps.das.com/gpu-10gb: 1, mps.das.com/gpu-5gb: 1"),
+            "container \"c\" asks for mps.das.com/gpu-10gb and for mps.das.com/gpu-5gb" + daemon);
 }
 
 // "cpx-nps4/8 spx-nps1/1", "vf/3 vf/1", or the error.
