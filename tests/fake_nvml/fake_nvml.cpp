@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "fake_nvml/fake_gpus.hpp"
+#include "fake_nvml/hostile.hpp"
 
 namespace {
 
@@ -30,6 +31,10 @@ std::mutex& lock() {
 Gpus& gpus() {
   static Gpus all;
   return all;
+}
+fake_nvml::Hostile& hostile() {
+  static fake_nvml::Hostile one;
+  return one;
 }
 
 template <class Handle>
@@ -77,7 +82,11 @@ Return told(const char* call, int gpu = -1) {
   if (control["fail"][std::string_view(call)].is_integer()) {
     return static_cast<Return>(control["fail"][std::string_view(call)].as_int());
   }
-  return gpu >= 0 && listed(control["lost"], gpu) ? GpuIsLost : Success;
+  if (gpu >= 0 && listed(control["lost"], gpu)) {
+    return GpuIsLost;
+  }
+  hostile().follow(static_cast<std::uint64_t>(control["hostile"].as_int()));
+  return hostile().code().value_or(Success);
 }
 
 void pause(const char* name) {
@@ -92,6 +101,7 @@ Return put(const std::string& text, char* into, unsigned int size) {
     return InsufficientSize;
   }
   std::memcpy(into, text.c_str(), text.size() + 1);
+  hostile().spoil(into, size);
   return Success;
 }
 
@@ -104,6 +114,12 @@ Return put(const std::string& text, char* into, unsigned int size) {
   }
 
 extern "C" {
+
+// No function of NVML: what a test loads decides how the next calls answer; none: rightly.
+void fakeNvmlHostile(const unsigned char* bytes, unsigned int size) {
+  const std::scoped_lock guard(lock());
+  hostile().load(std::string(reinterpret_cast<const char*>(bytes), size));
+}
 
 Return nvmlInit_v2() {
   {
@@ -134,6 +150,10 @@ const char* nvmlErrorString(Return code) {
       return "In use by another client";
     case InsufficientResources:
       return "Insufficient Resources";
+    case InsufficientSize:
+      return "\xff\n not UTF-8";
+    case Timeout:
+      return nullptr;
     default:
       return "Unknown Error";
   }
@@ -141,6 +161,7 @@ const char* nvmlErrorString(Return code) {
 Return nvmlDeviceGetCount_v2(unsigned int* count) {
   FAKE_NVML_CHECK("nvmlDeviceGetCount_v2", -1)
   *count = static_cast<unsigned int>(gpus().gpus().size());
+  hostile().spoil(*count);
   return Success;
 }
 Return nvmlDeviceGetHandleByIndex_v2(unsigned int index, Device* device) {
@@ -149,6 +170,7 @@ Return nvmlDeviceGetHandleByIndex_v2(unsigned int index, Device* device) {
     return InvalidArgument;
   }
   *device = handle<Device>(index + 1);
+  hostile().spoil_handle(*device);
   return Success;
 }
 Return nvmlDeviceGetHandleByUUID(const char* uuid, Device* device) {
@@ -156,6 +178,7 @@ Return nvmlDeviceGetHandleByUUID(const char* uuid, Device* device) {
   for (std::size_t i = 0; i < gpus().gpus().size(); ++i) {
     if (gpus().gpus()[i].uuid == uuid) {
       *device = handle<Device>(i + 1);
+      hostile().spoil_handle(*device);
       return Success;
     }
   }
@@ -201,6 +224,7 @@ Return nvmlDeviceGetMemoryInfo(Device device, Memory* memory) {
                       gpus().gpus()[static_cast<std::size_t>(gpu)].model->memory_gib)
                   << 30U;
   memory->free = memory->total;
+  hostile().spoil(memory->total);
   memory->used = 0;
   return Success;
 }
@@ -208,6 +232,7 @@ Return nvmlDeviceGetMigMode(Device device, unsigned int* current, unsigned int* 
   FAKE_NVML_CHECK("nvmlDeviceGetMigMode", gpu_of(device))
   *current = listed(gpus().control().read()["migDisabled"], gpu_of(device)) ? 0 : kMigEnabled;
   *pending = *current;
+  hostile().spoil(*current);
   return Success;
 }
 Return nvmlDeviceGetPciInfo_v3(Device device, PciInfo* pci) {
@@ -226,6 +251,7 @@ Return nvmlDeviceGetMemoryAffinity(Device device, unsigned int words, unsigned l
     return NotSupported;
   }
   nodes[0] = 1UL << static_cast<unsigned int>(node.as_int());
+  hostile().spoil(nodes[words - 1]);
   return Success;
 }
 Return nvmlDeviceGetGpuInstanceProfileInfo(Device device, unsigned int profile,
@@ -249,6 +275,10 @@ Return nvmlDeviceGetGpuInstanceProfileInfo(Device device, unsigned int profile,
       std::int64_t{on.model->memory_gib} * 1024 * found->size / on.model->table.slots;
   info->memory_size_mb =
       static_cast<unsigned long long>(found->memory_mib > 0 ? found->memory_mib : share - 256);
+  hostile().spoil(info->id);
+  hostile().spoil(info->slice_count);
+  hostile().spoil(info->instance_count);
+  hostile().spoil(info->memory_size_mb);
   return Success;
 }
 Return nvmlDeviceGetGpuInstancePossiblePlacements_v2(Device device, unsigned int id,
@@ -267,7 +297,10 @@ Return nvmlDeviceGetGpuInstancePossiblePlacements_v2(Device device, unsigned int
   for (const int start : profile->starts) {
     places[(*count)++] = {static_cast<unsigned int>(start),
                           static_cast<unsigned int>(profile->size)};
+    hostile().spoil(places[*count - 1].start);
+    hostile().spoil(places[*count - 1].size);
   }
+  hostile().spoil(*count);
   return Success;
 }
 Return nvmlDeviceCreateGpuInstanceWithPlacement(Device device, unsigned int id,
@@ -278,6 +311,7 @@ Return nvmlDeviceCreateGpuInstanceWithPlacement(Device device, unsigned int id,
   const int gpu = gpu_of(device);
   const Return code = gpu < 0 ? InvalidArgument : gpus().create(gpu, id, *place, number);
   *made = handle<GpuInstance>(pair(kGi, number, 0));
+  hostile().spoil_handle(*made);
   return code;
 }
 Return nvmlDeviceGetGpuInstances(Device device, unsigned int id, GpuInstance* list,
@@ -293,8 +327,10 @@ Return nvmlDeviceGetGpuInstances(Device device, unsigned int id, GpuInstance* li
   for (const Instance& one : gpus().instances()) {
     if (one.gpu == gpu && one.profile == profile->name) {
       list[(*count)++] = handle<GpuInstance>(pair(kGi, one.id, 0));
+      hostile().spoil_handle(list[*count - 1]);
     }
   }
+  hostile().spoil(*count);
   return Success;
 }
 Return nvmlDeviceGetGpuInstanceById(Device device, unsigned int id, GpuInstance* instance) {
@@ -315,6 +351,10 @@ Return nvmlGpuInstanceGetInfo(GpuInstance instance, GpuInstanceInfo* info) {
   info->id = static_cast<unsigned int>(found->id);
   info->placement = {static_cast<unsigned int>(found->start),
                      static_cast<unsigned int>(found->size)};
+  hostile().spoil_handle(info->device);
+  hostile().spoil(info->id);
+  hostile().spoil(info->placement.start);
+  hostile().spoil(info->placement.size);
   return Success;
 }
 Return nvmlGpuInstanceDestroy(GpuInstance instance) {
@@ -335,6 +375,7 @@ Return nvmlGpuInstanceGetComputeInstanceProfileInfo(GpuInstance instance, unsign
   }
   *info = {};
   info->id = profile;
+  hostile().spoil(info->id);
   return Success;
 }
 Return nvmlGpuInstanceCreateComputeInstance(GpuInstance instance, unsigned int profile,
@@ -357,8 +398,10 @@ Return nvmlGpuInstanceGetComputeInstances(GpuInstance instance, unsigned int pro
   for (const fake_nvml::Compute& compute : found->computes) {
     if (compute.profile == profile) {
       list[(*count)++] = handle<ComputeInstance>(pair(kCi, found->id, compute.id));
+      hostile().spoil_handle(list[*count - 1]);
     }
   }
+  hostile().spoil(*count);
   return Success;
 }
 Return nvmlGpuInstanceGetComputeInstanceById(GpuInstance instance, unsigned int id,
@@ -382,6 +425,8 @@ Return nvmlComputeInstanceGetInfo_v2(ComputeInstance compute, ComputeInstanceInf
   info->device = gpus().control().read()["parentHandles"].as_bool()
                      ? handle<Device>(static_cast<std::uintptr_t>(found->gpu) + 1)
                      : handle<Device>(pair(kMig, id, compute_of(number(compute))));
+  hostile().spoil_handle(info->device);
+  hostile().spoil(info->id);
   return Success;
 }
 Return nvmlComputeInstanceDestroy(ComputeInstance compute) {
@@ -392,6 +437,7 @@ Return nvmlDeviceGetMaxMigDeviceCount(Device device, unsigned int* count) {
   FAKE_NVML_CHECK("nvmlDeviceGetMaxMigDeviceCount", gpu_of(device))
   constexpr unsigned int kMost = 7;
   *count = kMost;
+  hostile().spoil(*count);
   return Success;
 }
 Return nvmlDeviceGetMigDeviceHandleByIndex(Device device, unsigned int index, Device* mig) {
@@ -401,6 +447,7 @@ Return nvmlDeviceGetMigDeviceHandleByIndex(Device device, unsigned int index, De
     for (const fake_nvml::Compute& compute : one.computes) {
       if (one.gpu == gpu_of(device) && seen++ == index) {
         *mig = handle<Device>(pair(kMig, one.id, compute.id));
+        hostile().spoil_handle(*mig);
         return Success;
       }
     }
@@ -414,16 +461,19 @@ Return nvmlDeviceGetDeviceHandleFromMigDeviceHandle(Device mig, Device* parent) 
     return NotFound;
   }
   *parent = handle<Device>(static_cast<std::uintptr_t>(gpu) + 1);
+  hostile().spoil_handle(*parent);
   return Success;
 }
 Return nvmlDeviceGetGpuInstanceId(Device mig, unsigned int* id) {
   FAKE_NVML_CHECK("nvmlDeviceGetGpuInstanceId", gpu_of(mig))
   *id = static_cast<unsigned int>(instance_of(number(mig)));
+  hostile().spoil(*id);
   return is_mig(mig) ? Success : InvalidArgument;
 }
 Return nvmlDeviceGetComputeInstanceId(Device mig, unsigned int* id) {
   FAKE_NVML_CHECK("nvmlDeviceGetComputeInstanceId", gpu_of(mig))
   *id = static_cast<unsigned int>(compute_of(number(mig)));
+  hostile().spoil(*id);
   return is_mig(mig) ? Success : InvalidArgument;
 }
 Return nvmlEventSetCreate(EventSet* set) {

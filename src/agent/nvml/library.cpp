@@ -4,7 +4,9 @@
 #include <dlfcn.h>
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <bit>
+#include <cstring>
 
 namespace athanor::agent::nvml {
 namespace {
@@ -34,12 +36,14 @@ bool find(void* handle, const char* name, Function*& function) {
 }  // namespace
 
 Error error_of(const Calls& calls, Return code, const std::string& prefix) {
-  const char* text = calls.error_string != nullptr ? calls.error_string(code) : nullptr;
-  return {.code = code == NotFound ? 404 : 500,
-          .reason = reason_of(code),
-          .message = fmt::format(
-              "{}{}", prefix,
-              text != nullptr ? text : fmt::format("NVML error {}", static_cast<int>(code)))};
+  constexpr std::size_t kMostWords = 200;
+  const char* words = calls.error_string != nullptr ? calls.error_string(code) : nullptr;
+  std::string text = words != nullptr ? std::string(words, ::strnlen(words, kMostWords))
+                                      : fmt::format("NVML error {}", static_cast<int>(code));
+  std::ranges::replace_if(
+      text, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return {
+      .code = code == NotFound ? 404 : 500, .reason = reason_of(code), .message = prefix + text};
 }
 
 Result<std::unique_ptr<Library>> Library::load(const std::string& path) {

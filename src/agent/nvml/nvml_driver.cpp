@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <map>
 #include <set>
 #include <utility>
 
@@ -136,17 +135,12 @@ class NvmlDriver final : public GpuDriver {
   }
 
  private:
-  // Handles stay good as long as the library does.
-  Result<nvml::Device> handle_of(const std::string& uuid) {
-    const MutexLock lock(mutex_);
-    if (const auto known = handles_.find(uuid); known != handles_.end()) {
-      return known->second;
-    }
+  // Asked anew each time: a handle that a failing driver gave would stay wrong.
+  [[nodiscard]] Result<nvml::Device> handle_of(const std::string& uuid) const {
     nvml::Device device = nullptr;
     if (const Return code = nvml_.device_by_uuid(uuid.c_str(), &device); code != nvml::Success) {
       return error_of(nvml_, code, fmt::format("get device {}: ", uuid));
     }
-    handles_[uuid] = device;
     return device;
   }
 
@@ -204,7 +198,6 @@ class NvmlDriver final : public GpuDriver {
   std::vector<das::FoundGpu> known_ ATHANOR_GUARDED_BY(mutex_){};
   // Had a critical Xid; a driver that is loaded anew forgets it.
   std::set<std::string> sick_ ATHANOR_GUARDED_BY(mutex_){};
-  std::map<std::string, nvml::Device> handles_ ATHANOR_GUARDED_BY(mutex_){};
   nvml::EventSet events_ = nullptr;  // of the thread that waits
 };
 
