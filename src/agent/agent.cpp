@@ -498,6 +498,9 @@ Result<void> Agent::State::recover() {
       findings.devices.insert(slice.device);
     }
   }
+  if (!findings.sight.seen) {
+    return Error::unavailable("the caches do not answer");
+  }
   clean_exchanges(findings.sight, *writes);
   const das::Measures measures = das::measures_of(findings);
   std::vector<Step> steps;
@@ -541,10 +544,11 @@ void Agent::State::collect(const std::vector<das::SliceRecord>& records) {
 
 // Slices and files whose claims are gone (docs/spec/das.md G6, G7), files that are missing.
 void Agent::State::tidy() {
-  das::Findings findings{.sight = allocator->look(),
-                         .files = folder.files(),
-                         .records = slices->records(),
-                         .emulated = emulated()};
+  // Records and files first: a claim whose slice is made meanwhile is in a view that is taken
+  // later.
+  das::Findings findings{
+      .files = folder.files(), .records = slices->records(), .emulated = emulated()};
+  findings.sight = allocator->look();
   if (!driver->synced()) {
     return;
   }

@@ -129,6 +129,7 @@ Result<Picked> Ledger::pick(const DeviceAsk& ask, const NodeSight& sight) const 
   std::size_t found = 0;
   std::set<std::string> seen;
   std::optional<Picked> oldest;
+  bool stays = false;  // its pod; a kubelet starts none that is being deleted
   for (const Claim& claim : sight.claims) {
     if (claim.profile != ask.profile || claim.pod_uid.empty() || is_mirror(claim.object) ||
         !seen.insert(claim.pod_uid).second) {
@@ -165,8 +166,10 @@ Result<Picked> Ledger::pick(const DeviceAsk& ask, const NodeSight& sight) const 
     if (handed_on) {
       return picked;
     }
-    if (!oldest) {
+    const bool deleted = pod != nullptr && pod->deleting();
+    if (!oldest || (!stays && !deleted)) {
       oldest = std::move(picked);
+      stays = !deleted;
     }
   }
   if (oldest) {

@@ -74,8 +74,8 @@ struct Picked {
 // Devices that were handed to containers, and for whom the next ones are. Not thread-safe.
 class Ledger {
  public:
-  // Finds whom the devices are for and its claims. Error FailedPrecondition (412): `requested <n>
-  // allocations but only found <m>`.
+  // Finds whom the devices are for and its claims: the oldest that waits, pods that are being
+  // deleted last. Error FailedPrecondition (412): `requested <n> allocations but only found <m>`.
   [[nodiscard]] Result<Picked> pick(const DeviceAsk& ask, const NodeSight& sight) const;
   void add(Grant grant);
   void forget_pod(std::string_view pod_uid);

@@ -185,6 +185,22 @@ TEST_F(AllocateTest, TheOldestPodIsServedFirst) {
   EXPECT_EQ(world.claim("a-0").state, kCreated);
 }
 
+// Its kubelet starts no pod that is being deleted: the question is for another one.
+TEST_F(AllocateTest, APodThatIsBeingDeletedIsServedLast) {
+  world.add_pod("a", wants("{mig.das.com/1g.5gb: 1}"));
+  world.add_pod("b", wants("{mig.das.com/1g.5gb: 1}"));
+  world.add_claim("b", "b-0", "1g.5gb", "c", 1);
+  world.add_claim("a", "a-0", "1g.5gb", "c", 0);
+  Value body = world.sight.pods["b"].body();
+  body.set_path({"metadata", "deletionTimestamp"}, "2026-01-05T00:00:00Z");
+  world.sight.pods["b"] = Object(body);
+  ASSERT_TRUE(ask("1g.5gb", {"1g.5gb-0"}).ok());
+  EXPECT_EQ(world.claim("a-0").state, kInUse);
+  EXPECT_EQ(world.claim("b-0").state, kCreated);
+  ASSERT_TRUE(ask("1g.5gb", {"1g.5gb-1"}).ok()) << "it is the only one left";
+  EXPECT_EQ(world.claim("b-0").state, kInUse);
+}
+
 TEST_F(AllocateTest, APodThatAsksForAsManyIsMeant) {
   world.add_pod("a", wants("{mig.das.com/1g.5gb: 2}"));
   world.add_pod("b", wants("{mig.das.com/1g.5gb: 1}"));

@@ -53,6 +53,7 @@ TEST_F(StartUpTest, ARestartOfTheAgentTouchesNothing) {
   EXPECT_EQ(ledger.grants()[1].container, "d");
 }
 
+// Caches that do not answer show no claims: that is no reason to destroy slices.
 TEST_F(StartUpTest, NothingIsDoneWhileTheCachesDoNotAnswer) {
   add("a", 0);
   findings.sight = {.seen = false};
