@@ -10,6 +10,8 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <set>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -26,6 +28,26 @@ std::vector<ClaimName> names_of(const google::protobuf::RepeatedPtrField<dra::Cl
     names.push_back({.ns = claim.namespace_(), .name = claim.name(), .uid = claim.uid()});
   }
   return names;
+}
+
+// What is wrong with a question; empty: nothing. Each claim costs calls of the API server.
+std::string flaw_of(const google::protobuf::RepeatedPtrField<dra::Claim>& claims) {
+  constexpr int kMostClaims = 1024;  // of one pod
+  if (claims.size() > kMostClaims) {
+    return fmt::format("{} claims in one call; at most {}", claims.size(), kMostClaims);
+  }
+  std::set<std::string> uids;
+  for (const dra::Claim& claim : claims) {
+    for (const std::string* part : {&claim.namespace_(), &claim.name(), &claim.uid()}) {
+      if (part->empty() || part->find('/') != std::string::npos) {
+        return "a claim without namespace, name or uid";
+      }
+    }
+    if (!uids.insert(claim.uid()).second) {
+      return "a claim is named twice";
+    }
+  }
+  return {};
 }
 
 class Introduction final : public pluginregistration::Registration::CallbackService {
@@ -77,6 +99,10 @@ class Driver final : public dra::DRAPlugin::CallbackService {
       grpc::CallbackServerContext* context, const dra::NodePrepareResourcesRequest* request,
       dra::NodePrepareResourcesResponse* answer) override {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    if (std::string flaw = flaw_of(request->claims()); !flaw.empty()) {
+      reactor->Finish({grpc::StatusCode::INVALID_ARGUMENT, std::move(flaw)});
+      return reactor;
+    }
     std::vector<ClaimName> names = names_of(request->claims());
     options_.prepare(
         names, [reactor, answer, names](std::vector<Result<std::vector<PreparedDevice>>> answers) {
@@ -104,6 +130,10 @@ class Driver final : public dra::DRAPlugin::CallbackService {
       grpc::CallbackServerContext* context, const dra::NodeUnprepareResourcesRequest* request,
       dra::NodeUnprepareResourcesResponse* answer) override {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    if (std::string flaw = flaw_of(request->claims()); !flaw.empty()) {
+      reactor->Finish({grpc::StatusCode::INVALID_ARGUMENT, std::move(flaw)});
+      return reactor;
+    }
     std::vector<ClaimName> names = names_of(request->claims());
     options_.unprepare(names, [reactor, answer, names](std::vector<Result<void>> answers) {
       for (std::size_t i = 0; i < names.size() && i < answers.size(); ++i) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <set>
+#include <string>
 #include <utility>
 
 #include "base/mutex.hpp"
@@ -25,6 +26,21 @@ v1beta1::ListAndWatchResponse response_of(const std::vector<das::PluginDevice>& 
     }
   }
   return response;
+}
+
+// What is wrong with a question; empty: nothing. A kubelet asks for devices, each once: a container
+// without any would take a slice that another one waits for.
+std::string flaw_of(const v1beta1::AllocateRequest& request) {
+  for (const v1beta1::ContainerAllocateRequest& one : request.container_requests()) {
+    const std::set<std::string> ids(one.devices_ids().begin(), one.devices_ids().end());
+    if (ids.empty() || ids.contains("")) {
+      return "a container asks for no device";
+    }
+    if (static_cast<int>(ids.size()) != one.devices_ids_size()) {
+      return "a container asks for a device twice";
+    }
+  }
+  return request.container_requests().empty() ? "no container asks" : "";
 }
 
 class Stream;
@@ -137,6 +153,9 @@ class Service final : public v1beta1::DevicePlugin::CallbackService {
   grpc::ServerUnaryReactor* Allocate(grpc::CallbackServerContext* context,
                                      const v1beta1::AllocateRequest* request,
                                      v1beta1::AllocateResponse* answer) override {
+    if (const std::string flaw = flaw_of(*request); !flaw.empty()) {
+      return finished(context, {grpc::StatusCode::INVALID_ARGUMENT, flaw});
+    }
     AllocateAsk ask;
     for (const v1beta1::ContainerAllocateRequest& one : request->container_requests()) {
       ask.emplace_back(one.devices_ids().begin(), one.devices_ids().end());
