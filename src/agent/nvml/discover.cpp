@@ -195,7 +195,8 @@ bool has(const std::vector<das::FoundGpu>& gpus, std::string_view uuid) {
   return std::ranges::find(gpus, uuid, &das::FoundGpu::uuid) != gpus.end();
 }
 
-// GPUs that were known and are not told of any more: they hold claims until the agent starts anew.
+// Keeps known GPUs that the driver no longer reports: they hold claims until the agent starts
+// again.
 void keep_vanished(const std::vector<das::FoundGpu>& known, std::vector<das::FoundGpu>& gpus) {
   for (const das::FoundGpu& before : known) {
     const bool there = std::ranges::any_of(gpus, [&](const das::FoundGpu& gpu) {
@@ -323,12 +324,12 @@ Result<std::vector<Instance>> instances_of(const Calls& nvml, Device device) {
     }
     for (unsigned int g = 0; g < std::min(count, kMostInstances); ++g) {
       GpuInstanceInfo info{};
-      const Return told = nvml.gi_info(handles.at(g), &info);
-      if (told == NotFound || told == InvalidArgument) {
+      const Return read = nvml.gi_info(handles.at(g), &info);
+      if (read == NotFound || read == InvalidArgument) {
         continue;  // gone meanwhile
       }
-      if (told != Success) {
-        return error_of(nvml, told, "nvmlGpuInstanceGetInfo: ");
+      if (read != Success) {
+        return error_of(nvml, read, "nvmlGpuInstanceGetInfo: ");
       }
       if (!is_place(info.placement)) {
         return absurd("nvmlGpuInstanceGetInfo",

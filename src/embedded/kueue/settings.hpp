@@ -24,7 +24,7 @@ struct Settings {
   std::int64_t requeue_backoff_base_seconds = 60;
   std::int64_t requeue_backoff_max_seconds = 3600;
   std::int64_t requeue_backoff_limit_count = -1;  // below 0: unlimited
-  std::string requeue_timestamp = "Eviction";    // or "Creation": the place after a timeout
+  std::string requeue_timestamp = "Eviction";     // or "Creation": the place after a timeout
   bool block_admission = false;  // no admission while an admitted workload is not ready
 
   bool fair_sharing = false;
