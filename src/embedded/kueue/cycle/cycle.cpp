@@ -44,7 +44,7 @@ struct Nominee {
   Assignment assignment{};
   std::vector<Target> targets{};
   CellAmounts usage{};
-  bool preempting = false;  // waits for preemptions that an earlier run issued for it
+  bool preempting = false;  // an earlier run preempted for it: its victims are going, or are gone
 };
 
 bool is_lock(const Object& workload) {
@@ -76,7 +76,9 @@ Waits why_waits(const Assignment& assignment) {
 //     settled earlier in the same round: the rounds end;
 //   - the order of a round is fixed before its first entry is settled (with fair sharing: share by
 //     share); who waits for its own preemptions comes before all others, so that no victim takes
-//     the quota back before its preemptor was tried;
+//     the quota back before its preemptor was tried. While victims are there, this does not depend
+//     on the messages of earlier cycles, and a preemptor that loses to another one keeps its
+//     message: else two of them take turns for ever, each cycle with a write;
 //   - a workload is a target of at most one preemptor (preempted_), and is released in quota_ only
 //     while an entry is checked: still_fits() leaves quota_ as it found it;
 //   - a write that the API server refused a short while ago is not tried again before kTryAgain;
@@ -254,15 +256,18 @@ class Cycle {
     if (lock) {
       let_through(line);
     }
-    Nominee nominee{.line = &line,
-                    .requests = rules_.requests(line.head()),
-                    .preempting = awaits_preemption(line.head())};
+    Nominee nominee{.line = &line, .requests = rules_.requests(line.head())};
     Preempting::Result result = preempting_->nominate(preemptor_of(line), nominee.requests, lock);
     if (lock && !result.admits()) {
       withhold(line, line.head());
     }
     nominee.assignment = std::move(result.assignment);
     nominee.targets = std::move(result.targets);
+    nominee.preempting =
+        nominee.targets.empty()
+            ? nominee.assignment.mode == Mode::Fit && awaits_preemption(line.head())
+            : std::ranges::all_of(nominee.targets,
+                                  [](const Target& target) { return target.held->evicted; });
     nominee.usage = nominee.assignment.usage(quota_);
     nominees.push_back(std::move(nominee));
   }
@@ -307,7 +312,9 @@ class Cycle {
       return;
     }
     if (!still_fits(nominee)) {
-      if (!fits_as_it_is) {
+      if (!fits_as_it_is && awaits_preemption(line.head())) {
+        line.block();  // its message stays
+      } else if (!fits_as_it_is) {
         lose(nominee, "Workload no longer fits after processing another workload");
       }
       return;  // lost to an earlier entry of this round: considered again in the next

@@ -217,12 +217,21 @@ class Engine {
       }
     }
     const bool any = !entries.empty();
-    const auto others = std::ranges::stable_partition(
-        entries, [&](const Entry& entry) { return world_.jobs.at(entry.name).sticky; });
-    settle_in_order({entries.begin(), others.begin()});
-    settle_in_order({others.begin(), others.end()});
+    const auto others = std::ranges::stable_partition(entries, [&](const Entry& entry) {
+                          return awaits_victims(entry);
+                        }).begin();
+    settle_in_order({entries.begin(), others});
+    settle_in_order({others, entries.end()});
     tree_.kept_in_round.clear();
     return any;
+  }
+  // Preempted before: its victims are going, or have left it room.
+  [[nodiscard]] bool awaits_victims(const Entry& entry) const {
+    const std::vector<Victim>& victims = entry.choice.victims;
+    return victims.empty() ? world_.jobs.at(entry.name).sticky && entry.choice.fit == Fit::Yes
+                           : std::ranges::all_of(victims, [&](const Victim& victim) {
+                               return world_.jobs.at(victim.job).evicted;
+                             });
   }
   void settle_in_order(std::vector<Entry> entries) {
     while (!entries.empty()) {
@@ -306,7 +315,7 @@ class Engine {
     }
     if (!fits) {
       if (choice.fit != Fit::Yes) {
-        decision_.crowded_out.insert(entry.name);
+        (job.sticky ? decision_.preempting : decision_.crowded_out).insert(entry.name);
         block(job);
       }
       return;
