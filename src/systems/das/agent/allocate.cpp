@@ -40,7 +40,8 @@ class Call {
       }
     }
     for (const Claim& claim : picked_.claims) {
-      if (claim.state == kCreated) {
+      // Processing: an agent before this one ended while it answered; the slice may be missing.
+      if (claim.state != kInUse) {
         fresh_.push_back(claim);
       }
     }

@@ -143,6 +143,16 @@ TEST_F(AllocateTest, TakesAClaimIntoUse) {
   EXPECT_EQ(file_of(devices->front()).claims.size(), 1U);
 }
 
+// The agent before this one ended between the claim's state and its slice.
+TEST_F(AllocateTest, AClaimLeftInProcessingGetsItsSlice) {
+  world.add_pod("a", wants("{mig.das.com/1g.5gb: 1}"));
+  world.add_claim("a", "a-0", "1g.5gb", "c", 0, kProcessing);
+  const auto devices = ask("1g.5gb", {"1g.5gb-3"});
+  ASSERT_TRUE(devices.ok()) << devices.error().message;
+  EXPECT_THAT(world.slices, ElementsAre("a-0"));
+  EXPECT_EQ(world.claim("a-0").state, kInUse);
+}
+
 TEST_F(AllocateTest, AThreefoldRequestHasOneFileWithThreeClaims) {
   world.add_pod("a", wants("{mig.das.com/1g.5gb: 3}"));
   for (int i = 0; i < 3; ++i) {
