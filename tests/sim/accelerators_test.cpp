@@ -50,8 +50,7 @@ TEST(Zones, LateExportersStallNothing) {
   World world(zones_late_scene(), 1);
   const Outcome outcome = world.run();
   EXPECT_EQ(outcome.failure.value_or(""), "");
-  // One pod of 7 or 8 cpus for each zone; or one of 2, which holds up another's growth.
-  EXPECT_EQ(zones_late_as_seen(world)["running"].as_int(), 4);
+  EXPECT_EQ(zones_late_as_seen(world)["running"].as_int(), 4);  // 2 of 7 cpus, 2 of 3
 }
 
 }  // namespace

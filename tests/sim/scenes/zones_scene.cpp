@@ -123,28 +123,66 @@ Invariant fingerprints_agree() {
           }};
 }
 
+// Pods that wait although a node has a zone for them, by uid: what is said of each.
+std::map<std::string, std::string> waiting_for_nothing(const World& world) {
+  std::map<std::string, std::string> waiting;
+  for (const Object& pod : world.list(api::kPod, kNs)) {
+    if (!pod.spec()["nodeName"].as_string().empty() || pod.deleting()) {
+      continue;
+    }
+    for (const Object& object : world.list(numa::kTopologyKind)) {
+      const numa::NodeTopology topology = numa::read_topology(object.body());
+      const auto node = world.get(api::kNode, {"", topology.node});
+      if (node && numa::filter(numa::request_of(pod), topology,
+                               numa::amounts_of(node->status()["allocatable"]))
+                      .ok()) {
+        waiting[std::string(pod.uid())] =
+            "pod " + pod.key().text() + " waits and fits on " + topology.node;
+      }
+    }
+  }
+  return waiting;
+}
+
 // At rest no pod waits that a node has a zone for.
 Invariant nobody_waits_for_nothing() {
   return {.name = "no pod waits that fits",
           .when = Invariant::When::AtRest,
           .check = [](const World& world,
                       std::span<const store::EventPtr> /*news*/) -> std::optional<std::string> {
-            for (const Object& pod : world.list(api::kPod, kNs)) {
-              if (!pod.spec()["nodeName"].as_string().empty() || pod.deleting()) {
-                continue;
-              }
-              for (const Object& object : world.list(numa::kTopologyKind)) {
-                const numa::NodeTopology topology = numa::read_topology(object.body());
-                const auto node = world.get(api::kNode, {"", topology.node});
-                if (node && numa::filter(numa::request_of(pod), topology,
-                                         numa::amounts_of(node->status()["allocatable"]))
-                                .ok()) {
-                  return "pod " + pod.key().text() + " waits and fits on " + topology.node;
-                }
-              }
-            }
-            return std::nullopt;
+            const auto waiting = waiting_for_nothing(world);
+            return waiting.empty() ? std::nullopt : std::optional(waiting.begin()->second);
           }};
+}
+
+// When faults have ended, and since when each pod waits that fits.
+struct Patience {
+  bool calm = false;
+  std::map<std::string, Instant> since{};
+};
+
+// Once faults have ended no pod that fits waits longer than an exporter's period and a resync.
+Invariant nobody_stalls(const std::shared_ptr<Patience>& patience) {
+  return {
+      .name = "no pod that fits stalls",
+      .check = [patience](const World& world,
+                          std::span<const store::EventPtr> /*news*/) -> std::optional<std::string> {
+        constexpr Duration kPeriod = std::chrono::seconds(10);  // of exporters()
+        constexpr Duration kResync = std::chrono::seconds(10);
+        if (!patience->calm) {
+          return std::nullopt;
+        }
+        std::map<std::string, Instant> since;
+        for (const auto& [uid, text] : waiting_for_nothing(world)) {
+          const auto before = patience->since.find(uid);
+          since[uid] = before == patience->since.end() ? world.now() : before->second;
+          if (world.now() - since[uid] > kPeriod + kResync) {
+            return text + " for more than 20 s";
+          }
+        }
+        patience->since = std::move(since);
+        return std::nullopt;
+      }};
 }
 
 Value named(int replicas, int cpus) {
@@ -189,6 +227,26 @@ void pause_exporters(World& world, bool paused) {
   }
   must(world.patch(api::kDaemonSet, {"numaresources", "rte"},
                    Value::object({{"spec", set["spec"]}})));
+}
+
+// The newest update of a node's zones is lost, or arrives before the one that it replaces: what was
+// there earlier is there again.
+struct Earlier {
+  std::map<Key, Value> zones{};
+};
+void note_zones(World& world, Earlier& earlier) {
+  for (const Object& object : world.list(numa::kTopologyKind)) {
+    earlier.zones[object.key()] = object.body();
+  }
+}
+void set_back_zones(World& world, const Earlier& earlier) {
+  for (const auto& [key, body] : earlier.zones) {
+    if (const auto now = world.get(numa::kTopologyKind, key)) {
+      Value old = body;
+      old.set_path({"metadata", "resourceVersion"}, std::string(now->resource_version()));
+      static_cast<void>(world.replace(std::move(old)));
+    }
+  }
 }
 
 // Two nodes with zones, their exporters, and no pods yet.
@@ -250,8 +308,10 @@ Scene zones_scene() {
 Scene zones_late_scene() {
   Scene scene = bare_scene();
   scene.config["numa"].set("exporterPeriods", true);
+  const auto patience = std::make_shared<Patience>();
+  const auto earlier = std::make_shared<Earlier>();
   scene.invariants = {nobody_is_rejected(), zones_are_accounted(), fingerprints_agree(),
-                      nobody_waits_for_nothing()};
+                      nobody_waits_for_nothing(), nobody_stalls(patience)};
   scene.actors = {
       {.at = std::chrono::minutes(1),
        .act = [](World& world) { must(world.create(burst("many", 10, 3))); }},
@@ -260,6 +320,10 @@ Scene zones_late_scene() {
       {.at = std::chrono::seconds(90), .act = restart_exporters},
       {.at = std::chrono::minutes(2),
        .act = [](World& world) { must(world.create(burst("wide", 3, 8))); }},
+      {.at = std::chrono::seconds(100),
+       .act = [earlier](World& world) { note_zones(world, *earlier); }},
+      {.at = std::chrono::seconds(135),
+       .act = [earlier](World& world) { set_back_zones(world, *earlier); }},
       {.at = std::chrono::seconds(150), .act = [](World& world) { pause_exporters(world, true); }},
       {.at = std::chrono::seconds(160),
        .act =
@@ -273,8 +337,26 @@ Scene zones_late_scene() {
            }},
       {.at = std::chrono::minutes(4), .act = [](World& world) { pause_exporters(world, false); }},
       {.at = std::chrono::minutes(5), .act = restart_exporters},
-      {.at = std::chrono::minutes(6), .act = [](World& world) {
-         must(world.patch(api::kReplicaSet, {kNs, "many"}, from_yaml("{spec: {replicas: 0}}")));
+      {.at = std::chrono::minutes(6),
+       .act =
+           [](World& world) {
+             must(world.patch(api::kReplicaSet, {kNs, "many"}, from_yaml("{spec: {replicas: 0}}")));
+           }},
+      {.at = std::chrono::seconds(390),
+       .act = [earlier](World& world) { note_zones(world, *earlier); }},
+      // After the faults: an update is lost, and the room of others is given anew, to so few pods
+      // that the growing ones fit wherever these are.
+      {.at = std::chrono::seconds(610),
+       .act = [patience](World& /*world*/) { patience->calm = true; }},
+      {.at = std::chrono::seconds(660),
+       .act =
+           [](World& world) {
+             must(world.patch(api::kReplicaSet, {kNs, "wide"}, from_yaml("{spec: {replicas: 0}}")));
+           }},
+      {.at = std::chrono::seconds(662),
+       .act = [earlier](World& world) { set_back_zones(world, *earlier); }},
+      {.at = std::chrono::seconds(663), .act = [](World& world) {
+         must(world.patch(api::kReplicaSet, {kNs, "many"}, from_yaml("{spec: {replicas: 2}}")));
        }}};
   return scene;
 }
