@@ -29,8 +29,10 @@ class FakeKubelet(plugin_services.RegistrationServicer, resources_services.PodRe
         self.devices, self.registrations, self.held = {}, [], {}
         self.lists = {}  # resource: number of lists that came
         self.calls = 0  # of Register
+        self.damage = {}  # method: bytes that are answered instead of a message
         self.clears_late = False  # removes the plugins' sockets at the first registration, not when it starts
         self._channels, self._server, self._lock = {}, None, threading.Lock()
+        self._reporting = threading.Lock()  # lists come in a thread each: the newest amounts are written last
 
     # --- life ---------------------------------------------------------------------------------------------
     def start(self):
@@ -38,8 +40,13 @@ class FakeKubelet(plugin_services.RegistrationServicer, resources_services.PodRe
             socket.unlink()
         self.devices, self.registrations, self.lists = {}, [], {}
         self._server = grpc.server(concurrent.futures.ThreadPoolExecutor(8))
-        plugin_services.add_RegistrationServicer_to_server(self, self._server)
-        resources_services.add_PodResourcesListerServicer_to_server(self, self._server)
+        for service, method, answer, ask in (
+            ("v1beta1.Registration", "Register", self.Register, plugin_api.RegisterRequest),
+            ("v1.PodResourcesLister", "List", self.List, resources_api.ListPodResourcesRequest),
+        ):
+            write = lambda message, name=method: self.damage.get(name) or message.SerializeToString()  # noqa: E731
+            handler = grpc.unary_unary_rpc_method_handler(answer, request_deserializer=ask.FromString, response_serializer=write)
+            self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, {method: handler}),))
         self._server.add_insecure_port(f"unix:{self.folder}/kubelet.sock")
         self._server.add_insecure_port(f"unix:{self.pod_resources}")
         self._server.start()
@@ -104,6 +111,10 @@ class FakeKubelet(plugin_services.RegistrationServicer, resources_services.PodRe
 
     def report(self):
         """The node's status as a kubelet keeps it."""
+        with self._reporting:
+            self._report()
+
+    def _report(self):
         now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         amounts = {"cpu": "16", "memory": "64Gi", "pods": "250"}
         capacity = {**amounts, **{r: str(len(d)) for r, d in self.devices.items()}}
