@@ -268,7 +268,7 @@ def test_pods_served_in_another_order_keep_their_own_slices(real):
     real.kubelet.finish("a")
     wait_for("the slice of a is destroyed", lambda: [c["uuid"] for i in real.instances() for c in i["computes"]] == [slices["b"]])
     assert environment(real.cdi, devices["b"])["NVIDIA_VISIBLE_DEVICES"] == slices["b"]
-    assert list(claims(real)) == ["b"]
+    wait_for("the claim of a is deleted", lambda: list(claims(real)) == ["b"])
 
 
 def test_slices_are_made_and_destroyed_through_nvml(real):
