@@ -232,5 +232,39 @@ TEST_F(FairSharing, WhoWasPreemptedTooOftenGivesToOwnersAlone) {
   EXPECT_TRUE(evicted("a2") || evicted("a3")) << "who asks for its own is served";
 }
 
+// Preemptors that contend for the same victims write nothing while these stay.
+TEST_F(FairSharing, PreemptorsRestWhileTheirVictimsStay) {
+  constexpr int kQueues = 21;
+  constexpr int kJobs = 8;
+  constexpr int kMostRuns = 20;
+  const auto name = [](int queue, int job) { return fmt::format("w{}-{}", queue, job); };
+  for (int i = 0; i < kQueues; ++i) {
+    const std::string queue_name = fmt::format("q{}", i);
+    queue(queue_name, "10", ", cohortName: team, preemption: {reclaimWithinCohort: Any}");
+    for (int j = 0; j < kJobs; ++j) {
+      submit(name(i, j), queue_name, 1 + (i + j) % 3);
+    }
+  }
+  for (int round = 0; round < 12; ++round) {
+    int runs = 0;
+    for (bool writes = true; writes; ++runs) {
+      ASSERT_LE(runs, kMostRuns) << "round " << round;
+      const Plan plan = world.reconcile(scheduler_operator(), {"", "singleton"});
+      ASSERT_TRUE(world.apply(plan).ok());
+      writes = !plan.steps().empty();
+    }
+    for (int i = 0; i < kQueues; i += 7) {  // one job of every seventh queue ends
+      for (int j = 0; j < kJobs; ++j) {
+        const Key key{"bench", name((i + round * 3) % kQueues, j)};
+        const auto held = world.get(api::kueue::kWorkload, key);
+        if (held && !held->status()["admission"].is_null()) {
+          world.remove(api::kueue::kWorkload, key);
+          break;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace athanor::kueue::test
