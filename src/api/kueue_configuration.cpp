@@ -271,7 +271,7 @@ class Reader {
     if (wait.is_object() && wait["enable"].is_null()) {
       section_.set("waitForPodsReady", version != "config.kueue.x-k8s.io/v1beta1");
     }
-    // Whoever shortens the start shortens the recovery, unless that is named, too.
+    // The timeout of the start is that of the recovery, unless that is named, too.
     if (!wait["timeout"].is_null() && wait["recoveryTimeout"].is_null()) {
       section_.set("podsReadyRecoveryTimeout", wait["timeout"]);
     }
