@@ -99,8 +99,8 @@ class Driver final : public dra::DRAPlugin::CallbackService {
       grpc::CallbackServerContext* context, const dra::NodePrepareResourcesRequest* request,
       dra::NodePrepareResourcesResponse* answer) override {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    if (std::string flaw = flaw_of(request->claims()); !flaw.empty()) {
-      reactor->Finish({grpc::StatusCode::INVALID_ARGUMENT, std::move(flaw)});
+    if (const std::string flaw = flaw_of(request->claims()); !flaw.empty()) {
+      reactor->Finish({grpc::StatusCode::INVALID_ARGUMENT, flaw});
       return reactor;
     }
     std::vector<ClaimName> names = names_of(request->claims());
@@ -130,8 +130,8 @@ class Driver final : public dra::DRAPlugin::CallbackService {
       grpc::CallbackServerContext* context, const dra::NodeUnprepareResourcesRequest* request,
       dra::NodeUnprepareResourcesResponse* answer) override {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    if (std::string flaw = flaw_of(request->claims()); !flaw.empty()) {
-      reactor->Finish({grpc::StatusCode::INVALID_ARGUMENT, std::move(flaw)});
+    if (const std::string flaw = flaw_of(request->claims()); !flaw.empty()) {
+      reactor->Finish({grpc::StatusCode::INVALID_ARGUMENT, flaw});
       return reactor;
     }
     std::vector<ClaimName> names = names_of(request->claims());
