@@ -305,11 +305,11 @@ TEST(Reflector, ARefusedKindIsToldOnceAndTriedSlowly) {
 // docs/spec/das.md 10.6, O-B6.
 TEST(Reflector, AKindThatAClusterLacksIsLookedForEveryTenMinutes) {
   World world({.kind = &kJob, .absent_retry = minutes(10)});
-  for (int i = 0; i < 6; ++i) {
+  for (std::size_t i = 0; i < 6; ++i) {
     world.fail(error(404));
     EXPECT_THAT(world.told, ElementsAre("error 404")) << "detected once";
     EXPECT_EQ(world.sleep(), minutes(10));
-    EXPECT_EQ(world.asked.size(), i + 2U) << "one request each time";
+    EXPECT_EQ(world.asked.size(), i + 2) << "one request each time";
   }
   world.fail(error(403));
   EXPECT_LE(world.sleep(), seconds(90)) << "rights may come at any time";
