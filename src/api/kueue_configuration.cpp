@@ -164,36 +164,6 @@ std::string wrong_frameworks(const Value& value) {
   return {};
 }
 
-std::string wrong_transformations(const Value& value) {
-  if (!value.is_list()) {
-    return "must be a list of {input, strategy, outputs}";
-  }
-  std::vector<std::string> inputs;
-  for (const Value& one : value.items()) {
-    const std::string input = one["input"].str();
-    if (input.empty() || std::ranges::find(inputs, input) != inputs.end()) {
-      return "each transformation must name an input of its own";
-    }
-    inputs.push_back(input);
-    const std::string_view strategy = one["strategy"].as_string();
-    if (!one["strategy"].is_null() && strategy != "Retain" && strategy != "Replace") {
-      return "a strategy must be Retain or Replace";
-    }
-    for (const Member& output : one["outputs"].members()) {
-      const auto quantity = Quantity::parse(output.value);
-      if (!quantity || quantity->is_negative()) {
-        return "an output must be a quantity of at least 0";
-      }
-    }
-    for (const Member& member : one.members()) {
-      if (member.key() != "input" && member.key() != "strategy" && member.key() != "outputs") {
-        return fmt::format("unknown field \"{}\"", member.key());
-      }
-    }
-  }
-  return {};
-}
-
 std::string wrong_gates(const Value& value) {
   if (!value.is_object()) {
     return "must be a map of gates to true or false";
@@ -210,7 +180,7 @@ std::string wrong_gates(const Value& value) {
   return {};
 }
 
-// What is wrong with a value; empty: nothing.
+// Returns what is wrong with a value; empty: nothing.
 std::string wrong_value(Form form, const Value& value) {
   switch (form) {
     case Form::Format:
@@ -392,6 +362,36 @@ class Reader {
 };
 
 }  // namespace
+
+std::string wrong_transformations(const Value& value) {
+  if (!value.is_list()) {
+    return "must be a list of {input, strategy, outputs}";
+  }
+  std::vector<std::string> inputs;
+  for (const Value& one : value.items()) {
+    const std::string input = one["input"].str();
+    if (input.empty() || std::ranges::find(inputs, input) != inputs.end()) {
+      return "each transformation must name an input of its own";
+    }
+    inputs.push_back(input);
+    const std::string_view strategy = one["strategy"].as_string();
+    if (!one["strategy"].is_null() && strategy != "Retain" && strategy != "Replace") {
+      return "a strategy must be Retain or Replace";
+    }
+    for (const Member& output : one["outputs"].members()) {
+      const auto quantity = Quantity::parse(output.value);
+      if (!quantity || quantity->is_negative()) {
+        return "an output must be a quantity of at least 0";
+      }
+    }
+    for (const Member& member : one.members()) {
+      if (member.key() != "input" && member.key() != "strategy" && member.key() != "outputs") {
+        return "a transformation has input, strategy and outputs only";
+      }
+    }
+  }
+  return {};
+}
 
 std::span<const std::string_view> known_frameworks() {
   return kFrameworks;

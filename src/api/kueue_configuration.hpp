@@ -30,6 +30,9 @@ inline constexpr std::string_view kAppWrapperFramework = "workload.codeflare.dev
 // Returns every framework that is integrated, sorted.
 std::span<const std::string_view> known_frameworks();
 
+// Returns what is wrong with a list of transformations; empty: nothing.
+std::string wrong_transformations(const Value& value);
+
 // What a configuration says.
 struct Configuration {
   Value section{};                      // of settings, and member `integrations`

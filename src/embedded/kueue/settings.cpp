@@ -3,12 +3,11 @@
 #include "embedded/kueue/settings.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "api/describe_ops.hpp"
+#include "api/kueue_configuration.hpp"
 #include "base/environment.hpp"
 #include "kube/text/json.hpp"
-#include "kube/text/quantity.hpp"
 
 namespace athanor::kueue {
 namespace {
@@ -91,36 +90,6 @@ Result<void> read_strategies(const Environment& environment, std::vector<std::st
   return {};
 }
 
-// Why a list of transformations cannot be used; empty: it can.
-std::string wrong_transformation(const Value& list) {
-  if (!list.is_list()) {
-    return "must be a JSON list of {input, strategy, outputs}";
-  }
-  std::set<std::string> inputs;
-  for (const Value& one : list.items()) {
-    const std::string input = one["input"].str();
-    const std::string_view strategy = one["strategy"].as_string();
-    if (input.empty() || !inputs.insert(input).second) {
-      return "each transformation must name an input of its own";
-    }
-    if (!one["strategy"].is_null() && strategy != "Retain" && strategy != "Replace") {
-      return "a strategy must be Retain or Replace";
-    }
-    for (const Member& output : one["outputs"].members()) {
-      const auto quantity = Quantity::parse(output.value);
-      if (!quantity || quantity->is_negative()) {
-        return "an output must be a quantity of at least 0";
-      }
-    }
-    for (const Member& member : one.members()) {
-      if (member.key() != "input" && member.key() != "strategy" && member.key() != "outputs") {
-        return "a transformation has input, strategy and outputs only";
-      }
-    }
-  }
-  return {};
-}
-
 Result<void> read_transformations(const Environment& environment, Value& into) {
   constexpr std::string_view kName = "KUEUE_RESOURCE_TRANSFORMATIONS";
   const std::string* text = environment.find(kName);
@@ -131,7 +100,7 @@ Result<void> read_transformations(const Environment& environment, Value& into) {
   if (!list.ok()) {
     return refuse_setting(kName, *text, "must be a JSON list of {input, strategy, outputs}");
   }
-  if (const std::string wrong = wrong_transformation(*list); !wrong.empty()) {
+  if (const std::string wrong = api::kueue::wrong_transformations(*list); !wrong.empty()) {
     return refuse_setting(kName, *text, wrong);
   }
   into = *std::move(list);
@@ -214,8 +183,8 @@ Result<Settings> parse_settings(const std::map<std::string, std::string>& enviro
 
 namespace athanor::api {
 
-const TypeInfo& Describe<kueue::Settings>::type() {
-  using T = kueue::Settings;
+const TypeInfo& Describe<athanor::kueue::Settings>::type() {
+  using T = athanor::kueue::Settings;
   static const FieldInfo kFields[] = {
       field<&T::wait_for_pods_ready>("waitForPodsReady",
                                      "Whether an admitted Workload must become ready."),
