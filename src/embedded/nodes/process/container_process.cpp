@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/child_process.hpp"
 #include "embedded/nodes/process/confinement.hpp"
 #include "embedded/nodes/process/output_copies.hpp"
 #include "embedded/nodes/process/own_pids.hpp"
@@ -34,16 +35,6 @@ namespace {
 
 std::string error_text() {
   return std::strerror(errno);  // NOLINT(concurrency-mt-unsafe): one thread
-}
-
-std::vector<char*> c_strings(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  pointers.reserve(texts.size() + 1);
-  for (std::string& text : texts) {
-    pointers.push_back(text.data());
-  }
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 // Neither what the spawner blocks nor what the program ignores is the container's business.
@@ -153,7 +144,8 @@ std::vector<std::string> environment_of(const Value& order) {
   if (command.empty()) {
     give_up("no command");
   }
-  ::execvpe(command.front().c_str(), c_strings(command).data(), c_strings(environment).data());
+  ::execvpe(command.front().c_str(), exec_pointers(command).data(),
+            exec_pointers(environment).data());
   give_up(fmt::format("{}: {}", command.front(), error_text()));
 }
 
