@@ -498,9 +498,6 @@ Result<void> Agent::State::recover() {
       findings.devices.insert(slice.device);
     }
   }
-  if (!findings.sight.seen) {
-    return Error::unavailable("the caches do not answer");
-  }
   clean_exchanges(findings.sight, *writes);
   const das::Measures measures = das::measures_of(findings);
   std::vector<Step> steps;

@@ -30,7 +30,8 @@ std::vector<ClaimName> names_of(const google::protobuf::RepeatedPtrField<dra::Cl
   return names;
 }
 
-// What is wrong with a question; empty: nothing. Each claim costs calls of the API server.
+// Returns what is wrong with a request as a whole; empty: nothing. Each claim costs calls of the
+// API server.
 std::string flaw_of(const google::protobuf::RepeatedPtrField<dra::Claim>& claims) {
   constexpr int kMostClaims = 1024;  // of one pod
   if (claims.size() > kMostClaims) {
@@ -39,7 +40,7 @@ std::string flaw_of(const google::protobuf::RepeatedPtrField<dra::Claim>& claims
   std::set<std::string> uids;
   for (const dra::Claim& claim : claims) {
     for (const std::string* part : {&claim.namespace_(), &claim.name(), &claim.uid()}) {
-      if (part->empty() || part->find('/') != std::string::npos) {
+      if (part->empty()) {
         return "a claim without namespace, name or uid";
       }
     }

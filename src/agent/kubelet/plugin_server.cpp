@@ -28,8 +28,8 @@ v1beta1::ListAndWatchResponse response_of(const std::vector<das::PluginDevice>& 
   return response;
 }
 
-// What is wrong with a question; empty: nothing. A kubelet asks for devices, each once: a container
-// without any would take a slice that another one waits for.
+// Returns what is wrong with a request; empty: nothing. A kubelet asks for devices, each once: a
+// container without any would take a slice that another one waits for.
 std::string flaw_of(const v1beta1::AllocateRequest& request) {
   for (const v1beta1::ContainerAllocateRequest& one : request.container_requests()) {
     const std::set<std::string> ids(one.devices_ids().begin(), one.devices_ids().end());

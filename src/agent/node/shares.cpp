@@ -137,10 +137,7 @@ class WithShares final : public Slices {
   }
 
   [[nodiscard]] bool is_last(const SliceRecord& record) {
-    const std::vector<SliceRecord> all = slices_->records();
-    return !record.device.empty() && std::ranges::none_of(all, [&](const SliceRecord& one) {
-      return one.device == record.device && one.claim_uid != record.claim_uid;
-    });
+    return !record.device.empty() && !is_shared(record, slices_->records());
   }
 
   Result<void> start(const das::ShareClaim& claim, const std::string& device) {

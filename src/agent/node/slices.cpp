@@ -151,7 +151,7 @@ class RealSlices final : public Slices {
   Result<void> destroy(const SliceRecord& record) override {
     const Timed timed(metrics_, kDestroyMetric, kDestroyHelp);
     const MutexLock gpu(gpu_mutex(record.gpu));
-    if (is_shared(record)) {
+    if (is_shared(record, records())) {
       forget(record);
       return {};
     }
@@ -251,13 +251,6 @@ class RealSlices final : public Slices {
     return std::string();
   }
 
-  bool is_shared(const SliceRecord& record) {
-    const MutexLock lock(mutex_);
-    return !record.device.empty() && std::ranges::any_of(records_, [&](const SliceRecord& one) {
-      return one.device == record.device && one.claim_uid != record.claim_uid;
-    });
-  }
-
   Result<SliceOrder> order_of(const Claim& claim) const {
     for (const das::FoundGpu& gpu : gpus_()) {
       const int index = gpu.uuid == claim.gpu ? gpu.table.find(claim.profile) : -1;
@@ -319,6 +312,12 @@ class RealSlices final : public Slices {
 };
 
 }  // namespace
+
+bool is_shared(const SliceRecord& record, std::span<const SliceRecord> all) {
+  return !record.device.empty() && std::ranges::any_of(all, [&](const SliceRecord& one) {
+    return one.device == record.device && one.claim_uid != record.claim_uid;
+  });
+}
 
 std::unique_ptr<Slices> emulated_slices(const Emulation& emulation, Metrics& metrics) {
   return std::make_unique<EmulatedSlices>(emulation, metrics);

@@ -31,6 +31,9 @@ struct Emulation {
   std::int64_t fail_per_million = 0;
 };
 
+// Returns true if the record's device is known, and another claim's record names it, too.
+bool is_shared(const das::SliceRecord& record, std::span<const das::SliceRecord> all);
+
 // Thread-safe. Calls block: one GPU makes one slice at a time, different GPUs work in parallel.
 class Slices {
  public:

@@ -58,8 +58,7 @@ TEST(DamagedMessages, ClaimsWithoutNamesReachNobody) {
   }
   for (const std::string& body :
        {std::string(1 << 20, '\0'), field(1, ""), kClaims + field(1, field(2, "u-2")),
-        kClaims + kClaims, many, field(1, field(1, "ns") + field(2, "../u") + field(3, "c")),
-        kClaims.substr(0, 5)}) {
+        kClaims + kClaims, many, kClaims.substr(0, 5)}) {
     for (const char way : {'p', 'u', 'r', 'k'}) {
       EXPECT_EQ(node.send(way, body), "") << way << " " << body.size();
     }
