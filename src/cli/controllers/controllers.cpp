@@ -499,8 +499,8 @@ class Production {
       return options_.webhook_tls == transport::TlsLimits()
                  ? Result<void>()
                  : Error::bad_request(
-                       "--tls-min-version and --tls-cipher-suites are of the port "
-                       "that --webhook-address names");
+                       "--tls-min-version and --tls-cipher-suites apply to the webhooks' "
+                       "port: set --webhook-address");
     }
     ATHANOR_TRY(std::vector<Webhook> webhooks, select_webhooks(options_.controllers));
     const std::string ns = home(options_.webhook_namespace.empty() ? options_.leader_namespace

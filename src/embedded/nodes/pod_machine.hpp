@@ -13,7 +13,7 @@
 
 namespace athanor::nodes {
 
-// What is to be done to the container at an index.
+// One action on the container at an index.
 struct Order {
   // Skip: a step ended with exit code 0 without having run.
   enum class Type : std::uint8_t { Run, Terminate, Kill, Skip };

@@ -31,7 +31,7 @@ struct Flapping {
   std::chrono::milliseconds down{};
 };
 
-// What is wrong with a target; several may hold at once.
+// Faults of a target; several may hold at once.
 struct Faults {
   std::chrono::milliseconds slow{};  // before every answer
   bool dead = false;                 // nothing listens: connections are refused

@@ -91,7 +91,7 @@ bool place_slices(const MigTable& table, GpuSharing& sharing) {
   return true;
 }
 
-// What is wrong with a wanted mode of a GPU, "" if nothing is; places the mode's slices.
+// Checks a wanted mode of a GPU and places its slices. Returns what is wrong, or "".
 std::string complete(GpuSharing& sharing, Divisible allows, const MigTable& table) {
   const bool whole = sharing.profile.empty();
   if (sharing.sliced() || (whole && allows != Divisible::Slices)) {

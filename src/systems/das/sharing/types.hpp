@@ -69,7 +69,7 @@ struct ShareClaim {
   std::int64_t memory_mib = 0;
   int thread_percent = 0;
 
-  // What is shared: "GPU-...", or "GPU-...-4" of the slice that starts there.
+  // Returns the name of the shared part: "GPU-...", or "GPU-...-4" for the slice from slot 4 on.
   [[nodiscard]] std::string part() const {
     return profile.empty() ? gpu : gpu + "-" + std::to_string(start);
   }

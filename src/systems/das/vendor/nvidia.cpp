@@ -31,7 +31,7 @@ std::string time_sliced_resource(std::string_view profile) {
   return fmt::format("{}{}", kTimeSlicedPrefix, profile.empty() ? "gpu" : encode_profile(profile));
 }
 
-// Memory of what is shared: the GPU, or each of its slices.
+// Returns the memory of the GPU, or of each of its slices if these are shared.
 int gigabytes_of(const SharedGpu& gpu) {
   const auto profile = parse_profile(gpu.sharing.profile);
   return profile ? profile->gigabytes : gpu.memory_gib;
