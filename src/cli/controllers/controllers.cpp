@@ -26,6 +26,7 @@
 #include "cli/controllers/stand_in.hpp"
 #include "cli/controllers/status_server.hpp"
 #include "cli/ending.hpp"
+#include "cli/flags/log_flags.hpp"
 #include "cli/flags/setting_flags.hpp"
 #include "cli/flags/tls_flags.hpp"
 #include "cli/terminal.hpp"
@@ -51,25 +52,6 @@ namespace athanor::cli {
 namespace {
 
 using Variables = std::map<std::string, std::string>;
-
-std::string value_of(const Variables& variables, const std::string& name) {
-  const auto found = variables.find(name);
-  return found == variables.end() ? std::string() : found->second;
-}
-
-log::Level level_of(const std::string& name) {
-  return name == "error"   ? log::Level::Error
-         : name == "warn"  ? log::Level::Warn
-         : name == "debug" ? log::Level::Debug
-         : name == "trace" ? log::Level::Trace
-                           : log::Level::Info;
-}
-
-log::Format format_of(const std::string& name) {
-  return name == "json"   ? log::Format::Json
-         : name == "text" ? log::Format::Text
-                          : log::Format::Auto;
-}
 
 // Of the levels that the systems' settings name (docs/spec/fournos.md 3, docs/spec/hearth.md 3).
 std::string level_name(const ControllersOptions& options, const Variables& variables) {
@@ -242,15 +224,15 @@ class Production {
 
   Result<void> settle_namespaces() {
     ATHANOR_TRY_VOID(apply_settings(options_.settings, variables_));
-    std::string workloads = value_of(variables_, "FOURNOS_WORKLOAD_NAMESPACE");
+    std::string workloads = variable(variables_, "FOURNOS_WORKLOAD_NAMESPACE");
     if (workloads.empty()) {
-      workloads = value_of(variables_, "FOURNOS_NAMESPACE");
+      workloads = variable(variables_, "FOURNOS_NAMESPACE");
     }
     if (!options_.all_namespaces) {
       namespaces_ = options_.namespaces;
       if (namespaces_.empty() && !workloads.empty()) {
         namespaces_.push_back(workloads);
-        const std::string secrets = value_of(variables_, "FOURNOS_SECRETS_NAMESPACE");
+        const std::string secrets = variable(variables_, "FOURNOS_SECRETS_NAMESPACE");
         if (!secrets.empty() && secrets != workloads) {
           namespaces_.push_back(secrets);
         }
@@ -337,15 +319,15 @@ class Production {
   void start_traces() {
     std::string url = options_.otlp_endpoint;
     if (url.empty()) {
-      url = value_of(variables_, "OTEL_EXPORTER_OTLP_ENDPOINT");
+      url = variable(variables_, "OTEL_EXPORTER_OTLP_ENDPOINT");
     }
-    std::string target = value_of(variables_, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
+    std::string target = variable(variables_, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
     if (!url.empty() && (target.empty() || !options_.otlp_endpoint.empty())) {
       url.erase(url.find_last_not_of('/') + 1);
       target = url + "/v1/traces";
     }
     if (!target.empty()) {
-      std::string service = value_of(variables_, "OTEL_SERVICE_NAME");
+      std::string service = variable(variables_, "OTEL_SERVICE_NAME");
       exporter_ = std::make_unique<cluster::SpanExporter>(
           [this, target](const std::string& body) { return post_traces(target, body); },
           service.empty() ? "athanor-controllers" : service);
@@ -388,7 +370,7 @@ class Production {
         options_.leader_name.empty() && !own.ns.empty() && options_.leader_namespace.empty()
             ? own.ns
             : home(options_.leader_namespace);
-    std::string who = value_of(variables_, "POD_NAME");
+    std::string who = variable(variables_, "POD_NAME");
     runtime::ElectorOptions election{
         .lease = {ns, lease_name_},
         .identity = fmt::format("{}_{}", who.empty() ? host_name() : who, entropy_->uuid()),
@@ -490,7 +472,7 @@ class Production {
 
   // The namespace of what belongs to the process itself.
   [[nodiscard]] std::string home(const std::string& flag) const {
-    const std::string pod = value_of(variables_, "POD_NAMESPACE");
+    const std::string pod = variable(variables_, "POD_NAMESPACE");
     return !flag.empty() ? flag : !pod.empty() ? pod : own_namespace_;
   }
 
@@ -681,7 +663,7 @@ class LevelFile {
     for (const std::string& argument : *arguments) {
       if (argument.starts_with(kLevel)) {
         const std::string level = argument.substr(kLevel.size());
-        log::configure(level_of(level), format_of(options_.log_format));
+        log::configure(log_level(level), log_format(options_.log_format));
         log::info("log level taken over", {{"level", level}});
       }
     }
@@ -697,7 +679,7 @@ class LevelFile {
 int run(const ControllersOptions& options) {
   constexpr Duration kLook = std::chrono::seconds(1);
   constexpr Duration kEndTime = std::chrono::seconds(10);  // beyond the time to drain
-  log::configure(level_of(level_name(options, environment_map())), format_of(options.log_format));
+  log::configure(log_level(level_name(options, environment_map())), log_format(options.log_format));
   memory::keep_little();
   EndSignals ending({SIGHUP});
   const auto place = stand_in(options);
@@ -705,7 +687,7 @@ int run(const ControllersOptions& options) {
     return fail(place.error());
   }
   const ControllersOptions& settled = place->options;
-  log::configure(level_of(level_name(settled, environment_map())), format_of(settled.log_format));
+  log::configure(log_level(level_name(settled, environment_map())), log_format(settled.log_format));
   LevelFile level(settled);
   Production production(settled, place->documents);
   if (const auto started = production.start(); !started.ok()) {

@@ -26,6 +26,11 @@ std::map<std::string, std::string> environment_map() {
   return variables;
 }
 
+std::string variable(const std::map<std::string, std::string>& variables, const std::string& name) {
+  const auto found = variables.find(name);
+  return found == variables.end() ? std::string() : found->second;
+}
+
 Result<std::string> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {

@@ -11,6 +11,8 @@ namespace athanor::cli {
 
 // Returns all environment variables. Call it while there is one thread.
 std::map<std::string, std::string> environment_map();
+// Returns a variable's value; empty where there is none.
+std::string variable(const std::map<std::string, std::string>& variables, const std::string& name);
 // Returns the file's bytes. Error NotFound: it cannot be opened.
 Result<std::string> read_file(const std::string& path);
 

@@ -23,6 +23,7 @@
 #include "cli/controllers/status_server.hpp"
 #include "cli/ending.hpp"
 #include "cli/extender/extender_flags.hpp"
+#include "cli/flags/log_flags.hpp"
 #include "cli/flags/tls_flags.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
@@ -46,25 +47,6 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 using Hooks = std::vector<const SchedulingHooks*>;
-
-std::string value_of(const Variables& variables, const std::string& name) {
-  const auto found = variables.find(name);
-  return found == variables.end() ? std::string() : found->second;
-}
-
-log::Level level_of(const std::string& name) {
-  return name == "error"   ? log::Level::Error
-         : name == "warn"  ? log::Level::Warn
-         : name == "debug" ? log::Level::Debug
-         : name == "trace" ? log::Level::Trace
-                           : log::Level::Info;
-}
-
-log::Format format_of(const std::string& name) {
-  return name == "json"   ? log::Format::Json
-         : name == "text" ? log::Format::Text
-                          : log::Format::Auto;
-}
 
 Result<Duration> duration_of(const std::string& flag, const std::string& text) {
   auto parsed = parse_go_duration(text);
@@ -230,8 +212,8 @@ class Extender {
     }
     std::array<char, 256> host{};
     ::gethostname(host.data(), host.size() - 1);
-    const std::string pod = value_of(variables_, "POD_NAME");
-    const std::string home = value_of(variables_, "POD_NAMESPACE");
+    const std::string pod = variable(variables_, "POD_NAME");
+    const std::string home = variable(variables_, "POD_NAMESPACE");
     runtime::ElectorOptions election{
         .lease = {!options_.lease_namespace.empty() ? options_.lease_namespace
                   : !home.empty()                   ? home
@@ -427,7 +409,7 @@ int run(const ExtenderOptions& options) {
   if (options.print_rbac) {
     return print_rbac(options, hooks_of(*systems));
   }
-  log::configure(level_of(options.log_level), format_of(options.log_format));
+  log::configure(log_level(options.log_level), log_format(options.log_format));
   memory::keep_little();
   EndSignals ending;
   Extender extender(options, *systems);

@@ -18,6 +18,7 @@
 #include "cli/up_hints.hpp"
 #include "cli/verbs.hpp"
 #include "embedded/lab/control_plane.hpp"
+#include "embedded/lab/file/node_members.hpp"
 #include "systems/hooked.hpp"
 #include "systems/list.hpp"
 
@@ -177,6 +178,7 @@ Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
     return placed(config.error(), result.lab, environment);
   }
   result.config = *std::move(config);
+  ATHANOR_TRY_VOID(lab::equip_nodes(result.lab, all_systems(), result.config));
   move_lab(result);
   result.hooked = hooked_operators();
   return result;
@@ -186,14 +188,10 @@ Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
 
 std::string default_data() {
   const auto environment = environment_map();
-  const auto value = [&](const char* name) {
-    const auto found = environment.find(name);
-    return found == environment.end() ? std::string{} : found->second;
-  };
-  if (const std::string state = value("XDG_STATE_HOME"); !state.empty()) {
+  if (const std::string state = variable(environment, "XDG_STATE_HOME"); !state.empty()) {
     return state + "/athanor";
   }
-  return value("HOME") + "/.local/state/athanor";
+  return variable(environment, "HOME") + "/.local/state/athanor";
 }
 
 int run(const UpOptions& options) {

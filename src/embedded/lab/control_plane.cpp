@@ -335,7 +335,7 @@ class RunningControlPlane final : public ControlPlane {
   [[nodiscard]] bool equipped(const System& system) const {
     return std::ranges::any_of(options_.lab.nodes, [&](const Node& node) {
       return std::ranges::any_of(system.lab_node_members, [&](const LabNodeMember& member) {
-        return std::ranges::count(node.members, member.name) > 0;
+        return node.members.contains(member.name);
       });
     });
   }

@@ -71,8 +71,11 @@ struct LabNodeExtra {
 };
 struct LabNodeMember {
   std::string_view name{};  // "gpus"
-  // Errors say what is wrong below the member.
-  Result<LabNodeExtra> (*read)(const Value& written) = nullptr;
+  // `settings` are the system's. Errors say what is wrong below the member.
+  Result<LabNodeExtra> (*read)(const Value& written, const Value& settings) = nullptr;
+  // Returns the member of all nodes for a lab file that writes it at none; Null: none. nullptr:
+  // always none.
+  Value (*usual)(const Value& settings) = nullptr;
 };
 
 // A question about the outside world that a driver answers for the system ("cluster": a target

@@ -27,7 +27,6 @@ namespace {
 
 constexpr const char* kAsked = "askedFor";  // the user set EMULATED_MODE
 constexpr std::int64_t kMostGpus = 16;
-constexpr std::int64_t kDefaultGpus = 2;
 
 std::vector<const api::CustomKind*> kinds(const Value& settings) {
   std::vector<const api::CustomKind*> kinds(das_kinds().begin(), das_kinds().end());
@@ -78,7 +77,7 @@ Result<Value> read(const SettingsSource& source) {
   return section;
 }
 
-// A lab without GPUs, whose user did not ask for them, runs no pods of DAS.
+// A lab whose nodes have no GPUs runs no pods of DAS.
 std::vector<Value> lab_objects(const LabFacts& lab) {
   const auto section = lab.config.find(kSettingsSection);
   if (section == lab.config.end()) {
@@ -86,7 +85,7 @@ std::vector<Value> lab_objects(const LabFacts& lab) {
   }
   const auto settings = api::decode<Settings>(section->second);
   std::vector<Value> objects;
-  if (lab.equipped || section->second[kAsked].as_bool()) {
+  if (lab.equipped) {
     objects = das_lab_objects(settings);
   }
   if (settings.cluster_policy) {
@@ -98,8 +97,9 @@ std::vector<Value> lab_objects(const LabFacts& lab) {
   return objects;
 }
 
-// Emulated GPUs of a node that can be sliced: {model, count} (docs/spec/das.md 9.2).
-Result<LabNodeExtra> read_gpus(const Value& written) {
+// Emulated GPUs of a node that can be sliced: {model, count} (docs/spec/das.md 9.2). What is not
+// written follows the settings, as on a node without the member.
+Result<LabNodeExtra> read_gpus(const Value& written, const Value& settings) {
   if (!written.is_object()) {
     return Error::bad_request("must be an object with model and count");
   }
@@ -110,7 +110,8 @@ Result<LabNodeExtra> read_gpus(const Value& written) {
     }
   }
   const Value& count = written["count"];
-  const std::int64_t gpus = count.is_null() ? kDefaultGpus : count.as_int(-1);
+  const auto defaults = api::decode<Settings>(settings);
+  const std::int64_t gpus = count.is_null() ? defaults.gpu_count : count.as_int(-1);
   if ((!count.is_null() && !count.is_integer()) || gpus < 1 || gpus > kMostGpus) {
     return Error::bad_request(fmt::format("count must be an integer from 1 to {}", kMostGpus));
   }
@@ -122,18 +123,17 @@ Result<LabNodeExtra> read_gpus(const Value& written) {
     return Error::bad_request(fmt::format("unknown emulated GPU model \"{}\"; known: {}",
                                           model.as_string(), known_models()));
   }
-  const GpuModel* const known =
-      find_model(model.as_string().empty() ? std::string_view(kDefaultModel) : model.as_string());
+  const GpuModel* const known = find_model(
+      model.as_string().empty() ? std::string_view(defaults.gpu_model) : model.as_string());
   const std::string_view type = known->type;
-  LabNodeExtra extra{
-      .annotations = {{"das.inference.redhat.com/emulated-gpu-count", fmt::format("{}", gpus)}}};
+  LabNodeExtra extra{.annotations = {{kCountAnnotation, fmt::format("{}", gpus)}}};
   if (type == kNvidiaMig) {
     extra.labels[kMigCapableLabel] = "true";
   } else {
     extra.labels[kAcceleratorLabel] = type;
   }
   if (!model.as_string().empty()) {
-    extra.annotations["das.inference.redhat.com/emulated-gpu-model"] = model.str();
+    extra.annotations[kModelAnnotation] = model.str();
   }
   if (const Value& sharing = written["sharing"]; !sharing.is_null()) {
     const auto read = wanted_sharing(sharing.as_string(), static_cast<std::size_t>(gpus), type);
@@ -149,6 +149,11 @@ Result<LabNodeExtra> read_gpus(const Value& written) {
     extra.annotations[kSharingAnnotation] = sharing.str();
   }
   return extra;
+}
+
+// EMULATED_MODE=enabled gives every node GPUs, as upstream's emulated agent does.
+Value usual_gpus(const Value& settings) {
+  return settings[kAsked].as_bool() ? Value::object() : Value();
 }
 
 }  // namespace
@@ -172,7 +177,7 @@ const System& system() {
                     "RELATED_IMAGE_DAEMONSET_IMAGE"},
       .scheduling = {das_scheduling().begin(), das_scheduling().end()},
       .node_hooks = {das_nodes().begin(), das_nodes().end()},
-      .lab_node_members = {{.name = "gpus", .read = read_gpus}},
+      .lab_node_members = {{.name = "gpus", .read = read_gpus, .usual = usual_gpus}},
       .verbs = {slices_verb()},
       .lab_objects = lab_objects};
   return kSystem;

@@ -66,7 +66,10 @@ Result<int> show(VerbContext& context) {
     return 0;
   }
   const std::string text = slice_map(world.nodes, world.claims);
-  context.print(text.empty() ? "no node has GPUs that can be sliced\n" : text);
+  context.print(text.empty() ? "no node has GPUs that can be sliced; the nodes of a lab get them "
+                               "by EMULATED_MODE=enabled or "
+                               "`gpus` in the lab file (docs/das.md)\n"
+                             : text);
   return 0;
 }
 

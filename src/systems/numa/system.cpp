@@ -121,7 +121,7 @@ std::vector<Value> lab_objects(const LabFacts& lab) {
 }
 
 // The zones of an emulated node.
-Result<LabNodeExtra> read_zones(const Value& zones) {
+Result<LabNodeExtra> read_zones(const Value& zones, const Value& /*settings*/) {
   ATHANOR_TRY(const NodeProfile profile, read_profile(zones));
   return LabNodeExtra{.labels = {{kCellCount, fmt::to_string(profile.zones.size())}},
                       .annotations = {{kProfileAnnotation, json::print(zones)}}};

@@ -35,6 +35,22 @@ def test_the_seed_documents_commands(make_lab, tmp_path, monkeypatch):
     assert done.code == 0, done.out[-3000:] + done.err[-5000:]
 
 
+def test_the_built_in_lab_has_gpus_where_they_are_asked_for(make_lab, monkeypatch):
+    """EMULATED_MODE=enabled alone, without a lab file: every node has the usual two GPUs."""
+    monkeypatch.setenv("EMULATED_MODE", "enabled")
+    lab = make_lab("--storage", "memory").start()
+    lab.kubectl("apply", "-f", str(EXAMPLES / "test-pod-emulated.yaml"))
+    lab.kubectl("wait", "pod/test-pod-emulated", "--for=condition=Ready", f"--timeout={DEADLINE:.0f}s")
+    assert [claim["status"]["state"] for claim in claims(lab)] == ["inUse"]
+    maps = run([ATHANOR, "slices"], env=lab.env).out
+    assert maps.count("NVIDIA A100-PCIE-40GB") == 4, maps
+
+
+def test_slices_of_a_lab_without_gpus_says_how_to_get_them(make_lab):
+    lab = make_lab("--storage", "memory").start()
+    assert "EMULATED_MODE=enabled" in run([ATHANOR, "slices"], env=lab.env).out
+
+
 def test_the_guides_commands(das_lab, tmp_path):
     """The `sh` block of docs/das.md, in one shell that ends at the first failure."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")

@@ -34,14 +34,12 @@ Node read_node(Reader& reader, const Value& value, const std::string& path,
     if (!value.contains(member.name)) {
       continue;
     }
-    const auto extra = member.read(value[member.name]);
-    if (!extra.ok()) {
+    // The file's own settings are not read yet: defaults take their place in this check.
+    if (const auto extra = member.read(value[member.name], Value()); !extra.ok()) {
       reader.problem(Reader::join(path, member.name), extra.error().message);
       continue;
     }
-    node.members.emplace_back(member.name);
-    node.labels.insert(extra->labels.begin(), extra->labels.end());
-    node.annotations.insert(extra->annotations.begin(), extra->annotations.end());
+    node.members.emplace(member.name, value[member.name]);
   }
   const std::string taints = Reader::join(path, "taints");
   for (std::size_t i = 0; i < value["taints"].size(); ++i) {

@@ -31,8 +31,8 @@ struct Node {
   std::map<std::string, std::string> capacity{};  // quantities
   std::map<std::string, std::string> labels{};
   std::vector<Taint> taints{};
-  std::map<std::string, std::string> annotations{};  // of members that systems bring
-  std::vector<std::string> members{};                // which of these it has
+  std::map<std::string, std::string> annotations{};     // made of `members`: equip_nodes()
+  std::map<std::string, Value, std::less<>> members{};  // of systems, as written
 };
 
 // A target cluster: a ResourceFlavor of that name with its quota, and the Secret with its

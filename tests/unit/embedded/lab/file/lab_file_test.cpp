@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "embedded/lab/file/node_members.hpp"
 #include "kube/text/json.hpp"
 #include "support/source_dir/source_dir.hpp"
 #include "systems/das/system.hpp"
@@ -17,7 +18,7 @@ namespace {
 constexpr const char* kHead = "apiVersion: athanor.dev/v1\nkind: Lab\n";
 
 TEST(LabFile, ReadsNodesClustersQueuesAndClasses) {
-  const auto lab = parse_lab(std::string(kHead) + R"(namespace: bench
+  auto lab = parse_lab(std::string(kHead) + R"(namespace: bench
 nodes:
 - name: gpu
   count: 3
@@ -35,13 +36,14 @@ priorityClasses: {high: 10}
 manifests: [more.yaml]
 settings: {FOURNOS_GC_INTERVAL_SEC: 5}
 )",
-                             "lab.yaml", {.members = das::system().lab_node_members});
+                       "lab.yaml", {.members = das::system().lab_node_members});
   ASSERT_TRUE(lab.ok()) << lab.error().message;
   EXPECT_EQ(lab->ns, "bench");
   EXPECT_EQ(lab->nodes.at(0).count, 3);
   EXPECT_EQ(lab->nodes.at(0).capacity.at("cpu"), "8");
   EXPECT_EQ(lab->nodes.at(0).taints.at(0).effect, "NoSchedule");
-  EXPECT_EQ(lab->nodes.at(0).members, std::vector<std::string>{"gpus"});
+  const System* const systems[] = {&das::system()};
+  ASSERT_TRUE(equip_nodes(*lab, systems, {}).ok());
   const std::vector<Value> objects =
       lab_objects(*lab, [](const std::string&) -> Result<std::string> {
         return std::string();
@@ -55,6 +57,32 @@ settings: {FOURNOS_GC_INTERVAL_SEC: 5}
   EXPECT_EQ(lab->queues.at(0).strategy, "StrictFIFO");
   EXPECT_EQ(lab->priority_classes.at(0).second, 10);
   EXPECT_EQ(lab->settings.at("FOURNOS_GC_INTERVAL_SEC"), "5");
+}
+
+// EMULATED_MODE=enabled in an environment, and no node of the lab with GPUs.
+TEST(LabFile, EveryNodeGetsGpusWhereTheSettingsAskAndTheFileNamesNone) {
+  const System* const systems[] = {&das::system()};
+  const std::string nodes = std::string(kHead) + "nodes:\n- name: a\n- name: b\n";
+  const auto equipped = [&](const std::string& more, const std::string& model) {
+    auto lab = parse_lab(nodes + more, "lab.yaml", {.members = das::system().lab_node_members});
+    std::map<std::string, std::string> variables{{"EMULATED_GPU_COUNT", "3"},
+                                                 {"EMULATED_GPU_MODEL", model}};
+    if (more.empty()) {
+      variables["EMULATED_MODE"] = "enabled";
+    }
+    const Value settings = das::system().settings({.variables = variables, .in_lab = true}).value();
+    EXPECT_TRUE(equip_nodes(*lab, systems, {{"das", settings}}).ok());
+    return lab->nodes;
+  };
+  const std::string count = "das.inference.redhat.com/emulated-gpu-count";
+  for (const Node& node : equipped("", "A30")) {
+    EXPECT_EQ(node.labels.at("nvidia.com/mig.capable"), "true");
+    EXPECT_EQ(node.annotations.at(count), "3");
+  }
+  const auto nodes_of_file = equipped("- name: c\n  gpus: {}\n", "MI300X");
+  EXPECT_TRUE(nodes_of_file.at(0).labels.empty());
+  EXPECT_FALSE(nodes_of_file.at(2).labels.contains("nvidia.com/mig.capable"));
+  EXPECT_EQ(nodes_of_file.at(2).annotations.at(count), "3");
 }
 
 TEST(LabFile, RefusesSettingsThatNobodyReadsAndNamesNearOnes) {
