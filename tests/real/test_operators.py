@@ -43,16 +43,22 @@ LIVE = "a last look past the cache, before absence makes something final"
 LATER = "jobs that bring secrets, a resolver or a time to live (docs/fournos.md)"
 EDITS = "somebody deletes or edits a queue, or cancels, while it is in use"
 ASKED = "asked by the authorizer when children name their owner; never a call"
+QUEUED = "objects with a queue's label, checks and cohorts: tests/e2e/kueue and test_deployed_queueing.py use them"
 UNUSED = {
     ("update", "fournos.dev", "fournosjobs/finalizers"): ASKED,
     ("update", "tekton.dev", "pipelineruns/finalizers"): ASKED,
     ("update", "tekton.dev", "taskruns/finalizers"): ASKED,
+    ("update", "kueue.x-k8s.io", "admissionchecks/finalizers"): ASKED,
+    ("update", "kueue.x-k8s.io", "workloads/finalizers"): ASKED,
+    **{("patch", group, resource): QUEUED for group, resource in (
+        ("", "pods"), ("batch", "jobs"), ("batch", "jobs/status"), ("jobset.x-k8s.io", "jobsets"), ("kubeflow.org", "pytorchjobs"), ("ray.io", "rayclusters"),
+        ("ray.io", "rayjobs"), ("kueue.x-k8s.io", "admissionchecks/status"), ("kueue.x-k8s.io", "cohorts/status"))},
     **{("get", group, resource): LIVE for group, resource in (
         ("", "secrets"), ("batch", "jobs"), ("fournos.dev", "fournosclusters"), ("fournos.dev", "fournosjobs"), ("kueue.x-k8s.io", "clusterqueues"), ("kueue.x-k8s.io", "resourceflavors"), ("kueue.x-k8s.io", "workloads"),
         ("tekton.dev", "pipelineruns"), ("tekton.dev", "pipelines"))},
     **{one: LATER for one in (
         ("create", "", "secrets"), ("delete", "", "secrets"), ("create", "batch", "jobs"), ("delete", "batch", "jobs"), ("delete", "fournos.dev", "fournosjobs"),
-        ("create", "", "persistentvolumeclaims"), ("delete", "", "persistentvolumeclaims"), ("create", "", "persistentvolumes"), ("delete", "", "persistentvolumes"))},
+        ("create", "", "persistentvolumeclaims"), ("delete", "", "persistentvolumeclaims"))},
     **{one: EDITS for one in (
         ("delete", "", "pods"), ("delete", "tekton.dev", "pipelineruns"), ("patch", "tekton.dev", "taskruns"), ("patch", "kueue.x-k8s.io", "workloads"),
         ("patch", "kueue.x-k8s.io", "admissionchecks"), ("patch", "kueue.x-k8s.io", "clusterqueues"), ("patch", "kueue.x-k8s.io", "resourceflavors"),
