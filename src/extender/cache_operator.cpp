@@ -23,7 +23,7 @@ void add(std::vector<const Kind*>& kinds, const Kind* kind) {
 
 }  // namespace
 
-Watching::Watching(std::span<const SchedulingHooks* const> hooks)
+Watching::Watching(std::span<const SchedulingHooks* const> hooks, bool preempts)
     : reads_{&api::kPod, &api::kNode}, writes_{&api::kPod}, small_{&api::kNode} {
   for (const SchedulingHooks* one : hooks) {
     for (const Kind* kind : one->reads) {
@@ -39,6 +39,11 @@ Watching::Watching(std::span<const SchedulingHooks* const> hooks)
   }
   access_ = {{.kind = &api::kPod, .verbs = "get"},
              {.kind = &api::kPod, .verbs = "create", .subresource = "binding"}};
+  if (preempts) {
+    access_.push_back({.kind = &api::kPod, .verbs = "delete"});
+    access_.push_back({.kind = &api::kPod, .verbs = "patch", .subresource = "status"});
+    access_.push_back({.kind = &api::kEvent, .verbs = "create"});
+  }
   for (const Kind* kind : writes_) {
     if (kind != &api::kPod) {
       access_.push_back({.kind = kind, .verbs = "create delete"});

@@ -21,8 +21,8 @@ inline constexpr std::string_view kSightedVerb = "extender.on_first_lists";
 // Owns the operator and the lists of kinds, indexes and rights that it refers to.
 class Watching {
  public:
-  // `hooks` outlive it.
-  explicit Watching(std::span<const SchedulingHooks* const> hooks);
+  // `hooks` outlive it. `preempts`: the process may delete pods.
+  explicit Watching(std::span<const SchedulingHooks* const> hooks, bool preempts = true);
   Watching(const Watching&) = delete;
   Watching& operator=(const Watching&) = delete;
 

@@ -160,6 +160,47 @@ std::map<std::string, Victims> Decisions::preempt(const PreemptQuestion& questio
   return answer;
 }
 
+std::optional<Room> Decisions::make_room(const Object& pod, std::span<const std::string> nodes) {
+  const Sessions sessions = concerned(pod);
+  if (sessions.empty() || pod.spec()["preemptionPolicy"].as_string() == "Never") {
+    return std::nullopt;
+  }
+  std::optional<Room> best;
+  for (const std::string& name : nodes) {
+    const auto node = view_.get(api::kNode, {"", name});
+    if (!node) {
+      continue;
+    }
+    std::vector<Object> there =
+        view_.list(api::kPod, {.index = "node", .index_value = std::string(node->name())});
+    Victims leaving;
+    for (const Object& other : there) {
+      if (other.deleting()) {
+        leaving.uids.emplace_back(other.uid());
+      }
+    }
+    const std::size_t given = leaving.uids.size();
+    const auto victims = victims_on(sessions, pod, *node, std::move(leaving));
+    if (!victims) {
+      continue;
+    }
+    if (victims->uids.size() == given) {
+      return std::nullopt;
+    }
+    Room room{.node = name};
+    for (Object& other : there) {
+      if (std::find(victims->uids.begin() + static_cast<std::ptrdiff_t>(given), victims->uids.end(),
+                    other.uid()) != victims->uids.end()) {
+        room.victims.push_back(std::move(other));
+      }
+    }
+    if (!best || costs_less(room, *best)) {
+      best = std::move(room);
+    }
+  }
+  return best;
+}
+
 Result<Plan> Decisions::reserve(const Object& pod, const Object& node) {
   const Sessions sessions = concerned(pod);
   if (const auto refused = refusal(sessions, pod, node)) {

@@ -13,6 +13,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "extender/room.hpp"
 #include "extender/wire.hpp"
 #include "kube/value/object.hpp"
 #include "runtime/view/plan.hpp"
@@ -33,6 +34,11 @@ class Decisions {
   // The nodes where the pod fits once these victims are gone. Where they do not suffice, pods of
   // lower priority that the hooks have a say about are added, the least important first.
   [[nodiscard]] std::map<std::string, Victims> preempt(const PreemptQuestion& question);
+  // Returns where the pod fits once pods of lower priority leave, among nodes that the hooks alone
+  // refused, and where the least is lost. nullopt: nowhere, the pod preempts nobody, or pods that
+  // are leaving make room already.
+  [[nodiscard]] std::optional<Room> make_room(const Object& pod,
+                                              std::span<const std::string> nodes);
   // What has to stand before the pod is bound to the node; done() where no hook has a say. Errors:
   // the reason why it may not be there.
   [[nodiscard]] Result<Plan> reserve(const Object& pod, const Object& node);

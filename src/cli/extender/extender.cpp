@@ -115,7 +115,7 @@ int print_configuration(const ExtenderOptions& options, const Hooks& hooks) {
 }
 
 int print_rbac(const ExtenderOptions& options, const Hooks& hooks) {
-  const extender::Watching watching(hooks);
+  const extender::Watching watching(hooks, options.preemption == "on");
   std::vector<const Operator*> operators{&watching.get(), &cluster::platform_tls_operator()};
   for (const SchedulingHooks* one : hooks) {
     operators.insert(operators.end(), one->beside.begin(), one->beside.end());
@@ -140,7 +140,7 @@ class Extender {
         variables_(environment_map()),
         systems_(std::move(systems)),
         hooks_(hooks_of(systems_)),
-        watching_(hooks_),
+        watching_(hooks_, options.preemption == "on"),
         clock_(wall_clock()),
         entropy_(system_entropy()) {}
 
@@ -269,6 +269,7 @@ class Extender {
         .metrics = &metrics_,
         .hooks = hooks_,
         .indexes = watching_.get().indexes,
+        .preempts = options_.preemption == "on",
         .inspect = [this](std::function<void(const View&, Instant)> reader) {
           driver_->inspect(std::move(reader));
         }});

@@ -60,6 +60,15 @@ void add_serving(CLI::App& verb, ExtenderOptions& options) {
       ->capture_default_str();
 }
 
+void add_preemption(CLI::App& verb, ExtenderOptions& options) {
+  verb.add_option("--preemption", options.preemption,
+                  "on: pods of lower priority are deleted where slots or zones alone are missing; "
+                  "off: such a pod waits")
+      ->take_last()
+      ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str();
+}
+
 void add_election(CLI::App& verb, ExtenderOptions& options) {
   verb.add_option("--leader-elect", options.leader_elect,
                   "answer only while holding a Lease: without it one replica alone may run")
@@ -125,6 +134,7 @@ void add_prints(CLI::App& verb, ExtenderOptions& options) {
 void add_extender(CLI::App& app, ExtenderOptions& options) {
   auto& verb = *app.add_subcommand("extender", kAbout);
   add_serving(verb, options);
+  add_preemption(verb, options);
   add_election(verb, options);
   add_looks(verb, options);
   add_prints(verb, options);

@@ -24,6 +24,7 @@ struct ExtenderOptions {
   transport::TlsLimits tls{};          // empty: OpenShift's TLS profile counts
   std::vector<std::string> systems{};  // empty: all that have scheduling hooks
   std::string zones_for{};             // profile whose pods are judged by zones
+  std::string preemption = "on";       // "off": the extender deletes no pods itself
   bool leader_elect = true;
   std::string lease_namespace{};
   std::string lease_name = "athanor-extender";

@@ -29,6 +29,9 @@ using Answer = ServerOptions::Answer;
 
 // Between two looks whether the caches show what was written.
 constexpr std::chrono::milliseconds kSettlePause{20};
+// From a filter that leaves no node to the look for room: kube-scheduler's own preemption, if it
+// finds victims, is in the caches by then.
+constexpr std::chrono::seconds kRoomPause{1};
 
 // The pod as it is once it is bound.
 Object bound(const Object& pod, const std::string& node) {
@@ -71,7 +74,12 @@ struct Service::State : std::enable_shared_from_this<State> {
   // Forgets what the caches show, soon and until nothing answered is pending: an object that comes
   // and goes between two questions must not count on.
   void settle_soon();
+  void filter(const NodesQuestion& question, const Answer& answer);
   void count(const FilterAnswer& answer) const;
+  // Preempts for the pod, after a pause and if it still waits, where the hooks alone refused it.
+  void make_room_soon(const Object& pod, const FilterAnswer& answer);
+  void make_room(const View& base, Instant now, const Object& waiting,
+                 std::span<const std::string> nodes);
 
   ServiceOptions options;
   std::shared_ptr<Binder> binder;
@@ -80,6 +88,8 @@ struct Service::State : std::enable_shared_from_this<State> {
   bool settling ATHANOR_GUARDED_BY(mutex) = false;  // settle_soon() is under way
   Pending pending ATHANOR_GUARDED_BY(mutex){};
   std::set<std::string> under_way ATHANOR_GUARDED_BY(mutex){};  // uids of pods that are being bound
+  // Uids of pods for which a look for room, or the deletion of its victims, is under way.
+  std::set<std::string> making_room ATHANOR_GUARDED_BY(mutex){};
 };
 
 void Service::State::decide(const std::function<Result<Value>(Decisions& decisions)>& question,
@@ -270,6 +280,94 @@ void Service::State::settle_soon() {
                           });
 }
 
+void Service::State::make_room_soon(const Object& pod, const FilterAnswer& answer) {
+  if (!options.preempts || !answer.passed.empty() || answer.failed.empty()) {
+    return;
+  }
+  const MutexLock lock(mutex);
+  if (!making_room.insert(std::string(pod.uid())).second) {
+    return;
+  }
+  std::vector<std::string> nodes;
+  for (const auto& [node, reason] : answer.failed) {
+    nodes.push_back(node);
+  }
+  options.client->post_at(
+      std::chrono::steady_clock::now() + kRoomPause,
+      [weak = weak_from_this(), pod, nodes = std::move(nodes)] {
+        const auto self = weak.lock();
+        if (!self) {
+          return;
+        }
+        self->options.inspect([weak, pod, nodes](const View& base, Instant now) {
+          if (const auto state = weak.lock()) {
+            state->make_room(base, now, pod, nodes);
+          }
+        });
+      });
+}
+
+void Service::State::make_room(const View& base, Instant now, const Object& waiting,
+                               std::span<const std::string> nodes) {
+  std::optional<Room> room;
+  std::optional<Object> pod;
+  const auto broken = contain([&] {
+    const MutexLock lock(mutex);
+    pending.settle(base, now);
+    const Overlay overlay(base, pending, options.indexes);
+    Reads reads;
+    const View view(overlay, reads);
+    pod = view.get(api::kPod, waiting.key());
+    const bool waits = pod && pod->uid() == waiting.uid() && !pod->deleting() &&
+                       pod->spec()["nodeName"].as_string().empty() &&
+                       pod->status()["nominatedNodeName"].as_string().empty();
+    if (waits && ready()) {
+      room = Decisions(view, now, options.hooks).make_room(*pod, nodes);
+    }
+  });
+  const std::string uid(waiting.uid());
+  if (broken || !room) {
+    const MutexLock lock(mutex);
+    making_room.erase(uid);
+    return;
+  }
+  const auto left = std::make_shared<std::size_t>(room->victims.size());  // client's thread alone
+  for (const Object& victim : room->victims) {
+    log::info(
+        "a pod is preempted",
+        {{"pod", victim.key().text()}, {"node", room->node}, {"preemptor", pod->key().text()}});
+    binder->start({.pod = victim,
+                   .node = room->node,
+                   .steps = eviction_steps(victim, *pod, room->node, now),
+                   .known = {{Ref{&api::kPod, victim.key()}, victim}}},
+                  [weak = weak_from_this(), left, uid, victim](const BindingResult& result) {
+                    if (result.error) {
+                      log::warn("a pod was not preempted",
+                                {{"pod", victim.key().text()}, {"error", result.error->message}});
+                    }
+                    const auto self = weak.lock();
+                    if (--*left == 0 && self) {
+                      const MutexLock lock(self->mutex);
+                      self->making_room.erase(uid);
+                    }
+                  });
+  }
+}
+
+void Service::State::filter(const NodesQuestion& question, const Answer& answer) {
+  const auto filtered = std::make_shared<FilterAnswer>();
+  decide(
+      [self = shared_from_this(), question, filtered](Decisions& decisions) {
+        *filtered = decisions.filter(question);
+        self->count(*filtered);
+        return Result<Value>(to_value(*filtered, question));
+      },
+      [self = shared_from_this(), pod = question.pod, filtered, answer](Result<Value> value) {
+        answer(std::move(value));
+        self->make_room_soon(pod, *filtered);
+      });
+}
+
 void Service::State::count(const FilterAnswer& answer) const {
   if (options.metrics == nullptr) {
     return;
@@ -310,16 +408,13 @@ void Service::ask(Verb verb, const Value& body, const Answer& answer) {
       if (!question.ok()) {
         return answer(question.error());
       }
-      return state_->decide(
-          [raw = state_.get(), verb, question = *std::move(question)](Decisions& decisions) {
-            if (verb == Verb::Prioritize) {
-              return Result<Value>(to_value(decisions.prioritize(question)));
-            }
-            const FilterAnswer filtered = decisions.filter(question);
-            raw->count(filtered);
-            return Result<Value>(to_value(filtered, question));
-          },
-          answer);
+      return verb == Verb::Filter
+                 ? state_->filter(*question, answer)
+                 : state_->decide(
+                       [question = *std::move(question)](Decisions& decisions) {
+                         return Result<Value>(to_value(decisions.prioritize(question)));
+                       },
+                       answer);
     }
     case Verb::Bind: {
       const auto question = read_bind_question(body);

@@ -33,6 +33,7 @@ struct ServiceOptions {
   Metrics* metrics = nullptr;
   std::span<const SchedulingHooks* const> hooks{};
   std::span<const Index> indexes{};
+  bool preempts = true;  // deletes pods of lower priority where the hooks alone refuse a pod
   // Runs a function with what the controllers see, on their thread; may drop it when they end.
   std::function<void(std::function<void(const View& view, Instant now)>)> inspect{};
 };

@@ -265,7 +265,7 @@ def test_killed_between_claims_and_binding(das_lab, replicas):
 
 
 def test_preempt_adds_who_holds_the_slots(das_lab, replicas):
-    extender = replicas(das_lab)
+    extender = replicas(das_lab, "--preemption=off")
     wait_for("the extender answers", extender.served)
     das_lab.kubectl("create", "priorityclass", "high", "--value=1000")
     low = pod(das_lab, "low", profile="7g.40gb", count=2)
@@ -276,6 +276,25 @@ def test_preempt_adds_who_holds_the_slots(das_lab, replicas):
     answer = extender.ask_verb("preempt", asked)["NodeNameToMetaVictims"]
     assert list(answer) == ["n1"]
     assert low["metadata"]["uid"] in [one["UID"] for one in answer["n1"]["Pods"]]
+
+
+def test_a_pod_that_lacks_slots_alone_preempts_by_itself(das_lab, replicas):
+    """kube-scheduler's own trial, without the extender, finds no victims: it does not ask."""
+    extender = replicas(das_lab)
+    wait_for("the extender answers", extender.served)
+    for name, value in (("little", 1), ("urgent", 10), ("most", 50)):
+        das_lab.kubectl("create", "priorityclass", name, f"--value={value}")
+    for name, priority in (("low", "little"), ("lower", None), ("dear", "most"), ("dearer", "most")):
+        assert extender.schedule(pod(das_lab, name, "7g.40gb", priority=priority), ["n2" if priority == "most" else "n1"])[0]
+    wait_for("all run", lambda: [phase(das_lab, name) for name in ("low", "lower", "dear", "dearer")] == ["Running"] * 4)
+    waiting = pod(das_lab, "waiting", "3g.20gb", priority="urgent")
+    assert extender.filter(waiting, ["n1", "n2"])["NodeNames"] == []
+    wait_for("the least important pod leaves", lambda: das_lab.http("GET", "/api/v1/namespaces/default/pods/lower").code == 404)
+    assert [phase(das_lab, name) for name in ("low", "dear", "dearer")] == ["Running"] * 3
+    events = das_lab.get("/api/v1/namespaces/default/events")["items"]
+    preempted = [event["involvedObject"]["name"] for event in events if event["reason"] == "Preempted"]
+    assert preempted == ["lower"]
+    wait_for("the slots are free", lambda: extender.filter(waiting, ["n1", "n2"])["NodeNames"] == ["n1"])
 
 
 def test_https_and_a_certificate_that_changes(das_lab, replicas, tmp_path):
@@ -341,10 +360,11 @@ def test_the_schedulers_configuration_and_roles():
     assert "managedResources" not in zones["extenders"][0] and {"schedulerName": "topo"} in zones["profiles"]
     assert run([ATHANOR, "extender", "--print-scheduler-config", "--url", "x"]).code == 1
     assert 'schedules nothing; known are das, numa' in run([ATHANOR, "extender", "--systems=fournos", "--print-rbac"]).err
-    rbac = run([ATHANOR, "extender", "--print-rbac"])
-    rules = [rule for one in yaml.safe_load_all(rbac.out) for rule in one.get("rules", [])]
-    assert any("pods/binding" in rule["resources"] and rule["verbs"] == ["create"] for rule in rules)
-    assert not any("delete" in rule["verbs"] and "pods" in rule["resources"] for rule in rules)
+    for preemption in ("on", "off"):
+        rbac = run([ATHANOR, "extender", "--print-rbac", "--preemption", preemption])
+        rules = [rule for one in yaml.safe_load_all(rbac.out) for rule in one.get("rules", [])]
+        assert any("pods/binding" in rule["resources"] and rule["verbs"] == ["create"] for rule in rules)
+        assert any("delete" in rule["verbs"] and "pods" in rule["resources"] for rule in rules) == (preemption == "on")
     assert run([ATHANOR, "extender", "--tls-cert-file=x"]).code == 2
 
 

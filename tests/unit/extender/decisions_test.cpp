@@ -13,6 +13,7 @@
 #include "extender/cache_operator.hpp"
 #include "extender/pending.hpp"
 #include "kube/text/yaml.hpp"
+#include "kube/value/condition.hpp"
 #include "support/fake_world.hpp"
 #include "systems/das/agent.hpp"
 #include "systems/das/claim.hpp"
@@ -244,6 +245,79 @@ TEST_F(DecisionsTest, PreemptAddsTheVictimsThatFreeSlots) {
             std::vector<std::string>{std::string(low.uid())});
   // Nobody of lower priority is there: the node is left out (docs/spec/das.md 7.3 X9).
   EXPECT_TRUE(ask(pod("same", "mig.das.com/3g.20gb: 1", 0), {std::string(plain.uid())}).empty());
+}
+
+// Where the hooks alone refuse a pod kube-scheduler finds no victims and asks for none.
+TEST_F(DecisionsTest, MakesRoomWhereTheLeastIsLost) {
+  node("n1");
+  node("n2");
+  const auto fill = [&](const std::string& name, const std::string& on, int priority) {
+    const Object one = pod(name, "mig.das.com/4g.20gb: 1", priority);
+    place(one, on);
+    return one;
+  };
+  const Object dear = fill("dear", "n1", 5);
+  fill("cheap", "n1", 1);
+  const Object other = fill("other", "n2", 2);
+  fill("last", "n2", 2);
+  place(pod("plain", "cpu: 1"), "n1");
+  const std::vector<std::string> nodes{"n1", "n2"};
+  const auto ask = [&](const Object& waiting) {
+    return with([&](Decisions& one) { return one.make_room(waiting, nodes); });
+  };
+  const auto names = [](const Room& room) {
+    std::set<std::string> all;
+    for (const Object& victim : room.victims) {
+      all.emplace(victim.name());
+    }
+    return all;
+  };
+  const auto one = ask(pod("urgent", "mig.das.com/7g.40gb: 1", 10));
+  ASSERT_TRUE(one);
+  EXPECT_EQ(one->node, "n1");
+  EXPECT_EQ(names(*one), std::set<std::string>{"cheap"});
+  // Both GPUs of a node: the most important victim decides, not the sum.
+  const Object two = pod("two", "mig.das.com/7g.40gb: 2", 10);
+  const auto both = ask(two);
+  ASSERT_TRUE(both);
+  EXPECT_EQ(both->node, "n2");
+  EXPECT_EQ(names(*both), (std::set<std::string>{"last", "other"}));
+  EXPECT_FALSE(ask(pod("equal", "mig.das.com/7g.40gb: 1", 1)));
+  EXPECT_FALSE(ask(pod("plain-2", "cpu: 1", 10)));
+  const Object polite = pod("polite", "mig.das.com/7g.40gb: 1", 10);
+  world.update(api::kPod, polite.key(), [](Value& object) {
+    object.set_path({"spec", "preemptionPolicy"}, "Never");
+  });
+  EXPECT_FALSE(ask(world.must(api::kPod, polite.key())));
+  // What leaves is not preempted again, and while it makes room nothing else is.
+  world.update(api::kPod, other.key(), [](Value& object) {
+    object.set_path({"metadata", "deletionTimestamp"}, "2026-01-01T00:00:00Z");
+  });
+  EXPECT_FALSE(ask(pod("next", "mig.das.com/7g.40gb: 1", 10)));
+  const auto rest = ask(two);
+  ASSERT_TRUE(rest);
+  EXPECT_EQ(names(*rest), std::set<std::string>{"last"});
+}
+
+TEST_F(DecisionsTest, VictimsAreMarkedDeletedAndReported) {
+  const Object victim = pod("low", "mig.das.com/7g.40gb: 1", 1);
+  const Object urgent = pod("urgent", "mig.das.com/7g.40gb: 1", 10);
+  for (const Step& step : eviction_steps(victim, urgent, "n1", world.now)) {
+    Plan plan;
+    plan.then(step);
+    ASSERT_TRUE(world.apply(plan).ok());
+    if (std::holds_alternative<Status>(step)) {
+      const Value& conditions = world.must(api::kPod, victim.key()).status()["conditions"];
+      EXPECT_EQ(find_condition(conditions, "DisruptionTarget")["reason"].str(),
+                "PreemptionByScheduler");
+    }
+  }
+  EXPECT_FALSE(world.get(api::kPod, victim.key()));
+  const std::vector<Object> events = world.list(api::kEvent, {});
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].body()["message"].str(),
+            "Preempted by pod " + std::string(urgent.uid()) + " on node n1");
+  EXPECT_EQ(events[0].body()["involvedObject"]["uid"].str(), victim.uid());
 }
 
 // One process serves slices and zones.
