@@ -41,8 +41,10 @@ Value burst(const std::string& name, int replicas, int cpus) {
 Value zoned_node(const std::string& name) {
   Value node = from_yaml("{apiVersion: v1, kind: Node, metadata: {name: " + name +
                          ", labels: {athanor.dev/emulated: 'true'}}}");
-  const auto extra = numa::system().lab_node_members.front().read(from_yaml(
-      "{policy: single-numa-node, zones: [{cpus: 8, memory: 16Gi}, {cpus: 12, memory: 16Gi}]}"));
+  const auto extra = numa::system().lab_node_members.front().read(
+      from_yaml(
+          "{policy: single-numa-node, zones: [{cpus: 8, memory: 16Gi}, {cpus: 12, memory: 16Gi}]}"),
+      Value());
   ATHANOR_CHECK(extra.ok(), "the zones of the scene are right");
   for (const auto& [key, text] : extra.value().annotations) {
     node.set_path({"metadata", "annotations", key}, text);

@@ -10,7 +10,7 @@ namespace athanor::numa {
 // Returns the annotations of a lab file's node with these zones.
 inline Value annotations_of(const Value& zones) {
   Value annotations = Value::object();
-  const auto extra = system().lab_node_members.front().read(zones);
+  const auto extra = system().lab_node_members.front().read(zones, Value());
   for (const auto& [name, text] : extra->annotations) {
     annotations.set(name, text);
   }
