@@ -63,22 +63,21 @@ int run_scheduler_logs(ToolContext& context, std::span<const std::string> argume
       {"container", false, kDeploymentName, "container whose log is shown"},
       {"since", false, "0s", "only what was written in this time; 0s: everything"},
   };
-  const auto flags = ToolFlags::parse(arguments, kFlags);
-  if (!flags.ok()) {
-    context.err(usage_of("schedlogs", kFlags));
-    return refuse(context, flags.error(), kToolUsage);
+  const auto [flags, ended] = open_tool(context, "schedlogs", arguments, kFlags);
+  if (ended) {
+    return *ended;
   }
-  const auto since = flags->duration("since");
+  const auto since = flags.duration("since");
   if (!since.ok()) {
     return refuse(context, since.error(), kToolUsage);
   }
-  const std::string ns = flags->text("namespace");
+  const std::string ns = flags.text("namespace");
   const auto pod = leading_scheduler(context, ns);
   if (!pod.ok()) {
     return refuse(context, pod.error(), kToolFailed);
   }
   std::string path = fmt::format("/api/v1/namespaces/{}/pods/{}/log?container={}", ns, pod->name(),
-                                 flags->text("container"));
+                                 flags.text("container"));
   if (const auto seconds = std::chrono::ceil<std::chrono::seconds>(*since).count(); seconds > 0) {
     path += fmt::format("&sinceSeconds={}", seconds);
   }
@@ -96,13 +95,15 @@ int run_watch_attributes(ToolContext& context, std::span<const std::string> argu
       {"interval", false, "1s", "time between looks"},
       {"count", false, "0", "end after so many looks; 0: when interrupted"},
   };
-  const auto flags = ToolFlags::parse(arguments, kFlags);
-  const auto interval = flags.ok() ? flags->duration("interval") : flags.error();
+  const auto [flags, ended] = open_tool(context, "watchnrtattr", arguments, kFlags);
+  if (ended) {
+    return *ended;
+  }
+  const auto interval = flags.duration("interval");
   if (!interval.ok()) {
-    context.err(usage_of("watchnrtattr", kFlags));
     return refuse(context, interval.error(), kToolUsage);
   }
-  const std::string count = flags->text("count");
+  const std::string count = flags.text("count");
   if (count.empty() || count.find_first_not_of("0123456789") != std::string::npos ||
       count.size() > 6) {
     return refuse(context, Error::bad_request("-count must be a number"), kToolUsage);
@@ -156,17 +157,16 @@ Result<std::string> detect_platform(ToolContext& context) {
 int run_platform(ToolContext& context, std::span<const std::string> arguments) {
   static constexpr ToolFlag kFlags[] = {
       {"is-platform", false, "", "exit with 0 if it is this one, with 1 if not"}};
-  const auto flags = ToolFlags::parse(arguments, kFlags);
-  if (!flags.ok()) {
-    context.err(usage_of("lsplatform", kFlags));
-    return refuse(context, flags.error(), kToolUsage);
+  const auto [flags, ended] = open_tool(context, "lsplatform", arguments, kFlags);
+  if (ended) {
+    return *ended;
   }
   const auto platform = detect_platform(context);
   if (!platform.ok()) {
     return refuse(context, platform.error(), kToolFailed);
   }
-  if (flags->given("is-platform")) {
-    return lower(flags->text("is-platform")) == lower(*platform) ? 0 : 1;
+  if (flags.given("is-platform")) {
+    return lower(flags.text("is-platform")) == lower(*platform) ? 0 : 1;
   }
   context.out(*platform + "\n");
   return kToolDone;
@@ -179,13 +179,15 @@ int run_kubelet_config(ToolContext& context, std::span<const std::string> argume
       {"prefix", false, "", "in front of the names of the variables"},
       {"wait", false, "0s", "how long to wait for the ConfigMap"},
   };
-  const auto flags = ToolFlags::parse(arguments, kFlags);
-  const auto wait = flags.ok() ? flags->duration("wait") : flags.error();
+  const auto [flags, ended] = open_tool(context, "catkubeletconfmap", arguments, kFlags);
+  if (ended) {
+    return *ended;
+  }
+  const auto wait = flags.duration("wait");
   if (!wait.ok()) {
-    context.err(usage_of("catkubeletconfmap", kFlags));
     return refuse(context, wait.error(), kToolUsage);
   }
-  const Key key{flags->text("namespace"), flags->text("name")};
+  const Key key{flags.text("namespace"), flags.text("name")};
   const Instant end = context.now() + *wait;
   auto config = context.get(api::kConfigMap, key);
   while (!config.ok() && config.error().code == 404 && context.now() < end &&
@@ -202,7 +204,7 @@ int run_kubelet_config(ToolContext& context, std::span<const std::string> argume
   // Both layouts of docs/spec/numa.md 7.
   const Value& kubelet = document->contains("kubelet") ? (*document)["kubelet"] : *document;
   context.out(fmt::format("{0}TOPOLOGY_MANAGER_POLICY={1}\n{0}TOPOLOGY_MANAGER_SCOPE={2}\n",
-                          flags->text("prefix"), kubelet["topologyManagerPolicy"].as_string(),
+                          flags.text("prefix"), kubelet["topologyManagerPolicy"].as_string(),
                           kubelet["topologyManagerScope"].as_string()));
   return kToolDone;
 }
@@ -214,12 +216,13 @@ int run_jobs(ToolContext& context, std::span<const std::string> arguments) {
       {"serviceaccount", false, "rte", "account of their pods"},
       {"script", false, "", "what they run: a shell script"},
   };
-  const auto flags = ToolFlags::parse(arguments, kFlags);
-  if (!flags.ok() || flags->text("script").empty()) {
+  const auto [flags, ended] = open_tool(context, "make-job-foreach-ds", arguments, kFlags);
+  if (ended) {
+    return *ended;
+  }
+  if (flags.text("script").empty()) {
     context.err(usage_of("make-job-foreach-ds", kFlags));
-    return refuse(context,
-                  flags.ok() ? Error::bad_request("say what to run: -script") : flags.error(),
-                  kToolUsage);
+    return refuse(context, Error::bad_request("say what to run: -script"), kToolUsage);
   }
   const auto cr = context.get(kOperatorKind, {"", kOperatorName});
   if (!cr.ok()) {
@@ -236,8 +239,8 @@ int run_jobs(ToolContext& context, std::span<const std::string> arguments) {
     const Value container =
         Value::object({{"name", "script"},
                        {"image", pod["containers"][0]["image"]},
-                       {"command", Value::list({"/bin/sh", "-c", flags->text("script")})}});
-    Value spec = Value::object({{"serviceAccountName", flags->text("serviceaccount")},
+                       {"command", Value::list({"/bin/sh", "-c", flags.text("script")})}});
+    Value spec = Value::object({{"serviceAccountName", flags.text("serviceaccount")},
                                 {"nodeSelector", pod["nodeSelector"]},
                                 {"restartPolicy", "Never"},
                                 {"containers", Value::list({container})}});
@@ -248,8 +251,8 @@ int run_jobs(ToolContext& context, std::span<const std::string> arguments) {
         {{"apiVersion", "batch/v1"},
          {"kind", "Job"},
          {"metadata",
-          Value::object({{"name", fmt::format("{}-{}", flags->text("name"), set->name())},
-                         {"namespace", flags->text("namespace")}})},
+          Value::object({{"name", fmt::format("{}-{}", flags.text("name"), set->name())},
+                         {"namespace", flags.text("namespace")}})},
          {"spec", Value::object({{"template", Value::object({{"spec", std::move(spec)}})}})}});
     text += "---\n" + yaml::print(job);
   }

@@ -57,7 +57,10 @@ constexpr ToolFlag kRenderFlags[] = {
     {"render-image", false, "athanor:latest", "image of the operator"},
     {"render-image-scheduler", false, "", "image of the scheduler"},
     {"detect-platform-only", true, "", "print platform and version and exit"},
+    {"platform", false, "", "with detect-platform-only: this one instead of the detected"},
+    {"platform-version", false, "", "likewise its version"},
     {"inspect-features", true, "", "print the features and exit"},
+    {"handle-lifecycle-event", false, "", "of a container: postStart or preStop; exits"},
     {"version", true, "", "print the version and exit"},
 };
 
@@ -266,20 +269,61 @@ Result<void> remove(ToolContext& context, const ToolFlags& flags, std::vector<Va
                               : Result<void>();
 }
 
-int detect(ToolContext& context, const ToolFlags& flags) {
-  const auto platform = detect_platform(context);
-  if (!platform.ok()) {
-    return refuse(context, platform.error(), kToolFailed);
+struct PlatformFacts {
+  std::string name{};
+  std::string version{};
+};
+
+Result<PlatformFacts> platform_facts(ToolContext& context) {
+  PlatformFacts facts;
+  ATHANOR_TRY(facts.name, detect_platform(context));
+  if (const auto version = context.get(kClusterVersion, {"", "version"}); version.ok()) {
+    const Value& status = version->status();
+    const std::string desired = status["desired"]["version"].str();
+    facts.version = desired.empty() ? status["history"][0]["version"].str() : desired;
   }
-  std::string version;
-  if (const auto text = context.text("/version"); text.ok()) {
+  if (const auto text = context.text("/version"); facts.version.empty() && text.ok()) {
     const auto value = json::parse(*text);
-    version = value.ok() ? (*value)["gitVersion"].str() : "";
+    facts.version = value.ok() ? (*value)["gitVersion"].str() : "";
   }
-  context.out(flags.is_set("json")
-                  ? json::print(Value::object({{"platform", *platform}, {"version", version}})) +
-                        "\n"
-                  : fmt::format("platform={} version={}\n", *platform, version));
+  return facts;
+}
+
+int detect(ToolContext& context, const ToolFlags& flags) {
+  const auto found = platform_facts(context);
+  if (!found.ok()) {
+    return refuse(context, found.error(), kToolFailed);
+  }
+  context.out(
+      flags.is_set("json")
+          ? json::print(Value::object({{"platform", found->name}, {"version", found->version}})) +
+                "\n"
+          : fmt::format("platform={} version={}\n", found->name, found->version));
+  return kToolDone;
+}
+
+// What the flags say, and else what is detected.
+int show_platform(ToolContext& context, const ToolFlags& flags) {
+  static constexpr const char* kNames[] = {"Kubernetes", "OpenShift", "HyperShift"};
+  const std::string named = lower(flags.text("platform"));
+  const auto* const known =
+      std::ranges::find_if(kNames, [&](const char* name) { return lower(name) == named; });
+  if (!named.empty() && known == std::end(kNames)) {
+    return refuse(
+        context, Error::bad_request(fmt::format("unknown platform \"{}\"", flags.text("platform"))),
+        kToolUsage);
+  }
+  if (named.empty() || flags.text("platform-version").empty()) {
+    const auto found = platform_facts(context);
+    if (!found.ok()) {
+      return refuse(context, found.error(), kToolFailed);
+    }
+    context.out(fmt::format(
+        "platform={} version={}\n", named.empty() ? found->name : *known,
+        flags.text("platform-version").empty() ? found->version : flags.text("platform-version")));
+    return kToolDone;
+  }
+  context.out(fmt::format("platform={} version={}\n", *known, flags.text("platform-version")));
   return kToolDone;
 }
 
@@ -340,17 +384,13 @@ int with_verb(ToolContext& context, const char* verb, std::span<const std::strin
 int run_deployer(ToolContext& context, std::span<const std::string> arguments) {
   static constexpr const char* kVerbs[] = {"deploy", "remove", "render", "validate",
                                            "detect", "images", "setup",  "version"};
-  const auto flags = ToolFlags::parse(arguments, kFlags);
-  if (!flags.ok()) {
-    context.err(usage_of("deployer", kFlags));
-    return refuse(context, flags.error(), kToolUsage);
+  const auto [flags, ended] =
+      open_tool(context, "deployer", arguments, kFlags, ToolWords::Taken,
+                "deployer deploy|remove|render|validate|detect|images|setup|version [TARGET...]");
+  if (ended) {
+    return *ended;
   }
-  if (flags->help()) {
-    context.out("deployer deploy|remove|render|validate|detect|images|setup|version [TARGET...]\n" +
-                usage_of("deployer", kFlags));
-    return kToolDone;
-  }
-  const auto& words = flags->words();
+  const auto& words = flags.words();
   if (words.empty() || std::ranges::find(kVerbs, words.front()) == std::end(kVerbs)) {
     context.err(usage_of("deployer", kFlags));
     return refuse(context,
@@ -358,12 +398,20 @@ int run_deployer(ToolContext& context, std::span<const std::string> arguments) {
                                      "images, setup or version"),
                   kToolUsage);
   }
+  const bool takes_targets =
+      words.front() == "deploy" || words.front() == "remove" || words.front() == "render";
+  if (!takes_targets && words.size() > 1) {
+    return refuse(
+        context,
+        Error::bad_request(fmt::format("{} takes no targets: \"{}\"", words.front(), words[1])),
+        kToolUsage);
+  }
   // Setup is the API and the updater, for a scheduler that is there already.
   if (words.front() == "setup") {
     const std::vector<std::string> targets{"api", "topology-updater"};
-    return run_verb(context, "deploy", *flags, targets);
+    return run_verb(context, "deploy", flags, targets);
   }
-  return run_verb(context, words.front(), *flags, std::span(words).subspan(1));
+  return run_verb(context, words.front(), flags, std::span(words).subspan(1));
 }
 
 int run_deploy(ToolContext& context, std::span<const std::string> arguments) {
@@ -393,55 +441,74 @@ int run_bundle(ToolContext& context, std::span<const std::string> arguments) {
       {"image-scheduler", false, "scheduler-plugins:latest", "image of the scheduler"},
       {"version", false, "", "version of the bundle; the program's without"},
   };
-  const auto flags = ToolFlags::parse(arguments, kBundleFlags);
-  if (!flags.ok()) {
-    context.err(usage_of("bundle", kBundleFlags));
-    return refuse(context, flags.error(), kToolUsage);
+  const auto [flags, ended] = open_tool(context, "bundle", arguments, kBundleFlags);
+  if (ended) {
+    return *ended;
   }
   const std::string version =
-      flags->text("version").empty() ? context.version() : flags->text("version");
-  const auto files = bundle_files({.image = flags->text("image"),
-                                   .scheduler_image = flags->text("image-scheduler"),
+      flags.text("version").empty() ? context.version() : flags.text("version");
+  const auto files = bundle_files({.image = flags.text("image"),
+                                   .scheduler_image = flags.text("image-scheduler"),
                                    .monitoring = false},
                                   version);
   for (const auto& [path, content] : files) {
-    const auto written = context.write_file(flags->text("output") + "/" + path, content);
+    const auto written = context.write_file(flags.text("output") + "/" + path, content);
     if (!written.ok()) {
       return refuse(context, written.error(), kToolFailed);
     }
-    context.out(flags->text("output") + "/" + path + "\n");
+    context.out(flags.text("output") + "/" + path + "\n");
   }
   return kToolDone;
 }
 
+bool operator_prints(std::span<const std::string> arguments) {
+  return std::ranges::any_of(arguments, [](std::string_view word) {
+    const std::string_view name = word.substr(std::min(word.find_first_not_of('-'), word.size()));
+    const std::string_view flag = name.substr(0, name.find('='));
+    return word.starts_with('-') &&
+           (flag == "h" || flag == "help" ||
+            (!flag.starts_with("platform") &&
+             std::ranges::find(kRenderFlags, flag, &ToolFlag::name) != std::end(kRenderFlags)));
+  });
+}
+
 int run_operator(ToolContext& context, std::span<const std::string> arguments) {
-  const auto flags = ToolFlags::parse(arguments, kRenderFlags);
-  if (!flags.ok()) {
-    context.err(usage_of("numaresources-operator", kRenderFlags));
-    return refuse(context, flags.error(), kToolUsage);
+  const auto [flags, ended] = open_tool(context, "numaresources-operator", arguments, kRenderFlags);
+  if (ended) {
+    return *ended;
   }
-  if (flags->is_set("version")) {
+  if (flags.is_set("version")) {
     context.out(context.version() + "\n");
     return kToolDone;
   }
-  if (flags->is_set("inspect-features")) {
+  if (flags.given("handle-lifecycle-event")) {
+    const std::string event = flags.text("handle-lifecycle-event");
+    return event == "postStart" || event == "preStop"
+               ? kToolDone
+               : refuse(context,
+                        Error::bad_request(fmt::format(
+                            "-handle-lifecycle-event: \"{}\" is neither postStart nor preStop",
+                            event)),
+                        kToolUsage);
+  }
+  if (flags.is_set("inspect-features")) {
     return run_topics(context, {});
   }
-  if (flags->is_set("detect-platform-only")) {
-    return detect(context, *flags);
+  if (flags.is_set("detect-platform-only")) {
+    return show_platform(context, flags);
   }
-  if (flags->is_set("render-nrt-crd")) {
+  if (flags.is_set("render-nrt-crd")) {
     context.out(yaml::print(topology_definition()));
     return kToolDone;
   }
-  if (flags->is_set("render")) {
+  if (flags.is_set("render")) {
     context.out(documents_of(
-        operator_manifests({.ns = flags->text("render-namespace"),
-                            .image = flags->text("render-image"),
-                            .scheduler_image = flags->text("render-image-scheduler")})));
+        operator_manifests({.ns = flags.text("render-namespace"),
+                            .image = flags.text("render-image"),
+                            .scheduler_image = flags.text("render-image-scheduler")})));
     return kToolDone;
   }
-  context.err("the operator itself runs as: athanor controllers --controllers=numa\n" +
+  context.err("the operator itself runs as: athanor controllers --systems=numa\n" +
               usage_of("numaresources-operator", kRenderFlags));
   return kToolUsage;
 }

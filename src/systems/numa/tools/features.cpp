@@ -26,20 +26,16 @@ Value features_value(const std::string& version) {
 }
 
 int run_topics(ToolContext& context, std::span<const std::string> arguments) {
-  const auto flags = ToolFlags::parse(arguments, {});
-  if (!flags.ok()) {
-    context.err(flags.error().message + "\n");
-    return kToolUsage;
+  if (const auto call = open_tool(context, "lstopics", arguments, {}); call.ended) {
+    return *call.ended;
   }
   context.out(json::print(features_value(context.version())) + "\n");
   return kToolDone;
 }
 
 int run_label_filter(ToolContext& context, std::span<const std::string> arguments) {
-  const auto flags = ToolFlags::parse(arguments, {});
-  if (!flags.ok()) {
-    context.err(flags.error().message + "\n");
-    return kToolUsage;
+  if (const auto call = open_tool(context, "mkginkgolabelfilter", arguments, {}); call.ended) {
+    return *call.ended;
   }
   const auto input = context.read_input();
   const auto features = input.ok() ? json::parse(*input) : input.error();

@@ -137,20 +137,19 @@ int run_must_gather(ToolContext& context, std::span<const std::string> arguments
       {"namespace", false, "numaresources", "namespace of the operands"},
       {"output", false, "numaresources-must-gather.tar", "the file to write"},
   };
-  const auto flags = ToolFlags::parse(arguments, kFlags);
-  if (!flags.ok()) {
-    context.err(flags.error().message + "\n" + usage_of("must-gather", kFlags));
-    return kToolUsage;
+  const auto [flags, ended] = open_tool(context, "must-gather", arguments, kFlags);
+  if (ended) {
+    return *ended;
   }
-  const auto files = Gathering(context, flags->text("namespace")).run();
+  const auto files = Gathering(context, flags.text("namespace")).run();
   const auto archive = files.ok() ? make_tar(*files, context.now()) : files.error();
   const auto written =
-      archive.ok() ? context.write_file(flags->text("output"), *archive) : archive.error();
+      archive.ok() ? context.write_file(flags.text("output"), *archive) : archive.error();
   if (!written.ok()) {
     context.err(written.error().message + "\n");
     return kToolFailed;
   }
-  context.out(fmt::format("{}: {} files\n", flags->text("output"), files->size()));
+  context.out(fmt::format("{}: {} files\n", flags.text("output"), files->size()));
   return kToolDone;
 }
 

@@ -142,25 +142,24 @@ int compare_folder(ToolContext& context, const std::string& root) {
 }  // namespace
 
 int run_sync_check(ToolContext& context, std::span<const std::string> arguments) {
-  const auto flags = ToolFlags::parse(arguments, kFlags);
-  if (!flags.ok()) {
-    context.err(flags.error().message + "\n" + usage_of("pfpsyncchk", kFlags));
-    return kToolUsage;
+  const auto [flags, ended] = open_tool(context, "pfpsyncchk", arguments, kFlags);
+  if (ended) {
+    return *ended;
   }
-  if (flags->help() || flags->is_set("full-help")) {
-    context.out((flags->is_set("full-help") ? kFullHelp : "") + usage_of("pfpsyncchk", kFlags));
+  if (flags.is_set("full-help")) {
+    context.out(kFullHelp + usage_of("pfpsyncchk", kFlags));
     return kToolDone;
   }
-  if (flags->given("must-gather")) {
-    return compare_folder(context, flags->text("must-gather"));
+  if (flags.given("must-gather")) {
+    return compare_folder(context, flags.text("must-gather"));
   }
-  if (flags->text("from-rte").empty() || flags->text("from-scheduler").empty()) {
+  if (flags.text("from-rte").empty() || flags.text("from-scheduler").empty()) {
     context.err("say both -from-rte and -from-scheduler, or -must-gather\n" +
                 usage_of("pfpsyncchk", kFlags));
     return kToolUsage;
   }
-  return compare(context, context.read_file(flags->text("from-rte")),
-                 context.read_file(flags->text("from-scheduler")));
+  return compare(context, context.read_file(flags.text("from-rte")),
+                 context.read_file(flags.text("from-scheduler")));
 }
 
 }  // namespace athanor::numa

@@ -84,4 +84,7 @@ int run_bundle(ToolContext& context, std::span<const std::string> arguments);
 int run_operator(ToolContext& context, std::span<const std::string> arguments);
 int run_must_gather(ToolContext& context, std::span<const std::string> arguments);
 
+// Returns true if the arguments of upstream's operator make it print and end; false: it reconciles.
+bool operator_prints(std::span<const std::string> arguments);
+
 }  // namespace athanor::numa

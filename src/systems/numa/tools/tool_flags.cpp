@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "systems/numa/tools/tool.hpp"
+
 namespace athanor::numa {
 
 Result<ToolFlags> ToolFlags::parse(std::span<const std::string> arguments,
@@ -62,6 +64,26 @@ Result<Duration> ToolFlags::duration(std::string_view name) const {
                                           duration.error().message));
   }
   return duration;
+}
+
+ToolCall open_tool(ToolContext& context, std::string_view tool,
+                   std::span<const std::string> arguments, std::span<const ToolFlag> known,
+                   ToolWords words, std::string_view synopsis) {
+  std::string usage = synopsis.empty() ? std::string() : std::string(synopsis) + "\n";
+  usage += usage_of(tool, known);
+  auto flags = ToolFlags::parse(arguments, known);
+  if (flags.ok() && flags->help()) {
+    context.out(usage);
+    return {.ended = kToolDone};
+  }
+  if (flags.ok() && words == ToolWords::Refused && !flags->words().empty()) {
+    flags = Error::bad_request("unexpected argument " + flags->words().front());
+  }
+  if (!flags.ok()) {
+    context.err(flags.error().message + "\n" + usage);
+    return {.ended = kToolUsage};
+  }
+  return {.flags = *std::move(flags)};
 }
 
 std::string usage_of(std::string_view tool, std::span<const ToolFlag> known) {

@@ -45,6 +45,23 @@ class ToolFlags {
   bool help_ = false;
 };
 
+class ToolContext;
+
+// Whether a tool takes arguments that are no flags.
+enum class ToolWords : unsigned char { Refused, Taken };
+
+// A tool's flags. `ended`: the exit code of a call that printed its help or a refusal.
+struct ToolCall {
+  ToolFlags flags{};
+  std::optional<int> ended{};
+};
+
+// Parses a tool's arguments; prints help for -h and -help, and wrong arguments with the usage.
+// `synopsis`, if any, is a line above the usage.
+ToolCall open_tool(ToolContext& context, std::string_view tool,
+                   std::span<const std::string> arguments, std::span<const ToolFlag> known,
+                   ToolWords words = ToolWords::Refused, std::string_view synopsis = {});
+
 // Returns the help text in Go's form.
 std::string usage_of(std::string_view tool, std::span<const ToolFlag> known);
 

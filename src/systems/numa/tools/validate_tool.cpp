@@ -142,22 +142,15 @@ void print_findings(ToolContext& context, const ToolFlags& flags,
 }  // namespace
 
 int run_validate(ToolContext& context, std::span<const std::string> arguments) {
-  const auto flags = ToolFlags::parse(arguments, kFlags);
-  if (!flags.ok() || !flags->words().empty()) {
-    context.err(
-        (flags.ok() ? "unexpected argument " + flags->words().front() : flags.error().message) +
-        "\n" + usage_of("nrovalidate", kFlags));
-    return kToolUsage;
+  const auto [flags, ended] = open_tool(context, "nrovalidate", arguments, kFlags);
+  if (ended) {
+    return *ended;
   }
-  if (flags->help()) {
-    context.out(usage_of("nrovalidate", kFlags));
-    return kToolDone;
-  }
-  if (flags->is_set("version")) {
+  if (flags.is_set("version")) {
     context.out(context.version() + "\n");
     return kToolDone;
   }
-  const std::string what = flags->text("what");
+  const std::string what = flags.text("what");
   if (what.empty() || what == "help") {
     context.err("available validators: " + validator_list() + "\n");
     return kToolDone;
@@ -167,19 +160,19 @@ int run_validate(ToolContext& context, std::span<const std::string> arguments) {
     context.err(names.error().message + "\n");
     return kToolUsage;
   }
-  if (!flags->is_set("quiet")) {
+  if (!flags.is_set("quiet")) {
     std::string list;
     for (const std::string& name : *names) {
       list += (list.empty() ? "" : ",") + name;
     }
     context.err("INFO>>>>: enabled validators: " + list + "\n");
   }
-  const auto facts = gather(context, flags->text("labels"));
+  const auto facts = gather(context, flags.text("labels"));
   if (!facts.ok()) {
     context.err("Error while trying to validate cluster: " + facts.error().message + "\n");
     return kToolFailed;
   }
-  print_findings(context, *flags, validate(*facts, *names));
+  print_findings(context, flags, validate(*facts, *names));
   return kToolDone;
 }
 
@@ -189,12 +182,11 @@ int run_cache_check(ToolContext& context, std::span<const std::string> arguments
       {"node", false, "", "names of nodes, separated by commas; all without"},
       {"dump", true, "", "print what is compared for every node"},
   };
-  const auto flags = ToolFlags::parse(arguments, kCheckFlags);
-  if (!flags.ok()) {
-    context.err(flags.error().message + "\n" + usage_of("nrtcacheck", kCheckFlags));
-    return kToolUsage;
+  const auto [flags, ended] = open_tool(context, "nrtcacheck", arguments, kCheckFlags);
+  if (ended) {
+    return *ended;
   }
-  if (flags->is_set("version")) {
+  if (flags.is_set("version")) {
     context.out(context.version() + "\n");
     return kToolDone;
   }
@@ -204,8 +196,14 @@ int run_cache_check(ToolContext& context, std::span<const std::string> arguments
     context.err((topologies.ok() ? pods.error() : topologies.error()).message + "\n");
     return 1;
   }
-  const auto wanted = flags->text("node");
+  const auto wanted = flags.text("node");
   const auto names = words_of(wanted, ',');
+  for (const std::string_view name : names) {
+    if (std::ranges::find(*topologies, name, &Object::name) == topologies->end()) {
+      context.err(fmt::format("node {} has no NodeResourceTopology\n", name));
+      return 1;
+    }
+  }
   std::erase_if(*topologies, [&](const Object& one) {
     return !names.empty() && std::ranges::find(names, one.name()) == names.end();
   });
@@ -213,7 +211,7 @@ int run_cache_check(ToolContext& context, std::span<const std::string> arguments
   for (const Object& one : *topologies) {
     const bool differs = std::ranges::any_of(
         findings, [&](const Finding& finding) { return finding.node == one.name(); });
-    if (differs || flags->is_set("dump")) {
+    if (differs || flags.is_set("dump")) {
       context.out(fmt::format("{}: {}\n", one.name(), differs ? "unsync" : "clean"));
     }
   }

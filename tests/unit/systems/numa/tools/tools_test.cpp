@@ -464,6 +464,18 @@ TEST(NumaOperatorTool, PrintsAndEnds) {
   EXPECT_EQ(tools.run("numaresources-operator", {"--detect-platform-only"}), 0);
   EXPECT_EQ(tools.printed, "platform=Kubernetes version=v1.31.0\n");
   EXPECT_EQ(tools.run("numaresources-operator", {"--version"}), 0);
+  EXPECT_EQ(tools.run("numaresources-operator", {"--detect-platform-only", "--platform=HyperShift",
+                                                 "--platform-version=4.20"}),
+            0);
+  EXPECT_EQ(tools.printed, "platform=HyperShift version=4.20\n");
+  EXPECT_EQ(tools.run("numaresources-operator", {"--detect-platform-only", "--platform=openshift"}),
+            0);
+  EXPECT_EQ(tools.printed, "platform=OpenShift version=v1.31.0\n");
+  EXPECT_EQ(tools.run("numaresources-operator", {"--detect-platform-only", "--platform=plan9"}), 1);
+  for (const char* event : {"postStart", "preStop"}) {
+    EXPECT_EQ(tools.run("numaresources-operator", {"--handle-lifecycle-event", event}), 0);
+  }
+  EXPECT_EQ(tools.run("numaresources-operator", {"--handle-lifecycle-event=reboot"}), 1);
   EXPECT_EQ(tools.run("numaresources-operator", {"--render-nrt-crd"}), 0);
   EXPECT_EQ((*yaml::parse(tools.printed))["metadata"]["name"].str(),
             "noderesourcetopologies.topology.node.k8s.io");
@@ -491,6 +503,28 @@ TEST(NumaOperatorTool, PrintsAndEnds) {
   EXPECT_EQ((*csv)["spec"]["customresourcedefinitions"]["owned"].size(), 2U);
   EXPECT_EQ((*csv)["metadata"]["annotations"]["capabilities"].str(), "Basic Install");
   EXPECT_TRUE(tools.files.contains("b/metadata/annotations.yaml"));
+}
+
+TEST(NumaOperatorTool, KnowsWhetherItPrints) {
+  const auto prints = [](const std::vector<std::string>& arguments) {
+    return operator_prints(arguments);
+  };
+  EXPECT_TRUE(prints({"-render"}));
+  EXPECT_TRUE(prints({"--leader-elect", "--version"}));
+  EXPECT_TRUE(prints({"--handle-lifecycle-event=preStop"}));
+  EXPECT_TRUE(prints({"-h"}));
+  EXPECT_FALSE(prints({}));
+  EXPECT_FALSE(prints({"--platform=openshift", "--metrics-bind-address", "version"}));
+}
+
+TEST(NumaOperatorTool, NamesTheVersionOfOpenShift) {
+  FakeTools tools;
+  tools.texts["/version"] = R"({"gitVersion": "v1.31.0"})";
+  tools.put(
+      kClusterVersion,
+      "{metadata: {name: version}, status: {history: [{version: 4.19.3}, {version: 4.18.0}]}}");
+  EXPECT_EQ(tools.run("numaresources-operator", {"--detect-platform-only"}), 0);
+  EXPECT_EQ(tools.printed, "platform=OpenShift version=4.19.3\n");
 }
 
 TEST(NumaMustGather, WritesOneTar) {
@@ -523,6 +557,31 @@ TEST(NumaTar, SplitsLongPathsAndRefusesLongerOnes) {
   EXPECT_EQ(tar->substr(0, 5), std::string("name\0", 5));
   EXPECT_EQ(tar->substr(345, 120), folder);
   EXPECT_FALSE(make_tar({{std::string(200, 'n'), ""}}, Instant{}).ok());
+}
+
+TEST(NumaTools, PrintHelpAndDoNothingElse) {
+  for (const Tool& tool : numa_tools()) {
+    for (const char* help : {"--help", "-h"}) {
+      FakeTools tools;  // a call of the API server would show in what it says
+      tools.unserved = {"clusterversions"};
+      EXPECT_EQ(tools.run(std::string(tool.name), {help}), 0) << tool.name;
+      EXPECT_NE(tools.printed.find("Usage of "), std::string::npos) << tool.name << tools.printed;
+      EXPECT_EQ(tools.complained, "") << tool.name;
+      EXPECT_TRUE(tools.objects.empty() && tools.files.empty()) << tool.name;
+    }
+  }
+}
+
+TEST(NumaTools, RefuseWordsThatTheyDoNotTake) {
+  for (const Tool& tool : numa_tools()) {
+    FakeTools tools;
+    tools.unserved = {"clusterversions"};
+    EXPECT_EQ(tools.run(std::string(tool.name), {"moon"}), 1) << tool.name;
+    EXPECT_NE(tools.complained, "") << tool.name;
+  }
+  FakeTools tools;
+  EXPECT_EQ(tools.run("deployer", {"version", "api"}), 1);
+  EXPECT_EQ(tools.complained, "version takes no targets: \"api\"\n");
 }
 
 TEST(NumaTools, AreFoundByBothNames) {
