@@ -7,6 +7,7 @@
 #include <map>
 
 #include "api/builtin.hpp"
+#include "base/ascii.hpp"
 #include "kube/text/quantity.hpp"
 #include "runtime/view/select.hpp"
 #include "systems/numa/kinds.hpp"
@@ -31,6 +32,10 @@ const Object* named(const std::vector<Object>& objects, std::string_view name) {
   return found == objects.end() ? nullptr : &*found;
 }
 
+Error wrong(std::string message) {
+  return Error::bad_request(std::move(message));
+}
+
 // When the node's topology was last written, as far as its managers' fields tell.
 std::string age_of(const Object& topology, Instant now) {
   std::optional<Instant> last = topology.creation_time();
@@ -53,17 +58,31 @@ Result<int> show(VerbContext& context, const std::string& node) {
     std::erase_if(topologies, [&](const Object& object) { return object.name() != node; });
   }
   if (topologies.empty()) {
-    return Error::not_found(node.empty()
-                                ? "no node has a NodeResourceTopology; is an exporter running?"
-                                : "node " + node + " has no NodeResourceTopology");
+    return Error::not_found(
+        node.empty() ? "no node has a NodeResourceTopology; is an exporter running?"
+                     : "node " + node +
+                           " has no NodeResourceTopology (actions: explain, fit; tools: athanor "
+                           "numa --help)");
   }
   if (prints_objects(context)) {
     std::vector<Value> bodies;
     bodies.reserve(topologies.size());
     for (const Object& object : topologies) {
-      bodies.push_back(object.body());
+      Value body = Value::object(
+          {{"apiVersion", kTopologyKind.api_version()}, {"kind", kTopologyKind.name}});
+      for (const Member& member : object.body().members()) {
+        body.set(member.key(), member.value);
+      }
+      bodies.push_back(std::move(body));
     }
     context.values(bodies);
+    return 0;
+  }
+  if (context.output() == "name") {
+    for (const Object& object : topologies) {
+      context.print(
+          fmt::format("noderesourcetopology.{}/{}\n", kTopologyKind.group, object.name()));
+    }
     return 0;
   }
   std::vector<std::string> header = overview_header();
@@ -138,6 +157,10 @@ NodeFacts facts_of(const View& view, const Object& node, const Profile& profile,
 
 Result<int> explain_pod(VerbContext& context, const std::string& pod_name,
                         const std::string& node_name) {
+  if (context.output() == "name" || context.ns().empty()) {
+    return wrong(context.ns().empty() ? "explain takes a pod of one namespace: -n, not -A"
+                                      : "explain prints decisions: -o json, yaml or table");
+  }
   ATHANOR_TRY(const Object pod, context.get(api::kPod, {context.ns(), pod_name}));
   ATHANOR_TRY(const std::vector<Object> nodes, context.list(api::kNode, ""));
   ATHANOR_TRY(const std::vector<Object> topologies, context.list(kTopologyKind, ""));
@@ -176,6 +199,22 @@ Result<int> explain_pod(VerbContext& context, const std::string& pod_name,
   return 0;
 }
 
+// Adds "NAME=COUNT,NAME=COUNT" to the amounts; a name alone asks for one device.
+Result<void> add_devices(const std::string& text, Value& amounts) {
+  for (const std::string_view device : words_of(text, ',')) {
+    const std::size_t equals = device.find('=');
+    const std::string_view name = device.substr(0, equals);
+    const std::string count =
+        equals == std::string_view::npos ? "1" : std::string(device.substr(equals + 1));
+    const auto number = Quantity::parse(count);
+    if (name.empty() || !number || *number != Quantity::from_int(number->value())) {
+      return wrong(fmt::format("--device: \"{}\" is not NAME=COUNT", device));
+    }
+    amounts.set(name, count);
+  }
+  return {};
+}
+
 // A pod of one container with these amounts as requests and limits: Guaranteed.
 Result<Object> pod_of(const VerbContext& context) {
   Value amounts = Value::object();
@@ -184,18 +223,21 @@ Result<Object> pod_of(const VerbContext& context) {
       amounts.set(resource, *amount);
     }
   }
-  if (const auto device = context.flag("device")) {
-    const std::size_t equals = device->find('=');
-    amounts.set(device->substr(0, equals),
-                equals == std::string::npos ? std::string("1") : device->substr(equals + 1));
+  if (const auto devices = context.flag("device")) {
+    ATHANOR_TRY_VOID(add_devices(*devices, amounts));
   }
   if (amounts.empty()) {
-    return Error::bad_request("say what has to fit: --cpu, --memory, --device NAME=COUNT");
+    return wrong("say what has to fit: --cpu, --memory, --device NAME=COUNT");
   }
   for (const Member& amount : amounts.members()) {
-    if (!Quantity::parse(amount.value.as_string())) {
-      return Error::bad_request(
+    const auto quantity = Quantity::parse(amount.value.as_string());
+    if (!quantity) {
+      return wrong(
           fmt::format("\"{}\" is no quantity for {}", amount.value.as_string(), amount.key()));
+    }
+    if (*quantity <= Quantity()) {
+      return wrong(
+          fmt::format("{} of {} has to be above 0", amount.value.as_string(), amount.key()));
     }
   }
   const Value resources = Value::object({{"requests", amounts}, {"limits", amounts}});
@@ -237,6 +279,12 @@ Result<int> try_fit(VerbContext& context) {
   }
   if (prints_objects(context)) {
     context.values(values);
+  } else if (context.output() == "name") {
+    for (const Value& value : values) {
+      if (value["fits"].as_bool()) {
+        context.print(fmt::format("node/{}\n", value["node"].as_string()));
+      }
+    }
   } else {
     context.table({"NODE", "ZONE", "VERDICT"}, rows);
   }
@@ -245,10 +293,19 @@ Result<int> try_fit(VerbContext& context) {
 
 Result<int> run(VerbContext& context) {
   const std::string action = context.argument("ACTION").value_or("");
+  const auto pod = context.argument("POD");
+  for (const std::string_view flag : {"cpu", "memory", "device"}) {
+    if (action != "fit" && context.flag(flag)) {
+      return wrong(fmt::format("--{} goes with fit: athanor numa fit --{} AMOUNT", flag, flag));
+    }
+  }
+  if (action != "explain" && pod) {
+    return wrong(fmt::format("unexpected argument \"{}\": athanor numa {}", *pod,
+                             action == "fit" ? "fit --cpu AMOUNT" : "[NODE]"));
+  }
   if (action == "explain") {
-    const auto pod = context.argument("POD");
     if (!pod) {
-      return Error::bad_request("say which pod: athanor numa explain POD [NODE]");
+      return wrong("say which pod: athanor numa explain POD [NODE]");
     }
     return explain_pod(context, *pod, context.argument("NODE").value_or(""));
   }
@@ -279,7 +336,7 @@ Verb numa_verb() {
                     {.name = "NODE", .help = "on this node alone"}},
       .flags = {{.name = "cpu", .value = "AMOUNT", .help = "CPUs that have to fit"},
                 {.name = "memory", .value = "AMOUNT", .help = "memory that has to fit"},
-                {.name = "device", .value = "NAME=COUNT", .help = "devices that have to fit"}},
+                {.name = "device", .value = "NAME=COUNT,...", .help = "devices that have to fit"}},
       .run = run};
 }
 

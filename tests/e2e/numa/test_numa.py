@@ -35,7 +35,29 @@ def test_the_verb_shows_zones_and_says_what_fits(make_lab):
     fits = lab.athanor("numa", "fit", "--cpu", "12", "--memory", "8Gi").out
     assert any(line.split() == ["worker-1", "node-1", "fits"] for line in fits.splitlines()), fits
     lab.athanor("numa", "fit", "--cpu", "13", code=3)
-    assert "is no quantity" in lab.athanor("numa", "fit", "--cpu", "lots", code=1).err
+    for arguments, why in (
+        (("fit",), "say what has to fit"),
+        (("fit", "--cpu", "lots"), "is no quantity"),
+        (("fit", "--cpu", "-1"), "-1 of cpu has to be above 0"),
+        (("fit", "--memory", "0"), "0 of memory has to be above 0"),
+        (("fit", "--device", "=1"), 'device: "=1" is not NAME=COUNT'),
+        (("fit", "--device", "vendor.io/nic=500m"), 'device: "vendor.io/nic=500m" is not NAME=COUNT'),
+        (("fit", "worker-1", "--cpu", "1"), 'unexpected argument "worker-1"'),
+        (("worker-1", "worker-2"), 'unexpected argument "worker-2"'),
+        (("worker-1", "--cpu", "1"), "--cpu goes with fit"),
+        (("explain", "pod", "-A"), "-n, not -A"),
+        (("explain", "pod", "-o", "name"), "explain prints decisions"),
+    ):
+        assert why in lab.athanor("numa", *arguments, code=1).err, arguments
+    assert lab.athanor("numa", "fit", "--device", "vendor.io/nic=2", "-o", "name").out.split() == [
+        "node/worker-1",
+        "node/worker-2",
+    ]
+    lab.athanor("numa", "fit", "--cpu", "1", "--device", "vendor.io/nic=2,vendor.io/none=1", code=3)
+    names = lab.athanor("numa", "-o", "name").out.split()
+    assert names == [f"noderesourcetopology.topology.node.k8s.io/worker-{i}" for i in (1, 2)]
+    topology = json.loads(lab.athanor("numa", "worker-1", "-o", "json").out)
+    assert (topology["apiVersion"], topology["kind"]) == ("topology.node.k8s.io/v1alpha2", "NodeResourceTopology")
     done = run([KUBECTL, "apply", "-f", "-"], env=lab.env, stdin=json.dumps(guaranteed("wide", "13")))
     assert done.code == 0, done.err
     explained = lab.athanor("numa", "explain", "wide", "worker-1").out
