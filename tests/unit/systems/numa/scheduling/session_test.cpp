@@ -135,6 +135,51 @@ TEST_F(NumaSession, TheNodeRejectsWhatNoZoneHolds) {  // N3
             "Pod was rejected: Resources cannot be allocated with Topology locality");
 }
 
+// docs/spec/numa.md 16.5: pods that need no zone of their own are refused by the node's sums.
+TEST_F(NumaSession, TheNodeRejectsWhatItHasNotAtAll) {
+  const auto burstable = [&](const std::string& name, const char* requests, const char* phase) {
+    return world.put(*yaml::parse("{apiVersion: v1, kind: Pod, metadata: {name: " + name +
+                                  ", namespace: ns}, spec: {nodeName: w, containers: [{name: c, "
+                                  "resources: {requests: " +
+                                  requests + "}}]}, status: {phase: " + phase + "}}"));
+  };
+  EXPECT_EQ(admit(burstable("small", "{cpu: 15}", "Pending")).answer, NodeAdmission::Answer::Ready);
+  burstable("running", "{cpu: 15}", "Running");
+  const NodeAdmission refused = admit(burstable("next", "{cpu: 5500m}", "Pending"));
+  EXPECT_EQ(refused.answer, NodeAdmission::Answer::Refuse);
+  EXPECT_EQ(refused.reason, "OutOfcpu");
+  EXPECT_EQ(refused.message,
+            "Pod was rejected: Node didn't have enough resource: cpu, requested: 5500, used: "
+            "15000, capacity: 20000");
+  EXPECT_EQ(admit(burstable("wide", "{memory: 1Ti}", "Pending")).reason, "OutOfmemory");
+  EXPECT_EQ(admit(burstable("none", "{}", "Pending")).answer, NodeAdmission::Answer::Ready);
+}
+
+TEST_F(NumaSession, TheNodeRejectsDevicesThatItHasNot) {
+  Value node = world.must(api::kNode, {"", "w"}).body();
+  node.set_path(
+      {"metadata", "annotations"},
+      annotations_of(from_yaml("{policy: best-effort, devices: {vendor.io/fpga: 1}, zones: "
+                               "[{cpus: 8, memory: 16Gi, devices: {vendor.io/nic: 2}}]}")));
+  world.put(node);
+  const auto asking = [&](const char* limits) {
+    return admit(world.put(from_yaml(
+        std::string("{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: ns, uid: u}, spec: "
+                    "{nodeName: w, containers: [{name: c, resources: {limits: ") +
+        limits + "}}]}, status: {phase: Pending}}")));
+  };
+  const NodeAdmission refused = asking("{vendor.io/nic: 3}");
+  EXPECT_EQ(refused.answer, NodeAdmission::Answer::Refuse);
+  EXPECT_EQ(refused.reason, "") << "UnexpectedAdmissionError";
+  EXPECT_EQ(refused.message,
+            "Allocate failed due to requested number of devices unavailable for vendor.io/nic. "
+            "Requested: 3, Available: 2, which is unexpected");
+  EXPECT_EQ(asking("{vendor.io/fpga: 2}").answer, NodeAdmission::Answer::Refuse);
+  EXPECT_EQ(asking("{other.io/thing: 2}").answer, NodeAdmission::Answer::Ready)
+      << "of another device plugin";
+  EXPECT_EQ(asking("{vendor.io/nic: 2, vendor.io/fpga: 1}").answer, NodeAdmission::Answer::Ready);
+}
+
 TEST_F(NumaSession, TwoPodsAtATimeNeverGetTheSameCpus) {
   const Object first = bind("first", "8");
   const Object second = bind("second", "8");
