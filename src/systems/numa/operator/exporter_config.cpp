@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "systems/numa/operator/exporter_config.hpp"
 
+#include <fmt/core.h>
+
 #include "kube/text/yaml.hpp"
 #include "systems/numa/operator/manifests.hpp"
 
 namespace athanor::numa {
 namespace {
 
+constexpr const char* kMembers[] = {"topologyManagerPolicy", "topologyManagerScope"};
+
 std::string content_of(const Value& kubelet, const OperatorSpec& spec) {
   Value content = Value::object();
   Value section = Value::object();
-  for (const char* name : {"topologyManagerPolicy", "topologyManagerScope"}) {
+  for (const char* name : kMembers) {
     if (!kubelet[name].as_string().empty()) {
       section.set(name, kubelet[name]);
     }
@@ -24,6 +28,18 @@ std::string content_of(const Value& kubelet, const OperatorSpec& spec) {
 }
 
 }  // namespace
+
+std::optional<Error> kubelet_error(const Value& kubelet) {
+  if (!kubelet.is_object()) {
+    return Error::invalid("kubeletConfig", "must be an object");
+  }
+  for (const char* name : kMembers) {
+    if (!kubelet[name].is_null() && !kubelet[name].is_string()) {
+      return Error::invalid(fmt::format("kubeletConfig.{}", name), "must be a string");
+    }
+  }
+  return std::nullopt;
+}
 
 Value exporter_config_map(const Settings& settings, const std::string& pool, const Value& kubelet,
                           const OperatorSpec& spec) {

@@ -24,6 +24,8 @@ namespace {
 constexpr Duration kPoolWait = std::chrono::seconds(60);
 constexpr Duration kSetWait = std::chrono::seconds(5);
 constexpr const char* kTopologyAnnotation = "config.numa-operator.openshift.io/nrt-api-definition";
+constexpr const char* kPoolsFailed = "FailedMCSync";
+constexpr const char* kPoolsFailure = "Failed to set up machine configuration for worker nodes";
 constexpr const char* kDaemonSetsFailed = "FailedRTECreate";
 constexpr const char* kDaemonSetsFailure = "Failed to create Resource-Topology-Exporter DaemonSets";
 
@@ -72,10 +74,14 @@ class ExporterRun {
       }
     }
     const auto waiting = machine_configs();
-    if (report_refusal("FailedMCSync", "Failed to set up machine configuration for worker nodes")) {
+    if (!waiting.ok()) {
+      report(waiting.error(), kPoolsFailed, kPoolsFailure);
       return std::move(plan_);
     }
-    if (waiting) {
+    if (report_refusal(kPoolsFailed, kPoolsFailure)) {
+      return std::move(plan_);
+    }
+    if (!waiting->empty()) {
       write_status(State::progressing(*waiting), {});
       plan_.wake_at(now_ + kPoolWait);
       return std::move(plan_);
@@ -154,20 +160,21 @@ class ExporterRun {
     paused_.message = names.empty() ? "" : "detected paused MCPs: " + list;
   }
 
-  // The message to wait with, as long as a pool is not up to date.
-  std::optional<std::string> machine_configs() {
+  // The message to wait with, as long as a pool is not up to date; else empty.
+  Result<std::string> machine_configs() {
     if (platform_ != Platform::OpenShift) {
-      return std::nullopt;
+      return std::string();
     }
     for (const Pool& pool : pools_.pools) {
       if (!pool.object || pool.object->spec()["paused"].as_bool()) {
         continue;
       }
-      if (!sync_machine_config(view_, object_, pool, plan_)) {
+      ATHANOR_TRY(const bool done, sync_machine_config(view_, object_, pool, plan_));
+      if (!done) {
         return fmt::format("{} is updating", pool.name);
       }
     }
-    return std::nullopt;
+    return std::string();
   }
 
   // What was deployed for pools that are gone.
@@ -200,11 +207,9 @@ class ExporterRun {
     std::string waiting;
     for (const Pool& pool : pools_.pools) {
       if (pool.object && pool.object->spec()["nodeSelector"].is_null()) {
-        write_status(State::degraded("InternalError",
-                                     fmt::format("the machine config pool \"{}\" does not have "
-                                                 "node selector",
-                                                 pool.name)),
-                     {});
+        report(Error::bad_request(fmt::format(
+                   "the machine config pool \"{}\" does not have node selector", pool.name)),
+               kDaemonSetsFailed, kDaemonSetsFailure);
         return false;
       }
       const Key key{settings_.ns, daemon_set_name(pool.name)};
@@ -238,12 +243,16 @@ class ExporterRun {
   bool report_refusal(const char* reason, std::string_view failure) {
     const auto error = drop_refused(view_, now_, plan_);
     if (error) {
-      if (!was("Degraded")) {
-        emit("Warning", reason, fmt::format("{}: {}", failure, error->message));
-      }
-      write_status(State::degraded("InternalError", error->message), {});
+      report(*error, reason, failure);
     }
     return error.has_value();
+  }
+
+  void report(const Error& error, const char* reason, std::string_view failure) {
+    if (!was("Degraded")) {
+      emit("Warning", reason, fmt::format("{}: {}", failure, error.message));
+    }
+    write_status(State::degraded("InternalError", error.message), {});
   }
 
   [[nodiscard]] bool is_ready(const Key& key) const {

@@ -50,6 +50,11 @@ Plan reconcile(const View& view, const Key& /*key*/, Instant now) {
       continue;
     }
     const Value& kubelet = (*document)["spec"]["kubeletConfig"];
+    if (auto wrong = kubelet.empty() ? std::nullopt : kubelet_error(kubelet)) {
+      undecodable = wrong->with_context(source.name());
+      wanted.insert(daemon_set_name(pool));
+      continue;
+    }
     if (kubelet.empty() || !wanted.insert(daemon_set_name(pool)).second) {
       continue;
     }

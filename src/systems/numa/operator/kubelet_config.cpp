@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reconcile of KubeletConfig (docs/spec/numa.md 7): the exporter's ConfigMap of its pool.
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "api/builtin.hpp"
@@ -16,6 +18,20 @@ namespace {
 
 constexpr Duration kWait = std::chrono::seconds(30);
 
+Emit event_of(const Object& config, const char* type, const char* reason, std::string note) {
+  return {.about = {&kKubeletConfig, config.key()},
+          .about_uid = std::string(config.uid()),
+          .type = type,
+          .reason = reason,
+          .note = std::move(note)};
+}
+
+Plan ignored(const Object& config, Plan plan) {
+  plan.then(event_of(config, "Normal", "ProcessSkip",
+                     fmt::format("ignored kubelet config {}", config.name())));
+  return plan;
+}
+
 Plan reconcile(const View& view, const Key& key, Instant now) {
   const auto config = view.get(kKubeletConfig, key);
   if (!config || config->deleting()) {
@@ -27,8 +43,18 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
     plan.wake_at(now + kWait);
     return plan;
   }
-  if (owner->annotation(kPauseReconciliation) == "enabled" ||
-      config->spec()["kubeletConfig"].empty()) {
+  if (owner->annotation(kPauseReconciliation) == "enabled") {
+    return plan;
+  }
+  const Value& kubelet = config->spec()["kubeletConfig"];
+  if (kubelet.empty()) {
+    return ignored(*config, std::move(plan));
+  }
+  if (auto wrong = kubelet_error(kubelet)) {
+    plan.then(event_of(*config, "Warning", "ProcessFailed",
+                       fmt::format("Failed to update RTE config from kubelet config {}: {}",
+                                   config->name(), wrong->message)));
+    plan.merge(Plan::retry(*std::move(wrong)));
     return plan;
   }
   const Settings settings = settings_of(view.config("numa"));
@@ -42,11 +68,18 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
     return one.object && selector->matches(one.object->metadata()["labels"]);
   });
   if (pool == pools.pools.end()) {
-    return plan;
+    return ignored(*config, std::move(plan));
   }
-  apply_owned(api::kConfigMap,
-              exporter_config_map(settings, pool->name, config->spec()["kubeletConfig"], spec),
-              *config, plan);
+  Value map = exporter_config_map(settings, pool->name, kubelet, spec);
+  const Key target = Object(map).key();
+  const auto live = view.get(api::kConfigMap, target);
+  const bool changes = !live || live->body()["data"] != map["data"];
+  apply_owned(api::kConfigMap, std::move(map), *config, plan);
+  if (changes) {
+    plan.then(event_of(*config, "Normal", "ProcessOK",
+                       fmt::format("Updated RTE config {} from kubelet config {}", target.text(),
+                                   config->name())));
+  }
   return plan;
 }
 

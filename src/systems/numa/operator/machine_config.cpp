@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/digest.hpp"
+#include "kube/names/selector.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/numa/kinds.hpp"
 #include "systems/numa/operator/owned.hpp"
@@ -58,13 +59,22 @@ std::string machine_config_name(std::string_view pool) {
   return fmt::format("51-numaresourcesoperator-{}", pool);
 }
 
-bool sync_machine_config(const View& view, const Object& owner, const Pool& pool, Plan& plan) {
+Result<bool> sync_machine_config(const View& view, const Object& owner, const Pool& pool,
+                                 Plan& plan) {
   if (pool.object->spec()["machineConfigSelector"].is_null()) {
     return true;
   }
   const std::string name = machine_config_name(pool.name);
   const bool wanted = pool.custom_policy();
   if (wanted) {
+    ATHANOR_TRY(const auto selector,
+                LabelSelector::from_value(pool.object->spec()["machineConfigSelector"]));
+    if (!selector.matches(labels_of(pool))) {
+      return Error::bad_request(
+          fmt::format("machine config \"{}\" labels does not match the "
+                      "machine config pool \"{}\" machine config selector",
+                      name, pool.name));
+    }
     apply_owned(kMachineConfig, manifest(pool), owner, plan);
   } else if (const auto known = view.get(kMachineConfig, {"", name})) {
     plan.then(Delete{.target = {&kMachineConfig, known->key()},

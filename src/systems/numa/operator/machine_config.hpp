@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.hpp"
 #include "kube/value/object.hpp"
 #include "runtime/view/plan.hpp"
 #include "runtime/view/view.hpp"
@@ -15,7 +16,8 @@ namespace athanor::numa {
 // Returns "51-numaresourcesoperator-<pool>".
 std::string machine_config_name(std::string_view pool);
 // Creates the pool's MachineConfig where its group asks for it, deletes it elsewhere. Returns true
-// once the pool has taken that over.
-bool sync_machine_config(const View& view, const Object& owner, const Pool& pool, Plan& plan);
+// once the pool has taken that over. Errors: the pool would not select it.
+Result<bool> sync_machine_config(const View& view, const Object& owner, const Pool& pool,
+                                 Plan& plan);
 
 }  // namespace athanor::numa
