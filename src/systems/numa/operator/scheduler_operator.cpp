@@ -74,6 +74,7 @@ class SchedulerRun {
       }
       apply_owned(kind_of(object), object, object_, plan_);
     }
+    remove_old_binding();
     if (const auto error = drop_refused(view_, now_, plan_)) {
       write_status(State::degraded("InternalError", error->message));
       return std::move(plan_);
@@ -94,6 +95,16 @@ class SchedulerRun {
   }
 
  private:
+  // Releases up to 4.16 bound the scheduler to kube-scheduler's own role (docs/spec/numa.md 8.4).
+  void remove_old_binding() {
+    const auto binding = view_.get(kClusterRoleBinding, {"", kDeploymentName});
+    if (binding && !binding->deleting() &&
+        binding->body()["roleRef"]["name"].as_string() == "system:kube-scheduler") {
+      plan_.then(Delete{.target = {&kClusterRoleBinding, binding->key()},
+                        .guard = {.uid = std::string(binding->uid())}});
+    }
+  }
+
   Plan degrade(std::string reason, std::string message) {
     plan_.then(status_step(Value::object(
         {{"conditions",
