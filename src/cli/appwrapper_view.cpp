@@ -70,7 +70,34 @@ std::optional<Instant> changed_at(const AppWrapper& app, std::string_view type) 
   return parse_time(condition_of(app, type)["lastTransitionTime"].as_string());
 }
 
-std::vector<Timer> timers_of(const AppWrapper& app) {
+bool creation_failed(const AppWrapper& app) {
+  return std::ranges::any_of(
+      app.status.component_status, [](const appwrapper::ComponentStatus& one) {
+        return find_condition(one.conditions, condition::kResourcesDeployed)["reason"] ==
+               Value("ComponentCreationErrored");
+      });
+}
+
+// The end of the wait for pods (docs/spec/appwrapper.md 5.3 R7, B-21).
+Timer readiness_timer(const AppWrapper& app, const Limits& limits, std::size_t pods) {
+  const auto since = changed_at(app, condition::kResourcesDeployed);
+  const auto lost = changed_at(app, condition::kPodsReady);
+  const bool all_there =
+      static_cast<std::int64_t>(pods) >= appwrapper::expected_pods(appwrapper::pod_sets_of(app));
+  const Timer first = all_there ? Timer{"reset unless all pods run", annotation::kWarmupGrace,
+                                        since, limits.warmup_grace}
+                                : Timer{"reset unless all pods exist", annotation::kAdmissionGrace,
+                                        since, limits.admission_grace};
+  const bool was_ready =
+      condition_of(app, condition::kPodsReady)["reason"].as_string() == "InsufficientPodsReady";
+  if (was_ready && lost && since && *lost + limits.warmup_grace > *since + first.length) {
+    return {"reset unless all pods run", annotation::kWarmupGrace, lost, limits.warmup_grace};
+  }
+  return first;
+}
+
+// `pods`: those that are pending, running or succeeded.
+std::vector<Timer> timers_of(const AppWrapper& app, std::size_t pods) {
   const Limits limits = limits_of(app);
   const auto entered = changed_at(app, condition::kPhaseChanged);
   const std::string_view now_in = app.status.phase;
@@ -83,9 +110,11 @@ std::vector<Timer> timers_of(const AppWrapper& app) {
       condition_of(app, condition::kUnhealthy)["reason"].as_string() == "FoundFailedPods") {
     timers.push_back({"reset for failed pods", annotation::kFailureGrace,
                       changed_at(app, condition::kUnhealthy), limits.failure_grace});
+  } else if (now_in == phase::kResuming && creation_failed(app)) {
+    timers.push_back({"reset unless all objects are created", annotation::kAdmissionGrace,
+                      changed_at(app, condition::kResourcesDeployed), limits.admission_grace});
   } else if (now_in == phase::kRunning && !is_true(app, condition::kPodsReady)) {
-    timers.push_back({"reset unless all pods run", annotation::kWarmupGrace,
-                      changed_at(app, condition::kResourcesDeployed), limits.warmup_grace});
+    timers.push_back(readiness_timer(app, limits, pods));
   } else if (now_in == phase::kResetting && !is_true(app, condition::kResourcesDeployed)) {
     timers.push_back({"next attempt", annotation::kRetryPause, entered, limits.retry_pause});
   } else if (now_in == phase::kFailed && is_true(app, condition::kResourcesDeployed) &&
@@ -122,8 +151,9 @@ std::vector<std::string> reasons(const AppWrapperFacts& facts, const AppWrapper&
   }
   if (is_true(app, condition::kUnhealthy)) {
     const Value& unhealthy = condition_of(app, condition::kUnhealthy);
-    lines.push_back(
-        fmt::format("{} {}", unhealthy["reason"].as_string(), unhealthy["message"].as_string()));
+    const std::string_view message = unhealthy["message"].as_string();
+    lines.push_back(fmt::format("{}{}{}", unhealthy["reason"].as_string(),
+                                message.empty() ? "" : ": ", message));
   }
   if (const std::string message = condition_of(app, condition::kDeletingResources)["message"].str();
       !message.empty()) {
@@ -219,7 +249,11 @@ std::string appwrapper_page(const AppWrapperFacts& facts, Instant now) {
   for (const std::string& reason : reasons(facts, app)) {
     page += fmt::format("Why: {}\n", reason);
   }
-  for (const Timer& timer : timers_of(app)) {
+  const auto counted =
+      static_cast<std::size_t>(std::ranges::count_if(facts.pods, [&](const Object& pod) {
+        return is_ready(pod) || pod.status()["phase"].as_string() == "Pending";
+      }));
+  for (const Timer& timer : timers_of(app, counted)) {
     page += fmt::format("Next: {}\n", timer_line(app, timer, now));
   }
   return page;

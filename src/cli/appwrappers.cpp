@@ -11,6 +11,7 @@
 #include "cli/appwrapper_view.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
+#include "kube/value/condition.hpp"
 #include "systems/appwrapper/kinds.hpp"
 #include "systems/appwrapper/kueue/workload.hpp"
 #include "systems/appwrapper/lifecycle/fault_tolerance.hpp"
@@ -75,57 +76,69 @@ Result<Value> merge(Session& session, const Kind& kind, const std::string& name,
                                     .content_type = "application/merge-patch+json"});
 }
 
-// A queued one is stopped and started through its Workload: what is admitted would start again.
-Result<Value> set_running(Session& session, const Object& app, bool running) {
-  const std::string workload = appwrapper::workload_name(app.name(), app.uid());
-  const auto queued = session.get(api::kueue::kWorkload, session.ns(), workload);
-  if (queued.ok()) {
-    return merge(session, api::kueue::kWorkload, workload,
-                 Value::object({{"spec", Value::object({{"active", running}})}}));
-  }
-  if (queued.error().code != kNotFound) {
-    return queued.error();
-  }
-  return merge(session, kAppWrapper, std::string(app.name()),
-               Value::object({{"spec", Value::object({{"suspend", !running}})}}));
+bool keeps_objects(const Object& app) {
+  return condition_is(app.status()["conditions"], appwrapper::condition::kResourcesDeployed,
+                      "True");
 }
 
-Result<Value> retry(Session& session, const Object& app) {
+std::string said(const Object& app, std::string_view what) {
+  return fmt::format("{} {}\n", app.name(), what);
+}
+
+// A queued one is stopped and started through its Workload: what is admitted would start again.
+Result<std::string> set_running(Session& session, const Object& app, bool running) {
+  const std::string_view phase = app.status()["phase"].as_string();
+  if (phase == appwrapper::phase::kSucceeded ||
+      (phase == appwrapper::phase::kFailed && !keeps_objects(app))) {
+    return Error::bad_request(fmt::format("{} is {}: there is nothing to {}", app.name(), phase,
+                                          running ? "resume" : "suspend"));
+  }
+  const std::string workload = appwrapper::workload_name(app.name(), app.uid());
+  const auto queued = session.get(api::kueue::kWorkload, session.ns(), workload);
+  if (!queued.ok() && queued.error().code != kNotFound) {
+    return queued.error();
+  }
+  const bool runs =
+      queued.ok() ? queued->spec()["active"].as_bool(true) : !app.spec()["suspend"].as_bool();
+  if (runs == running) {
+    return said(app, !running                                 ? "is suspended already"
+                     : phase == appwrapper::phase::kSuspended ? "waits in its queue already"
+                                                              : "is not suspended");
+  }
+  const auto done = queued.ok()
+                        ? merge(session, api::kueue::kWorkload, workload,
+                                Value::object({{"spec", Value::object({{"active", running}})}}))
+                        : merge(session, kAppWrapper, std::string(app.name()),
+                                Value::object({{"spec", Value::object({{"suspend", !running}})}}));
+  return done.ok()
+             ? Result<std::string>(said(app, running ? "is being resumed" : "is being suspended"))
+             : done.error();
+}
+
+Result<std::string> retry(Session& session, const Object& app) {
   if (app.status()["phase"].as_string() != appwrapper::phase::kFailed) {
     return Error::bad_request(fmt::format("{} is {}; only a Failed AppWrapper can be tried again",
                                           app.name(), app.status()["phase"].as_string()));
   }
   const std::string key = std::string(appwrapper::name::kAnnotationPrefix) +
                           std::string(appwrapper::annotation::kRetry);
-  return merge(
+  const auto done = merge(
       session, kAppWrapper, std::string(app.name()),
       Value::object(
           {{"metadata",
             Value::object({{"annotations",
                             Value::object({{key, format_micro_time(wall_clock()->now())}})}})}}));
-}
-
-std::string_view past_of(AppWrapperVerb verb) {
-  switch (verb) {
-    case AppWrapperVerb::Retry:
-      return "is tried again";
-    case AppWrapperVerb::Suspend:
-      return "is being suspended";
-    case AppWrapperVerb::Resume:
-      return "is being resumed";
-  }
-  return "";
+  return done.ok() ? Result<std::string>(said(app, keeps_objects(app)
+                                                       ? "is tried again when its objects are gone"
+                                                       : "is tried again"))
+                   : done.error();
 }
 
 Result<std::string> act(Session& session, const AppWrapperActOptions& options) {
   ATHANOR_TRY(const Object app, session.get(kAppWrapper, session.ns(), options.name));
-  const auto done = options.verb == AppWrapperVerb::Retry
-                        ? retry(session, app)
-                        : set_running(session, app, options.verb == AppWrapperVerb::Resume);
-  if (!done.ok()) {
-    return done.error();
-  }
-  return fmt::format("{} {}\n", options.name, past_of(options.verb));
+  return options.verb == AppWrapperVerb::Retry
+             ? retry(session, app)
+             : set_running(session, app, options.verb == AppWrapperVerb::Resume);
 }
 
 template <class Options>

@@ -245,12 +245,16 @@ def test_the_verbs(lab, ns):
     wait_phase(lab, ns, "Suspended")
     wait_for("it says why", lambda: "The workload is deactivated" in lab.athanor("appwrappers", "aw", "-n", ns).out)
     assert "only a Failed AppWrapper can be tried again" in lab.athanor("appwrappers", "retry", "aw", "-n", ns, code=1).err
+    assert lab.athanor("appwrappers", "suspend", "aw", "-n", ns).out == "aw is suspended already\n"
     lab.athanor("appwrappers", "resume", "aw", "-n", ns)
     wait_phase(lab, ns, "Running")
+    assert lab.athanor("appwrappers", "resume", "aw", "-n", ns).out == "aw is not suspended\n"
     lab.kubectl("delete", "deployment", "d", "-n", ns)
     wait_phase(lab, ns, "Failed")
     wait_for("its objects are gone", lambda: condition(read(lab, ns), "QuotaReserved")["status"] == "False")
-    lab.athanor("appwrappers", "retry", "aw", "-n", ns)
+    for verb in ("suspend", "resume"):
+        assert f"aw is Failed: there is nothing to {verb}" in lab.athanor("appwrappers", verb, "aw", "-n", ns, code=1).err
+    assert lab.athanor("appwrappers", "retry", "aw", "-n", ns).out == "aw is tried again\n"
     wait_phase(lab, ns, "Running")
 
 

@@ -62,14 +62,61 @@ TEST(AppWrapperRow, CountsComponentsPodsAndRetries) {
 TEST(AppWrapperPage, ShowsTheTreeAndWhatComesNext) {
   const std::string page = appwrapper_page(
       {.app = app(), .pods = {pod()}, .owners = {replica_set()}}, at("2026-01-05T00:01:10Z"));
-  EXPECT_NE(page.find("  Service/s ComponentCreatedSuccessfully\n"
-                      "  Deployment/d ComponentCreationErrored\n"
-                      "    no room\n"
-                      "    pod d-1 Running on n1, 50s\n"
-                      "Next: reset unless all pods run in 4m0s "
-                      "(workload.codeflare.dev.appwrapper/warmupGracePeriodDuration, default)\n"),
-            std::string::npos)
+  EXPECT_NE(
+      page.find("  Service/s ComponentCreatedSuccessfully\n"
+                "  Deployment/d ComponentCreationErrored\n"
+                "    no room\n"
+                "    pod d-1 Running on n1, 50s\n"
+                "Next: reset unless all pods exist in 0s "
+                "(workload.codeflare.dev.appwrapper/admissionGracePeriodDuration, default)\n"),
+      std::string::npos)
       << page;
+}
+
+// docs/spec/appwrapper.md 5.3, R7: the limit depends on the pods that exist, and on lost ones.
+TEST(AppWrapperPage, NamesTheTimerOfPodsThatAreAwaited) {
+  const auto page_of = [](const char* ready, std::size_t pods) {
+    Value body = app().body();
+    body.set_path(
+        {"status", "conditions"},
+        *yaml::parse(std::string("[{type: ResourcesDeployed, status: 'True', reason: "
+                                 "Resuming, lastTransitionTime: '2026-01-05T00:00:10Z'}, ") +
+                     ready + "]"));
+    return appwrapper_page({.app = Object(body), .pods = std::vector(pods, pod())},
+                           at("2026-01-05T00:01:00Z"));
+  };
+  const std::string resuming = "{type: PodsReady, status: 'False', reason: Resuming}";
+  EXPECT_NE(page_of(resuming.c_str(), 1)
+                .find("Next: reset unless all pods exist in 10s (workload.codeflare.dev.appwrapper/"
+                      "admissionGracePeriodDuration, default)"),
+            std::string::npos);
+  EXPECT_NE(page_of(resuming.c_str(), 2)
+                .find("Next: reset unless all pods run in 4m10s (workload.codeflare.dev.appwrapper/"
+                      "warmupGracePeriodDuration, default)"),
+            std::string::npos);
+  EXPECT_NE(page_of("{type: PodsReady, status: 'False', reason: InsufficientPodsReady, "
+                    "lastTransitionTime: '2026-01-05T00:00:50Z'}",
+                    1)
+                .find("Next: reset unless all pods run in 4m50s"),
+            std::string::npos);
+}
+
+TEST(AppWrapperPage, TellsHowLongCreationIsTried) {
+  Value body = app().body();
+  body.set_path({"status", "phase"}, "Resuming");
+  EXPECT_NE(appwrapper_page({.app = Object(body)}, at("2026-01-05T00:00:40Z"))
+                .find("Next: reset unless all objects are created in 30s "
+                      "(workload.codeflare.dev.appwrapper/admissionGracePeriodDuration, default)"),
+            std::string::npos);
+}
+
+TEST(AppWrapperPage, NamesAReasonWithoutMessage) {
+  Value body = app().body();
+  body.set_path({"status", "conditions"},
+                *yaml::parse("[{type: Unhealthy, status: 'True', reason: FoundFailedPods}]"));
+  EXPECT_NE(appwrapper_page({.app = Object(body)}, at("2026-01-05T00:00:40Z"))
+                .find("Why: FoundFailedPods\n"),
+            std::string::npos);
 }
 
 TEST(AppWrapperPage, SaysWhyItWaits) {
