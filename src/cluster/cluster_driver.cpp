@@ -122,8 +122,10 @@ bool ClusterDriver::Impl::is_watched(const Kind& kind, const std::string& ns, bo
     return first;
   }
   const auto place = options.places.find(&kind);
-  return place != options.places.end() ? has(place->second.watched)
-                                       : options.namespaces.empty() || has(options.namespaces);
+  if (place != options.places.end()) {
+    return has(place->second.watched);
+  }
+  return options.namespaces.empty() ? ns.empty() : has(options.namespaces);
 }
 
 void ClusterDriver::Impl::make_feeds() {
@@ -131,11 +133,14 @@ void ClusterDriver::Impl::make_feeds() {
   for (const auto& [kind, place] : options.places) {
     namespaces.insert(namespaces.end(), place.watched.begin(), place.watched.end());
   }
+  const bool has_elsewhere = std::ranges::any_of(host->engine().kinds(), [this](const Kind* kind) {
+    return kind->namespaced && !options.places.contains(kind);
+  });
+  if (namespaces.empty() || (options.namespaces.empty() && has_elsewhere)) {
+    namespaces.emplace_back();  // every namespace
+  }
   std::ranges::sort(namespaces);
   namespaces.erase(std::ranges::unique(namespaces).begin(), namespaces.end());
-  if (namespaces.empty()) {
-    namespaces.emplace_back();
-  }
   for (const std::string& ns : namespaces) {
     std::vector<client::FeedScope> scopes;
     for (const Kind* kind : host->engine().kinds()) {

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <set>
 
 #include "api/builtin.hpp"
+#include "base/mutex.hpp"
 #include "runtime/metrics/metrics.hpp"
 #include "runtime/view/tls_profile.hpp"
 #include "support/eventually.hpp"
@@ -95,6 +97,31 @@ TEST_F(ClusterDriverTest, LooksForOpenShiftAtItsOwnPace) {
   start({.platform_look = milliseconds(20)}, {&kReader});
   EXPECT_TRUE(eventually([&] { return looks > 3; }));
   EXPECT_TRUE(driver->synced()) << "a cluster without it is a cluster";
+  driver->stop();
+}
+
+TEST_F(ClusterDriverTest, WatchesKindsWithoutAPlaceEverywhere) {
+  std::set<std::string> listed;
+  Mutex mutex;
+  client->set_fault([&](const client::ApiRequest& request) -> std::optional<client::ApiResult> {
+    const MutexLock lock(mutex);
+    listed.insert(request.path.substr(0, request.path.find('?')));
+    return std::nullopt;
+  });
+  static constexpr const Kind* kReads[] = {&api::kSecret, &api::kNode};
+  static constexpr Operator kReader{
+      .name = "reader", .primary = &api::kSecret, .reads = kReads, .reconcile = fulfil};
+  start({.places = {{&api::kConfigMap, {.watched = {"a"}}}}}, {&kReader});
+  const auto is_listed = [&](const char* path) {
+    const MutexLock lock(mutex);
+    return listed.contains(path);
+  };
+  EXPECT_TRUE(eventually([&] {
+    return is_listed("/api/v1/secrets") && is_listed("/api/v1/nodes") &&
+           is_listed("/api/v1/namespaces/a/configmaps");
+  }));
+  EXPECT_FALSE(is_listed("/api/v1/configmaps"));
+  EXPECT_FALSE(is_listed("/api/v1/namespaces/a/secrets"));
   driver->stop();
 }
 
