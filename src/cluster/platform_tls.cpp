@@ -32,15 +32,21 @@ TlsFollower::TlsFollower(std::function<void(Reader reader)> inspect,
                          std::function<void(const TlsProfile& profile)> take)
     : inspect_(std::move(inspect)), take_(std::move(take)) {}
 
-void TlsFollower::input(const runtime::Engine& /*engine*/, const runtime::Input& input,
-                        Instant /*now*/) {
+void TlsFollower::input(const runtime::Engine& engine, const runtime::Input& input, Instant now) {
+  if (next_ != nullptr) {
+    next_->input(engine, input, now);
+  }
   if (concerns_profile(input)) {
     // Once the engine has taken it.
     inspect_([this](const View& view, Instant /*now*/) { look(view); });
   }
 }
 
-void TlsFollower::ran(std::span<const runtime::Effect> /*effects*/, Instant /*now*/) {}
+void TlsFollower::ran(std::span<const runtime::Effect> effects, Instant now) {
+  if (next_ != nullptr) {
+    next_->ran(effects, now);
+  }
+}
 
 void TlsFollower::look(const View& view) {
   const auto server = view.get(kOpenShiftServer, {"", "cluster"});

@@ -24,6 +24,8 @@ class TlsFollower final : public runtime::EngineJournal {
   // differs from the one before; an empty one, as at the start: the cluster has none.
   TlsFollower(std::function<void(Reader reader)> inspect,
               std::function<void(const TlsProfile& profile)> take);
+  // Passes all input on to `next`, which may be null; before the driver starts.
+  void pass_on_to(runtime::EngineJournal* next) { next_ = next; }
   void input(const runtime::Engine& engine, const runtime::Input& input, Instant now) override;
   void ran(std::span<const runtime::Effect> effects, Instant now) override;
 
@@ -32,6 +34,7 @@ class TlsFollower final : public runtime::EngineJournal {
 
   std::function<void(Reader reader)> inspect_;
   std::function<void(const TlsProfile& profile)> take_;
+  runtime::EngineJournal* next_ = nullptr;
   TlsProfile last_{};  // of the driver's thread
 };
 

@@ -235,6 +235,10 @@ GuardedEndpoint::~GuardedEndpoint() {
   state_->server.reset();
 }
 
+Result<void> GuardedEndpoint::limit(transport::TlsLimits limits) {
+  return state_->server->limit(std::move(limits));
+}
+
 std::string GuardedEndpoint::address() const {
   return state_->server->address();
 }

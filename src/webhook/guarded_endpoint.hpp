@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "client/api_client.hpp"
+#include "net/serving/served_tls.hpp"
 
 namespace athanor::webhook {
 
@@ -41,6 +42,8 @@ class GuardedEndpoint {
   GuardedEndpoint& operator=(const GuardedEndpoint&) = delete;
   ~GuardedEndpoint();  // stops
 
+  // Limits the handshakes from now on, see ServedTls. Thread-safe.
+  Result<void> limit(transport::TlsLimits limits);
   // "127.0.0.1:8443".
   [[nodiscard]] std::string address() const;
 

@@ -22,7 +22,8 @@ class Replica:
     def ask(self, path):
         """(status, body) of its plain endpoints."""
         assert self.process.poll() is None, self.text[-2000:]
-        address = re.search(r'"metrics are served".*?"address":"([^"]+)"', self.text)
+        port = "metrics are" if '"metrics are served"' in self.text else "health is"
+        address = re.search(rf'"{port} served".*?"address":"([^"]+)"', self.text)
         assert address, f"no address yet: {self.text[-2000:]}"
         connection = http.client.HTTPConnection(address.group(1), timeout=DEADLINE)
         try:

@@ -38,6 +38,7 @@
 #include "client/target_probe.hpp"
 #include "cluster/cluster_driver.hpp"
 #include "cluster/leadership.hpp"
+#include "cluster/platform_tls.hpp"
 #include "cluster/trace_export.hpp"
 #include "embedded/lab/pod_executors.hpp"
 #include "kube/text/text.hpp"
@@ -186,7 +187,12 @@ class Production {
 
   // Ends what start() began; 0, or 1 when leadership was lost.
   int stop() {
-    status_server_.reset();
+    std::unique_ptr<StatusServer> status_server;
+    {
+      const MutexLock lock(status_mutex_);
+      status_server = std::move(status_server_);
+    }
+    status_server.reset();
     const auto patience = parse_go_duration(options_.drain_timeout);
     // What was not started has nothing to drain, and no client to answer.
     if (started_ && !lost_) {
@@ -458,7 +464,7 @@ class Production {
                                                    }
                                                  }
                                                },
-                                           .journal = recorder_.get(),
+                                           .journal = journal(),
                                            .engine_entropy = engine_entropy_.get(),
                                            .writes_per_controller = options_.concurrent_writes,
                                            .held = webhooks_first()});
@@ -476,13 +482,37 @@ class Production {
     return !flag.empty() ? flag : !pod.empty() ? pod : own_namespace_;
   }
 
+  // What looks on at the driver's input.
+  runtime::EngineJournal* journal() {
+    if (!options_.metrics_secure || !follows_platform()) {
+      return recorder_.get();
+    }
+    platform_tls_.pass_on_to(recorder_.get());
+    return &platform_tls_;
+  }
+
+  // On the driver's thread.
+  void take_profile(const TlsProfile& profile) {
+    const MutexLock lock(status_mutex_);
+    const auto limited =
+        status_server_
+            ? status_server_->limit(transport::without_unknown(
+                  {.min_version = profile.min_version, .ciphers = profile.cipher_names()}))
+            : Result<void>();
+    if (!limited.ok()) {
+      log::warn("metrics: the cluster's TLS profile cannot be followed",
+                {{"error", limited.error().message}});
+    }
+  }
+
   Result<void> make_webhooks() {
+    warn_of_problems(options_.webhook_tls);
     if (options_.webhook_address.empty()) {
-      return options_.webhook_tls == transport::TlsLimits()
+      return options_.webhook_tls == transport::TlsLimits() || options_.metrics_secure
                  ? Result<void>()
                  : Error::bad_request(
-                       "--tls-min-version and --tls-cipher-suites apply to the webhooks' "
-                       "port: set --webhook-address");
+                       "--tls-min-version and --tls-cipher-suites apply to the ports of webhooks "
+                       "and of secure metrics: set --webhook-address or --metrics-secure");
     }
     ATHANOR_TRY(std::vector<Webhook> webhooks, select_webhooks(options_.controllers));
     const std::string ns = home(options_.webhook_namespace.empty() ? options_.leader_namespace
@@ -504,7 +534,6 @@ class Production {
       return Error::bad_request("--webhook-certificate-life: at least 8s");
     }
     certificates.authority_life = certificates.life * 10;
-    warn_of_problems(options_.webhook_tls);
     ATHANOR_TRY(webhooks_,
                 webhook::Host::open({.client = client_,
                                      .clock = clock_.get(),
@@ -586,6 +615,7 @@ class Production {
     ATHANOR_TRY(status_server_, StatusServer::open({.metrics_address = address,
                                                     .health_address = health,
                                                     .guarded = options_.metrics_secure,
+                                                    .tls = options_.webhook_tls,
                                                     .liveness_path = liveness.path,
                                                     .lease_name = leadership_ ? lease_name_ : "",
                                                     .optional = optional_kinds(),
@@ -624,10 +654,14 @@ class Production {
   std::unique_ptr<RecordFile> record_{};
   std::unique_ptr<Entropy> engine_entropy_{};
   std::unique_ptr<runtime::Recorder> recorder_{};
+  cluster::TlsFollower platform_tls_{
+      [this](cluster::TlsFollower::Reader reader) { driver_->inspect(std::move(reader)); },
+      [this](const TlsProfile& profile) { take_profile(profile); }};
   std::unique_ptr<cluster::ClusterDriver> driver_{};
   std::unique_ptr<webhook::Host> webhooks_{};
   std::unique_ptr<lab::PodExecutors> pods_{};
   std::unique_ptr<client::TargetProbe> targets_{};
+  Mutex status_mutex_{};  // of changes while the driver runs
   std::unique_ptr<StatusServer> status_server_{};
 };
 

@@ -72,6 +72,7 @@ class Paths final : public StatusServer {
                              .content_type = std::move(answer.content_type),
                              .body = std::move(answer.body)};
                        }}));
+      ATHANOR_TRY_VOID(guarded_->limit(options_.tls));
       log::info("metrics are served over TLS", {{"address", guarded_->address()}});
     } else {
       ATHANOR_TRY(metrics_, cluster::HttpEndpoint::listen(
@@ -82,6 +83,10 @@ class Paths final : public StatusServer {
       log::info("metrics are served", {{"address", metrics_->address()}});
     }
     return {};
+  }
+
+  Result<void> limit(transport::TlsLimits limits) override {
+    return guarded_ ? guarded_->limit(std::move(limits)) : Result<void>();
   }
 
  private:

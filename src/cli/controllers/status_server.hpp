@@ -15,6 +15,7 @@
 #include "cluster/cluster_driver.hpp"
 #include "cluster/leadership.hpp"
 #include "kube/value/kind.hpp"
+#include "net/serving/served_tls.hpp"
 #include "runtime/metrics/metrics.hpp"
 #include "webhook/host.hpp"
 
@@ -32,6 +33,7 @@ struct StatusServerOptions {
   std::string health_address{};   // likewise; empty: the metrics'
   // Serves metrics over TLS, to clients that the API server authenticates and authorizes.
   bool guarded = false;
+  transport::TlsLimits tls{};   // of guarded metrics
   std::string liveness_path{};  // answers as /healthz does; may be empty
   std::string lease_name{};     // empty: no election
   // Kinds that are watched and that the cluster need not have.
@@ -51,6 +53,8 @@ struct StatusServerOptions {
 class StatusServer {
  public:
   static Result<std::unique_ptr<StatusServer>> open(const StatusServerOptions& options);
+  // Limits the handshakes of guarded metrics from now on. Thread-safe.
+  virtual Result<void> limit(transport::TlsLimits limits) = 0;
   virtual ~StatusServer() = default;
 };
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenShift's TLS profile at the ports of `athanor controllers` (webhooks) and `athanor extender`: each with the rights that are
+"""OpenShift's TLS profile at the ports of `athanor controllers` (webhooks, secure metrics) and `athanor extender`: each with the rights that are
 printed for it, on an API server that has the profile's kind, or lacks it."""
 
 import json
@@ -62,12 +62,13 @@ def served(tmp_path, certificate):
     running = []
 
     def start(cluster, part, *flags):
-        common = [ATHANOR, part, "--kubeconfig", cluster.config("athanor"), "--metrics-address=127.0.0.1:0", "--leader-elect=false"]
+        common = [ATHANOR, "extender" if part == "extender" else "controllers", "--kubeconfig", cluster.config("athanor"), "--metrics-address=127.0.0.1:0", "--leader-elect=false"]
         own = {"controllers": ["--controllers=das", "--webhook-address=127.0.0.1:0", "--webhook-host=127.0.0.1"],
+               "metrics": ["--controllers=das", "--metrics-secure", "--health-address=127.0.0.2:0"],
                "extender": ["--systems=das", "--address=127.0.0.1:0", *certificate]}[part]  # fmt: skip
         one = Replica([*common, *own, *flags], tmp_path / f"{part}-{len(running)}.log", env={"POD_NAMESPACE": SYSTEM, "POD_NAME": "p"})
         running.append(one)
-        said = r'"(?:webhooks are|the extender is) served".*?"address":"127\.0\.0\.1:(\d+)"'
+        said = r'"(?:webhooks are served|the extender is served|metrics are served over TLS)".*?"address":"127\.0\.0\.1:(\d+)"'
         wait_for("the port", lambda: re.search(said, one.text))
         one.port = int(re.search(said, one.text).group(1))
         wait_for("a handshake", lambda: shakes_hands(one.port))
@@ -104,13 +105,13 @@ def custom(version, *ciphers):
     return {"type": "Custom", "custom": {"minTLSVersion": version, "ciphers": list(ciphers)}}
 
 
-@pytest.mark.parametrize("part", ["controllers", "extender"])
+@pytest.mark.parametrize("part", ["controllers", "metrics", "extender"])
 class TestPort:
     def test_a_cluster_without_the_kind_gets_the_defaults(self, cluster, served, part):
         one = served(cluster, part)
         wait_for("readiness", one.ready)
         assert old(one.port) and (part != "controllers" or not one.denied())
-        watches = {"controllers": 2, "extender": 1}[part]  # those of the webhooks' port have caches of their own
+        watches = {"controllers": 2, "metrics": 1, "extender": 1}[part]  # those of the webhooks' port have caches of their own
         assert one.text.count('"kind":"APIServer"') == watches, "each reports it once"
 
     def test_the_profile_is_followed_while_the_process_runs(self, openshift, served, part):
@@ -140,4 +141,4 @@ class TestPort:
 def test_flags_without_a_port_of_theirs_are_refused(cluster):
     assert run([ATHANOR, "extender", "--tls-min-version=VersionTLS13"]).code == 2
     done = run([ATHANOR, "controllers", "--kubeconfig", cluster.config("athanor"), "--controllers=das", "--tls-min-version=VersionTLS13", "--metrics-address=0"])
-    assert done.code == 1 and "--webhook-address" in done.err
+    assert done.code == 1 and "--webhook-address or --metrics-secure" in done.err
