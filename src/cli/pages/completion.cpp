@@ -3,18 +3,62 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
+#include "systems/numa/tools/tool.hpp"
 
 namespace athanor::cli {
 namespace {
 
+// What a verb's arguments may be.
+struct Arguments {
+  std::string words{};      // subcommands and actions
+  std::string_view list{};  // the verb that prints the names; empty: none
+};
+
+Arguments arguments_of(const VerbSummary& verb) {
+  static constexpr std::pair<std::string_view, std::string_view> kLists[] = {
+      {"clusters", "clusters"}, {"lock", "clusters"},
+      {"unlock", "clusters"},   {"jobs", "jobs"},
+      {"logs", "jobs"},         {"cancel", "jobs"},
+      {"numa", "numa"},         {"appwrappers", "appwrappers"}};
+  Arguments arguments;
+  const auto add = [&](std::string_view word) {
+    arguments.words += arguments.words.empty() ? "" : " ";
+    arguments.words += word;
+  };
+  for (const VerbSummary& below : verb.verbs) {
+    add(below.name);
+  }
+  if (verb.name == "numa") {
+    for (const char* action : {"explain", "fit", "exporter", "podresources"}) {
+      add(action);
+    }
+    for (const numa::Tool& tool : numa::numa_tools()) {
+      add(tool.name);
+    }
+  }
+  const auto* const list =
+      std::ranges::find(kLists, verb.name, &std::pair<std::string_view, std::string_view>::first);
+  arguments.list = list == std::end(kLists) ? std::string_view() : list->second;
+  return arguments;
+}
+
+std::string names_by(std::string_view list) {
+  return fmt::format("athanor {} -o name 2>/dev/null | sed 's|.*/||'", list);
+}
+
 std::string bash_completion(const std::vector<VerbSummary>& verbs) {
   std::string names;
   std::string cases;
+  std::string arguments;
   for (const VerbSummary& verb : verbs) {
     names += (names.empty() ? "" : " ") + verb.name;
     std::string flags;
@@ -22,6 +66,12 @@ std::string bash_completion(const std::vector<VerbSummary>& verbs) {
       flags += (flags.empty() ? "" : " ") + flag.name;
     }
     cases += fmt::format("    {}) words=\"{}\" ;;\n", verb.name, flags);
+    const auto [words, list] = arguments_of(verb);
+    if (!words.empty() || !list.empty()) {
+      arguments +=
+          fmt::format("    {}:*) COMPREPLY=($(compgen -W \"{}{}\" -- \"$current\")) ;;\n",
+                      verb.name, words, list.empty() ? "" : fmt::format(" $({})", names_by(list)));
+    }
   }
   return fmt::format(
       "# bash completion of athanor\n"
@@ -34,17 +84,12 @@ std::string bash_completion(const std::vector<VerbSummary>& verbs) {
       "  case \"${{COMP_WORDS[1]}}\" in\n{}  esac\n"
       "  case \"${{COMP_WORDS[1]}}:$current\" in\n"
       "    *:-*) COMPREPLY=($(compgen -W \"$words\" -- \"$current\")) ;;\n"
-      "    clusters:*) COMPREPLY=($(compgen -W \"add check remove $(athanor clusters -o name "
-      "2>/dev/null | sed 's|.*/||')\" -- \"$current\")) ;;\n"
-      "    lock:*|unlock:*) COMPREPLY=($(compgen -W \"$(athanor clusters -o name 2>/dev/null | "
-      "sed 's|.*/||')\" -- \"$current\")) ;;\n"
-      "    jobs:*|logs:*|cancel:*) COMPREPLY=($(compgen -W \"$(athanor jobs -o name 2>/dev/null | "
-      "sed 's|.*/||')\" -- \"$current\")) ;;\n"
+      "{}"
       "    *) COMPREPLY=($(compgen -f -- \"$current\")) ;;\n"
       "  esac\n"
       "}}\n"
       "complete -F _athanor athanor\n",
-      names, cases);
+      names, cases, arguments);
 }
 
 std::string zsh_completion(const std::vector<VerbSummary>& verbs) {
@@ -60,13 +105,15 @@ std::string fish_completion(const std::vector<VerbSummary>& verbs) {
       out += fmt::format("complete -c athanor -n '__fish_seen_subcommand_from {}' -l {}\n",
                          verb.name, flag.name.substr(2));
     }
+    const auto [words, list] = arguments_of(verb);
+    for (const std::string& values :
+         {words, list.empty() ? std::string() : fmt::format("({})", names_by(list))}) {
+      if (!values.empty()) {
+        out += fmt::format("complete -c athanor -n '__fish_seen_subcommand_from {}' -a \"{}\"\n",
+                           verb.name, values);
+      }
+    }
   }
-  out +=
-      "complete -c athanor -n '__fish_seen_subcommand_from jobs logs cancel' -a \"(athanor jobs -o "
-      "name 2>/dev/null | sed 's|.*/||')\"\n"
-      "complete -c athanor -n '__fish_seen_subcommand_from clusters' -a \"add check remove\"\n"
-      "complete -c athanor -n '__fish_seen_subcommand_from clusters lock unlock' -a \"(athanor "
-      "clusters -o name 2>/dev/null | sed 's|.*/||')\"\n";
   return out;
 }
 

@@ -308,12 +308,28 @@ def test_manual_pages_and_completion_are_installed(binary, tmp_path):
         assert "submit" in (tmp_path / "share" / file).read_text(encoding="utf-8"), file
 
 
-def test_completion_in_bash(binary):
-    script = f'source <({binary} completion bash); COMP_WORDS=(athanor sub); COMP_CWORD=1; $(complete -p athanor | sed -n "s/.*-F \\([^ ]*\\).*/\\1/p"); echo "${{COMPREPLY[*]}}"'
-    done = run(["bash", "-c", script])
-    assert done.out.split() == ["submit"], done.out + done.err
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["sub"], ["submit"]),
+        (["appwrappers", "s"], ["suspend"]),
+        (["clusters", "ch"], ["check"]),
+        (["numa", "ex"], ["explain", "exporter"]),
+        (["numa", "val"], ["validate"]),
+        (["numa", "--cp"], ["--cpu"]),
+    ],
+)
+def test_completion_in_bash(binary, words, offered):
+    line = " ".join(["athanor", *words])
+    script = f'source <({binary} completion bash); COMP_WORDS=({line}); COMP_CWORD={len(words)}; $(complete -p athanor | sed -n "s/.*-F \\([^ ]*\\).*/\\1/p"); echo "${{COMPREPLY[*]}}"'
+    done = run(["bash", "-c", script], env={"KUBECONFIG": "/nowhere", "PATH": os.environ["PATH"]})
+    assert done.out.split() == offered, done.out + done.err
+
+
+def test_completion_in_other_shells(binary):
     for shell in ("zsh", "fish"):
-        assert "submit" in run([binary, "completion", shell]).out
+        text = run([binary, "completion", shell]).out
+        assert "submit" in text and "retry suspend resume" in text, shell
     assert run([binary, "completion", "tcsh"]).code == 2
 
 
