@@ -6,6 +6,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/contain.hpp"
 #include "cli/numa/tools.hpp"
@@ -21,10 +22,17 @@ int main(int argc, char** argv) {
   athanor::set_broken_invariants_fatal(wish != nullptr && std::string_view(wish) == "fatal");
   // Exceptions mean a broken invariant or no memory: nothing to go on with.
   try {
-    if (const auto tool = athanor::cli::numa_tool_of({argv, argv + argc})) {
+    const auto words = athanor::cli::as_controllers({argv, argv + argc});
+    if (const auto tool = athanor::cli::numa_tool_of(words)) {
       return athanor::cli::run(*tool);
     }
-    const athanor::cli::Command command = athanor::cli::parse(argc, argv);
+    std::vector<const char*> arguments;
+    arguments.reserve(words.size());
+    for (const std::string& word : words) {
+      arguments.push_back(word.c_str());
+    }
+    const athanor::cli::Command command =
+        athanor::cli::parse(static_cast<int>(arguments.size()), arguments.data());
     return std::visit([](const auto& options) { return athanor::cli::run(options); }, command);
   } catch (const std::exception& error) {
     athanor::cli::Terminal(STDERR_FILENO).print(std::string("athanor: ") + error.what() + "\n");

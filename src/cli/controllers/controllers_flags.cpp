@@ -64,7 +64,7 @@ void add_scope(CLI::App& verb, ControllersOptions& options) {
       ->capture_default_str();
   verb.add_option("--systems", options.systems,
                   "take the place of upstream's executable of this system: its ConfigMap (--config "
-                  "names it), flags, variables and names: appwrapper")
+                  "names it), flags, variables and names: appwrapper or numa")
       ->take_last();
   verb.add_option("-n,--namespace", options.namespaces,
                   "where to work; may be repeated (default: FOURNOS_WORKLOAD_NAMESPACE and "
@@ -156,7 +156,16 @@ void add_upstream(CLI::App& verb, ControllersOptions& options) {
       {"metrics-bind-address", "as --metrics-address; without TLS unless --metrics-secure"},
       {"health-probe-bind-address", "as --health-address"},
       {"enable-http2", "accepted; webhooks are served by HTTP/1.1", true},
-      {"manage-no-queue", "whether AppWrappers without a queue's name wait for quota", true}};
+      {"manage-no-queue", "whether AppWrappers without a queue's name wait for quota", true},
+      {"platform", "kubernetes, openshift or hypershift (default: detected)"},
+      {"platform-version", "of OpenShift (default: detected)"},
+      {"image-exporter", "the exporter's image by default"},
+      {"image-scheduler", "accepted; a NUMAResourcesScheduler names its image"},
+      {"enable-scheduler", "whether NUMAResourcesSchedulers are reconciled (default: true)", true},
+      {"enable-webhooks", "serve the conversion of v1alpha1 (default: false)", true},
+      {"webhook-port", "its port (default: 9443)"},
+      {"enable-metrics", "whether metrics are served (default: true)", true},
+      {"enable-mcp-conds-fwd", "copy conditions of MachineConfigPools (default: false)", true}};
   for (const Flag& flag : kFlags) {
     const std::string name = flag.name;
     CLI::Option* option = verb.add_option_function<std::string>(

@@ -55,6 +55,9 @@ Result<std::string> namespace_of(const Process& process, const Variables& variab
     return named->second;
   }
   auto text = read_file(kAccountNamespace);
+  if (!text.ok() && !process.default_namespace.empty()) {
+    return std::string(process.default_namespace);
+  }
   if (!text.ok()) {
     return Error::bad_request("unable to determine current namespace");
   }
@@ -144,7 +147,30 @@ void take_webhooks(const ProcessSetup::Webhooks& webhooks, ControllersOptions& o
   options.webhook_authority = webhooks.authority;
   options.webhook_organization = webhooks.organization;
   options.webhook_configurations = webhooks.configurations;
+  options.webhook_crds.insert(options.webhook_crds.end(), webhooks.definitions.begin(),
+                              webhooks.definitions.end());
   options.webhooks_first = true;
+}
+
+// Flags of upstream's executables are for those that know them.
+Result<void> check_flags(const ControllersOptions& options, const System* system) {
+  for (const auto& [name, value] : options.upstream_flags) {
+    const bool known = name == "metrics-secure" ||  // this program's, too
+                       (system != nullptr && std::ranges::find(system->process->flags, name) !=
+                                                 system->process->flags.end());
+    if (known) {
+      continue;
+    }
+    std::string takers;
+    for (const System* one : all_systems()) {
+      if (one->process != nullptr &&
+          std::ranges::find(one->process->flags, name) != one->process->flags.end()) {
+        takers += (takers.empty() ? "" : " or ") + std::string(one->name);
+      }
+    }
+    return Error::bad_request(fmt::format("--{} goes with --systems={}", name, takers));
+  }
+  return {};
 }
 
 }  // namespace
@@ -153,11 +179,7 @@ Result<StandIn> stand_in(const ControllersOptions& options) {
   StandIn result{.options = options};
   ControllersOptions& mine = result.options;
   if (options.systems.empty()) {
-    for (const auto& [name, value] : options.upstream_flags) {
-      if (name != "metrics-secure") {
-        return Error::bad_request(fmt::format("--{} goes with --systems", name));
-      }
-    }
+    ATHANOR_TRY_VOID(check_flags(options, nullptr));
     return result;
   }
   if (options.controllers != "*") {
@@ -165,6 +187,7 @@ Result<StandIn> stand_in(const ControllersOptions& options) {
   }
   mine.controllers = options.systems;
   ATHANOR_TRY(const System* system, process_of(options.systems));
+  ATHANOR_TRY_VOID(check_flags(options, system));
   if (system == nullptr) {
     return result;
   }
@@ -175,7 +198,12 @@ Result<StandIn> stand_in(const ControllersOptions& options) {
     input.flags["leader-elect"] = options.leader_elect ? "true" : "false";
   }
   ATHANOR_TRY(input.ns, namespace_of(process, variables));
-  ATHANOR_TRY(input.config, read_config_map(options, variables, process, input.ns));
+  if (!process.config_map.empty()) {
+    ATHANOR_TRY(input.config, read_config_map(options, variables, process, input.ns));
+  } else if (!options.config.empty() && is_config_map(options.config)) {
+    return Error::bad_request(fmt::format(
+        "--config: {} has no ConfigMap; a file of flags has a slash in its name", system->name));
+  }
   auto setup = process.set_up(input);
   if (!setup.ok()) {
     return setup.error().with_context(fmt::format("the configuration of {}", system->name));

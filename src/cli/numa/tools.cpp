@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <span>
 
 #include "base/clock.hpp"
 #include "base/interrupt.hpp"
@@ -22,6 +23,7 @@ namespace {
 
 constexpr const char* kExporter = "resource-topology-exporter";
 constexpr const char* kPodResources = "podresources";
+constexpr const char* kOperator = "numaresources-operator";
 
 Error file_error(const std::string& path) {
   return Error::bad_request(fmt::format("{}: cannot be read or written", path));
@@ -186,6 +188,20 @@ std::optional<NumaToolRun> numa_tool_of(const std::vector<std::string>& words) {
     return NumaToolRun{.tool = words[2], .arguments = {words.begin() + 3, words.end()}};
   }
   return std::nullopt;
+}
+
+std::vector<std::string> as_controllers(std::vector<std::string> words) {
+  if (words.empty() || words[0].substr(words[0].rfind('/') + 1) != kOperator ||
+      numa::operator_prints(std::span(words).subspan(1))) {
+    return words;
+  }
+  std::vector<std::string> all{"athanor", "controllers", "--systems=numa"};
+  for (std::string& word : std::span(words).subspan(1)) {
+    // Go's flags have one dash or two.
+    const bool single = word.size() > 2 && word[0] == '-' && word[1] != '-';
+    all.push_back(single ? "-" + word : std::move(word));
+  }
+  return all;
 }
 
 int run(const NumaToolRun& tool) {

@@ -17,6 +17,9 @@ struct NumaToolRun {
 // The tool that the command line means: `athanor numa TOOL ...`, or a program under the name of
 // one of upstream's tools. nullopt: another verb.
 std::optional<NumaToolRun> numa_tool_of(const std::vector<std::string>& words);
+// Returns the words of `athanor controllers --systems=numa` for a program under the name of
+// upstream's operator, unless its flags make it print and end; other words as they are.
+std::vector<std::string> as_controllers(std::vector<std::string> words);
 // Runs it; returns the exit code.
 int run(const NumaToolRun& tool);
 

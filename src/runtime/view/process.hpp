@@ -6,6 +6,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,10 +34,11 @@ struct ProcessSetup {
     std::string authority{};  // common name and organization
     std::string organization{};
     std::vector<std::string> configurations{};  // that are given the bundle
+    std::vector<std::string> definitions{};     // likewise: those with a conversion
   };
 
   Value settings{};                    // the system's section, as a document
-  std::vector<std::string> systems{};  // more of them that run
+  std::vector<std::string> systems{};  // more of them that run; "-name": a controller that does not
   bool leader_elect = false;
   std::string metrics_address{};  // "0": none
   bool metrics_secure = true;     // TLS; callers are authenticated and authorized
@@ -49,9 +51,13 @@ struct ProcessSetup {
 
 // A system's own process: its ConfigMap, flags and names, where these are another program's.
 struct Process {
-  std::string_view config_map{};  // its default name
+  std::string_view config_map{};  // its default name; empty: it has none
   std::string_view config_key{};  // of one that is made
   std::string_view namespace_variable{};
+  // Where neither the variable nor the account names one; empty: one of them must.
+  std::string_view default_namespace{};
+  // Upstream's flags that it takes, besides leader-elect.
+  std::span<const std::string_view> flags{};
   // The text of a ConfigMap that is made.
   std::string (*default_config)(const std::string& ns) = nullptr;
   // Errors name the setting or flag, and its value.

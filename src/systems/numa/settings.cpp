@@ -39,6 +39,7 @@ Result<Settings> parse_settings(const std::map<std::string, std::string>& variab
   };
   text("NUMA_NAMESPACE", settings.ns);
   text("NUMA_PLATFORM", settings.platform);
+  text("NUMA_PLATFORM_VERSION", settings.platform_version);
   text("NUMA_EXPORTER_IMAGE", settings.exporter_image);
   if (const auto wrong = validate_dns1123_label(settings.ns)) {
     return Error::bad_request(fmt::format("NUMA_NAMESPACE: \"{}\": {}", settings.ns, *wrong));
@@ -83,6 +84,7 @@ const TypeInfo& Describe<numa::Settings>::type() {
   static const FieldInfo kFields[] = {
       field<&T::ns>("namespace", "Namespace of the operands."),
       field<&T::platform>("platform", "kubernetes, openshift or hypershift; empty: detected."),
+      field<&T::platform_version>("platformVersion", "Version of the platform; empty: detected."),
       field<&T::exporter_image>("exporterImage", "Image of the exporter by default."),
       field<&T::exporter_image_restriction>("exporterImageRestriction",
                                             "Whether an exporter image in the spec is refused."),

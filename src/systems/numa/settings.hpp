@@ -15,6 +15,7 @@ namespace athanor::numa {
 struct Settings {
   std::string ns = "numaresources";  // of the operands
   std::string platform{};            // empty: detected
+  std::string platform_version{};    // likewise
   std::string exporter_image = "numaresources-operator:latest";
   bool exporter_image_restriction = true;
   bool scheduler_image_validation = true;

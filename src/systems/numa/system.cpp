@@ -12,6 +12,7 @@
 #include "systems/numa/instruments.hpp"
 #include "systems/numa/kinds.hpp"
 #include "systems/numa/operator/manifests.hpp"
+#include "systems/numa/operator/operator_process.hpp"
 #include "systems/numa/operator/operators.hpp"
 #include "systems/numa/scheduling/session.hpp"
 #include "systems/numa/settings.hpp"
@@ -87,7 +88,14 @@ std::vector<const api::CustomKind*> kinds(const Value& settings) {
 
 Result<Value> read(const SettingsSource& source) {
   ATHANOR_TRY(const Settings settings, parse_settings(source.variables, source.in_lab));
-  return to_value(settings);
+  Value section = to_value(settings);
+  // What upstream's flags say (operator_process.hpp).
+  if (const auto flags = source.documents.find(system().name); flags != source.documents.end()) {
+    for (const Member& member : flags->second.members()) {
+      section.set(member.key(), member.value);
+    }
+  }
+  return section;
 }
 
 Settings settings_in(const SystemConfig& config) {
@@ -140,8 +148,11 @@ const System& system() {
       .settings = read,
       .variables = {"EXPORTER_IMAGE_RESTRICTION", "NUMA_EMULATE_OPENSHIFT", "NUMA_EXPORTER_IMAGE",
                     "NUMA_EXPORTER_PERIODS", "NUMA_NAMESPACE", "NUMA_PLATFORM",
-                    "NUMA_POOL_CONDITIONS", "NUMA_STRICT_PLATFORM", "SCHEDULER_IMAGE_DIGESTS",
-                    "SCHEDULER_IMAGE_VALIDATION"},
+                    "NUMA_PLATFORM_VERSION", "NUMA_POOL_CONDITIONS", "NUMA_STRICT_PLATFORM",
+                    "SCHEDULER_IMAGE_DIGESTS", "SCHEDULER_IMAGE_VALIDATION"},
+      .process = &operator_process(),
+      .lease_name = "0e2a6bd3.openshift-kni.io",  // upstream's: one of both leads
+      .lease_namespace = [](const Value& settings) { return settings_of(settings).ns; },
       .scheduling = {&numa_scheduling()},
       .node_hooks = {&numa_node_hooks()},
       .lab_node_members = {{.name = "numa", .read = read_zones}},

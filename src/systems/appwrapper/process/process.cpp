@@ -17,6 +17,16 @@ namespace {
 
 constexpr std::string_view kWebhookAddress = ":9443";
 constexpr int kTraceFrom = 5;  // a number of verbosity
+constexpr std::string_view kFlags[] = {"zap-devel",
+                                       "zap-encoder",
+                                       "zap-log-level",
+                                       "zap-stacktrace-level",
+                                       "zap-time-encoding",
+                                       "metrics-bind-address",
+                                       "health-probe-bind-address",
+                                       "metrics-secure",
+                                       "enable-http2",
+                                       "manage-no-queue"};
 
 using Flags = std::map<std::string, std::string, std::less<>>;
 
@@ -215,6 +225,7 @@ const Process& operator_process() {
   static constexpr Process kProcess{.config_map = "appwrapper-operator-config",
                                     .config_key = "config.yaml",
                                     .namespace_variable = "NAMESPACE",
+                                    .flags = kFlags,
                                     .default_config = default_text,
                                     .set_up = set_up};
   return kProcess;

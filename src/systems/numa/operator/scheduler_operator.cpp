@@ -138,7 +138,9 @@ class SchedulerRun {
     }
     // A kubelet that lists all pods lets the scheduler share its informer.
     wanted_.shared_informer = spec_.scheduler_informer.empty()
-                                  ? has_fixed_kubelet(platform_version_of(view_, platform_))
+                                  ? has_fixed_kubelet(settings_.platform_version.empty()
+                                                          ? platform_version_of(view_, platform_)
+                                                          : settings_.platform_version)
                                   : spec_.scheduler_informer == "Shared";
     informer_.status = wanted_.shared_informer ? "False" : "True";
     wanted_.require_topology = object_.annotation(kRequireTopology) == "enabled";

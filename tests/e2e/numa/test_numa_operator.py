@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operator in the place of upstream's (docs/spec/numa.md 5.1): `numaresources-operator` with its flags, on a lab without the
+lab's own operators of zones."""
+
+import json
+import signal
+import ssl
+import urllib.error
+import urllib.request
+
+import pytest
+from replica import Replica
+from support import ATHANOR, ROOT, run, wait_for
+
+OPERATORS = ("numaresources", "numaresources-kubeletconfig", "numaresources-hosted-kubeletconfig", "numaresourcesscheduler")
+PORTS = ("-metrics-bind-address=127.0.0.1:0", "--health-probe-bind-address=127.0.0.2:0")
+
+
+@pytest.fixture
+def operator(make_lab, tmp_path):
+    lab = make_lab("--storage", "memory", "--lab", str(ROOT / "examples/numa/lab.yaml"), "--controllers", ",".join(["*", *(f"-{one}" for one in OPERATORS)])).start()
+    program = tmp_path / "numaresources-operator"
+    program.symlink_to(ATHANOR)
+    running = []
+
+    def start(*flags):
+        env = {**lab.env, "NAMESPACE": "numaresources", "SCHEDULER_IMAGE_VALIDATION": "false"}
+        running.append(Replica([program, *PORTS, *flags], tmp_path / f"operator-{len(running)}.log", env=env))
+        return running[-1]
+
+    start.lab = lab
+    yield start
+    for one in running:
+        one.end(signal.SIGKILL)
+
+
+def conditions(lab, kind):
+    found = lab.http("GET", f"/apis/nodetopology.openshift.io/v1/{kind}s/{kind}").json
+    return {one["type"]: one for one in found.get("status", {}).get("conditions", [])}
+
+
+def test_its_flags_have_their_effect(operator):
+    lab = operator.lab
+    for name in ("operator", "scheduler"):
+        lab.kubectl("apply", "-f", str(ROOT / f"examples/numa/{name}.yaml"))
+    one = operator("-enable-scheduler=false", "--image-exporter=mine:1", "--enable-mcp-conds-fwd")
+    wait_for("readiness", one.ready)
+    waits = "numaresources/numaresourcesoperator-worker is updating"
+    wait_for("the exporter", lambda: conditions(lab, "numaresourcesoperator").get("Progressing", {}).get("message") == waits)
+    image = lab.kubectl("get", "daemonset", "numaresourcesoperator-worker", "-n", "numaresources", "-o", "jsonpath={.spec.template.spec.containers[0].image}").out
+    assert image == "mine:1"
+    pools = lab.http("GET", "/apis/nodetopology.openshift.io/v1/numaresourcesoperators/numaresourcesoperator").json["status"]["machineconfigpools"]
+    assert pools[0]["conditions"], "--enable-mcp-conds-fwd"
+    assert conditions(lab, "numaresourcesscheduler") == {}, "--enable-scheduler=false"
+    lease = lab.kubectl("get", "lease", "0e2a6bd3.openshift-kni.io", "-n", "numaresources", "-o", "jsonpath={.spec.holderIdentity}").out
+    assert lease, "upstream's Lease"
+    address = json.loads(next(line for line in one.text.splitlines() if '"metrics are served over TLS"' in line))["address"]
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(f"https://{address}/metrics", context=ssl._create_unverified_context())
+    assert refused.value.code == 401
+    assert one.end() == 0
+
+
+def test_what_it_cannot_do_is_said(tmp_path):
+    program = tmp_path / "numaresources-operator"
+    program.symlink_to(ATHANOR)
+    assert run([program, "--version"]).code == 0
+    assert "kind: CustomResourceDefinition" in run([program, "-render-nrt-crd"]).out
+    for command, why in (
+        ([program, "--enable-scheduler=maybe"], '--enable-scheduler: "maybe" is neither true nor false'),
+        ([program, "--platform=plan9"], "must be kubernetes, openshift or hypershift"),
+        ([program, "--config=mine"], "numa has no ConfigMap"),
+        ([ATHANOR, "controllers", "--systems=numa", "--zap-devel"], "--zap-devel goes with --systems=appwrapper"),
+        ([ATHANOR, "controllers", "--systems=kueue", "--platform=openshift"], "--platform goes with --systems=numa"),
+        ([ATHANOR, "controllers", "--webhook-port=9443"], "--webhook-port goes with --systems=numa"),
+    ):
+        done = run(command, env={"KUBECONFIG": "/nowhere"})
+        assert done.code != 0 and why in done.err, (command, done.err)

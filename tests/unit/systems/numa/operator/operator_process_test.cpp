@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Upstream's flags as a setup (docs/spec/numa.md 5.1).
+#include "systems/numa/operator/operator_process.hpp"
+
+#include <gtest/gtest.h>
+
+namespace athanor::numa {
+namespace {
+
+using Flags = std::map<std::string, std::string, std::less<>>;
+
+Result<ProcessSetup> made(Flags flags, std::map<std::string, std::string> variables = {}) {
+  return operator_process().set_up(
+      {.ns = "numa-system", .flags = std::move(flags), .variables = std::move(variables)});
+}
+
+ProcessSetup setup(Flags flags, std::map<std::string, std::string> variables = {}) {
+  auto result = made(std::move(flags), std::move(variables));
+  EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
+  return result.ok() ? *std::move(result) : ProcessSetup();
+}
+
+TEST(NumaOperatorProcess, HasUpstreamsDefaults) {
+  const ProcessSetup defaults = setup({});
+  EXPECT_TRUE(defaults.leader_elect);
+  EXPECT_TRUE(defaults.metrics_secure);
+  EXPECT_EQ(defaults.metrics_address, ":8080");
+  EXPECT_EQ(defaults.health_address, ":8081");
+  EXPECT_FALSE(defaults.webhooks);
+  EXPECT_TRUE(defaults.systems.empty());
+  EXPECT_TRUE(defaults.warnings.empty());
+  EXPECT_EQ(defaults.settings, Value::object({{"namespace", "numa-system"}}));
+  EXPECT_TRUE(setup({}, {{"NUMA_NAMESPACE", "mine"}}).settings.empty());
+}
+
+TEST(NumaOperatorProcess, TakesUpstreamsFlags) {
+  const ProcessSetup flags = setup({{"leader-elect", "false"},
+                                    {"metrics-bind-address", ":1"},
+                                    {"health-probe-bind-address", ":2"},
+                                    {"platform", "HyperShift"},
+                                    {"platform-version", "4.20.0"},
+                                    {"image-exporter", "e:1"},
+                                    {"enable-scheduler", "false"},
+                                    {"enable-mcp-conds-fwd", "true"}});
+  EXPECT_FALSE(flags.leader_elect);
+  EXPECT_EQ(flags.metrics_address, ":1");
+  EXPECT_EQ(flags.health_address, ":2");
+  EXPECT_EQ(flags.systems, std::vector<std::string>{"-numaresourcesscheduler"});
+  EXPECT_EQ(flags.settings, Value::object({{"namespace", "numa-system"},
+                                           {"platform", "hypershift"},
+                                           {"platformVersion", "4.20.0"},
+                                           {"exporterImage", "e:1"},
+                                           {"poolConditions", true}}));
+  EXPECT_TRUE(flags.warnings.empty());
+  EXPECT_EQ(setup({{"enable-metrics", "false"}}).metrics_address, "0");
+  EXPECT_FALSE(setup({{"metrics-secure", "false"}}).metrics_secure);
+}
+
+TEST(NumaOperatorProcess, ServesTheConversionWhereAsked) {
+  const ProcessSetup flags = setup({{"enable-webhooks", "true"}, {"webhook-port", "9444"}});
+  ASSERT_TRUE(flags.webhooks);
+  EXPECT_EQ(flags.webhooks->address, ":9444");
+  EXPECT_EQ(flags.webhooks->ns, "numa-system");
+  EXPECT_EQ(flags.webhooks->definitions,
+            (std::vector<std::string>{"numaresourcesoperators.nodetopology.openshift.io",
+                                      "numaresourcesschedulers.nodetopology.openshift.io"}));
+  EXPECT_EQ(setup({{"enable-webhooks", "true"}}).webhooks->address, ":9443");
+}
+
+TEST(NumaOperatorProcess, WarnsOfWhatHasNoEffect) {
+  for (const auto& [name, value] :
+       {std::pair{"enable-http2", "true"}, {"image-scheduler", "s:1"}, {"webhook-port", "9444"}}) {
+    const ProcessSetup flags = setup({{name, value}});
+    ASSERT_EQ(flags.warnings.size(), 1U) << name;
+    EXPECT_EQ(flags.warnings[0].find(std::string("--") + name), 0U) << flags.warnings[0];
+  }
+}
+
+TEST(NumaOperatorProcess, RefusesWhatIsWrong) {
+  EXPECT_EQ(made({{"platform", "plan9"}}).error().message,
+            "NUMA_PLATFORM must be kubernetes, openshift or hypershift, not \"plan9\"");
+  EXPECT_EQ(made({{"enable-scheduler", "maybe"}}).error().message,
+            "--enable-scheduler: \"maybe\" is neither true nor false");
+  for (const char* port : {"0", "65536", "https", ""}) {
+    EXPECT_FALSE(made({{"webhook-port", port}}).ok()) << port;
+  }
+}
+
+}  // namespace
+}  // namespace athanor::numa
