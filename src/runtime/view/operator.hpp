@@ -70,6 +70,8 @@ struct Operator {
   // "Job": each Event about an object of `primary` is a log record "Job NAME: REASON: NOTE".
   // Empty: Warning Events alone are logged, each once.
   std::string_view log_subject{};
+  // Component of its Events; empty: its name.
+  std::string_view event_source{};
 };
 
 }  // namespace athanor

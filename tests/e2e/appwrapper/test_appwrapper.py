@@ -161,6 +161,9 @@ def test_12_2_a_missing_component(lab, ns):
     wait_for("the quota is back", lambda: condition(read(lab, ns), "QuotaReserved")["status"] == "False")
     assert lab.get(f"/apis/apps/v1/namespaces/{ns}/deployments")["items"] == []
     assert lab.get(f"/api/v1/namespaces/{ns}/pods")["items"] == []
+    said = "MissingComponent: Only found 1 deployed components, but was expecting 2"
+    events = ("get", "events", "-n", ns, "--field-selector", "source=appwrappers,reason=Unhealthy", "-o", "jsonpath={.items[*].message}")
+    wait_for("5.8: the event of upstream's component", lambda: lab.kubectl(*events).out == said)
 
 
 @pytest.mark.parametrize("code", [1, 42])

@@ -24,8 +24,9 @@ std::string name_of(std::string_view about, std::uint64_t suffix) {
 
 }  // namespace
 
-WriteRequest EventRecorder::record(const Emit& step, std::string_view uid,
-                                   std::string_view component, Instant now) {
+WriteRequest EventRecorder::record(const Emit& step, std::string_view uid, const Author& author,
+                                   Instant now) {
+  const std::string_view component = author.component;
   const std::string digest =
       sha256(fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", component, step.about.kind->name,
                          step.about.key.text(), uid, step.type, step.reason, step.note));
@@ -42,7 +43,7 @@ WriteRequest EventRecorder::record(const Emit& step, std::string_view uid,
     return {.verb = WriteVerb::MergePatch,
             .target = {&api::kEvent, {ns, name_of(step.about.key.name, known_[i].suffix)}},
             .body = Value::object({{"count", known_[i].count}, {"lastTimestamp", time}}),
-            .manager = std::string(component)};
+            .manager = std::string(author.manager)};
   }
   if (known_.size() < kRemembered) {
     identities_.emplace_back();
@@ -77,7 +78,7 @@ WriteRequest EventRecorder::record(const Emit& step, std::string_view uid,
                              {"firstTimestamp", time},
                              {"lastTimestamp", time},
                              {"count", 1}}),
-      .manager = std::string(component)};
+      .manager = std::string(author.manager)};
 }
 
 void EventRecorder::forget(const Key& event) {

@@ -18,13 +18,16 @@ namespace athanor::runtime {
 // comes again is made anew.
 class EventRecorder {
  public:
+  struct Author {
+    std::string_view component{};
+    std::string_view manager{};
+  };
   static constexpr std::size_t kRemembered = 4096;  // as many as client-go's correlator keeps
 
   explicit EventRecorder(Entropy& entropy) : entropy_(entropy) {}
   // The request that records this event: a new Event, or a higher count of the last equal one about
   // the object.
-  WriteRequest record(const Emit& step, std::string_view uid, std::string_view component,
-                      Instant now);
+  WriteRequest record(const Emit& step, std::string_view uid, const Author& author, Instant now);
   // The Event is gone (expired): an equal one is made anew.
   void forget(const Key& event);
 

@@ -275,10 +275,13 @@ void PlanRunner::emit(Task& task, const Emit& step, Instant now) {
     const Known about = known(task, step.about);
     uid = about.newest == nullptr ? std::string() : std::string(about.newest->uid());
   }
-  WriteRequest request = events_.record(step, uid, task.controller->op->name, now);
+  const Operator& op = *task.controller->op;
+  WriteRequest request = events_.record(
+      step, uid,
+      {.component = op.event_source.empty() ? op.name : op.event_source, .manager = op.name}, now);
   // Only with a wall clock: the simulator has no reader of logs.
   if (core_.options.stopwatch != nullptr) {
-    log_event(*task.controller->op, step, request.verb == WriteVerb::Create);
+    log_event(op, step, request.verb == WriteVerb::Create);
   }
   request.user = task.controller->user;
   const std::uint64_t id = ++last_write_;

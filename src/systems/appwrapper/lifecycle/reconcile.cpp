@@ -84,7 +84,8 @@ const Operator& appwrapper_operator() {
                                   .indexes = kIndexes,
                                   .reconcile = reconcile,
                                   .small = kSmall,
-                                  .access = kAccess};
+                                  .access = kAccess,
+                                  .event_source = "appwrappers"};
   return kOperator;
 }
 

@@ -26,7 +26,7 @@ class EventRecorderTest : public ::testing::Test {
             .note = note};
   }
   WriteRequest record(const Emit& step, std::string_view uid = "u1") {
-    return recorder_.record(step, uid, "kubelet", kNow);
+    return recorder_.record(step, uid, {.component = "kubelet", .manager = "node"}, kNow);
   }
 
  private:
@@ -45,6 +45,9 @@ TEST_F(EventRecorderTest, TheFirstOneIsCreated) {
   EXPECT_EQ(request.target.key.name.size(), 2U + 16);
   EXPECT_EQ(request.body["metadata"]["name"].as_string(), request.target.key.name);
   EXPECT_EQ(request.body["count"], 1);
+  EXPECT_EQ(request.body["source"]["component"], Value("kubelet"));
+  EXPECT_EQ(request.body["reportingComponent"], Value("kubelet"));
+  EXPECT_EQ(request.manager, "node");
 }
 
 TEST_F(EventRecorderTest, AnEqualOneRaisesTheCountOfTheFirst) {
