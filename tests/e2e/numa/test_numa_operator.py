@@ -25,7 +25,7 @@ def operator(make_lab, tmp_path):
 
     def start(*flags):
         env = {**lab.env, "NAMESPACE": "numaresources", "SCHEDULER_IMAGE_VALIDATION": "false"}
-        running.append(Replica([program, *PORTS, *flags], tmp_path / f"operator-{len(running)}.log", env=env))
+        running.append(Replica([program, *flags, *PORTS], tmp_path / f"operator-{len(running)}.log", env=env))
         return running[-1]
 
     start.lab = lab

@@ -102,16 +102,14 @@ spec:
       - name: manager
         args:
         - controllers
-        - --controllers=numa
-        - --all-namespaces
-        - --leader-elect
-        - --leader-elect-resource-name=0e2a6bd3.openshift-kni.io
-        - --health-address=:8080
+        - --systems=numa
         env:
+        - {name: NAMESPACE, valueFrom: {fieldRef: {apiVersion: v1, fieldPath: metadata.namespace}}}
         - {name: POD_NAME, valueFrom: {fieldRef: {apiVersion: v1, fieldPath: metadata.name}}}
         - {name: POD_NAMESPACE, valueFrom: {fieldRef: {apiVersion: v1, fieldPath: metadata.namespace}}}
         ports:
         - {name: metrics, containerPort: 8080, protocol: TCP}
+        - {name: health, containerPort: 8081, protocol: TCP}
         resources:
           requests: {cpu: 100m, memory: 20Mi}
         securityContext:
@@ -119,14 +117,14 @@ spec:
           capabilities: {drop: [ALL]}
         terminationMessagePolicy: FallbackToLogsOnError
         startupProbe:
-          httpGet: {path: /healthz, port: metrics}
+          httpGet: {path: /healthz, port: health}
           periodSeconds: 10
           failureThreshold: 3
         livenessProbe:
-          httpGet: {path: /healthz, port: metrics}
+          httpGet: {path: /healthz, port: health}
           periodSeconds: 10
         readinessProbe:
-          httpGet: {path: /readyz, port: metrics}
+          httpGet: {path: /readyz, port: health}
           initialDelaySeconds: 5
           periodSeconds: 10
 )yaml";
@@ -140,7 +138,12 @@ metadata:
 spec:
   selector: {matchLabels: {control-plane: controller-manager}}
   endpoints:
-  - {interval: 30s, path: /metrics, scheme: http, targetPort: 8080}
+  - interval: 30s
+    path: /metrics
+    scheme: https
+    targetPort: 8080
+    bearerTokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token
+    tlsConfig: {insecureSkipVerify: true}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -177,10 +180,8 @@ Value deployment_of(Value deployment, const OperatorInstall& install) {
   Value& container =
       deployment.member("spec").member("template").member("spec").member("containers").item(0);
   container.set("image", install.image);
-  for (const auto& [name, value] :
-       {std::pair{"NUMA_NAMESPACE", install.ns}, {"NUMA_EXPORTER_IMAGE", install.image}}) {
-    container.member("env").push_back(Value::object({{"name", name}, {"value", value}}));
-  }
+  container.member("env").push_back(
+      Value::object({{"name", "NUMA_EXPORTER_IMAGE"}, {"value", install.image}}));
   return deployment;
 }
 
@@ -275,6 +276,13 @@ std::vector<Value> operator_manifests(const OperatorInstall& install) {
   if (install.monitoring) {
     for (Value& object : parsed(kMonitoring)) {
       place(object, install.ns);
+      if (object["kind"].as_string() == "ServiceMonitor") {
+        object.member("spec")
+            .member("endpoints")
+            .item(0)
+            .member("tlsConfig")
+            .set("serverName", fmt::format("{}-metrics-service.{}.svc", kName, install.ns));
+      }
       manifests.push_back(std::move(object));
     }
   }

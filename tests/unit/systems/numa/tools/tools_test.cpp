@@ -487,12 +487,23 @@ TEST(NumaOperatorTool, PrintsAndEnds) {
     kinds.insert(document["kind"].str());
     if (document["kind"].as_string() == "Deployment") {
       EXPECT_EQ(document["metadata"]["namespace"].str(), "ns");
-      EXPECT_EQ(document["spec"]["template"]["spec"]["containers"][0]["image"].str(), "img");
+      const Value& container = document["spec"]["template"]["spec"]["containers"][0];
+      EXPECT_EQ(container["image"].str(), "img");
+      EXPECT_EQ(container["args"], Value::list({"controllers", "--systems=numa"}));
+      EXPECT_EQ(container["env"][0]["name"].str(), "NAMESPACE");
+      EXPECT_EQ(container["readinessProbe"]["httpGet"]["port"].str(), "health");
+    }
+    if (document["kind"].as_string() == "ServiceMonitor") {  // docs/spec/numa.md 14
+      const Value& endpoint = document["spec"]["endpoints"][0];
+      EXPECT_EQ(endpoint["scheme"].str(), "https");
+      EXPECT_EQ(endpoint["tlsConfig"]["serverName"].str(),
+                "numaresources-controller-manager-metrics-service.ns.svc");
     }
   }
   EXPECT_EQ(kinds.count("CustomResourceDefinition"), 3U);
   EXPECT_EQ(kinds.count("NetworkPolicy"), 3U);
   EXPECT_EQ(kinds.count("Deployment"), 1U);
+  EXPECT_EQ(kinds.count("ServiceMonitor"), 1U);
   EXPECT_EQ(tools.run("numaresources-operator", {}), 1);
   EXPECT_EQ(tools.run("bundle", {"--output=b"}), 0);
   ASSERT_TRUE(
