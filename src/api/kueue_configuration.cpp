@@ -35,6 +35,7 @@ enum class Form : std::uint8_t {
   Namespace,  // where the ConfigMap is; another one has no effect
   Flag,
   Duration,
+  Timeout,  // a duration; 0 stands for the default, as in Kueue
   Seconds,  // a whole number from 0
   Count,    // a whole number from 0
   Timestamp,
@@ -71,7 +72,7 @@ constexpr Field kFields[] = {
     {"managedJobsNamespaceSelector", Form::Selector, "integrations/managedJobsNamespaceSelector"},
     {"integrations.frameworks", Form::Frameworks, "integrations/frameworks"},
     {"waitForPodsReady.enable", Form::Flag, "waitForPodsReady"},
-    {"waitForPodsReady.timeout", Form::Duration, "podsReadyTimeout"},
+    {"waitForPodsReady.timeout", Form::Timeout, "podsReadyTimeout"},
     {"waitForPodsReady.recoveryTimeout", Form::Duration, "podsReadyRecoveryTimeout"},
     {"waitForPodsReady.blockAdmission", Form::Flag, "blockAdmission"},
     {"waitForPodsReady.requeuingStrategy.timestamp", Form::Timestamp, "requeueTimestamp"},
@@ -129,6 +130,11 @@ std::string wrong_duration(const Value& value) {
                  *duration <= std::chrono::seconds(kMostSeconds)
              ? ""
              : "must be a duration of at most a year, as 30m";
+}
+
+bool is_zero(const Value& duration) {
+  const auto parsed = parse_go_duration(duration.as_string());
+  return parsed.ok() && *parsed == Duration::zero();
 }
 
 std::string wrong_texts(const Value& value) {
@@ -191,6 +197,7 @@ std::string wrong_value(Form form, const Value& value) {
     case Form::Flag:
       return value.is_bool() ? "" : "must be true or false";
     case Form::Duration:
+    case Form::Timeout:
       return wrong_duration(value);
     case Form::Seconds:
     case Form::Count:
@@ -237,12 +244,15 @@ class Reader {
     }
     ATHANOR_TRY_VOID(walk(root, ""));
     // Named, it is on; v1beta1 has a flag of its own.
-    const Value& wait = root["waitForPodsReady"];
-    if (wait.is_object() && wait["enable"].is_null()) {
-      section_.set("waitForPodsReady", version != "config.kueue.x-k8s.io/v1beta1");
+    for (const std::string_view name : {"waitForPodsReady", "fairSharing"}) {
+      if (root[name].is_object() && root[name]["enable"].is_null()) {
+        section_.set(name, version != "config.kueue.x-k8s.io/v1beta1");
+      }
     }
     // The timeout of the start is that of the recovery, unless that is named, too.
-    if (!wait["timeout"].is_null() && wait["recoveryTimeout"].is_null()) {
+    const Value& wait = root["waitForPodsReady"];
+    if (!wait["timeout"].is_null() && !is_zero(wait["timeout"]) &&
+        wait["recoveryTimeout"].is_null()) {
       section_.set("podsReadyRecoveryTimeout", wait["timeout"]);
     }
     return Configuration{.section = std::move(section_), .warnings = warnings()};
@@ -301,6 +311,11 @@ class Reader {
       case Form::Transformations:
         section_.set(field.key, with_systems(value));
         return {};
+      case Form::Timeout:
+        if (is_zero(value)) {
+          return {};
+        }
+        break;
       default:
         break;
     }

@@ -20,7 +20,7 @@ namespace athanor::kueue {
 struct Settings {
   bool wait_for_pods_ready = true;
   std::string pods_ready_timeout = "30m";           // after admission
-  std::string pods_ready_recovery_timeout = "30m";  // after readiness was lost
+  std::string pods_ready_recovery_timeout = "30m";  // after readiness was lost; 0: no limit
   std::int64_t requeue_backoff_base_seconds = 60;
   std::int64_t requeue_backoff_max_seconds = 3600;
   std::int64_t requeue_backoff_limit_count = -1;  // below 0: unlimited

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counters from the changes of Workloads' conditions.
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -89,11 +90,26 @@ std::string preemptor_queue(std::string_view message) {
   return std::string(path.substr(path.rfind('/') + 1));
 }
 
+// Returns the entry of status.schedulingStats.evictions that the change raised; Null: none.
+const Value& raised(const ObjectChanged& change) {
+  static const Value kNone;
+  const Value& before = change.before->status().at({"schedulingStats", "evictions"});
+  for (const Value& entry : change.after->status().at({"schedulingStats", "evictions"}).items()) {
+    const auto known = before.items();
+    if (std::ranges::find(known, entry) == known.end()) {
+      return entry;
+    }
+  }
+  return kNone;
+}
+
 void count_eviction(const ObjectChanged& change, const Queues& queues, Samples& samples) {
+  if (change.after->status()["admission"].is_null()) {
+    return;  // deactivated while it waited
+  }
   const Value& evicted = condition_of(*change.after, "Evicted");
-  const Value& target = condition_of(*change.after, "DeactivationTarget");
-  const std::string cause =
-      target["status"].as_string() == "True" ? target["reason"].str() : std::string();
+  const Value& entry = raised(change);
+  const std::string cause = entry["underlyingCause"].str();
   const auto with = [&](MetricLabels labels, const char* cause_label) {
     labels.emplace_back("reason", evicted["reason"].str());
     labels.emplace_back(cause_label, cause);
@@ -101,7 +117,7 @@ void count_eviction(const ObjectChanged& change, const Queues& queues, Samples& 
   };
   put(samples, kEvicted, with(queues.cluster, "underlying_cause"));
   put(samples, kLocalEvicted, with(queues.local, "underlying_cause"));
-  if (change.before->status().at({"schedulingStats", "evictions"}).empty()) {
+  if (entry["count"].as_int() == 1) {
     put(samples, kEvictedOnce, with(queues.cluster, "detailed_reason"));
   }
 }

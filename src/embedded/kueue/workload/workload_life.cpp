@@ -44,6 +44,21 @@ bool stopped(const std::optional<Object>& queue) {
   return !policy.empty() && policy != "None";
 }
 
+// Evicts an admitted workload whose queue is drained (8.1). False: neither queue is.
+bool apply_drain(const Queues& queues, const Object& workload, Plan& plan, Instant now) {
+  if (stop_policy(queues.local) == "HoldAndDrain") {
+    add_eviction(plan, workload,
+                 {.reason = "LocalQueueStopped", .message = "The LocalQueue is stopped"}, now);
+    return true;
+  }
+  if (stop_policy(queues.cluster) == "HoldAndDrain") {
+    add_eviction(plan, workload,
+                 {.reason = "ClusterQueueStopped", .message = "The ClusterQueue is stopped"}, now);
+    return true;
+  }
+  return false;
+}
+
 // Why a reservation that is not admitted yet is dropped; no text when it may stay.
 std::pair<Waits, std::string> lost_reservation(const Queues& queues) {
   if (!queues.local || queues.local->deleting()) {
@@ -92,16 +107,29 @@ void follow_priority_class(const View& view, const Object& workload, Plan& plan)
   }
 }
 
+// Returns true if a deactivation was the last that happened to a workload that is active again.
+bool was_deactivated(const Value& conditions) {
+  const Value& requeued = find_condition(conditions, "Requeued");
+  const std::string_view reason = requeued["reason"].as_string();
+  if (requeued["status"].as_string() == "False") {
+    return reason == "Deactivated";
+  }
+  const Value& evicted = find_condition(conditions, "Evicted");
+  return evicted["status"].as_string() == "True" &&
+         evicted["reason"].as_string() == "Deactivated" && reason != "Reactivated";
+}
+
 // Lets a workload back in whose eviction is over: it was activated again, or its queue was started
 // again (8.3).
 void restart_if_possible(const View& view, const Object& workload, Plan& plan, Instant now) {
-  const Value& requeued = find_condition(workload.status()["conditions"], "Requeued");
-  if (requeued["status"].as_string() != "False") {
+  const Value& conditions = workload.status()["conditions"];
+  if (was_deactivated(conditions)) {
+    add_reactivated(plan, workload, now);
     return;
   }
+  const Value& requeued = find_condition(conditions, "Requeued");
   const std::string_view reason = requeued["reason"].as_string();
-  if (reason == "Deactivated") {
-    add_reactivated(plan, workload, now);
+  if (requeued["status"].as_string() != "False") {
     return;
   }
   if (reason != "ClusterQueueStopped" && reason != "LocalQueueStopped") {
@@ -148,12 +176,13 @@ void await_pods(const Object& workload, const Settings& settings, Plan& plan, In
     return;
   }
   const bool recovers = ready["reason"].as_string() == "WaitForRecovery";
+  const Duration limit = recovers ? settings.recovery_timeout() : settings.timeout();
   const Value& began = recovers ? ready : find_condition(conditions, "Admitted");
   const auto since = parse_time(began["lastTransitionTime"].as_string());
-  if (!since) {
+  if (!since || (recovers && limit == Duration::zero())) {
     return;
   }
-  const Instant end = *since + (recovers ? settings.recovery_timeout() : settings.timeout());
+  const Instant end = *since + limit;
   if (end > now) {
     plan.wake_at(end);
     return;
@@ -167,6 +196,7 @@ void await_pods(const Object& workload, const Settings& settings, Plan& plan, In
   add_eviction(plan, workload,
                {.reason = "PodsReadyTimeout",
                 .message = fmt::format("Exceeded the PodsReady timeout {}", workload.key().text()),
+                .cause = recovers ? "WaitForRecovery" : "WaitForStart",
                 .requeue_state = Value::object(
                     {{"count", count}, {"requeueAt", format_time(now + settings.backoff(count))}})},
                now);
@@ -324,7 +354,9 @@ void warn_of_topology(const Object& workload, Plan& plan, Instant now) {
 // Of one that waits.
 void follow_waiting(const View& view, const Object& workload, Plan& plan, Instant now) {
   if (!is_active(workload)) {
-    if (!workload.status()["requeueState"].is_null()) {
+    if (!is_evicted(workload)) {
+      add_eviction(plan, workload, deactivated(workload), now);
+    } else if (!workload.status()["requeueState"].is_null()) {
       forget_backoff(plan, workload, now);
     }
     retire(view, workload, plan, now);
@@ -340,19 +372,13 @@ void follow_waiting(const View& view, const Object& workload, Plan& plan, Instan
 // Of one that holds quota and is neither evicted nor inactive.
 void follow_reserved(const View& view, const Object& workload, Plan& plan, Instant now) {
   const auto settings = api::decode<Settings>(configured_section(view));
-  const Queues queues = queues_of(view, workload);
-  if (stop_policy(queues.cluster) == "HoldAndDrain") {
-    add_eviction(plan, workload,
-                 {.reason = "ClusterQueueStopped", .message = "The ClusterQueue is stopped"}, now);
-    return;
-  }
-  if (stop_policy(queues.local) == "HoldAndDrain") {
-    add_eviction(plan, workload,
-                 {.reason = "LocalQueueStopped", .message = "The LocalQueue is stopped"}, now);
-    return;
-  }
   if (apply_rejection(workload, plan, now) ||
       apply_retry(workload, settings.granular(), plan, now)) {
+    return;
+  }
+  const Queues queues = queues_of(view, workload);
+  const bool admitted = condition_is(workload.status()["conditions"], "Admitted", "True");
+  if (admitted && apply_drain(queues, workload, plan, now)) {
     return;
   }
   if (queues.cluster) {
@@ -362,7 +388,7 @@ void follow_reserved(const View& view, const Object& workload, Plan& plan, Insta
       return;
     }
   }
-  if (condition_is(workload.status()["conditions"], "Admitted", "True")) {
+  if (admitted) {
     if (!apply_execution_time(workload, plan, now)) {
       await_pods(workload, settings, plan, now);
     }

@@ -131,7 +131,7 @@ Value pending_checks(const ClusterQueue& queue, const Assignment& assignment, In
 
 // Earlier evictions are history once quota is reserved again.
 void retire(StatusEdit& edit, const Object& workload) {
-  for (const char* type : {"Evicted", "Preempted"}) {
+  for (const char* type : {"Evicted", "Preempted", "DeactivationTarget"}) {
     const Value& old = find_condition(workload.status()["conditions"], type);
     if (old["status"].as_string() == "True") {
       edit.condition(type, "False", "QuotaReserved",
@@ -253,6 +253,9 @@ Value reset_checks(const Object& workload, Instant now) {
   for (std::size_t i = 0; i < checks.size(); ++i) {
     Value& check = checks.item(i);
     const std::string state = check["state"].str();
+    if (state == "Pending") {
+      continue;
+    }
     if (state == "Retry") {
       check.set("retryCount", check["retryCount"].as_int() + 1);
     }
@@ -297,10 +300,13 @@ void evict(StatusEdit& edit, Plan& plan, const Object& workload, const Eviction&
     edit.set("accumulatedPastExecutionTimeSeconds", executed_seconds(workload, now));
   }
   edit.write(plan);
+  if (!has_quota(workload)) {
+    return;  // as in Kueue, no event without admission
+  }
+  const bool names_cause = eviction.reason == "Deactivated" && !eviction.cause.empty();
   add_event(plan, workload, "Normal",
-            eviction.cause.empty()
-                ? fmt::format("EvictedDueTo{}", eviction.reason)
-                : fmt::format("EvictedDueTo{}DueTo{}", eviction.reason, eviction.cause),
+            fmt::format("EvictedDueTo{}{}{}", eviction.reason, names_cause ? "DueTo" : "",
+                        names_cause ? eviction.cause : ""),
             eviction.message);
 }
 

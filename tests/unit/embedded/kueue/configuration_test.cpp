@@ -100,6 +100,26 @@ TEST(Configuration, OfTheOldVersionHasAFlagForPodsReady) {
   EXPECT_TRUE((*apply_configuration({}, old + "  enable: true\n"))["waitForPodsReady"].as_bool());
 }
 
+TEST(Configuration, NamesFairSharingToSwitchItOn) {
+  const auto shares = [](const std::string& text) {
+    return (*apply_configuration(api::encode(Settings{}), text))["fairSharing"].as_bool();
+  };
+  const std::string named = "fairSharing: {preemptionStrategies: [LessThanInitialShare]}\n";
+  EXPECT_TRUE(shares("apiVersion: config.kueue.x-k8s.io/v1beta2\n" + named));
+  EXPECT_FALSE(shares("apiVersion: config.kueue.x-k8s.io/v1beta1\n" + named));
+  EXPECT_FALSE(shares("fairSharing: {enable: false}\n"));
+}
+
+TEST(Configuration, TakesATimeoutOfZeroAsNone) {
+  const auto section =
+      apply_configuration(api::encode(Settings{}), "waitForPodsReady: {timeout: 0s}");
+  ASSERT_TRUE(section.ok()) << section.error().message;
+  const auto settings = api::decode<Settings>(*section);
+  EXPECT_TRUE(settings.wait_for_pods_ready);
+  EXPECT_EQ(settings.timeout(), std::chrono::minutes(30));
+  EXPECT_EQ(settings.recovery_timeout(), std::chrono::minutes(30));
+}
+
 // As upstream has it since 0.19.
 TEST(Configuration, RecoveryMayTakeAsLongAsTheStart) {
   const Value start = api::encode(Settings{});

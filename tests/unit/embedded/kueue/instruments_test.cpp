@@ -52,12 +52,12 @@ TEST(KueueInstruments, TellWhatWaits) {
 }
 
 TEST(KueueInstruments, CountWhatBecomesOfWorkloads) {
-  const auto with = [](const std::string& conditions) {
+  const auto with = [](const std::string& conditions, const std::string& evictions = "") {
     return Object(from_yaml(
         "{metadata: {name: w, namespace: bench, creationTimestamp: \"2026-01-05T00:00:00Z\"}, "
         "spec: {queueName: lq, priorityClassRef: {name: high}}, status: {admission: {clusterQueue: "
-        "cq}, conditions: [" +
-        conditions + "]}}"));
+        "cq}, schedulingStats: {evictions: [" +
+        evictions + "]}, conditions: [" + conditions + "]}}"));
   };
   const std::string reserved =
       "{type: QuotaReserved, status: \"True\", lastTransitionTime: \"2026-01-05T00:00:10Z\"}, "
@@ -69,7 +69,8 @@ TEST(KueueInstruments, CountWhatBecomesOfWorkloads) {
       "lastTransitionTime: \"2026-01-05T00:01:00Z\"}";
   const Object pending = with("");
   const Object admitted = with(reserved);
-  const Object preempted = with(reserved + evicted);
+  const Object preempted =
+      with(reserved + evicted, "{reason: Preempted, underlyingCause: \"\", count: 1}");
   Samples samples;
   kueue_instruments().tally(ObjectChanged{api::kueue::kWorkload, &pending, &admitted}, samples);
   kueue_instruments().tally(ObjectChanged{api::kueue::kWorkload, &admitted, &preempted}, samples);
@@ -93,6 +94,36 @@ TEST(KueueInstruments, CountWhatBecomesOfWorkloads) {
                 " reason=Preempted detailed_reason= 1\n"
                 "kueue_preempted_workloads_total preempting_cluster_queue=team "
                 "reason=InClusterQueue 1\n");
+}
+
+TEST(KueueInstruments, CountEvictionsByTheirCause) {
+  const auto with = [](const std::string& evicted_at, const std::string& evictions,
+                       const std::string& admission = "{clusterQueue: cq}") {
+    return Object(
+        from_yaml("{metadata: {name: w, namespace: bench}, spec: {queueName: lq}, status: "
+                  "{admission: " +
+                  admission + ", schedulingStats: {evictions: [" + evictions +
+                  "]}, conditions: [{type: Evicted, status: \"True\", reason: PodsReadyTimeout, "
+                  "lastTransitionTime: \"" +
+                  evicted_at + "\"}]}}"));
+  };
+  const std::string start = "{reason: PodsReadyTimeout, underlyingCause: WaitForStart, count: ";
+  const std::string lost = "{reason: PodsReadyTimeout, underlyingCause: WaitForRecovery, count: ";
+  const Object first = with("2026-01-05T00:01:00Z", start + "1}");
+  const Object second = with("2026-01-05T00:02:00Z", start + "2}");
+  const Object third = with("2026-01-05T00:03:00Z", start + "2}, " + lost + "1}");
+  const Object waiting = with("2026-01-05T00:04:00Z", start + "3}, " + lost + "1}", "null");
+  Samples samples;
+  for (const auto& [before, after] :
+       {std::pair(&first, &second), {&second, &third}, {&third, &waiting}}) {
+    kueue_instruments().tally(ObjectChanged{api::kueue::kWorkload, before, after}, samples);
+  }
+  const std::string queue = " cluster_queue=cq priority_class= reason=PodsReadyTimeout";
+  EXPECT_EQ(text_of(samples, "kueue_evicted"),
+            "kueue_evicted_workloads_total" + queue +
+                " underlying_cause=WaitForStart 1\nkueue_evicted_workloads_total" + queue +
+                " underlying_cause=WaitForRecovery 1\nkueue_evicted_workloads_once_total" + queue +
+                " detailed_reason=WaitForRecovery 1\n");
 }
 
 }  // namespace
