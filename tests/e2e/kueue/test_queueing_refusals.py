@@ -25,6 +25,7 @@ KINDS = {
     "Workload": ("kueue.x-k8s.io", "workloads", True),
     "LocalQueue": ("kueue.x-k8s.io", "localqueues", True),
     "Job": ("batch", "jobs", True),
+    "Pod": ("", "pods", True),
     "Deployment": ("apps", "deployments", True),
     "StatefulSet": ("apps", "statefulsets", True),
     "ConfigMap": ("", "configmaps", True),

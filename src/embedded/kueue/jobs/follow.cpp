@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "api/kueue_pods_ready.hpp"
+#include "embedded/kueue/cycle/waiting.hpp"
 #include "embedded/kueue/jobs/job_workload.hpp"
+#include "embedded/kueue/jobs/names.hpp"
 
 namespace athanor::kueue::jobs {
 namespace {
@@ -22,6 +24,21 @@ void add_conditions(Value& list, const Object& workload, std::vector<Condition> 
 
 bool says(const Object& workload, std::string_view type) {
   return condition_is(workload.status()["conditions"], type, "True");
+}
+
+bool follow_gate(Plan& plan, const Object& workload, const Object& job) {
+  const std::string_view wanted = job.annotation(kGatedBy);
+  if (says(workload, "QuotaReserved") || wanted == workload.annotation(kGatedBy) ||
+      !job.label(name::kPrebuilt).empty()) {
+    return false;  // a prebuilt Workload has its own
+  }
+  Value annotations = Value::object();
+  annotations.set(kGatedBy, wanted.empty() ? Value() : Value(wanted));
+  plan.then(Patch{.target = ref_to(workload),
+                  .merge = Value::object(
+                      {{"metadata", Value::object({{"annotations", std::move(annotations)}})}}),
+                  .guard = guard_for(workload)});
+  return true;
 }
 
 void write_finished(Plan& plan, const Object& workload, std::string_view reason,

@@ -16,6 +16,10 @@ namespace athanor::kueue::jobs {
 // Returns true if the condition of this type is True.
 bool says(const Object& workload, std::string_view type);
 
+// Gives a Workload without quota the annotation of its job that holds admission back. False: it has
+// it so already.
+bool follow_gate(Plan& plan, const Object& workload, const Object& job);
+
 // Finished True.
 void write_finished(Plan& plan, const Object& workload, std::string_view reason,
                     std::string_view message, Instant now);

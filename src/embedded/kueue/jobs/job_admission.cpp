@@ -252,7 +252,8 @@ FieldTexts validate_job_update(const Adapter& adapter, const Value& object, cons
 Value with_pod_defaults(const View& view, const Integrations& settings, const Value& object) {
   Value result = object;
   // Pods of a controller wait with what made them, if that waits.
-  if (!settings.has(kPodFramework) || !may_be_labelled(object) || !object["spec"].is_object()) {
+  if (!settings.has(kPodFramework) || !may_be_labelled(object) || !object["spec"].is_object() ||
+      !selects(view, settings, Object(object).ns())) {
     return result;
   }
   if (!Object(object).controller()) {

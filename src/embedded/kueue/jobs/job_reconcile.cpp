@@ -240,7 +240,7 @@ class Manager {
       evict(workload);
       return;
     }
-    if (follow_queue(workload) || follow_priority(workload)) {
+    if (follow_waiting(workload)) {
       return;
     }
     const bool admitted = says(workload, "Admitted");
@@ -258,6 +258,12 @@ class Manager {
       readiness.reclaimable = adapter_.reclaimable(*job_);
     }
     follow_readiness(plan_, workload, readiness, now_);
+  }
+
+  // What the job says of its place in the queue is its Workload's. True: something is written.
+  bool follow_waiting(const Object& workload) {
+    return follow_queue(workload) || follow_priority(workload) ||
+           (suspended() && follow_gate(plan_, workload, *job_));
   }
 
   // The queue label moves a Workload that holds nothing.
@@ -346,7 +352,7 @@ class Manager {
     if (says(workload, "QuotaReserved")) {
       release_quota(plan_, workload, reason_of(Waits::Evaluation, settings_.granular), now_);
     } else {
-      follow_queue(workload) || follow_priority(workload);
+      follow_waiting(workload);
     }
   }
 

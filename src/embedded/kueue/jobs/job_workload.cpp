@@ -10,6 +10,7 @@
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "base/digest.hpp"
+#include "embedded/kueue/cycle/waiting.hpp"
 #include "embedded/kueue/jobs/names.hpp"
 #include "kube/value/condition.hpp"
 
@@ -151,7 +152,7 @@ Value new_workload(const std::string& name, const Object& job, Value owners, Val
                                   {"finalizers", Value::list({api::kueue::kInUseFinalizer})},
                                   {"ownerReferences", std::move(owners)}});
   for (const Member& annotation : job.metadata()["annotations"].members()) {
-    if (annotation.key().starts_with(kProvisioning)) {
+    if (annotation.key().starts_with(kProvisioning) || annotation.key() == kGatedBy) {
       metadata.member("annotations").set(annotation.key(), annotation.value);
     }
   }

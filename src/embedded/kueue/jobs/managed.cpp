@@ -33,16 +33,6 @@ bool names_queue(const Object& object) {
   return !object.label(name::kQueue).empty() || !object.label(name::kPrebuilt).empty();
 }
 
-// Jobs without a queue are managed in the namespaces that the configuration selects.
-bool selects(const View& view, const Integrations& settings, std::string_view ns) {
-  if (settings.namespaces.is_null()) {
-    return true;
-  }
-  const auto found = view.get(api::kNamespace, {"", std::string(ns)});
-  const auto selector = LabelSelector::from_value(settings.namespaces);
-  return found && selector.ok() && selector->matches(found->metadata()["labels"]);
-}
-
 }  // namespace
 
 bool Integrations::has(std::string_view framework) const {
@@ -101,6 +91,15 @@ bool is_below_managed(const View& view, const Integrations& settings, const Obje
     owner = above->controller();
   }
   return false;
+}
+
+bool selects(const View& view, const Integrations& settings, std::string_view ns) {
+  if (settings.namespaces.is_null()) {
+    return true;
+  }
+  const auto found = view.get(api::kNamespace, {"", std::string(ns)});
+  const auto selector = LabelSelector::from_value(settings.namespaces);
+  return found && selector.ok() && selector->matches(found->metadata()["labels"]);
 }
 
 bool is_managed(const View& view, const Integrations& settings, const Object& object) {

@@ -42,6 +42,10 @@ std::span<const Kind* const> ancestor_kinds();
 // True if an object of the chain of controllers above is managed: it queues for all below.
 bool is_below_managed(const View& view, const Integrations& settings, const Object& object);
 
+// True if the configuration selects the namespace: in others pods run unqueued, also those that
+// name a queue.
+bool selects(const View& view, const Integrations& settings, std::string_view ns);
+
 // True if the object itself waits in a queue: by its label, or because every job does.
 bool is_managed(const View& view, const Integrations& settings, const Object& object);
 

@@ -221,6 +221,9 @@ class PodManager {
       }
     }
     replace_over();
+    if (follow_gate(plan_, workload, first())) {
+      return;
+    }
     const bool admitted = says(workload, "Admitted");
     if (admitted) {
       start(workload);

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/kueue/jobs/webhooks.hpp"
 
+#include <fmt/core.h>
+
 #include <string>
+#include <vector>
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "embedded/kueue/jobs/job_admission.hpp"
 #include "embedded/kueue/jobs/job_workload.hpp"
 #include "embedded/kueue/jobs/names.hpp"
+#include "embedded/kueue/jobs/unknown_names.hpp"
 #include "embedded/kueue/jobs/unsupported.hpp"
 #include "embedded/kueue/rules/left_out.hpp"
 
@@ -28,6 +32,10 @@ Value placed(const AdmissionRequest& request) {
 
 Verdict answer(const FieldTexts& errors) {
   return errors.empty() ? Verdict::allow() : Verdict::deny(joined(errors));
+}
+
+void append(std::vector<std::string>& to, const std::vector<std::string>& more) {
+  to.insert(to.end(), more.begin(), more.end());
 }
 
 template <Which which>
@@ -53,6 +61,7 @@ Verdict judge(const View& view, const AdmissionRequest& request, Instant /*now*/
     if (verdict.allowed && labelled) {
       verdict.warnings = left_out_of_job(object, pod_sets_of(which(), settings, Object(object)));
     }
+    append(verdict.warnings, unknown_names(*which().kind, object));
     return verdict;
   }
   const bool has_default =
@@ -66,8 +75,21 @@ Verdict mutate_pod(const View& view, const AdmissionRequest& request, Instant /*
   return Verdict::change(object, with_pod_defaults(view, integrations_of(view), object));
 }
 
-Verdict judge_pod(const View& /*view*/, const AdmissionRequest& request, Instant /*now*/) {
-  return answer(validate_pod(request.object, request.old_object));
+Verdict judge_pod(const View& view, const AdmissionRequest& request, Instant /*now*/) {
+  Verdict verdict = answer(validate_pod(request.object, request.old_object));
+  if (!verdict.allowed || request.operation != Operation::Create) {
+    return verdict;
+  }
+  if (!Object(request.object).label(name::kQueue).empty() &&
+      !selects(view, integrations_of(view), request.key.ns)) {
+    verdict.warnings.push_back(
+        fmt::format("metadata.labels[{}] has no effect: managedJobsNamespaceSelector does not "
+                    "select the namespace",
+                    name::kQueue));
+  }
+  append(verdict.warnings, left_out_of_pod(request.object));
+  append(verdict.warnings, unknown_names(api::kPod, request.object));
+  return verdict;
 }
 
 // Nothing is refused: it runs, and its owner should know without what.

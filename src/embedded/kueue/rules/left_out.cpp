@@ -12,7 +12,6 @@ namespace {
 constexpr std::string_view kFairAdmission = "admission fair sharing";
 constexpr std::string_view kTopology = "topology-aware scheduling";
 constexpr std::string_view kElastic = "resizing of running jobs";
-constexpr std::string_view kElasticAnnotation = "kueue.x-k8s.io/elastic-job";
 
 std::string without_effect(std::string_view what, std::string_view feature) {
   return fmt::format("{} has no effect: {} is not available in the embedded engine", what, feature);
@@ -30,12 +29,15 @@ void of_pod_sets(std::vector<std::string>& sentences, const Value& pod_sets,
 
 }  // namespace
 
+bool is_topology_annotation(std::string_view key) {
+  return key.starts_with("kueue.x-k8s.io/podset-") && key.ends_with("-topology");
+}
+
 bool asks_for_topology(const Value& pod_set) {
   const auto annotations = pod_set.at({"template", "metadata", "annotations"}).members();
   return !pod_set["topologyRequest"].is_null() ||
          std::ranges::any_of(annotations, [](const Member& annotation) {
-           return annotation.key().starts_with("kueue.x-k8s.io/podset-") &&
-                  annotation.key().ends_with("-topology");
+           return is_topology_annotation(annotation.key());
          });
 }
 
@@ -62,6 +64,17 @@ std::vector<std::string> left_out_of_job(const Value& job, const Value& pod_sets
   if (elastic.as_string() == "true") {
     sentences.push_back(
         without_effect(fmt::format("metadata.annotations[{}]", kElasticAnnotation), kElastic));
+  }
+  return sentences;
+}
+
+std::vector<std::string> left_out_of_pod(const Value& pod) {
+  std::vector<std::string> sentences;
+  for (const Member& annotation : pod["metadata"]["annotations"].members()) {
+    if (is_topology_annotation(annotation.key())) {
+      sentences.push_back(
+          without_effect(fmt::format("metadata.annotations[{}]", annotation.key()), kTopology));
+    }
   }
   return sentences;
 }

@@ -4,12 +4,18 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kube/value/value.hpp"
 
 namespace athanor::kueue {
 
+// An annotation of jobs whose resizing is not available.
+inline constexpr std::string_view kElasticAnnotation = "kueue.x-k8s.io/elastic-job";
+
+// Returns true for annotations such as kueue.x-k8s.io/podset-required-topology.
+bool is_topology_annotation(std::string_view key);
 // Returns true if a pod set of a Workload, or a job's pod template below "template", asks for a
 // topology.
 bool asks_for_topology(const Value& pod_set);
@@ -18,5 +24,7 @@ bool asks_for_topology(const Value& pod_set);
 std::vector<std::string> left_out(const Value& object);
 // The same for a job with these pod sets ({template}).
 std::vector<std::string> left_out_of_job(const Value& job, const Value& pod_sets);
+// The same for each topology annotation of a pod.
+std::vector<std::string> left_out_of_pod(const Value& pod);
 
 }  // namespace athanor::kueue
