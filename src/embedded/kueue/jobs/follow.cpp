@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/kueue/jobs/follow.hpp"
 
-#include <optional>
 #include <utility>
 
 #include "api/kueue_pods_ready.hpp"
 #include "embedded/kueue/cycle/waiting.hpp"
 #include "embedded/kueue/jobs/job_workload.hpp"
 #include "embedded/kueue/jobs/names.hpp"
+#include "embedded/kueue/workload/workload_info.hpp"
 
 namespace athanor::kueue::jobs {
 namespace {
@@ -39,6 +39,16 @@ bool follow_gate(Plan& plan, const Object& workload, const Object& job) {
                       {{"metadata", Value::object({{"annotations", std::move(annotations)}})}}),
                   .guard = guard_for(workload)});
   return true;
+}
+
+std::optional<Instant> retires_at(const Object& workload, const Integrations& settings) {
+  if (!settings.keep_deactivated || is_active(workload) || !says(workload, "DeactivationTarget") ||
+      !says(workload, "Evicted")) {
+    return std::nullopt;
+  }
+  const Value& evicted = find_condition(workload.status()["conditions"], "Evicted");
+  const auto since = parse_time(evicted["lastTransitionTime"].as_string());
+  return since ? std::optional(*since + *settings.keep_deactivated) : std::nullopt;
 }
 
 void write_finished(Plan& plan, const Object& workload, std::string_view reason,

@@ -2,11 +2,13 @@
 // What the integrations write on a job's Workload (docs/spec/kueue.md 6.2, 8.2). Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/time.hpp"
+#include "embedded/kueue/jobs/managed.hpp"
 #include "kube/value/condition.hpp"
 #include "kube/value/object.hpp"
 #include "runtime/view/plan.hpp"
@@ -19,6 +21,9 @@ bool says(const Object& workload, std::string_view type);
 // Gives a Workload without quota the annotation of its job that holds admission back. False: it has
 // it so already.
 bool follow_gate(Plan& plan, const Object& workload, const Object& job);
+
+// Returns when a job is deleted whose Workload the engine deactivated; nullopt: it stays.
+std::optional<Instant> retires_at(const Object& workload, const Integrations& settings);
 
 // Finished True.
 void write_finished(Plan& plan, const Object& workload, std::string_view reason,

@@ -351,9 +351,24 @@ class Manager {
     }
     if (says(workload, "QuotaReserved")) {
       release_quota(plan_, workload, reason_of(Waits::Evaluation, settings_.granular), now_);
-    } else {
+    } else if (!retire(workload)) {
       follow_waiting(workload);
     }
+  }
+
+  // Deletes a job that the engine deactivated long enough ago (9). False: it stays for now.
+  bool retire(const Object& workload) {
+    const auto due = retires_at(workload, settings_);
+    if (!due || *due > now_) {
+      if (due) {
+        plan_.wake_at(*due);
+      }
+      return false;
+    }
+    emit_for_job("Deleted", std::string(kRetired));
+    plan_.then(
+        Delete{.target = {adapter_.kind, job_->key()}, .guard = {.uid = std::string(job_->uid())}});
+    return true;
   }
 
   const View& view_;
@@ -393,7 +408,7 @@ Touched touched(const Adapter& adapter) {
                         &api::kueue::kResourceFlavor, &api::kPriorityClass, &api::kNamespace,
                         &api::kConfigMap},
               .writes = {adapter.kind, &api::kueue::kWorkload, &api::kEvent},
-              .access = {{adapter.kind, "patch"},
+              .access = {{adapter.kind, "patch delete"},
                          {&api::kueue::kWorkload, "create patch delete"},
                          {&api::kueue::kWorkload, "patch", "status"},
                          {&api::kueue::kWorkload, "update", "finalizers"},

@@ -2,12 +2,14 @@
 // Which objects the queueing manages (docs/spec/kueue.md 10.1, 12). Pure.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "api/kueue_configuration.hpp"
+#include "base/time.hpp"
 #include "kube/value/kind.hpp"
 #include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
@@ -24,6 +26,8 @@ struct Integrations {
   bool granular = false;              // the profile of reasons
   bool partial_admission = true;      // jobs may say with how many fewer pods they can run
   bool short_workload_names = false;  // at most 63 characters
+  // How long a job that the engine deactivated stays; nullopt: for ever.
+  std::optional<Duration> keep_deactivated{};
 
   [[nodiscard]] bool has(std::string_view framework) const;
 };

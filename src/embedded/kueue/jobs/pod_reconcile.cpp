@@ -219,6 +219,11 @@ class PodManager {
         }
         return;
       }
+      if (const auto due = retires_at(workload, settings_); due && *due > now_) {
+        plan_.wake_at(*due);
+      } else if (due && stop(std::string(kRetired))) {
+        return;
+      }
     }
     replace_over();
     if (follow_gate(plan_, workload, first())) {
