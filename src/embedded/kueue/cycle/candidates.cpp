@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <set>
+#include <tuple>
 
 #include "api/kueue.hpp"
 #include "embedded/kueue/cycle/holding.hpp"
@@ -16,7 +17,7 @@ namespace athanor::kueue {
 namespace {
 
 constexpr char kNext = '\t';  // behind each part of a group's name, and in none of them
-// Read at a time behind the first.
+// The most that are read at a time; mostly few are needed.
 constexpr std::size_t kChunk = 16;
 
 std::int64_t priority_of(const Object& workload) {
@@ -40,13 +41,17 @@ std::string group_of(const Object& workload) {
   return group;
 }
 
-// The latest reservation first, then uid.
-std::string place_of(const Object& workload) {
+// When it was reserved, in seconds; 0 without a time.
+std::int64_t reserved_at(const Object& workload) {
   const Value& reserved = find_condition(workload.status()["conditions"], "QuotaReserved");
   const auto at = parse_time(reserved["lastTransitionTime"].as_string());
-  const std::int64_t seconds =
-      at ? std::chrono::duration_cast<std::chrono::seconds>(at->time_since_epoch()).count() : 0;
-  return fmt::format("{:016x}{}", ~static_cast<std::uint64_t>(seconds), workload.uid());
+  return at ? std::chrono::duration_cast<std::chrono::seconds>(at->time_since_epoch()).count() : 0;
+}
+
+// The latest reservation first, then uid.
+std::string place_of(const Object& workload) {
+  return fmt::format("{:016x}{}", ~static_cast<std::uint64_t>(reserved_at(workload)),
+                     workload.uid());
 }
 
 constexpr Ranking kTurns{.group = group_of, .place = place_of};
@@ -80,9 +85,8 @@ std::unique_ptr<Held> HeldLine::read(const Object& workload) const {
   held->queue = &queue_;
   held->evicted = evicted_;
   held->priority = priority_;
-  held->queued = std::get<1>(queue_order(workload));
-  held->times_preempted = times_preempted(workload);
-  held->turn = place_of(workload);
+  held->reserved = reserved_at(workload);
+  held->uid = held->object.uid();
   for (const auto& [cell, amount] : held_quota(workload)) {
     if (const auto known = snapshot_.quota.find(cell.flavor, cell.resource)) {
       held->usage.emplace_back(*known, amount);
@@ -92,23 +96,26 @@ std::unique_ptr<Held> HeldLine::read(const Object& workload) const {
 }
 
 const Held* HeldLine::at(std::size_t index) {
-  while (index >= read_.size() && !whole_) {
-    const std::size_t wanted = read_.empty() ? 1 : kChunk;
+  while (index >= objects_.size() && !whole_) {
+    const std::size_t wanted = std::min(3 * objects_.size() + 1, kChunk);
     const std::vector<Object> more =
         view_.ranked(api::kueue::kWorkload, reserved_in(queue_.name), kTurns, group_,
-                     read_.empty() ? nullptr : &read_.back()->object, wanted);
-    for (const Object& workload : more) {
-      read_.push_back(read(workload));
-    }
+                     objects_.empty() ? nullptr : &objects_.back(), wanted);
+    objects_.insert(objects_.end(), more.begin(), more.end());
     whole_ = more.size() < wanted;
+  }
+  while (index >= read_.size() && read_.size() < objects_.size()) {
+    read_.push_back(read(objects_[read_.size()]));
   }
   return index < read_.size() ? read_[index].get() : nullptr;
 }
 
 HeldWorkloads::OfQueue& HeldWorkloads::of(const ClusterQueue& queue) {
-  const auto [at, fresh] = by_queue_.try_emplace(queue.node);
-  OfQueue& result = at->second;
-  if (fresh) {
+  by_queue_.resize(snapshot_.nodes.size());
+  std::unique_ptr<OfQueue>& known = by_queue_[queue.node];
+  if (known == nullptr) {
+    known = std::make_unique<OfQueue>();
+    OfQueue& result = *known;
     for (const Group& group :
          view_.groups(api::kueue::kWorkload, reserved_in(queue.name), kTurns)) {
       result.lines.push_back(std::make_unique<HeldLine>(view_, snapshot_, queue, group.name));
@@ -117,7 +124,7 @@ HeldWorkloads::OfQueue& HeldWorkloads::of(const ClusterQueue& queue) {
       }
     }
   }
-  return result;
+  return *known;
 }
 
 const std::vector<HeldLine*>& HeldWorkloads::lines(const ClusterQueue& queue,
@@ -130,6 +137,9 @@ const std::vector<HeldLine*>& HeldWorkloads::lines(const ClusterQueue& queue,
 
 std::vector<HeldLine*> HeldWorkloads::lines(const ClusterQueue& queue,
                                             const std::vector<QuotaTree::CellId>& cells) {
+  if (cells.size() == 1) {
+    return lines(queue, cells.front());
+  }
   std::vector<HeldLine*> result;
   for (const QuotaTree::CellId cell : cells) {
     for (HeldLine* line : lines(queue, cell)) {
@@ -163,7 +173,8 @@ bool satisfies(PreemptionPolicy policy, const Preemptor& preemptor, const Held& 
       return held.priority < preemptor.priority;
     case PreemptionPolicy::LowerOrNewerEqualPriority:
       return held.priority < preemptor.priority ||
-             (held.priority == preemptor.priority && held.queued > preemptor.queued);
+             (held.priority == preemptor.priority &&
+              std::get<1>(queue_order(held.object)) > preemptor.queued);
     case PreemptionPolicy::Any:
       return true;
   }
@@ -178,12 +189,11 @@ CandidateMerge::CandidateMerge(const Preemptor& preemptor, const std::vector<Sou
       cursors_.push_back({.source = source});
     }
   }
-  std::ranges::stable_sort(cursors_, {},
-                           [](const Cursor& at) { return at.source.line->priority(); });
 }
 
 bool CandidateMerge::is_later(const Head& one, const Head& other) {
-  return one.held->turn > other.held->turn;
+  return std::tie(other.held->reserved, one.held->uid) >
+         std::tie(one.held->reserved, other.held->uid);
 }
 
 void CandidateMerge::advance(std::size_t cursor) {
@@ -199,17 +209,24 @@ void CandidateMerge::advance(std::size_t cursor) {
 }
 
 void CandidateMerge::open() {
-  while (heads_.empty() && opened_ < cursors_.size()) {
-    const std::int64_t priority = cursors_[opened_].source.line->priority();
-    while (opened_ < cursors_.size() && cursors_[opened_].source.line->priority() == priority) {
-      advance(opened_++);
+  while (heads_.empty()) {
+    std::optional<std::int64_t> next;
+    for (const Cursor& at : cursors_) {
+      const std::int64_t priority = at.source.line->priority();
+      if ((!opened_ || priority > *opened_) && (!next || priority < *next)) {
+        next = priority;
+      }
+    }
+    if (!next) {
+      return;
+    }
+    opened_ = next;
+    for (std::size_t i = 0; i < cursors_.size(); ++i) {
+      if (cursors_[i].source.line->priority() == *next) {
+        advance(i);
+      }
     }
   }
-}
-
-bool CandidateMerge::empty() {
-  open();
-  return heads_.empty();
 }
 
 CandidateMerge::Candidate CandidateMerge::next() {
@@ -222,6 +239,23 @@ CandidateMerge::Candidate CandidateMerge::next() {
   heads_.pop_back();
   advance(first.cursor);
   return {.held = first.held, .tag = cursors_[first.cursor].source.tag};
+}
+
+bool has_candidate(const Preemptor& preemptor, const CandidateMerge::Source& source) {
+  HeldLine& line = *source.line;
+  if (!may_satisfy(source.policy, preemptor, line)) {
+    return false;
+  }
+  if (source.policy != PreemptionPolicy::LowerOrNewerEqualPriority ||
+      line.priority() < preemptor.priority) {
+    return true;
+  }
+  for (std::size_t i = 0; const Held* held = line.at(i); ++i) {
+    if (satisfies(source.policy, preemptor, *held)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace athanor::kueue

@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,9 +27,8 @@ struct Held {
   const ClusterQueue* queue = nullptr;
   bool evicted = false;
   std::int64_t priority = 0;
-  std::string queued{};  // as in queue_order
-  std::int64_t times_preempted = 0;
-  std::string turn{};  // among those of one priority and state of eviction: lower goes first
+  std::int64_t reserved = 0;  // when, in seconds
+  std::string_view uid{};     // of `object`
   CellAmounts usage{};
 };
 
@@ -53,8 +54,9 @@ class HeldLine {
   bool evicted_ = false;
   std::int64_t priority_ = 0;
   std::vector<QuotaTree::CellId> cells_{};
-  std::vector<std::unique_ptr<Held>> read_{};
-  bool whole_ = false;  // nothing behind `read_`
+  std::vector<Object> objects_{};
+  std::vector<std::unique_ptr<Held>> read_{};  // of the first of these
+  bool whole_ = false;                         // nothing behind `objects_`
 };
 
 // All of them, for one run.
@@ -78,7 +80,7 @@ class HeldWorkloads {
 
   const View& view_;
   const Snapshot& snapshot_;
-  std::map<QuotaTree::NodeId, OfQueue> by_queue_{};
+  std::vector<std::unique_ptr<OfQueue>> by_queue_{};  // by node
 };
 
 // Who wants quota, and how much.
@@ -110,7 +112,6 @@ class CandidateMerge {
   };
   // held is nullptr at the end.
   [[nodiscard]] Candidate next();
-  [[nodiscard]] bool empty();
 
  private:
   struct Cursor {
@@ -128,9 +129,13 @@ class CandidateMerge {
   void open();
 
   const Preemptor* preemptor_;
-  std::vector<Cursor> cursors_{};  // by priority
-  std::size_t opened_ = 0;         // of these
-  std::vector<Head> heads_{};      // a heap: the first in turn is in front
+  std::vector<Cursor> cursors_{};
+  std::optional<std::int64_t> opened_{};  // the highest priority whose lines are open
+  std::vector<Head> heads_{};             // a heap: the first in turn is in front
 };
+
+// Returns true if the policy lets the preemptor take from a workload of the line; reads only lines
+// of equal priority.
+bool has_candidate(const Preemptor& preemptor, const CandidateMerge::Source& source);
 
 }  // namespace athanor::kueue

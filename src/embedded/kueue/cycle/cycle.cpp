@@ -442,20 +442,19 @@ class Cycle {
   // Whether it has room once all that is being preempted is gone; and who is admitted now, before
   // that, has it already.
   bool still_fits(const Nominee& nominee) {
-    std::map<std::string_view, const Held*> gone;
-    for (const auto& [uid, held] : preempted_) {
-      gone.emplace(uid, held);
-    }
-    for (const Target& target : nominee.targets) {
-      gone.emplace(target.held->object.uid(), target.held);
-    }
-    for (const auto& [uid, held] : gone) {
-      release(quota_, *held);
-    }
+    const auto each_gone = [&](const auto& act) {
+      for (const auto& [uid, held] : preempted_) {
+        act(quota_, *held);
+      }
+      for (const Target& target : nominee.targets) {
+        if (!preempted_.contains(target.held->object.uid())) {
+          act(quota_, *target.held);
+        }
+      }
+    };
+    each_gone(release);
     const bool fit = fits(quota_, nominee.line->queue(), nominee.usage, true);
-    for (const auto& [uid, held] : gone) {
-      restore(quota_, *held);
-    }
+    each_gone(restore);
     return fit && (!nominee.targets.empty() || fits_with_preempted(nominee));
   }
   bool fits_with_preempted(const Nominee& nominee) {

@@ -3,6 +3,7 @@
 #include "embedded/kueue/cycle/fair_preemption.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -60,7 +61,37 @@ class Donor {
   std::vector<CandidateMerge> rest_{};  // behind `candidates_`, one after the other
 };
 
-using Donors = std::map<NodeId, Donor>;
+// A donor's place among those directly below one cohort.
+struct Standing {
+  Share share{};
+  NodeId queue = 0;
+  std::size_t donor = 0;
+  // The last in this order gives first: the largest share, then the first queue.
+  friend bool operator<(const Standing& a, const Standing& b) {
+    return a.share == b.share ? a.queue > b.queue : a.share < b.share;
+  }
+};
+
+// Donors by the cohort around them; a queue without one stands for its cohort.
+class Donors {
+ public:
+  struct Below {
+    bool sorted = false;
+    std::vector<Standing> order{};
+  };
+  void add(NodeId cohort, Donor donor) {
+    below_[cohort].order.push_back({.queue = donor.queue().node, .donor = donors_.size()});
+    donors_.push_back(std::move(donor));
+  }
+  [[nodiscard]] bool empty() const { return donors_.empty(); }
+  [[nodiscard]] Below& below(NodeId cohort) { return below_[cohort]; }
+  // Valid until the next add().
+  [[nodiscard]] Donor& at(const Standing& standing) { return donors_[standing.donor]; }
+
+ private:
+  std::map<NodeId, Below> below_{};
+  std::vector<Donor> donors_{};
+};
 
 class Search {
  public:
@@ -132,7 +163,10 @@ class Search {
     if (policy == PreemptionPolicy::Never) {
       return;
     }
-    donors.emplace(queue.node, Donor(queue, policy));
+    donors.add(cohort_of(queue), Donor(queue, policy));
+  }
+  [[nodiscard]] NodeId cohort_of(const ClusterQueue& queue) const {
+    return quota_.parent(queue.node).value_or(queue.node);
   }
   bool has_candidates(Donor& donor) {
     donor.open(held_, claim_);
@@ -141,12 +175,7 @@ class Search {
 
   // ---- the order of donors: from the root down, the largest share
   Donor* next_donor(Donors& donors) {
-    const auto parent = quota_.parent(own().node);
-    if (!parent) {
-      const auto at = donors.find(own().node);
-      return at == donors.end() || !has_candidates(at->second) ? nullptr : &at->second;
-    }
-    NodeId root = *parent;
+    NodeId root = cohort_of(own());
     while (const auto above = quota_.parent(root)) {
       root = *above;
     }
@@ -166,21 +195,7 @@ class Search {
     return false;
   }
   Donor* next_below(Donors& donors, NodeId cohort) {
-    Donor* best = nullptr;
-    Share best_share{.value = -1};
-    for (const ClusterQueue* queue : snapshot_.nodes[cohort].queues) {
-      const auto donor = donors.find(queue->node);
-      if (donor == donors.end() || pruned_.contains(queue->node)) {
-        continue;
-      }
-      const Share share = shares_.share(quota_, queue->node);
-      if (!share.borrows() && queue != claim_.preemptor.queue) {
-        pruned_.insert(queue->node);
-      } else if (share > best_share && has_candidates(donor->second)) {
-        best_share = share;
-        best = &donor->second;
-      }
-    }
+    const auto [best, best_share] = largest_of_queues(donors, cohort);
     std::optional<NodeId> best_cohort;
     Share best_cohort_share{.value = -1};
     for (const NodeId child : snapshot_.nodes[cohort].cohorts) {
@@ -200,6 +215,35 @@ class Search {
       return nullptr;
     }
     return best_cohort && best_cohort_share >= best_share ? next_below(donors, *best_cohort) : best;
+  }
+
+  // The share of a queue changes only when it gives, so that each is computed once, and again by
+  // gave().
+  std::pair<Donor*, Share> largest_of_queues(Donors& donors, NodeId cohort) {
+    auto& [sorted, order] = donors.below(cohort);
+    if (!std::exchange(sorted, true)) {
+      std::erase_if(order, [&](Standing& standing) { return !stands(standing); });
+      std::ranges::sort(order, std::less<>());
+    }
+    while (!order.empty() && !has_candidates(donors.at(order.back()))) {
+      order.pop_back();
+    }
+    return order.empty() ? std::pair(static_cast<Donor*>(nullptr), Share{.value = -1})
+                         : std::pair(&donors.at(order.back()), order.back().share);
+  }
+  // Computes the share. False: the queue gives nothing any more.
+  bool stands(Standing& standing) {
+    standing.share = shares_.share(quota_, standing.queue);
+    return standing.share.borrows() || standing.queue == own().node;
+  }
+  // Moves the donor that gave last to its new place.
+  void gave(Donors& donors, const Donor& donor) {
+    std::vector<Standing>& order = donors.below(cohort_of(donor.queue())).order;
+    Standing standing = order.back();
+    order.pop_back();
+    if (stands(standing)) {
+      order.insert(std::lower_bound(order.begin(), order.end(), standing), standing);
+    }
   }
 
   // ---- shares of the two branches that meet in the lowest common cohort
@@ -250,6 +294,7 @@ class Search {
         if (take(donor->take(), PreemptedFor::InClusterQueue)) {
           return true;
         }
+        gave(donors, *donor);
         continue;
       }
       const Branches both = branches(donor->queue());
@@ -260,7 +305,7 @@ class Search {
       }
       while (!donor->empty()) {
         const Held& held = donor->take();
-        if (preemptor.borrows() && held.times_preempted >= kMostFairPreemptions) {
+        if (preemptor.borrows() && times_preempted(held.object) >= kMostFairPreemptions) {
           continue;
         }
         release(quota_, held);
@@ -273,6 +318,7 @@ class Search {
         if (take(held, PreemptedFor::InCohortFairSharing)) {
           return true;
         }
+        gave(donors, *donor);
         break;  // another queue may have the largest share now
       }
     }
@@ -282,7 +328,8 @@ class Search {
   bool second_strategy() {
     Donors donors;
     for (auto& [node, spared] : spared_) {
-      donors.emplace(node, Donor(*snapshot_.nodes[node].queue, std::move(spared)));
+      const ClusterQueue& queue = *snapshot_.nodes[node].queue;
+      donors.add(cohort_of(queue), Donor(queue, std::move(spared)));
     }
     pruned_.clear();
     while (Donor* donor = next_donor(donors)) {
@@ -307,7 +354,7 @@ class Search {
   FairShares& shares_;
   const std::vector<FairStrategy>& strategies_;
   const Claim& claim_;
-  std::set<NodeId> pruned_{};
+  std::set<NodeId> pruned_{};  // cohorts
   std::map<NodeId, std::vector<const Held*>> spared_{};
   std::vector<Target> targets_{};
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <string_view>
 
 namespace athanor::kueue {
@@ -21,7 +22,8 @@ std::int64_t Share::reported() const {
              : static_cast<std::int64_t>(std::ceil(value));
 }
 
-FairShares::FairShares(const Snapshot& snapshot) : snapshot_(snapshot) {
+FairShares::FairShares(const Snapshot& snapshot)
+    : snapshot_(snapshot), lendable_(snapshot.nodes.size()) {
   std::map<std::string_view, std::size_t> known;
   resources_.resize(snapshot.quota.cells().size());
   for (const auto& [cell, id] : snapshot.quota.cells()) {
@@ -31,14 +33,14 @@ FairShares::FairShares(const Snapshot& snapshot) : snapshot_(snapshot) {
 }
 
 const std::vector<Amount>& FairShares::lendable(QuotaTree::NodeId cohort) {
-  const auto [at, fresh] = lendable_.try_emplace(cohort);
-  if (fresh) {
-    at->second.assign(resource_count_, 0);
+  std::vector<Amount>& most = lendable_[cohort];
+  if (most.empty()) {
+    most.assign(resource_count_, 0);
     for (std::size_t cell = 0; cell < resources_.size(); ++cell) {
-      at->second[resources_[cell]] += snapshot_.quota.max_capacity(cohort, cell);
+      most[resources_[cell]] += snapshot_.quota.max_capacity(cohort, cell);
     }
   }
-  return at->second;
+  return most;
 }
 
 Share FairShares::share(const QuotaTree& quota, QuotaTree::NodeId node) {
@@ -46,23 +48,24 @@ Share FairShares::share(const QuotaTree& quota, QuotaTree::NodeId node) {
   if (!parent) {
     return {};
   }
-  std::vector<Amount> borrowed;
+  bool borrows = false;
+  borrowed_.assign(resource_count_, 0);
   for (std::size_t cell = 0; cell < resources_.size(); ++cell) {
     const Amount above = quota.usage(node, cell) - quota.subtree(node, cell);
     if (above > 0) {
-      borrowed.resize(resource_count_);
-      borrowed[resources_[cell]] += above;
+      borrows = true;
+      borrowed_[resources_[cell]] += above;
     }
   }
-  if (borrowed.empty()) {
+  if (!borrows) {
     return {};
   }
   const std::vector<Amount>& most = lendable(*parent);
   double dominant = 0;
-  for (std::size_t i = 0; i < borrowed.size(); ++i) {
-    if (borrowed[i] > 0 && most[i] > 0) {
+  for (std::size_t i = 0; i < borrowed_.size(); ++i) {
+    if (borrowed_[i] > 0 && most[i] > 0) {
       dominant = std::max(dominant,
-                          static_cast<double>(borrowed[i]) * kUnit / static_cast<double>(most[i]));
+                          static_cast<double>(borrowed_[i]) * kUnit / static_cast<double>(most[i]));
     }
   }
   const double weight = snapshot_.nodes[node].weight;

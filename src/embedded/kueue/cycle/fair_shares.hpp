@@ -6,7 +6,6 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <vector>
 
 #include "embedded/kueue/cycle/snapshot.hpp"
@@ -39,7 +38,8 @@ class FairShares {
   const Snapshot& snapshot_;
   std::vector<std::size_t> resources_{};  // by cell
   std::size_t resource_count_ = 0;
-  std::map<QuotaTree::NodeId, std::vector<Amount>> lendable_{};
+  std::vector<std::vector<Amount>> lendable_{};  // by node; empty: not computed yet
+  std::vector<Amount> borrowed_{};               // by resource, of the node that is looked at
 };
 
 }  // namespace athanor::kueue

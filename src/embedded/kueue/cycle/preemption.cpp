@@ -64,22 +64,20 @@ class Search {
     if (own().within_queue != PreemptionPolicy::Never) {
       origins_.push_back({.queue = claim_.preemptor.queue, .common = own().node});
     }
-    std::array<std::vector<CandidateMerge::Source>, 3> sources;
     for (std::size_t i = 0; i < origins_.size(); ++i) {
       const Origin& origin = origins_[i];
       const bool is_own = origin.queue == claim_.preemptor.queue;
       const std::size_t group = is_own ? 2 : origin.advantage ? 0 : 1;
       for (HeldLine* line : held_.lines(*origin.queue, claim_.scarce)) {
-        sources.at(group).push_back(
+        sources_.at(group).push_back(
             {.line = line, .policy = is_own ? own().within_queue : own().reclaim, .tag = i});
       }
     }
-    for (const bool evicted : {true, false}) {
-      for (std::size_t group = 0; group < sources.size(); ++group) {
-        sections_.emplace_back(claim_.preemptor, sources.at(group), evicted);
-        has_.at(group) = has_.at(group) || !sections_.back().empty();
-      }
-    }
+  }
+  [[nodiscard]] bool has_candidates(std::size_t group) const {
+    return std::ranges::any_of(sources_.at(group), [&](const CandidateMerge::Source& source) {
+      return has_candidate(claim_.preemptor, source);
+    });
   }
 
   void collect_in_cohorts() {
@@ -112,7 +110,8 @@ class Search {
 
   // Whether borrowing is allowed, attempt after attempt.
   [[nodiscard]] std::vector<bool> attempts() const {
-    const bool others = has_[0] || has_[1];
+    const bool hierarchical = has_candidates(0);
+    const bool others = hierarchical || has_candidates(1);
     const bool forbidden = !own().preempts_while_borrowing;
     const bool under_nominal = std::ranges::all_of(claim_.scarce, [&](CellId cell) {
       return quota_.usage(own().node, cell) < quota_.nominal(own().node, cell);
@@ -120,7 +119,7 @@ class Search {
     if (!others || (forbidden && !under_nominal)) {
       return {true};
     }
-    if (forbidden && !has_[0]) {
+    if (forbidden && !hierarchical) {
       return {false, true};
     }
     return {true, false};
@@ -147,9 +146,14 @@ class Search {
 
   // The candidate at that place; nullptr behind the last.
   const Candidate* at(std::size_t index) {
-    while (index >= order_.size() && section_ < sections_.size()) {
-      const CandidateMerge::Candidate found = sections_[section_].next();
+    while (index >= order_.size() && section_ < 2 * sources_.size()) {
+      if (!merge_) {
+        merge_.emplace(claim_.preemptor, sources_.at(section_ % sources_.size()),
+                       section_ < sources_.size());
+      }
+      const CandidateMerge::Candidate found = merge_->next();
       if (found.held == nullptr) {
+        merge_.reset();
         ++section_;
       } else {
         order_.push_back(judged(found));
@@ -201,9 +205,12 @@ class Search {
   HeldWorkloads& held_;
   const Claim& claim_;
   std::vector<Origin> origins_{};
-  std::vector<CandidateMerge> sections_{};
-  std::array<bool, 3> has_{};
+  // By group: with advantage, without, the own queue's.
+  std::array<std::vector<CandidateMerge::Source>, 3> sources_{};
+  // The groups with what is evicted already, then those with the rest, each merged when its turn
+  // comes.
   std::size_t section_ = 0;
+  std::optional<CandidateMerge> merge_{};
   std::vector<Candidate> order_{};
 };
 

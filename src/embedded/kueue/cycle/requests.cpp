@@ -209,6 +209,9 @@ std::string RequestRules::problem(const Object& workload) {
     return above;
   }
   const LimitRanges& ranges = limit_ranges(std::string(workload.ns()));
+  if (ranges.container.none() && ranges.pod.none()) {
+    return {};
+  }
   Errors errors;
   for (std::size_t i = 0; i < pod_sets.size(); ++i) {
     const Value& spec = pod_sets[i]["template"]["spec"];
@@ -218,7 +221,7 @@ std::string RequestRules::problem(const Object& workload) {
         check_container(errors, fmt::format("{}.{}[{}]", path, list, j), ranges, spec[list][j]);
       }
     }
-    if (!ranges.pod.min.empty() || !ranges.pod.max.empty()) {
+    if (!ranges.pod.none()) {
       const Amounts total = pod_requests_of(spec, ranges);
       check_bounds(errors, path, ranges.pod, total, total);
     }

@@ -24,6 +24,7 @@ struct LimitRanges {
   struct Bounds {
     Amounts min{};
     Amounts max{};
+    [[nodiscard]] bool none() const { return min.empty() && max.empty(); }
   };
   Bounds container{};
   Bounds pod{};
