@@ -93,7 +93,8 @@ void ApiWrites::tell(const Emit& event) {
   runtime::WriteRequest write;
   {
     const MutexLock lock(mutex_);
-    write = recorder_->record(event, event.about_uid, kManager, clock_.now());
+    write = recorder_->record(event, event.about_uid, {.component = kManager, .manager = kManager},
+                              clock_.now());
   }
   client::ApiRequest request = request_of(std::move(write));
   request.lane = client::Lane::Background;
