@@ -225,7 +225,8 @@ def test_two_replicas_one_answers(das_lab, replicas):
     wait_for("one leads", lambda: [one.text.count("the cluster is seen") for one in (first, second)] in ([1, 0], [0, 1]))
     leader, other = (first, second) if "the cluster is seen" in first.text else (second, first)
     wait_for("the leader is ready", leader.served)
-    assert other.ask("/readyz")[0] == 503 and other.ask("/livez")[0] == 200
+    wait_for("the other has started", lambda: other.ask("/livez")[0] == 200)
+    assert other.ask("/readyz")[0] == 503
     one = pod(das_lab, "p", profile="7g.40gb", count=2)
     status, text = other.send("filter", {"Pod": one, "NodeNames": ["n1"]})
     assert status == 503 and "does not lead" in text
