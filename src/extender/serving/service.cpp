@@ -289,6 +289,7 @@ void Service::State::make_room_soon(const Object& pod, const FilterAnswer& answe
     return;
   }
   std::vector<std::string> nodes;
+  nodes.reserve(answer.failed.size());
   for (const auto& [node, reason] : answer.failed) {
     nodes.push_back(node);
   }

@@ -252,7 +252,7 @@ TEST_F(DecisionsTest, MakesRoomWhereTheLeastIsLost) {
   node("n1");
   node("n2");
   const auto fill = [&](const std::string& name, const std::string& on, int priority) {
-    const Object one = pod(name, "mig.das.com/4g.20gb: 1", priority);
+    Object one = pod(name, "mig.das.com/4g.20gb: 1", priority);
     place(one, on);
     return one;
   };
