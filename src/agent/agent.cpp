@@ -18,7 +18,6 @@
 #include "agent/kubelet/plugins.hpp"
 #include "agent/node/allocator.hpp"
 #include "agent/node/api_writes.hpp"
-#include "agent/node/exchange.hpp"
 #include "agent/node/folder_watch.hpp"
 #include "agent/node/gpu_modes.hpp"
 #include "agent/node/gpu_watch.hpp"
@@ -106,7 +105,6 @@ struct Agent::State {
   Result<void> recover();
   void collect(const std::vector<das::SliceRecord>& records);
   void tidy();
-  void compare();
   void watch_gpus();
   void keep();
   void stop();
@@ -436,7 +434,7 @@ void Agent::State::make_driver() {
 void Agent::State::make_workers() {
   allocator = std::make_unique<Allocator>(
       AllocatorOptions{.node = options.node,
-                       .ns = options.settings.ns,
+                       .pod_resources = options.pod_resources,
                        .allocate = {.cuda_visible_devices = options.settings.cuda_visible_devices,
                                     .state_folder = options.state_folder},
                        .slices = slices.get(),
@@ -498,7 +496,6 @@ Result<void> Agent::State::recover() {
       findings.devices.insert(slice.device);
     }
   }
-  clean_exchanges(findings.sight, *writes);
   const das::Measures measures = das::measures_of(findings);
   std::vector<Step> steps;
   for (const das::Claim& claim : measures.stale_claims) {
@@ -569,15 +566,6 @@ void Agent::State::tidy() {
   }
 }
 
-void Agent::State::compare() {
-  const auto devices = list_devices(options.pod_resources);
-  if (!devices.ok()) {
-    log::debug("pod resources cannot be read", {{"error", devices.error().message}});
-    return;
-  }
-  allocator->compare(*devices);
-}
-
 void Agent::State::keep() {
   using Steady = std::chrono::steady_clock;
   auto due = Steady::now();
@@ -587,10 +575,10 @@ void Agent::State::keep() {
     if (now >= due) {
       due = now + kTidy;
       tidy();
-      compare();
+      allocator->compare();
       quiet = now + kQuiet;
     } else if (asked.exchange(false)) {
-      compare();
+      allocator->compare();
       quiet = now + kQuiet;
     } else if (now >= quiet) {
       shrink();
@@ -684,9 +672,9 @@ Result<void> Agent::State::start(const std::function<bool(Duration)>& pause) {
   }
   plugins = std::make_unique<Plugins>(PluginsOptions{
       .folder = options.plugin_folder,
-      .allocate = [this](const std::string& profile, const AllocateAsk& ask, AllocateDone done) {
-        allocate(profile, ask, std::move(done));
-      }});
+      .registers = [this] { allocator->doubt(); },
+      .allocate = [this](const std::string& profile, const AllocateAsk& ask,
+                         AllocateDone done) { allocate(profile, ask, std::move(done)); }});
   if (preparer) {
     ATHANOR_TRY(dra, DraServer::start(
                          {.driver = das::kDraDriver,

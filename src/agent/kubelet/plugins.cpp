@@ -114,6 +114,9 @@ struct Plugins::State {
       listen();
     }
     const std::string resource = das::resource_of(profile);
+    if (options.registers) {
+      options.registers();
+    }
     const auto done = register_plugin(kubelet_socket(), das::socket_of(profile), resource);
     const MutexLock lock(mutex);
     const auto found = plugins.find(profile);

@@ -16,6 +16,7 @@ namespace athanor::agent {
 // The kubelet's folder, and how its questions are answered.
 struct PluginsOptions {
   std::string folder = "/var/lib/kubelet/device-plugins";
+  std::function<void()> registers{};  // with a kubelet: it may be another than before
   std::function<void(const std::string& profile, AllocateAsk ask, AllocateDone done)> allocate{};
 };
 

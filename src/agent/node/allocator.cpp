@@ -4,14 +4,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "agent/node/api_writes.hpp"
-#include "agent/node/exchange.hpp"
 #include "agent/node/queue_thread.hpp"
 #include "api/builtin.hpp"
 #include "base/check.hpp"
@@ -19,6 +20,7 @@
 #include "base/log.hpp"
 #include "base/mutex.hpp"
 #include "runtime/metrics/metrics.hpp"
+#include "systems/das/agent/exchange.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/placement/profile.hpp"
@@ -31,6 +33,9 @@ using das::Claim;
 
 constexpr std::chrono::seconds kReleaseRetry{60};
 constexpr std::chrono::seconds kLookPatience{2};
+// A kubelet that ended is back by then; a slice in use cannot be destroyed anyway.
+constexpr std::chrono::seconds kCompareRetry{1};
+constexpr int kCompareTries = 30;
 
 // Versions of one kind grow, and are numbers.
 std::uint64_t version_of(const Object& object) {
@@ -38,12 +43,6 @@ std::uint64_t version_of(const Object& object) {
   const std::string_view text = object.resource_version();
   std::from_chars(text.data(), text.data() + text.size(), version);
   return version;
-}
-
-bool names(const das::CdiSpec& file, std::string_view claim_uid) {
-  return std::ranges::any_of(file.claims, [&](const Value& claim) {
-    return claim["metadata"]["uid"].as_string() == claim_uid;
-  });
 }
 
 // An event about the pod of a claim.
@@ -72,10 +71,12 @@ struct Allocator::State final : das::AllocateWorld {
   std::string slice_of(const Claim& claim) override { return options.slices->name_of(claim); }
   Result<void> write_file(const das::CdiSpec& spec) override { return options.folder->write(spec); }
   void remove_file(const das::CdiSpec& spec) override { options.folder->remove(spec); }
+  std::optional<std::vector<das::Holder>> holders() override;
+  Result<void> give(const das::Transfer& transfer) override;
 
   void answer(const std::vector<das::DeviceAsk>& asks, const Done& done);
-  void release(const Claim& claim, const Released& released);
-  void remove_files(const Claim& claim);
+  void release(const Claim& claim, const Released& released, int tries);
+  das::Ending end_of(const Claim& claim, int tries) ATHANOR_REQUIRES(ledger_mutex);
   void note(std::vector<Object> objects);
 
   AllocatorOptions options;
@@ -86,6 +87,7 @@ struct Allocator::State final : das::AllocateWorld {
   bool stopping ATHANOR_GUARDED_BY(mutex) = false;
   Mutex ledger_mutex{};  // held for a whole question
   das::Ledger ledger ATHANOR_GUARDED_BY(ledger_mutex){};
+  std::atomic<bool> doubtful{false};
   QueueThread questions{};
   QueueThread releases{};
 };
@@ -196,6 +198,9 @@ void Allocator::State::answer(const std::vector<das::DeviceAsk>& asks, const Don
   Result<std::vector<std::string>> devices = Error::unavailable("the agent ends");
   {
     const MutexLock lock(ledger_mutex);
+    if (doubtful.exchange(false)) {
+      ledger.doubt();
+    }
     devices = das::allocate(asks, ledger, *this, options.allocate);
   }
   options.metrics
@@ -212,18 +217,69 @@ void Allocator::State::answer(const std::vector<das::DeviceAsk>& asks, const Don
   done(std::move(devices));
 }
 
-void Allocator::State::remove_files(const Claim& claim) {
-  const MutexLock lock(ledger_mutex);
-  for (const das::CdiSpec& file : options.folder->files()) {
-    if (names(file, claim.object.uid())) {
-      options.folder->remove(file);
+std::optional<std::vector<das::Holder>> Allocator::State::holders() {
+  const auto devices = list_devices(options.pod_resources);
+  if (!devices.ok()) {
+    log::debug("pod resources cannot be read", {{"error", devices.error().message}});
+    return std::nullopt;
+  }
+  const das::NodeSight sight = look();
+  std::vector<das::Holder> holders;
+  for (const ContainerDevices& one : *devices) {
+    const auto profile = one.resource.starts_with(das::kResourcePrefix)
+                             ? das::profile_of_resource(one.resource)
+                         : das::is_share_resource(one.resource) ? std::optional(one.resource)
+                                                                : std::nullopt;
+    const auto pod = std::ranges::find_if(
+        sight.pods, [&](const auto& entry) { return entry.second.key() == one.pod; });
+    if (profile) {
+      holders.push_back({.pod_uid = pod == sight.pods.end() ? "" : pod->first,
+                         .container = one.container,
+                         .profile = *profile,
+                         .ids = one.ids});
     }
   }
-  ledger.forget_pod(claim.pod_uid);
+  return holders;
 }
 
-void Allocator::State::release(const Claim& claim, const Released& released) {
-  remove_files(claim);
+Result<void> Allocator::State::give(const das::Transfer& transfer) {
+  ATHANOR_TRY(
+      std::vector<Object> written,
+      options.writes->run({Patch{.target = {&das::kAllocationClaim, transfer.claim.object.key()},
+                                 .merge = das::patch_of(transfer),
+                                 .guard = {.uid = std::string(transfer.claim.object.uid())}}}));
+  note(std::move(written));
+  log::info("a claim goes to the pod that has its devices",
+            {{"claim", transfer.claim.object.name()}, {"pod", transfer.pod.text()}});
+  return {};
+}
+
+das::Ending Allocator::State::end_of(const Claim& claim, int tries) {
+  const das::Ending ending = das::end_of(claim, ledger, *this, options.allocate);
+  std::error_code none;
+  // A kubelet that does not say for long, or never does: its pod's end counts.
+  const bool says = std::filesystem::exists(options.pod_resources, none) && tries < kCompareTries;
+  return ending == das::Ending::Unknown && !says ? das::Ending::Destroy : ending;
+}
+
+void Allocator::State::release(const Claim& claim, const Released& released, int tries) {
+  das::Ending ending{};
+  {
+    const MutexLock lock(ledger_mutex);
+    ending = end_of(claim, tries);
+    if (ending == das::Ending::Destroy) {
+      das::drop_grant(claim, options.folder->files(), ledger, *this);
+    }
+  }
+  if (ending == das::Ending::Another) {
+    released.done();
+    return;
+  }
+  if (ending != das::Ending::Destroy) {
+    releases.add_in(kCompareRetry,
+                    [this, claim, released, tries] { release(claim, released, tries + 1); });
+    return;
+  }
   const auto done = options.slices->destroy(claim);
   if (done.ok()) {
     released.done();
@@ -232,7 +288,8 @@ void Allocator::State::release(const Claim& claim, const Released& released) {
   released.trouble(done.error());
   log::warn("a slice cannot be destroyed; tried again in a minute",
             {{"claim", claim.object.name()}, {"error", done.error().message}});
-  releases.add_in(kReleaseRetry, [this, claim, released] { release(claim, released); });
+  releases.add_in(kReleaseRetry,
+                  [this, claim, released, tries] { release(claim, released, tries); });
 }
 
 Allocator::Allocator(AllocatorOptions options)
@@ -255,7 +312,7 @@ void Allocator::ask(std::vector<das::DeviceAsk> asks, const Done& done) {
 
 void Allocator::release(das::Claim claim, Released released) {
   state_->releases.add([state = state_.get(), claim = std::move(claim),
-                        released = std::move(released)] { state->release(claim, released); });
+                        released = std::move(released)] { state->release(claim, released, 0); });
 }
 
 das::NodeSight Allocator::look() {
@@ -267,43 +324,14 @@ void Allocator::adopt(das::Ledger ledger) {
   state_->ledger = std::move(ledger);
 }
 
-void Allocator::compare(const std::vector<ContainerDevices>& devices) {
-  const das::NodeSight sight = look();
-  std::vector<das::Holder> holders;
-  for (const ContainerDevices& one : devices) {
-    const auto profile = one.resource.starts_with(das::kResourcePrefix)
-                             ? das::profile_of_resource(one.resource)
-                         : das::is_share_resource(one.resource) ? std::optional(one.resource)
-                                                                : std::nullopt;
-    const auto pod = std::ranges::find_if(
-        sight.pods, [&](const auto& entry) { return entry.second.key() == one.pod; });
-    if (profile && pod != sight.pods.end()) {
-      holders.push_back(
-          {.pod_uid = pod->first, .container = one.container, .profile = *profile, .ids = one.ids});
-    }
-  }
+void Allocator::doubt() {
+  state_->doubtful = true;
+}
+
+void Allocator::compare() {
   const MutexLock lock(state_->ledger_mutex);
-  state_->ledger.learn(holders);
-  for (const auto& [one, other] : state_->ledger.mistaken(holders)) {
-    auto written = exchange_claims(one, other, sight, *state_->options.slices,
-                                   *state_->options.writes, state_->options.ns);
-    if (!written.ok()) {
-      log::warn("slices were not exchanged", {{"error", written.error().message}});
-      continue;
-    }
-    state_->note(*std::move(written));
-    state_->ledger.exchange(one.cdi_id, other.cdi_id);
-    const das::NodeSight now = look();
-    for (const das::Grant* grant : {&one, &other}) {
-      // Each pod holds the other's device now.
-      const std::string& uid = (grant == &one ? other : one).pod_uid;
-      const std::string& container = (grant == &one ? other : one).container;
-      for (const das::CdiSpec& file : das::container_files(state_->ledger, uid, container, now,
-                                                           *state_, state_->options.allocate)) {
-        static_cast<void>(state_->options.folder->write(file));
-      }
-    }
-    log::info("slices exchanged", {{"pod", one.pod_uid}, {"with", other.pod_uid}});
+  if (const auto holders = state_->holders()) {
+    das::compare(*holders, state_->ledger, *state_, state_->options.allocate);
   }
 }
 

@@ -26,7 +26,7 @@ class ApiWrites;
 
 struct AllocatorOptions {
   std::string node{};
-  std::string ns{};  // of claims
+  std::string pod_resources{};  // socket of the kubelet
   das::AllocateOptions allocate{};
   // All outlive the allocator.
   Slices* slices = nullptr;
@@ -63,9 +63,11 @@ class Allocator {
 
   // At the start: what the files say was granted.
   void adopt(das::Ledger ledger);
-  // The kubelet's word on whose devices are whose: fills in device ids after a restart, and
-  // exchanges the slices of pods that were taken for one another.
-  void compare(const std::vector<ContainerDevices>& devices);
+  // Another kubelet than before may ask from now on.
+  void doubt();
+  // Asks the kubelet whose devices are whose: fills in device ids after a restart, and exchanges
+  // the claims of pods that were taken for one another.
+  void compare();
   // Writes files again that are missing and that containers may yet need.
   void restore_files();
   [[nodiscard]] das::Ledger ledger() const;

@@ -98,12 +98,6 @@ class WithShares final : public Slices {
     return options_.uuids ? claim.gpu : "test";
   }
 
-  void exchange(const Claim& one, const Claim& other) override {
-    if (!das::is_share(one) || das::shared_slice(one)) {
-      slices_->exchange(one, other);
-    }
-  }
-
   std::vector<SliceRecord> records() override { return slices_->records(); }
 
   void adopt(std::span<const Claim> claims) override {

@@ -76,7 +76,6 @@ class EmulatedSlices final : public Slices {
   std::string name_of(const Claim& claim) override {
     return emulation_.uuids ? das::emulated_slice(claim.gpu, claim.profile, claim.start) : "test";
   }
-  void exchange(const Claim& /*one*/, const Claim& /*other*/) override {}
   std::vector<SliceRecord> records() override { return {}; }
 
  private:
@@ -179,21 +178,6 @@ class RealSlices final : public Slices {
 
   std::string name_of(const Claim& claim) override {
     return record_for(std::string(claim.object.uid())).device;
-  }
-
-  void exchange(const Claim& one, const Claim& other) override {
-    const MutexLock lock(mutex_);
-    const auto of = [&](const Claim& claim) {
-      mutex_.assert_held();
-      return std::ranges::find(records_, claim.object.uid(), &SliceRecord::claim_uid);
-    };
-    const auto a = of(one);
-    const auto b = of(other);
-    if (a != records_.end() && b != records_.end()) {
-      std::swap(a->claim_uid, b->claim_uid);
-      std::swap(a->claim, b->claim);
-      save();
-    }
   }
 
   std::vector<SliceRecord> records() override {

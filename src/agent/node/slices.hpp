@@ -49,8 +49,6 @@ class Slices {
   virtual void forget(const das::SliceRecord& record) = 0;
   // What the claim's slice is called in containers; empty: it has none.
   virtual std::string name_of(const das::Claim& claim) = 0;
-  // Each claim's slice is the other's from now on.
-  virtual void exchange(const das::Claim& one, const das::Claim& other) = 0;
   virtual std::vector<das::SliceRecord> records() = 0;
   // Takes over what a run before did for these claims.
   virtual void adopt(std::span<const das::Claim> /*claims*/) {}

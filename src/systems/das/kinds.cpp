@@ -59,9 +59,8 @@ constexpr std::string_view kConditions = R"JSON({
       "pattern": "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"},
     "message": {"type": "string", "maxLength": 32768}}}})JSON";
 
-// The agent alone moves a claim to another slot, when the kubelet gave two pods one another's
-// devices (docs/spec/das.md N-B13), a share to another GPU; whose it is and how large never
-// changes.
+// The agent alone gives a claim to another pod of its node, when the kubelet gave that one its
+// devices (docs/spec/das.md N-B13); where its slice is, and how large, never changes.
 constexpr std::string_view kClaimSpec = R"JSON({
   "type": "object", "x-kubernetes-preserve-unknown-fields": true,
   "properties": {
@@ -76,7 +75,7 @@ constexpr std::string_view kClaimSpec = R"JSON({
   "x-kubernetes-validations": [
     {"rule": "!has(self.migPlacement) || (self.migPlacement.start >= 0 && self.migPlacement.size >= 1 && self.migPlacement.start + self.migPlacement.size <= 8)",
      "message": "migPlacement must lie within 8 memory slices"},
-    {"rule": "self == oldSelf || (has(self.podRef) && has(oldSelf.podRef) && self.podRef == oldSelf.podRef && has(self.nodename) && has(oldSelf.nodename) && self.nodename == oldSelf.nodename && (has(self.profile) ? has(oldSelf.profile) && self.profile == oldSelf.profile && has(self.migPlacement) && has(oldSelf.migPlacement) && self.migPlacement.size == oldSelf.migPlacement.size : has(self.resource) && has(oldSelf.resource) && self.resource == oldSelf.resource && has(self.type) && has(oldSelf.type) && self.type == oldSelf.type))",
+    {"rule": "self == oldSelf || (has(self.podRef) && has(self.podRef.uid) && has(oldSelf.podRef) && has(oldSelf.podRef.uid) && has(self.nodename) && has(oldSelf.nodename) && self.nodename == oldSelf.nodename && has(self.gpuUUID) && has(oldSelf.gpuUUID) && self.gpuUUID == oldSelf.gpuUUID && (has(self.profile) ? has(oldSelf.profile) && self.profile == oldSelf.profile && has(self.migPlacement) && has(oldSelf.migPlacement) && self.migPlacement == oldSelf.migPlacement : has(self.resource) && has(oldSelf.resource) && self.resource == oldSelf.resource && has(self.type) && has(oldSelf.type) && self.type == oldSelf.type))",
      "message": "spec is immutable"}]})JSON";
 
 constexpr api::PrinterColumn kClaimColumns[] = {

@@ -40,8 +40,9 @@ class Call {
       }
     }
     for (const Claim& claim : picked_.claims) {
-      // Processing: an agent before this one ended while it answered; the slice may be missing.
-      if (claim.state != kInUse) {
+      // Processing, or without its slice: an agent before this one ended while it answered, or
+      // while it undid that.
+      if (claim.state != kInUse || world_.slice_of(claim).empty()) {
         fresh_.push_back(claim);
       }
     }
@@ -90,7 +91,7 @@ class Call {
                 .ids = ask_.ids,
                 .pod_uid = picked_.pod_uid,
                 .container = picked_.container,
-                .cdi_id = cdi_id_of(picked_.pod_uid, picked_.container, ask_.profile)};
+                .cdi_id = free_id()};
     for (const Claim& claim : picked_.claims) {
       grant.claims.emplace_back(claim.object.uid());
     }
@@ -104,6 +105,15 @@ class Call {
       }
     }
     return own.device();
+  }
+
+  [[nodiscard]] std::string free_id() const {
+    std::string id = cdi_id_of(picked_.pod_uid, picked_.container, ask_.profile);
+    while (std::ranges::any_of(
+        ledger_.grants(), [&](const Grant& grant) { return grant.cdi_id == id && !grant.lost; })) {
+      id = uuid_of(id);
+    }
+    return id;
   }
 
   const DeviceAsk& ask_;
@@ -121,6 +131,11 @@ class Call {
 
 Result<std::vector<std::string>> allocate(std::span<const DeviceAsk> asks, Ledger& ledger,
                                           AllocateWorld& world, const AllocateOptions& options) {
+  if (ledger.unsure()) {
+    if (const auto holders = world.holders()) {
+      ledger.settle(*holders, world.look());
+    }
+  }
   std::vector<Call> calls;
   calls.reserve(asks.size());
   std::vector<std::string> devices;
@@ -150,6 +165,7 @@ std::vector<CdiSpec> container_files(const Ledger& ledger, std::string_view pod_
   for (const Grant& grant : ledger.of_container(pod_uid, container)) {
     CdiSpec file{.profile = grant.profile,
                  .id = grant.cdi_id,
+                 .ids = grant.ids,
                  .poststop = pod != nullptr && never_restarts(*pod)};
     for (const std::string& uid : grant.claims) {
       const auto claim = std::ranges::find_if(

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,8 @@
 #include "systems/das/vendor/vendor.hpp"
 
 namespace athanor::das {
+
+struct Transfer;
 
 // What an Allocate call acts on. Every function may block; a call takes less than 10 s in all.
 class AllocateWorld {
@@ -36,6 +39,10 @@ class AllocateWorld {
   virtual std::string slice_of(const Claim& claim) = 0;
   virtual Result<void> write_file(const CdiSpec& spec) = 0;
   virtual void remove_file(const CdiSpec& spec) = 0;
+  // Whose devices are whose, by the kubelet's word; nullopt: it does not answer.
+  virtual std::optional<std::vector<Holder>> holders() = 0;
+  // Makes a claim another pod's.
+  virtual Result<void> give(const Transfer& transfer) = 0;
 };
 
 // Options of allocate(): values of CUDA_VISIBLE_DEVICES and the node's folder for modes of shared
@@ -46,7 +53,8 @@ struct AllocateOptions {
 };
 
 // Answers one question for each container, in order: the CDI device's full name. One call at a
-// time: the ledger is its own. After an error nothing of the call is left.
+// time: the ledger is its own. After an error nothing of the call is left. The first question of a
+// kubelet settles the ledger.
 Result<std::vector<std::string>> allocate(std::span<const DeviceAsk> asks, Ledger& ledger,
                                           AllocateWorld& world, const AllocateOptions& options);
 
@@ -56,7 +64,8 @@ std::vector<CdiSpec> container_files(const Ledger& ledger, std::string_view pod_
                                      std::string_view container, const NodeSight& sight,
                                      AllocateWorld& world, const AllocateOptions& options);
 
-// The id of a container's device, the same for the same container and profile.
+// The id of a container's device, the same for the same container and profile. A device that an
+// exchange took along leaves its name taken: the next has another.
 std::string cdi_id_of(std::string_view pod_uid, std::string_view container,
                       std::string_view profile);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "systems/das/agent/cdi_spec.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -13,6 +13,7 @@ namespace athanor::das {
 namespace {
 
 constexpr std::string_view kAnnotation = "mig.das.com/allocation";
+constexpr std::string_view kDevicesAnnotation = "mig.das.com/devices";  // ids, with commas between
 constexpr std::string_view kSuffix = ".cdi.json";
 
 std::string path_of(const CdiSpec& spec, std::string_view folder) {
@@ -52,9 +53,15 @@ std::string print_cdi(const CdiSpec& spec, std::string_view folder) {
                                           {"args", Value::list({"-f", path_of(spec, folder)})}})}));
   }
   Value device = Value::object({{"name", spec.id}});
+  Value annotations = Value::object();
   if (!spec.claims.empty()) {
-    device.set("annotations",
-               Value::object({{kAnnotation, json::print(Value::list(spec.claims))}}));
+    annotations.set(kAnnotation, json::print(Value::list(spec.claims)));
+  }
+  if (!spec.ids.empty()) {
+    annotations.set(kDevicesAnnotation, fmt::format("{}", fmt::join(spec.ids, ",")));
+  }
+  if (!annotations.empty()) {
+    device.set("annotations", std::move(annotations));
   }
   device.set("containerEdits", std::move(edits));
   return json::print(Value::object({{"cdiVersion", "0.8.0"},
@@ -95,6 +102,14 @@ std::optional<CdiSpec> parse_cdi(std::string_view text) {
   const auto claims = json::parse(device["annotations"][kAnnotation].as_string());
   if (claims.ok()) {
     spec.claims.assign(claims->items().begin(), claims->items().end());
+  }
+  std::string_view ids = device["annotations"][kDevicesAnnotation].as_string();
+  while (!ids.empty()) {
+    const std::size_t comma = std::min(ids.find(','), ids.size());
+    if (comma > 0) {
+      spec.ids.emplace_back(ids.substr(0, comma));
+    }
+    ids.remove_prefix(std::min(comma + 1, ids.size()));
   }
   return spec;
 }

@@ -17,6 +17,7 @@ struct CdiSpec {
   std::string profile{};           // of shares: the resource
   std::string id{};                // of the device and the file
   std::vector<Value> claims{};     // AllocationClaims, as they were
+  std::vector<std::string> ids{};  // of the kubelet's devices; none: not known
   std::vector<std::string> env{};  // "NAME=value"
   std::vector<Mount> mounts{};
   bool poststop = false;  // the container's end removes the file

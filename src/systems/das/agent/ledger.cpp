@@ -76,6 +76,46 @@ bool was_admitted(const Object& pod) {
   return !pod.status()["startTime"].as_string().empty();
 }
 
+// Which pods a question is for first. A kubelet starts none that is being deleted.
+enum class Turn : std::uint8_t { First, Second, Last };
+Turn turn_of(const Object* pod) {
+  if (pod == nullptr) {
+    return Turn::Second;
+  }
+  return pod->deleting() ? Turn::Last : Turn::First;
+}
+
+const Holder* same_container(std::span<const Holder> holders, const Grant& grant) {
+  const auto found = std::ranges::find_if(holders, [&](const Holder& one) {
+    return one.pod_uid == grant.pod_uid && one.container == grant.container &&
+           one.profile == grant.profile;
+  });
+  return found == holders.end() ? nullptr : &*found;
+}
+
+// The container that has a grant's devices. Devices of a pod that has ended are handed out again:
+// of grants with the same ones, that of the pod which has them counts, else the newest.
+const Holder* holder_of(std::span<const Holder> holders, std::span<const Grant> grants,
+                        const Grant& grant) {
+  const Holder* found = nullptr;
+  for (const Holder& one : holders) {
+    // An init container's devices are some of those of the containers after it.
+    const bool own = one.pod_uid == grant.pod_uid && share_one(one.ids, grant.ids);
+    if (one.profile == grant.profile && !grant.ids.empty() && !one.pod_uid.empty() &&
+        (own || sorted(one.ids) == grant.ids) && (found == nullptr || own)) {
+      found = &one;
+    }
+  }
+  if (found == nullptr || found->pod_uid == grant.pod_uid) {
+    return found;
+  }
+  const bool ended = std::ranges::any_of(grants, [&](const Grant& other) {
+    return &other != &grant && other.profile == grant.profile && other.ids == grant.ids &&
+           (other.pod_uid == found->pod_uid || &other > &grant);
+  });
+  return ended ? nullptr : found;
+}
+
 }  // namespace
 
 const Object* NodeSight::pod(std::string_view uid) const {
@@ -111,7 +151,8 @@ const Grant* Ledger::same_ids(const DeviceAsk& ask, const NodeSight& sight) cons
   const std::vector<std::string> ids = sorted(ask.ids);
   for (const Grant& grant : grants_) {
     const Object* pod = sight.pod(grant.pod_uid);
-    if (grant.profile == ask.profile && grant.ids == ids && pod != nullptr && !has_ended(*pod)) {
+    if (grant.profile == ask.profile && grant.ids == ids && !grant.lost && pod != nullptr &&
+        !has_ended(*pod)) {
       return &grant;
     }
   }
@@ -120,7 +161,7 @@ const Grant* Ledger::same_ids(const DeviceAsk& ask, const NodeSight& sight) cons
 
 std::size_t Ledger::answered(std::string_view pod_uid, std::string_view profile) const {
   return static_cast<std::size_t>(std::ranges::count_if(grants_, [&](const Grant& grant) {
-    return grant.pod_uid == pod_uid && grant.profile == profile;
+    return grant.pod_uid == pod_uid && grant.profile == profile && !grant.lost;
   }));
 }
 
@@ -128,18 +169,25 @@ Result<Picked> Ledger::pick(const DeviceAsk& ask, const NodeSight& sight) const 
   const std::size_t wanted = std::max<std::size_t>(ask.ids.size(), 1);
   std::size_t found = 0;
   std::set<std::string> seen;
-  std::optional<Picked> oldest;
-  bool stays = false;  // its pod; a kubelet starts none that is being deleted
+  std::optional<Picked> best;
+  Turn turn = Turn::Last;  // of the best
   for (const Claim& claim : sight.claims) {
     if (claim.profile != ask.profile || claim.pod_uid.empty() || is_mirror(claim.object) ||
         !seen.insert(claim.pod_uid).second) {
       continue;
     }
     const Object* pod = sight.pod(claim.pod_uid);
-    if (pod != nullptr && (has_ended(*pod) || was_admitted(*pod))) {
+    const bool again = std::ranges::any_of(grants_, [&](const Grant& grant) {
+      return grant.lost && grant.pod_uid == claim.pod_uid && grant.profile == ask.profile;
+    });
+    if (pod != nullptr && (has_ended(*pod) || (was_admitted(*pod) && !again))) {
       continue;
     }
-    const std::vector<Claim> claims = usable(sight, claim.pod_uid, ask.profile);
+    std::vector<Claim> claims = usable(sight, claim.pod_uid, ask.profile);
+    if (pod == nullptr) {
+      // Not bound yet, as far as is known. One that has been served is gone.
+      std::erase_if(claims, [](const Claim& one) { return one.state != kCreated; });
+    }
     Picked picked{.pod_uid = claim.pod_uid};
     Expected expected{.container = claim.container, .count = wanted};
     const std::size_t next = answered(claim.pod_uid, ask.profile);
@@ -153,27 +201,27 @@ Result<Picked> Ledger::pick(const DeviceAsk& ask, const NodeSight& sight) const 
       continue;
     }
     picked.container = expected.container;
-    picked.claims = for_container(claims, expected);
+    picked.claims = for_container(std::move(claims), expected);
     found = std::max(found, picked.claims.size());
     if (picked.claims.size() < wanted) {
       continue;
     }
     // The kubelet hands devices of init containers on to the containers after them.
     const bool handed_on = std::ranges::any_of(grants_, [&](const Grant& grant) {
-      return grant.pod_uid == picked.pod_uid && grant.profile == ask.profile &&
+      return grant.pod_uid == picked.pod_uid && grant.profile == ask.profile && !grant.lost &&
              share_one(grant.ids, ask.ids);
     });
     if (handed_on) {
       return picked;
     }
-    const bool deleted = pod != nullptr && pod->deleting();
-    if (!oldest || (!stays && !deleted)) {
-      oldest = std::move(picked);
-      stays = !deleted;
+    const Turn its = turn_of(pod);
+    if (!best || its < turn) {
+      best = std::move(picked);
+      turn = its;
     }
   }
-  if (oldest) {
-    return *std::move(oldest);
+  if (best) {
+    return *std::move(best);
   }
   if (const Grant* grant = same_ids(ask, sight)) {
     return Picked{.pod_uid = grant->pod_uid, .container = grant->container, .repeated = *grant};
@@ -185,66 +233,85 @@ Result<Picked> Ledger::pick(const DeviceAsk& ask, const NodeSight& sight) const 
 
 void Ledger::add(Grant grant) {
   grant.ids = sorted(std::move(grant.ids));
+  std::erase_if(grants_, [&](const Grant& one) { return one.lost && one.cdi_id == grant.cdi_id; });
   grants_.push_back(std::move(grant));
 }
 
-void Ledger::forget_pod(std::string_view pod_uid) {
-  std::erase_if(grants_, [&](const Grant& grant) { return grant.pod_uid == pod_uid; });
+void Ledger::forget_claim(std::string_view claim_uid) {
+  std::erase_if(grants_, [&](const Grant& grant) {
+    return std::ranges::find(grant.claims, claim_uid) != grant.claims.end();
+  });
+}
+
+void Ledger::forget(std::string_view cdi_id) {
+  std::erase_if(grants_, [&](const Grant& grant) { return grant.cdi_id == cdi_id; });
 }
 
 void Ledger::learn(std::span<const Holder> holders) {
   for (Grant& grant : grants_) {
-    const auto holder = std::ranges::find_if(holders, [&](const Holder& one) {
-      return one.pod_uid == grant.pod_uid && one.container == grant.container &&
-             one.profile == grant.profile;
+    const Holder* own = same_container(holders, grant);
+    if (grant.ids.empty() && own != nullptr) {
+      grant.ids = sorted(own->ids);
+    }
+    const Holder* holder = holder_of(holders, grants_, grant);
+    grant.holder = holder == nullptr ? "" : holder->pod_uid;
+    grant.lost = grant.lost && holder == nullptr;
+  }
+}
+
+void Ledger::settle(std::span<const Holder> holders, const NodeSight& sight) {
+  learn(holders);
+  unsure_ = false;
+  for (Grant& grant : grants_) {
+    // Init containers are not listed: their devices are those of the containers after them.
+    const Object* pod = sight.pod(grant.pod_uid);
+    const bool init =
+        pod != nullptr &&
+        std::ranges::any_of(expected_asks(pod->spec(), grant.profile), [&](const Expected& one) {
+          return one.init && one.container == grant.container;
+        });
+    const bool listed = std::ranges::any_of(holders, [&](const Holder& one) {
+      return one.profile == grant.profile &&
+             (grant.ids.empty() ? one.pod_uid == grant.pod_uid : share_one(one.ids, grant.ids));
     });
-    if (grant.ids.empty() && holder != holders.end()) {
-      grant.ids = sorted(holder->ids);
+    grant.lost = !init && !listed;
+  }
+}
+
+std::vector<Misplaced> Ledger::misplaced(std::span<const Holder> holders) const {
+  std::vector<Misplaced> all;
+  for (const Grant& grant : grants_) {
+    const Holder* holder = holder_of(holders, grants_, grant);
+    if (holder != nullptr && holder->pod_uid != grant.pod_uid) {
+      all.push_back({.grant = grant, .holder = *holder});
+    }
+  }
+  return all;
+}
+
+void Ledger::hand_over(std::string_view cdi_id, const Holder& holder) {
+  for (Grant& grant : grants_) {
+    if (grant.cdi_id == cdi_id) {
+      grant.pod_uid = holder.pod_uid;
+      grant.container = holder.container;
+      grant.holder = holder.pod_uid;
     }
   }
 }
 
-std::vector<std::pair<Grant, Grant>> Ledger::mistaken(std::span<const Holder> holders) const {
-  const auto holder_of = [&](const Grant& grant) {
-    const auto found = std::ranges::find_if(holders, [&](const Holder& one) {
-      return one.profile == grant.profile && !grant.ids.empty() && sorted(one.ids) == grant.ids;
-    });
-    return found == holders.end() ? std::string() : found->pod_uid;
-  };
-  std::vector<std::pair<Grant, Grant>> pairs;
-  for (std::size_t i = 0; i < grants_.size(); ++i) {
-    const Grant& one = grants_[i];
-    const std::string holder = holder_of(one);
-    if (holder.empty() || holder == one.pod_uid) {
-      continue;
-    }
-    for (std::size_t j = i + 1; j < grants_.size(); ++j) {
-      const Grant& other = grants_[j];
-      if (other.pod_uid == holder && other.profile == one.profile &&
-          other.claims.size() == one.claims.size() && holder_of(other) == one.pod_uid) {
-        pairs.emplace_back(one, other);
-      }
-    }
-  }
-  return pairs;
-}
-
-void Ledger::exchange(std::string_view cdi_id, std::string_view other) {
-  const auto one = std::ranges::find(grants_, cdi_id, &Grant::cdi_id);
-  const auto two = std::ranges::find(grants_, other, &Grant::cdi_id);
-  if (one == grants_.end() || two == grants_.end()) {
-    return;
-  }
-  std::swap(one->pod_uid, two->pod_uid);
-  std::swap(one->container, two->container);
-  std::swap(one->claims, two->claims);
+const Grant* Ledger::with_claim(std::string_view claim_uid) const {
+  const auto found = std::ranges::find_if(grants_, [&](const Grant& grant) {
+    return std::ranges::find(grant.claims, claim_uid) != grant.claims.end();
+  });
+  return found == grants_.end() ? nullptr : &*found;
 }
 
 std::vector<Grant> Ledger::of_container(std::string_view pod_uid,
                                         std::string_view container) const {
   std::vector<Grant> grants;
   for (const Grant& grant : grants_) {
-    if (grant.pod_uid == pod_uid && grant.container == container) {
+    const bool elsewhere = !grant.holder.empty() && grant.holder != pod_uid;
+    if (grant.pod_uid == pod_uid && grant.container == container && !elsewhere) {
       grants.push_back(grant);
     }
   }

@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -32,14 +31,22 @@ struct Grant {
   std::string container{};
   std::string cdi_id{};
   std::vector<std::string> claims{};  // uids
+  std::string holder{};               // uid of the pod that has the devices, as compared last
+  bool lost = false;                  // its kubelet ended before it noted the answer
 };
 
 // Devices of a container, as the kubelet keeps them.
 struct Holder {
-  std::string pod_uid{};
+  std::string pod_uid{};  // empty: a pod that is not known yet
   std::string container{};
   std::string profile{};
   std::vector<std::string> ids{};
+};
+
+// A grant whose devices the kubelet gave to another pod.
+struct Misplaced {
+  Grant grant{};
+  Holder holder{};
 };
 
 // What is seen of the node when a question comes.
@@ -74,19 +81,31 @@ struct Picked {
 // Devices that were handed to containers, and for whom the next ones are. Not thread-safe.
 class Ledger {
  public:
-  // Finds whom the devices are for and its claims: the oldest that waits, pods that are being
-  // deleted last. Error FailedPrecondition (412): `requested <n> allocations but only found <m>`.
+  // Finds whom the devices are for and its claims: the oldest pod that waits; then pods that are
+  // not known to be bound yet, and those that are being deleted. Error FailedPrecondition (412):
+  // `requested <n> allocations but only found <m>`.
   [[nodiscard]] Result<Picked> pick(const DeviceAsk& ask, const NodeSight& sight) const;
+  // Adds a grant in place of a lost one for the same device.
   void add(Grant grant);
-  void forget_pod(std::string_view pod_uid);
-  // The kubelet's word on whose devices are whose: fills in ids that a restart forgot.
+  void forget_claim(std::string_view claim_uid);  // grants with it
+  void forget(std::string_view cdi_id);
+  // The kubelet's word on whose devices are whose: fills in ids that a restart forgot, and notes
+  // who has what.
   void learn(std::span<const Holder> holders);
-  // Pairs of grants that went to one another's pods (docs/spec/das.md N-B13), each once.
-  [[nodiscard]] std::vector<std::pair<Grant, Grant>> mistaken(
-      std::span<const Holder> holders) const;
-  // Gives each of two devices to the other's pod, with the claims of that pod.
-  void exchange(std::string_view cdi_id, std::string_view other);
-  // All grants to a container, in order of profiles as bytes.
+  // Another kubelet than before may ask: settle() is due before the next answer.
+  void doubt() { unsure_ = true; }
+  [[nodiscard]] bool unsure() const { return unsure_; }
+  // Learns, and marks grants that the kubelet does not hold as lost: their pods ask again. Call it
+  // when a question comes: a kubelet has noted each answer before it asks again.
+  void settle(std::span<const Holder> holders, const NodeSight& sight);
+  // Grants whose devices another pod has (docs/spec/das.md N-B13).
+  [[nodiscard]] std::vector<Misplaced> misplaced(std::span<const Holder> holders) const;
+  // The device belongs to the holder's container from now on, with its claims.
+  void hand_over(std::string_view cdi_id, const Holder& holder);
+  // The grant with this claim; null: none.
+  [[nodiscard]] const Grant* with_claim(std::string_view claim_uid) const;
+  // All grants to a container, in order of profiles as bytes; not those whose devices are known to
+  // be another pod's.
   [[nodiscard]] std::vector<Grant> of_container(std::string_view pod_uid,
                                                 std::string_view container) const;
   [[nodiscard]] const std::vector<Grant>& grants() const { return grants_; }
@@ -96,6 +115,7 @@ class Ledger {
   [[nodiscard]] std::size_t answered(std::string_view pod_uid, std::string_view profile) const;
 
   std::vector<Grant> grants_{};
+  bool unsure_ = true;  // after a start, too
 };
 
 }  // namespace athanor::das

@@ -16,10 +16,10 @@ inline constexpr const char* kAgentSection = "das-agent";  // {"node": NAME}
 // Observation: {"nodeResources": status.nodeResources, "ready": {"status", "reason", "message"},
 // "type": spec.acceleratorType; none: NVIDIA's}.
 inline constexpr std::string_view kGpusQuery = "node.gpus";
-// Act: destroys the slice of a claim and removes its files; its answer means that it is gone. Args:
-// {"claim": the object}. Id: the claim's uid.
+// Act: destroys the slice of a claim and removes its files; its answer means that it is gone, or
+// that the claim is another pod's by now. Args: {"claim": the object}. Id: "<claim uid>/<pod uid>".
 inline constexpr std::string_view kReleaseVerb = "slice.release";
-// Observation "slice.trouble:<claim uid>": a text while destroying fails, else empty.
+// Observation "slice.trouble:<id of the act>": a text while destroying fails, else empty.
 inline constexpr std::string_view kTroubleQuery = "slice.trouble";
 
 // Publishes the node's NodeAccelerator.

@@ -21,13 +21,19 @@ bool made(const Claim& claim) {
   return claim.state == kProcessing || claim.state == kInUse || claim.state == kOrphaned;
 }
 
+// An exchange may make the claim another pod's, whose end is another.
+std::string release_id(const Claim& claim) {
+  return fmt::format("{}/{}", claim.object.uid(), claim.pod_uid);
+}
+
 Plan release(const View& view, const Claim& claim, Instant now) {
   const Object& object = claim.object;
   Plan plan;
   if (made(claim)) {
     const std::string uid(object.uid());
-    const Observed trouble = view.observe(fmt::format("{}:{}", kTroubleQuery, uid), kNeverStale);
-    const Observed gone = view.observe(fmt::format("{}:{}", kReleaseVerb, uid), kNeverStale);
+    const std::string id = release_id(claim);
+    const Observed trouble = view.observe(fmt::format("{}:{}", kTroubleQuery, id), kNeverStale);
+    const Observed gone = view.observe(fmt::format("{}:{}", kReleaseVerb, id), kNeverStale);
     if (!gone.value) {
       if (trouble.value && !trouble.value->as_string().empty() && claim.state != kOrphaned) {
         plan.then(
@@ -35,14 +41,16 @@ Plan release(const View& view, const Claim& claim, Instant now) {
                    .status = claim_status(object.status(), {kOrphaned}, object.generation(), now),
                    .guard = {.uid = uid}});
       }
-      plan.then(Act{.id = uid,
+      plan.then(Act{.id = id,
                     .verb = std::string(kReleaseVerb),
                     .args = Value::object({{"claim", object.body()}})});
       return plan;
     }
   }
+  // As it was seen: an exchange may have made it another pod's.
   plan.then(Delete{.target = {&kAllocationClaim, object.key()},
-                   .guard = {.uid = std::string(object.uid())}});
+                   .guard = {.uid = std::string(object.uid()),
+                             .resource_version = std::string(object.resource_version())}});
   if (made(claim)) {
     plan.then(Emit{.about = {&api::kPod, claim.pod},
                    .about_uid = claim.pod_uid,

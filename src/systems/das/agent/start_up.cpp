@@ -77,14 +77,22 @@ Measures measures_of(const Findings& findings) {
 Ledger ledger_of(const std::vector<CdiSpec>& files, const NodeSight& sight) {
   Ledger ledger;
   for (const CdiSpec& file : files) {
-    const std::string uid = pod_uid_of(file);
-    const Object* pod = sight.pod(uid);
-    if (uid.empty() || pod == nullptr) {
+    if (file.claims.empty()) {
       continue;
     }
-    Grant grant{.profile = file.profile, .pod_uid = uid, .cdi_id = file.id};
+    // The claim as it is: it may have gone to another pod since the file was written.
+    const std::string first = file.claims.front()["metadata"]["uid"].str();
+    const auto live = std::ranges::find_if(
+        sight.claims, [&](const Claim& claim) { return claim.object.uid() == first; });
+    const std::string uid = live == sight.claims.end() ? pod_uid_of(file) : live->pod_uid;
+    const Object* pod = sight.pod(uid);
+    if (uid.empty() || (pod == nullptr && live == sight.claims.end())) {
+      continue;
+    }
+    Grant grant{.profile = file.profile, .ids = file.ids, .pod_uid = uid, .cdi_id = file.id};
+    const Value spec = pod == nullptr ? Value::object() : pod->spec();
     for (const char* list : {"initContainers", "containers"}) {
-      for (const Value& container : pod->spec()[list].items()) {
+      for (const Value& container : spec[list].items()) {
         const std::string name = container["name"].str();
         if (cdi_id_of(uid, name, file.profile) == file.id) {
           grant.container = name;
@@ -92,7 +100,8 @@ Ledger ledger_of(const std::vector<CdiSpec>& files, const NodeSight& sight) {
       }
     }
     if (grant.container.empty()) {
-      grant.container = file.claims.front()["spec"]["container"].str();
+      grant.container = live == sight.claims.end() ? file.claims.front()["spec"]["container"].str()
+                                                   : live->container;
     }
     for (const Value& claim : file.claims) {
       grant.claims.push_back(claim["metadata"]["uid"].str());

@@ -36,8 +36,10 @@ Plan release_claim(const Object& object, const std::optional<Claim>& claim,
       }
     }
   }
+  // As it was seen: an agent may have taken it into use for another pod.
   plan.then(Delete{.target = {&kAllocationClaim, object.key()},
-                   .guard = {.uid = std::string(object.uid())}});
+                   .guard = {.uid = std::string(object.uid()),
+                             .resource_version = std::string(object.resource_version())}});
   const Key pod{object.spec()["podRef"]["namespace"].str(), object.spec()["podRef"]["name"].str()};
   if (object.status()["state"].as_string() == kInUse && !pod.name.empty()) {
     plan.then(Emit{.about = {&api::kPod, pod},

@@ -27,7 +27,6 @@ class FakeSlices final : public Slices {
   Result<void> destroy(const das::SliceRecord& /*record*/) override { return {}; }
   void forget(const das::SliceRecord& /*record*/) override {}
   std::string name_of(const das::Claim& /*claim*/) override { return {}; }
-  void exchange(const das::Claim& /*one*/, const das::Claim& /*other*/) override {}
   std::vector<das::SliceRecord> records() override { return {}; }
 
   std::vector<std::string> destroyed{};

@@ -8,11 +8,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
-#include <set>
 
-#include "kube/text/yaml.hpp"
-#include "systems/das/names.hpp"
+#include "unit/systems/das/agent/memory_world.hpp"
 
 namespace athanor::das {
 namespace {
@@ -22,89 +19,6 @@ using testing::IsEmpty;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 using Words = std::vector<std::string>;
-
-Object object_of(const std::string& text) {
-  return Object(yaml::parse(text).value());
-}
-
-// Claims are written at once; slices and files are in sets.
-class World final : public AllocateWorld {
- public:
-  void add_pod(const std::string& uid, const std::string& spec) {
-    sight.pods[uid] = object_of("{apiVersion: v1, kind: Pod, metadata: {name: " + uid +
-                                ", namespace: ns, uid: " + uid + "}, spec: " + spec + "}");
-  }
-  void add_claim(const std::string& pod, const std::string& name, const std::string& profile,
-                 const std::string& container, int start, const std::string& state = kCreated) {
-    const Object object = object_of(fmt::format(
-        "{{metadata: {{name: {0}, namespace: das-operator, uid: uid-{0}}}, spec: {{profile: "
-        "'{1}', container: '{2}', gpuUUID: GPU-0, nodename: n, podRef: {{kind: Pod, name: {3}, "
-        "namespace: ns, uid: {3}}}, migPlacement: {{start: {4}, size: 1}}}}, status: {{state: "
-        "'{5}'}}}}",
-        name, profile, container, pod, start, state));
-    sight.claims.push_back(*read_claim(object));
-  }
-  Claim& claim(const std::string& name) {
-    return *std::ranges::find_if(sight.claims,
-                                 [&](const Claim& one) { return one.object.name() == name; });
-  }
-
-  NodeSight look() override {
-    ++looks;
-    if (looks == appears_at) {
-      add_claim("late", "late-0", "1g.5gb", "c", 6);
-    }
-    return sight;
-  }
-  void wait(Duration time) override { waited.push_back(time.count() / 1000); }
-  Result<void> write_state(std::span<const Claim> claims, std::string_view state) override {
-    if (fail == state) {
-      return Error::unavailable("no API server");
-    }
-    for (const Claim& one : claims) {
-      claim(std::string(one.object.name())).state = state;
-      steps.push_back(fmt::format("{} {}", one.object.name(), state));
-    }
-    return {};
-  }
-  Result<Words> make_slices(std::span<const Claim> claims) override {
-    if (fail == "slices") {
-      return Error{.code = 500, .reason = reason, .message = "create GPU instance: no"};
-    }
-    Words names;
-    for (const Claim& one : claims) {
-      slices.insert(std::string(one.object.name()));
-      names.push_back(slice_of(one));
-    }
-    return names;
-  }
-  void destroy_slices(std::span<const Claim> claims) override {
-    for (const Claim& one : claims) {
-      slices.erase(std::string(one.object.name()));
-    }
-  }
-  std::string slice_of(const Claim& one) override {
-    return "MIG-" + std::string(one.object.name());
-  }
-  Result<void> write_file(const CdiSpec& spec) override {
-    if (fail == "file" || fail == "file " + spec.profile) {
-      return Error::unavailable("disk full");
-    }
-    files[spec.file_name()] = spec;
-    return {};
-  }
-  void remove_file(const CdiSpec& spec) override { files.erase(spec.file_name()); }
-
-  NodeSight sight{};
-  int looks = 0;
-  int appears_at = 0;
-  std::vector<std::int64_t> waited{};  // ms
-  std::string fail{};
-  std::string reason = "NvmlError";
-  Words steps{};
-  std::set<std::string> slices{};
-  std::map<std::string, CdiSpec> files{};
-};
 
 class AllocateTest : public testing::Test {
  protected:
@@ -126,7 +40,7 @@ class AllocateTest : public testing::Test {
     return "{containers: [{name: c, resources: {limits: " + limits + "}}]}";
   }
 
-  World world;
+  MemoryWorld world;
   Ledger ledger;
 };
 
@@ -151,6 +65,18 @@ TEST_F(AllocateTest, AClaimLeftInProcessingGetsItsSlice) {
   ASSERT_TRUE(devices.ok()) << devices.error().message;
   EXPECT_THAT(world.slices, ElementsAre("a-0"));
   EXPECT_EQ(world.claim("a-0").state, kInUse);
+}
+
+// The agent before this one ended between destroying the slice of a failed call and the claim's
+// state.
+TEST_F(AllocateTest, AClaimInUseWithoutItsSliceGetsIt) {
+  world.add_pod("a", wants("{mig.das.com/1g.5gb: 1}"));
+  world.add_claim("a", "a-0", "1g.5gb", "c", 0, kInUse);
+  world.missing = {"a-0"};
+  const auto devices = ask("1g.5gb", {"1g.5gb-3"});
+  ASSERT_TRUE(devices.ok()) << devices.error().message;
+  EXPECT_THAT(world.slices, ElementsAre("a-0"));
+  EXPECT_EQ(file_of(devices->front()).env.front(), "NVIDIA_VISIBLE_DEVICES=MIG-a-0");
 }
 
 TEST_F(AllocateTest, AThreefoldRequestHasOneFileWithThreeClaims) {
@@ -347,29 +273,66 @@ TEST_F(AllocateTest, SlotsThatAnotherHoldsOrphanTheClaim) {
   EXPECT_EQ(world.claim("a-0").state, kOrphaned);
 }
 
-TEST(Ledger, FindsPodsThatWereTakenForOneAnother) {
-  Ledger ledger;
-  ledger.add({.profile = "1g.5gb",
-              .ids = {"x"},
-              .pod_uid = "a",
-              .container = "c",
-              .cdi_id = "1",
-              .claims = {"ca"}});
-  const std::vector<Holder> half{{"b", "c", "1g.5gb", {"x"}}};
-  EXPECT_TRUE(ledger.mistaken(half).empty()) << "the other pod has no devices yet";
-  ledger.add({.profile = "1g.5gb",
-              .ids = {"y"},
-              .pod_uid = "b",
-              .container = "c",
-              .cdi_id = "2",
-              .claims = {"cb"}});
-  const std::vector<Holder> holders{{"b", "c", "1g.5gb", {"x"}}, {"a", "c", "1g.5gb", {"y"}}};
-  const auto pairs = ledger.mistaken(holders);
-  ASSERT_EQ(pairs.size(), 1U);
-  ledger.exchange(pairs[0].first.cdi_id, pairs[0].second.cdi_id);
-  EXPECT_EQ(ledger.grants()[0].pod_uid, "b");
-  EXPECT_THAT(ledger.grants()[0].claims, ElementsAre("cb"));
-  EXPECT_TRUE(ledger.mistaken(holders).empty());
+// Its kubelet ended before it noted the answer: the next one asks for the same pod again.
+TEST_F(AllocateTest, ALostAnswerIsGivenAgain) {
+  for (const char* pod : {"a", "b"}) {
+    world.add_pod(pod, wants("{mig.das.com/1g.5gb: 1}"));
+    world.add_claim(pod, fmt::format("{}-0", pod), "1g.5gb", "c", pod[0] - 'a');
+  }
+  const auto first = ask("1g.5gb", {"x"});
+  ASSERT_TRUE(first.ok());
+  ledger.doubt();
+  world.held.emplace();
+  const auto again = ask("1g.5gb", {"y"});
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(*again, *first);
+  EXPECT_EQ(world.claim("b-0").state, kCreated);
+  ASSERT_EQ(ledger.grants().size(), 1U);
+  EXPECT_THAT(ledger.grants()[0].ids, ElementsAre("y"));
+  ASSERT_TRUE(ask("1g.5gb", {"z"}).ok());
+  EXPECT_EQ(world.claim("b-0").state, kInUse);
+}
+
+// What it noted is not asked for again.
+TEST_F(AllocateTest, AnAnswerThatIsHeldStays) {
+  for (const char* pod : {"a", "b"}) {
+    world.add_pod(pod, wants("{mig.das.com/1g.5gb: 1}"));
+    world.add_claim(pod, fmt::format("{}-0", pod), "1g.5gb", "c", pod[0] - 'a');
+  }
+  ASSERT_TRUE(ask("1g.5gb", {"x"}).ok());
+  ledger.doubt();
+  world.held = {{{.pod_uid = "a", .container = "c", .profile = "1g.5gb", .ids = {"x"}}}};
+  ASSERT_TRUE(ask("1g.5gb", {"y"}).ok());
+  EXPECT_EQ(world.claim("b-0").state, kInUse);
+}
+
+// Devices of init containers are not listed: they are not lost.
+TEST_F(AllocateTest, AnInitContainersAnswerIsNeverLost) {
+  world.add_pod("a",
+                "{initContainers: [{name: i, resources: {limits: {mig.das.com/1g.5gb: 1}}}], "
+                "containers: [{name: c, resources: {limits: {mig.das.com/1g.5gb: 1}}}]}");
+  world.add_claim("a", "a-0", "1g.5gb", "c", 0);
+  ASSERT_TRUE(ask("1g.5gb", {"x"}).ok());
+  ledger.doubt();
+  world.held.emplace();
+  ASSERT_TRUE(ask("1g.5gb", {"x"}).ok());
+  ASSERT_EQ(ledger.grants().size(), 2U);
+  EXPECT_EQ(ledger.grants()[1].container, "c");
+}
+
+TEST_F(AllocateTest, APodThatIsNotKnownToBeBoundIsServedLater) {
+  world.add_pod("b", wants("{mig.das.com/1g.5gb: 1}"));
+  world.add_claim("a", "a-0", "1g.5gb", "c", 0);
+  world.add_claim("b", "b-0", "1g.5gb", "c", 1);
+  ASSERT_TRUE(ask("1g.5gb", {"x"}).ok());
+  EXPECT_EQ(world.claim("b-0").state, kInUse);
+  EXPECT_EQ(world.claim("a-0").state, kCreated);
+}
+
+// Its claim is about to be released.
+TEST_F(AllocateTest, AClaimInUseOfAPodThatIsGoneIsNotHandedOut) {
+  world.add_claim("a", "a-0", "1g.5gb", "c", 0, kInUse);
+  EXPECT_FALSE(ask("1g.5gb", {"x"}).ok());
 }
 
 TEST(Ledger, LearnsIdsAfterARestart) {

@@ -44,6 +44,16 @@ TEST(CdiSpec, ReadsWhatItPrints) {
   EXPECT_EQ(read->device(), "mig.das.com/c1g.5gb-plus-me=" + spec().id);
 }
 
+// A restart of the agent must not forget which devices the kubelet got.
+TEST(CdiSpec, KeepsTheKubeletsDevices) {
+  CdiSpec held = spec();
+  held.ids = {"1g.5gb+me-0", "1g.5gb+me-3"};
+  const auto read = parse_cdi(print_cdi(held, "/var/run/cdi"));
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->ids, held.ids);
+  EXPECT_TRUE(parse_cdi(print_cdi(spec(), "/var/run/cdi"))->ids.empty());
+}
+
 TEST(CdiSpec, WithoutClaimsHasNoAnnotation) {
   CdiSpec bare = spec();
   bare.claims.clear();

@@ -167,6 +167,34 @@ TEST_F(NodeAgentTest, TheSliceGoesBeforeItsClaim) {
   EXPECT_EQ(world.event_count("SliceReleased"), 1);
 }
 
+// An exchange made it another pod's after the view was taken.
+TEST_F(NodeAgentTest, AClaimThatGoesToAnotherPodMeanwhileStays) {
+  add_claim("inUse");
+  add_pod("Succeeded");
+  world.settle({&release_operator()});
+  ASSERT_EQ(world.acts.size(), 1U);
+  world.observe_as(std::string(kReleaseVerb) + ":" + world.acts[0].id, Value::object());
+  const Plan plan = world.reconcile(release_operator(), kClaim);
+  world.update(kAllocationClaim, kClaim, [](Value& claim) {
+    claim.set_path({"spec", "podRef", "uid"}, "other");
+  });
+  EXPECT_FALSE(world.apply(plan).ok());
+  EXPECT_TRUE(world.has(kAllocationClaim, kClaim));
+}
+
+// Its agent took it into use for another pod.
+TEST_F(NodeAgentTest, TheControllersDeleteWhatTheySawAlone) {
+  add_claim("created");
+  add_pod("Failed");
+  const Plan plan = world.reconcile(claim_operator(), kClaim);
+  ASSERT_FALSE(plan.steps().empty());
+  world.update(kAllocationClaim, kClaim, [](Value& claim) {
+    claim.set_path({"status", "state"}, "inUse");
+  });
+  EXPECT_FALSE(world.apply(plan).ok());
+  EXPECT_TRUE(world.has(kAllocationClaim, kClaim));
+}
+
 TEST_F(NodeAgentTest, AClaimWhosePodIsGoneIsReleased) {
   add_claim("processing");
   world.settle({&release_operator()});
@@ -175,11 +203,11 @@ TEST_F(NodeAgentTest, AClaimWhosePodIsGoneIsReleased) {
 
 TEST_F(NodeAgentTest, ASliceThatCannotBeDestroyedIsOrphaned) {
   add_claim("inUse");
-  const std::string uid(world.must(kAllocationClaim, kClaim).uid());
-  world.observe_as(std::string(kTroubleQuery) + ":" + uid, Value("In use by another client"));
+  const std::string id(std::string(world.must(kAllocationClaim, kClaim).uid()) + "/pod-uid");
+  world.observe_as(std::string(kTroubleQuery) + ":" + id, Value("In use by another client"));
   world.settle({&release_operator()});
   EXPECT_EQ(state(), kOrphaned);
-  world.observe_as(std::string(kReleaseVerb) + ":" + uid, Value::object());
+  world.observe_as(std::string(kReleaseVerb) + ":" + id, Value::object());
   world.settle({&release_operator()});
   EXPECT_FALSE(world.has(kAllocationClaim, kClaim));
 }
