@@ -8,6 +8,7 @@
 #include "kube/text/json.hpp"
 #include "sim/scenes/lab_scene.hpp"
 #include "sim/scenes/scenes.hpp"
+#include "sim/scenes/slice_agents.hpp"
 #include "systems/appwrapper/kinds.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 #include "systems/hearth/kinds/fournos_cluster.hpp"
@@ -131,6 +132,27 @@ Play slices_deaths_play() {
   return play;
 }
 
+// Agents die at one of their steps in fifty, and all controllers with them.
+Play slice_agents_play() {
+  Play play = slices_play();
+  play.name = "slices-agents";
+  play.make = [] { return slice_agents_scene(Mistake::None); };
+  play.storm.agent_crash = 0.02;
+  // Agents write what the engine has not seen yet: a watch that left its first event out, and then
+  // sent later ones of other claims, would break its order.
+  play.storm.coalesce = 0;
+  return play;
+}
+
+// And nodes: their slices end with them.
+Play slice_agents_deaths_play() {
+  Play play = slice_agents_play();
+  play.name = "slices-agents-deaths";
+  play.storm.pod_death = 0.05;
+  play.storm.node_death = 0.01;
+  return play;
+}
+
 Play zones_play() {
   return {.name = "zones",
           .make = zones_scene,
@@ -225,6 +247,8 @@ const std::vector<Play>& plays() {
                                            hearth_replicas_play(),
                                            slices_play(),
                                            slices_deaths_play(),
+                                           slice_agents_play(),
+                                           slice_agents_deaths_play(),
                                            zones_play(),
                                            zones_late_play(),
                                            queueing_play(),
