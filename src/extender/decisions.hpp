@@ -35,8 +35,8 @@ class Decisions {
   // lower priority that the hooks have a say about are added, the least important first.
   [[nodiscard]] std::map<std::string, Victims> preempt(const PreemptQuestion& question);
   // Returns where the pod fits once pods of lower priority leave, among nodes that the hooks alone
-  // refused, and where the least is lost. nullopt: nowhere, the pod preempts nobody, or pods that
-  // are leaving make room already.
+  // refused, and where the least is lost. nullopt: nowhere, the pod may not preempt, or pods
+  // that are leaving make room already.
   [[nodiscard]] std::optional<Room> make_room(const Object& pod,
                                               std::span<const std::string> nodes);
   // What has to stand before the pod is bound to the node; done() where no hook has a say. Errors:

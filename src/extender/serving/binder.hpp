@@ -22,15 +22,16 @@ namespace athanor::extender {
 
 using KnownObjects = std::map<Ref, Object, RefOrder>;
 
-// A reservation and the binding that follows it.
+// Steps about one pod and a node: a reservation and the binding that follows it, or the eviction of
+// the pod.
 struct Binding {
   Object pod{};
   std::string node{};
-  std::vector<Step> steps{};  // the last one binds the pod
+  std::vector<Step> steps{};  // of a binding the last one binds the pod
   KnownObjects known{};       // targets that are there already
 };
 
-// Outcome of a Binding; without `error` the pod is bound.
+// Outcome of a Binding; without `error` every step is done.
 struct BindingResult {
   std::optional<Error> error{};
   // What it created and did not take back: it still counts.
