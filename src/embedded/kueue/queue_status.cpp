@@ -254,6 +254,13 @@ Plan reconcile_check(const View& view, const Key& key, Instant now) {
   return plan;
 }
 
+bool overlooks(const Kind& kind, const Object& before, const Object& after) {
+  if (&kind == &api::kConfigMap) {
+    return before.body()["data"] == after.body()["data"];
+  }
+  return &kind != &api::kueue::kWorkload && makes_same_snapshot(kind, before, after);
+}
+
 std::span<const Kind* const> queue_kinds() {
   static const Kind* const kKinds[] = {&api::kueue::kClusterQueue, &api::kueue::kLocalQueue,
                                        &api::kueue::kCohort, &api::kueue::kResourceFlavor,
@@ -287,6 +294,7 @@ const Operator& cluster_queue_operator() {
                                   .indexes = queue_indexes(),
                                   .reconcile = reconcile_cluster_queue,
                                   .pause = kReportEvery,
+                                  .overlooks = overlooks,
                                   .small = queue_kinds(),
                                   .access = kAccess};
   return kOperator;
@@ -302,6 +310,7 @@ const Operator& local_queue_operator() {
                                   .indexes = queue_indexes(),
                                   .reconcile = reconcile_local_queue,
                                   .pause = kReportEvery,
+                                  .overlooks = overlooks,
                                   .small = queue_kinds(),
                                   .access = kAccess};
   return kOperator;
@@ -317,6 +326,7 @@ const Operator& cohort_operator() {
                                   .indexes = queue_indexes(),
                                   .reconcile = reconcile_cohort,
                                   .pause = kReportEvery,
+                                  .overlooks = overlooks,
                                   .small = queue_kinds(),
                                   .access = kAccess};
   return kOperator;

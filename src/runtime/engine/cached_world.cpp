@@ -115,6 +115,30 @@ std::vector<Object> CachedWorld::ranked(const Kind& kind, const Select& select,
              : Snapshot::ranked(kind, select, ranking, group, after, limit);
 }
 
+bool CachedWorld::is_current(Derived& kept, const Derivation& derivation,
+                             const std::vector<std::uint64_t>& changes) const {
+  if (kept.made == nullptr || (kept.changes != changes && derivation.overlooks == nullptr)) {
+    return false;
+  }
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    if (kept.changes[i] == changes[i]) {
+      continue;
+    }
+    const Kind& kind = *derivation.kinds[i];
+    std::vector<Object> now = list(kind, {});
+    const bool same = std::ranges::equal(kept.objects[i], now, [&](const auto& a, const auto& b) {
+      return a.body().identical(b.body()) ||
+             (a.key() == b.key() && a.uid() == b.uid() && derivation.overlooks(kind, a, b));
+    });
+    if (!same) {
+      return false;
+    }
+    kept.objects[i] = std::move(now);
+    kept.changes[i] = changes[i];
+  }
+  return true;
+}
+
 std::shared_ptr<const void> CachedWorld::derived(const Derivation& derivation) const {
   std::vector<std::uint64_t> changes;
   for (const Kind* kind : derivation.kinds) {
@@ -123,10 +147,16 @@ std::shared_ptr<const void> CachedWorld::derived(const Derivation& derivation) c
     changes.push_back(held->changes());
   }
   Derived& kept = kept_derived_[derivation.make];
-  if (kept.made == nullptr || kept.changes != changes || derive_anew_) {
+  if (derive_anew_ || !is_current(kept, derivation, changes)) {
     Reads done;
     kept.made = derivation.make(View(*this, done));
     kept.changes = std::move(changes);
+    kept.objects.clear();
+    if (derivation.overlooks != nullptr) {
+      for (const Kind* kind : derivation.kinds) {
+        kept.objects.push_back(list(*kind, {}));
+      }
+    }
     const auto of_kinds = [&](const Reads::ListRead& read) {
       return std::find(derivation.kinds.begin(), derivation.kinds.end(), read.kind) !=
              derivation.kinds.end();

@@ -58,7 +58,11 @@ class CachedWorld final : public Snapshot {
   struct Derived {
     std::vector<std::uint64_t> changes{};  // of the caches of its kinds, when it was made
     std::shared_ptr<const void> made{};
+    std::vector<std::vector<Object>> objects{};  // by kind; of one that overlooks changes
   };
+  // Returns true if nothing changed since but what the derivation overlooks.
+  bool is_current(Derived& kept, const Derivation& derivation,
+                  const std::vector<std::uint64_t>& changes) const;
 
   const EngineOptions& options_;
   const Observations& observations_;

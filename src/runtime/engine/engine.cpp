@@ -3,6 +3,9 @@
 #include "runtime/engine/engine.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <set>
+#include <vector>
 
 #include "base/check.hpp"
 #include "runtime/engine/engine_impl.hpp"
@@ -122,11 +125,18 @@ void Engine::Impl::queue_readers(const Kind& kind, const Cache::Difference& news
     return;
   }
   const Cache::Change change = news.change();
+  // Thousands of keys may read one list: each operator is asked once.
+  std::vector<std::optional<bool>> wanted(controllers.size());
+  const auto wants = [&](std::size_t number) {
+    if (!wanted[number]) {
+      wanted[number] = !overlooks(*controllers[number]->op, kind, change);
+    }
+    return *wanted[number];
+  };
   std::set<TaskId> readers;
-  core.reads.readers_of(kind, change, readers);
+  core.reads.readers_of(kind, change, wants, readers);
   for (const TaskId id : readers) {
-    Task* task = core.keys.find(id);
-    if (task != nullptr && !overlooks(*task->controller->op, kind, change)) {
+    if (Task* task = core.keys.find(id)) {
       core.keys.queue(*task, Priority::Interactive, now, Cause::ReadChanged);
     }
   }

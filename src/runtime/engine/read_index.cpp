@@ -26,18 +26,38 @@ bool holds(const std::vector<Ref>& all, const Ref& one, std::size_t likely, cons
 }
 
 // True: that was its last reader.
-template <class Map, class K>
-bool drop_reader(Map& map, const K& key, TaskId id) {
+template <class Map, class K, class Reader>
+bool drop_reader(Map& map, const K& key, const Reader& reader) {
   const auto at = map.find(key);
   if (at == map.end()) {
     return false;
   }
-  at->second.erase(id);
+  at->second.erase(reader);
   const bool last = at->second.empty();
   if (last) {
     map.erase(at);
   }
   return last;
+}
+
+// Calls `take` with each element of a set or map by reader whose controller wants the change.
+template <class Readers, class ReaderOf, class Take>
+void for_wanted(const Readers& readers, const ReadIndex::Wants& wants, const ReaderOf& reader_of,
+                const Take& take) {
+  auto at = readers.begin();
+  while (at != readers.end()) {
+    auto reader = reader_of(*at);
+    if (!wants(reader.controller)) {
+      ++reader.controller;
+      reader.id = 0;
+      at = readers.lower_bound(reader);
+      continue;
+    }
+    for (const std::size_t same = reader.controller;
+         at != readers.end() && reader_of(*at).controller == same; ++at) {
+      take(*at);
+    }
+  }
 }
 
 }  // namespace
@@ -52,10 +72,11 @@ bool ReadIndex::SameRef::operator()(const RefView& a, const RefView& b) const {
                                a.kind->version == b.kind->version));
 }
 
-void ReadIndex::set(TaskId id, Reads reads) {
+void ReadIndex::set(TaskId id, Reads reads, std::size_t controller) {
+  const Reader reader{.controller = controller, .id = id};
   const auto known = reads_.find(id);
   if (known == reads_.end()) {
-    add(id, std::move(reads));
+    add(reader, std::move(reads));
     return;
   }
   if (reads.objects.empty() && reads.lists.empty() && reads.observations.empty()) {
@@ -63,31 +84,31 @@ void ReadIndex::set(TaskId id, Reads reads) {
     return;
   }
   constexpr std::size_t kFew = 32;
-  Reads& old = known->second;
+  Reads& old = known->second.reads;
   if (old.objects.size() > kFew || reads.objects.size() > kFew || old.observations.size() > kFew ||
       reads.observations.size() > kFew) {
     remove(id);
-    add(id, std::move(reads));
+    add(reader, std::move(reads));
     return;
   }
   // A key reads what it read before, and a little more or less.
   for (std::size_t i = 0; i < old.objects.size(); ++i) {
     if (!holds(reads.objects, old.objects[i], i, SameRef())) {
-      drop_reader(objects_, old.objects[i], id);
+      drop_reader(objects_, old.objects[i], reader);
     }
   }
   for (std::size_t i = 0; i < reads.objects.size(); ++i) {
     if (!holds(old.objects, reads.objects[i], i, SameRef())) {
-      objects_[reads.objects[i]].insert(id);
+      objects_[reads.objects[i]].insert(reader);
     }
   }
   old.objects = std::move(reads.objects);
   if (!same_lists(old, reads)) {
     for (const Reads::ListRead& read : old.lists) {
-      drop_list(id, read);
+      drop_list(reader, read);
     }
     for (const Reads::ListRead& read : reads.lists) {
-      add_list(id, read);
+      add_list(reader, read);
     }
     old.lists = std::move(reads.lists);
   }
@@ -106,20 +127,20 @@ void ReadIndex::set(TaskId id, Reads reads) {
   }
 }
 
-void ReadIndex::add(TaskId id, Reads reads) {
+void ReadIndex::add(const Reader& reader, Reads reads) {
   if (reads.objects.empty() && reads.lists.empty() && reads.observations.empty()) {
     return;
   }
   for (const Ref& ref : reads.objects) {
-    objects_[ref].insert(id);
+    objects_[ref].insert(reader);
   }
   for (const Reads::ListRead& read : reads.lists) {
-    add_list(id, read);
+    add_list(reader, read);
   }
   for (const auto& [query, max_age] : reads.observations) {
-    observations_[query].insert(id);
+    observations_[query].insert(reader.id);
   }
-  reads_[id] = std::move(reads);
+  reads_[reader.id] = {.reads = std::move(reads), .controller = reader.controller};
 }
 
 void ReadIndex::remove(TaskId id) {
@@ -127,13 +148,15 @@ void ReadIndex::remove(TaskId id) {
   if (known == reads_.end()) {
     return;
   }
-  for (const Ref& ref : known->second.objects) {
-    drop_reader(objects_, ref, id);
+  const Reads& reads = known->second.reads;
+  const Reader reader{.controller = known->second.controller, .id = id};
+  for (const Ref& ref : reads.objects) {
+    drop_reader(objects_, ref, reader);
   }
-  for (const Reads::ListRead& read : known->second.lists) {
-    drop_list(id, read);
+  for (const Reads::ListRead& read : reads.lists) {
+    drop_list(reader, read);
   }
-  for (const auto& [query, max_age] : known->second.observations) {
+  for (const auto& [query, max_age] : reads.observations) {
     if (drop_reader(observations_, query, id)) {
       unread_.push_back(query);
     }
@@ -141,48 +164,59 @@ void ReadIndex::remove(TaskId id) {
   reads_.erase(known);
 }
 
-void ReadIndex::add_list(TaskId id, const Reads::ListRead& read) {
+void ReadIndex::add_list(const Reader& reader, const Reads::ListRead& read) {
   Lists& lists = lists_[read.kind];
   const Select& select = read.select;
+  const auto add_to = [&](Lists::Readers& readers) {
+    std::vector<Select>& known = readers[reader];
+    if (std::ranges::find(known, select) == known.end()) {
+      known.push_back(select);
+    }
+  };
   if (!select.index.empty()) {
-    lists.by_index[select.index][select.index_value].emplace(id, select);
+    add_to(lists.by_index[select.index][select.index_value]);
   } else if (!select.labels.empty()) {
-    lists.by_label[select.labels[0]].emplace(id, select);
+    add_to(lists.by_label[select.labels[0]]);
   } else if (!select.ns.empty()) {
-    lists.by_namespace[select.ns].emplace(id, select);
+    add_to(lists.by_namespace[select.ns]);
   } else {
-    lists.coarse.emplace(id, select);
+    add_to(lists.coarse);
   }
 }
 
-void ReadIndex::drop_list(TaskId id, const Reads::ListRead& read) {
+void ReadIndex::drop_list(const Reader& reader, const Reads::ListRead& read) {
   Lists& lists = lists_[read.kind];
   const Select& select = read.select;
   if (!select.index.empty()) {
     const auto index = lists.by_index.find(select.index);
     if (index != lists.by_index.end()) {
-      drop_reader(index->second, select.index_value, id);
+      drop_reader(index->second, select.index_value, reader);
       if (index->second.empty()) {
         lists.by_index.erase(index);
       }
     }
   } else if (!select.labels.empty()) {
-    drop_reader(lists.by_label, select.labels[0], id);
+    drop_reader(lists.by_label, select.labels[0], reader);
   } else if (!select.ns.empty()) {
-    drop_reader(lists.by_namespace, select.ns, id);
+    drop_reader(lists.by_namespace, select.ns, reader);
   } else {
-    lists.coarse.erase(id);
+    lists.coarse.erase(reader);
   }
 }
 
 void ReadIndex::match(const Lists& lists, const Kind& kind, const Object& object,
-                      std::set<TaskId>& out) const {
+                      const Wants& wants, std::set<TaskId>& out) const {
   const auto take = [&](const Lists::Readers& readers) {
-    for (const auto& [id, select] : readers) {
-      if (!out.contains(id) && selects(kind, select, object, declared_)) {
-        out.insert(id);
-      }
-    }
+    for_wanted(
+        readers, wants, [](const auto& entry) { return entry.first; },
+        [&](const auto& entry) {
+          const auto& [reader, known] = entry;
+          if (!out.contains(reader.id) && std::ranges::any_of(known, [&](const Select& select) {
+                return selects(kind, select, object, declared_);
+              })) {
+            out.insert(reader.id);
+          }
+        });
   };
   take(lists.coarse);
   if (const auto at = lists.by_namespace.find(object.ns()); at != lists.by_namespace.end()) {
@@ -210,21 +244,23 @@ bool ReadIndex::is_read(const Kind& kind, const Key& key) const {
   return lists_.contains(&kind) || objects_.contains(RefView(kind, key));
 }
 
-void ReadIndex::readers_of(const Kind& kind, const Cache::Change& change,
+void ReadIndex::readers_of(const Kind& kind, const Cache::Change& change, const Wants& wants,
                            std::set<TaskId>& out) const {
   const Key key = change.newest().key();
   if (const auto at = objects_.find(RefView(kind, key)); at != objects_.end()) {
-    out.insert(at->second.begin(), at->second.end());
+    for_wanted(
+        at->second, wants, [](const Reader& reader) { return reader; },
+        [&](const Reader& reader) { out.insert(reader.id); });
   }
   const auto lists = lists_.find(&kind);
   if (lists == lists_.end()) {
     return;
   }
   if (change.before) {
-    match(lists->second, kind, *change.before, out);
+    match(lists->second, kind, *change.before, wants, out);
   }
   if (change.after) {
-    match(lists->second, kind, *change.after, out);
+    match(lists->second, kind, *change.after, wants, out);
   }
 }
 
@@ -236,7 +272,7 @@ void ReadIndex::readers_of(std::string_view query, std::set<TaskId>& out) const 
 
 const Reads* ReadIndex::of(TaskId id) const {
   const auto at = reads_.find(id);
-  return at == reads_.end() ? nullptr : &at->second;
+  return at == reads_.end() ? nullptr : &at->second.reads;
 }
 
 void ReadIndex::take_unread(std::vector<std::string>& out) {

@@ -3,6 +3,8 @@
 // 3).
 #pragma once
 
+#include <compare>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <set>
@@ -23,18 +25,23 @@
 namespace athanor::runtime {
 
 // Not thread-safe: the engine owns it. A change costs O(log n) for each label, index value and
-// reader it touches.
+// reader it touches, and for each controller that overlooks it.
 class ReadIndex {
  public:
+  // Whether a change makes a difference to the keys of the controller with this number.
+  using Wants = std::function<bool(std::size_t controller)>;
+
   explicit ReadIndex(std::vector<Index> declared) : declared_(std::move(declared)) {}
 
-  // Replaces what `id` depends on.
-  void set(TaskId id, Reads reads);
+  // Replaces what `id`, a key of that controller, depends on.
+  void set(TaskId id, Reads reads, std::size_t controller = 0);
   void remove(TaskId id);
   // What `id` read last; nullptr: nothing known.
   [[nodiscard]] const Reads* of(TaskId id) const;
-  // Adds the readers of a changed object, respectively of an observation.
-  void readers_of(const Kind& kind, const Cache::Change& change, std::set<TaskId>& out) const;
+  // Adds the readers of a changed object to whose controller the change makes a difference,
+  // respectively the readers of an observation.
+  void readers_of(const Kind& kind, const Cache::Change& change, const Wants& wants,
+                  std::set<TaskId>& out) const;
   void readers_of(std::string_view query, std::set<TaskId>& out) const;
   // Whether a change of this object can have readers.
   [[nodiscard]] bool is_read(const Kind& kind, const Key& key) const;
@@ -43,24 +50,36 @@ class ReadIndex {
   void take_unread(std::vector<std::string>& out);
 
  private:
+  // In the order of controllers, so that those of one can be passed over at once.
+  struct Reader {
+    std::size_t controller = 0;
+    TaskId id = 0;
+    friend auto operator<=>(const Reader&, const Reader&) = default;
+  };
+  struct Known {
+    Reads reads{};
+    std::size_t controller = 0;
+  };
   struct Lists {
-    // Index and value, label and value, and namespaces: the selects that need them, by reader.
-    using Readers = std::multimap<TaskId, Select>;
+    // The selects of each reader, each once: a key may read one list many times in turn with
+    // others.
+    using Readers = std::map<Reader, std::vector<Select>>;
     struct TextHash {
       using is_transparent = void;
       std::size_t operator()(std::string_view text) const { return hash_text(text); }
     };
     using ByValue = std::unordered_map<std::string, Readers, TextHash, std::equal_to<>>;
+    // By index and value, label and value, and namespace: the readers of selects that name them.
     std::map<std::string, ByValue, std::less<>> by_index{};  // unused entries are absent
     std::map<std::pair<std::string, std::string>, Readers> by_label{};
     std::map<std::string, Readers, std::less<>> by_namespace{};
     Readers coarse{};
   };
-  // Requires an unknown `id`.
-  void add(TaskId id, Reads reads);
-  void add_list(TaskId id, const Reads::ListRead& read);
-  void drop_list(TaskId id, const Reads::ListRead& read);
-  void match(const Lists& lists, const Kind& kind, const Object& object,
+  // Requires an unknown reader.
+  void add(const Reader& reader, Reads reads);
+  void add_list(const Reader& reader, const Reads::ListRead& read);
+  void drop_list(const Reader& reader, const Reads::ListRead& read);
+  void match(const Lists& lists, const Kind& kind, const Object& object, const Wants& wants,
              std::set<TaskId>& out) const;
 
   std::vector<Index> declared_;
@@ -80,10 +99,10 @@ class ReadIndex {
     using is_transparent = void;
     bool operator()(const RefView& a, const RefView& b) const;
   };
-  std::unordered_map<Ref, std::set<TaskId>, RefHash, SameRef> objects_{};
+  std::unordered_map<Ref, std::set<Reader>, RefHash, SameRef> objects_{};
   std::map<const Kind*, Lists, KindOrder> lists_{};
   std::map<std::string, std::set<TaskId>, std::less<>> observations_{};
-  std::unordered_map<TaskId, Reads> reads_{};
+  std::unordered_map<TaskId, Known> reads_{};
   std::vector<std::string> unread_{};
 };
 

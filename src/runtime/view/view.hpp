@@ -60,6 +60,9 @@ class View;
 struct Derivation {
   std::span<const Kind* const> kinds{};
   std::shared_ptr<const void> (*make)(const View& view) = nullptr;
+  // Whether both states of an object make the same: a change of status that all keys write would
+  // otherwise cost each of them a derivation. Pure; nullptr: every change makes a difference.
+  bool (*overlooks)(const Kind& kind, const Object& before, const Object& after) = nullptr;
 };
 
 // The answer of the outside world to one query, as far as it is known.

@@ -322,11 +322,21 @@ std::string path_of(const Snapshot& snapshot, QuotaTree::NodeId node) {
   return path;
 }
 
+bool makes_same_snapshot(const Kind& kind, const Object& before, const Object& after) {
+  if (&kind == &api::kueue::kAdmissionCheck) {
+    return condition_is(before.status()["conditions"], "Active", "True") ==
+           condition_is(after.status()["conditions"], "Active", "True");
+  }
+  return before.deleting() == after.deleting() && before.spec() == after.spec() &&
+         before.metadata()["annotations"] == after.metadata()["annotations"];
+}
+
 std::shared_ptr<const Snapshot> read_queues(const View& view) {
   static const Kind* const kKinds[] = {&api::kueue::kResourceFlavor, &api::kueue::kAdmissionCheck,
                                        &api::kueue::kCohort, &api::kueue::kClusterQueue,
                                        &api::kueue::kLocalQueue};
-  return view.derived<Snapshot>({.kinds = kKinds, .make = make_snapshot});
+  return view.derived<Snapshot>(
+      {.kinds = kKinds, .make = make_snapshot, .overlooks = makes_same_snapshot});
 }
 
 }  // namespace athanor::kueue

@@ -124,7 +124,11 @@ std::string sum_name(std::string_view flavor, std::string_view resource);
 // "/root/cohort/queue" (7.8).
 std::string path_of(const Snapshot& snapshot, QuotaTree::NodeId node);
 
-// Returns the current snapshot; rebuilt only when a queue, a flavor, a cohort or a check changes.
+// Returns the current snapshot; rebuilt only when a queue, a flavor, a cohort or a check changes by
+// more than its status. Of objects in it only what makes_same_snapshot compares is current.
 std::shared_ptr<const Snapshot> read_queues(const View& view);
+// Returns true if both states of an object of these kinds make the same snapshot: the status of a
+// queue, which each admission changes, is no part of it.
+bool makes_same_snapshot(const Kind& kind, const Object& before, const Object& after);
 
 }  // namespace athanor::kueue

@@ -430,6 +430,12 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   return plan;
 }
 
+// Of queues, which each admission changes, only the rules count.
+bool overlooks(const Kind& kind, const Object& before, const Object& after) {
+  return (&kind == &api::kueue::kClusterQueue || &kind == &api::kueue::kLocalQueue) &&
+         before.deleting() == after.deleting() && before.spec() == after.spec();
+}
+
 }  // namespace
 
 const Operator& workload_operator() {
@@ -445,6 +451,7 @@ const Operator& workload_operator() {
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .reconcile = reconcile,
+                                  .overlooks = overlooks,
                                   .access = kAccess};
   return kOperator;
 }

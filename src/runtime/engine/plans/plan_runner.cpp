@@ -115,7 +115,7 @@ void PlanRunner::reconcile(Task& task, Instant since, Instant now) {
     std::erase(done.objects, Ref{op.primary, task.key});  // its changes queue the key anyway
   }
   const auto observed = done.observations;
-  core_.reads.set(task.id, std::move(done));
+  core_.reads.set(task.id, std::move(done), task.controller->number);
   core_.observations.drop_unread(queries);
   core_.observations.probe_stale(observed, now, core_.out);
   task.started = now;

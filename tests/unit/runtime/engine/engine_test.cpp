@@ -687,6 +687,61 @@ TEST(EngineDerivations, AreMadeAnewWhenAnObjectOfTheirsChanges) {
   EXPECT_EQ(counted, 1U);
 }
 
+std::size_t seen_revision = 0;
+std::shared_ptr<const void> take_newest(const View& view) {
+  ++derivations;
+  std::size_t newest = 0;
+  for (const Object& pod : view.list(kPod)) {
+    newest = std::max<std::size_t>(newest, version_number(pod.resource_version()));
+  }
+  return std::make_shared<const std::size_t>(newest);
+}
+bool keeps_phase(const Kind& /*kind*/, const Object& before, const Object& after) {
+  return before.status()["phase"] == after.status()["phase"];
+}
+Plan look_at_phases(const View& view, const Key& /*key*/, Instant /*now*/) {
+  seen_revision =
+      *view.derived<std::size_t>({.kinds = kPods, .make = take_newest, .overlooks = keeps_phase});
+  return Plan::done();
+}
+
+TEST(EngineDerivations, AreKeptThroughChangesThatTheyOverlook) {
+  static const Operator kLooker{.name = "looker",
+                                .primary = &kConfigMap,
+                                .reads = kReads,
+                                .reconcile = look_at_phases,
+                                .small = kPods};
+  const auto entropy = seeded_entropy(1);
+  const Operator* const operators[] = {&kLooker};
+  Engine engine(operators, {.entropy = entropy.get()});
+  const Instant now = *parse_time("2026-01-05T00:00:00Z");
+  std::vector<Effect> effects;
+  const auto changed = [&](std::uint64_t version, const char* phase) {
+    Value body = object(kPod, "p", version).body();
+    body.set_path({"status", "phase"}, phase);
+    engine.feed(WatchEvent{.kind = &kPod, .object = Object(body)}, now, effects);
+  };
+  derivations = 0;
+  engine.feed(Relisted{.kind = &kPod, .objects = {object(kPod, "q", 50)}, .version = 90}, now,
+              effects);
+  engine.feed(Relisted{.kind = &kConfigMap, .objects = {object(kConfigMap, "m", 5)}, .version = 90},
+              now, effects);
+  changed(100, "Pending");
+  EXPECT_EQ(derivations, 2) << "a pod more";
+  changed(101, "Pending");
+  changed(102, "Pending");
+  EXPECT_EQ(derivations, 2);
+  EXPECT_EQ(seen_revision, 100U);
+  changed(103, "Running");
+  EXPECT_EQ(derivations, 3);
+  EXPECT_EQ(seen_revision, 103U);
+  engine.feed(
+      WatchEvent{
+          .type = WatchEvent::Type::Deleted, .kind = &kPod, .object = object(kPod, "p", 104)},
+      now, effects);
+  EXPECT_EQ(seen_revision, 50U);
+}
+
 TEST(EngineInvariants, AnUndeclaredReadEndsTheProgram) {
   static constexpr const Kind* kOnlyMaps[] = {&kConfigMap};
   static const Operator kSneaky{

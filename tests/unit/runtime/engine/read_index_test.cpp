@@ -18,7 +18,8 @@ using ::testing::IsEmpty;
 std::set<TaskId> readers(const ReadIndex& index, std::optional<Object> before,
                          std::optional<Object> after) {
   std::set<TaskId> out;
-  index.readers_of(kPod, {.before = std::move(before), .after = std::move(after)}, out);
+  const auto all = [](std::size_t /*controller*/) { return true; };
+  index.readers_of(kPod, {.before = std::move(before), .after = std::move(after)}, all, out);
   return out;
 }
 
@@ -35,6 +36,43 @@ TEST(ReadIndex, FindsReadersByObjectNamespaceLabelAndIndex) {
   EXPECT_THAT(readers(index, std::nullopt, labelled), ElementsAre(1, 2, 3));
   EXPECT_THAT(readers(index, std::nullopt, placed), ElementsAre(2, 4));
   EXPECT_THAT(readers(index, labelled, pod("p", 2)), ElementsAre(1, 2, 3)) << "it left the list";
+}
+
+TEST(ReadIndex, OneKeyReadsOneListInManyWaysAndMoreThanOnce) {
+  const Select elsewhere{.ns = "b", .index = "node", .index_value = "n"};
+  const Select wide{.index = "node", .index_value = "n"};
+  const Reads both{.lists = {{.kind = &kPod, .select = elsewhere},
+                             {.kind = &kPod, .select = wide},
+                             {.kind = &kNode},
+                             {.kind = &kPod, .select = wide}}};
+  ReadIndex index({});
+  index.set(1, both);
+  const Object placed = pod("q", 1, R"({"spec": {"nodeName": "n"}})");
+  EXPECT_THAT(readers(index, std::nullopt, placed), ElementsAre(1))
+      << "the second select chooses it";
+  index.set(1, {.lists = {{.kind = &kPod, .select = elsewhere}}});
+  EXPECT_THAT(readers(index, std::nullopt, placed), IsEmpty());
+}
+
+TEST(ReadIndex, PassesOverControllersThatOverlookTheChange) {
+  ReadIndex index({});
+  for (const TaskId id : {1, 2, 3, 4, 5, 6}) {
+    index.set(id, {.objects = {{&kPod, {"a", "p"}}}, .lists = {{.kind = &kPod}}}, id / 2);
+  }
+  std::vector<std::size_t> asked;
+  const auto wants = [&](std::size_t controller) {
+    asked.push_back(controller);
+    return controller != 1;
+  };
+  std::set<TaskId> out;
+  index.readers_of(kPod, {.before = std::nullopt, .after = pod("p", 1)}, wants, out);
+  EXPECT_THAT(out, ElementsAre(1, 4, 5, 6));
+  EXPECT_THAT(asked, ElementsAre(0, 1, 2, 3, 0, 1, 2, 3)) << "once for the object and the list";
+  index.set(4, {.lists = {{.kind = &kPod}}}, 2);
+  index.remove(5);
+  out.clear();
+  index.readers_of(kPod, {.before = std::nullopt, .after = pod("p", 1)}, wants, out);
+  EXPECT_THAT(out, ElementsAre(1, 4, 6));
 }
 
 TEST(ReadIndex, NewReadsReplaceOldOnes) {
