@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // athanor-agent: what runs on nodes, until SIGTERM. `daemonset`: the agent of one GPU node;
-// `numa-exporter`: what publishes the node's zones (docs/spec/numa.md 9).
+// `numa-exporter`: what publishes the node's zones (docs/spec/numa.md 9). `gpus` shows what NVML
+// reports, and ends.
 #include <fmt/core.h>
 #include <pthread.h>
 #include <sys/stat.h>
@@ -17,11 +18,14 @@
 #include <vector>
 
 #include "agent/agent.hpp"
+#include "agent/nvml/gpu_driver.hpp"
+#include "agent/nvml/gpu_report.hpp"
 #include "agent/options.hpp"
 #include "base/contain.hpp"
 #include "base/log.hpp"
 #include "base/memory.hpp"
 #include "exporter/process.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::agent {
 namespace {
@@ -93,6 +97,22 @@ class Ending {
   bool ended_ = false;
 };
 
+int show_gpus(const std::string& library, bool json) {
+  auto driver = open_nvml(library);
+  if (!driver.ok()) {
+    fmt::print(stderr, "athanor-agent: {}\n", driver.error().message);
+    return 1;
+  }
+  const auto found = (*driver)->discover();
+  if (!found.ok()) {
+    fmt::print(stderr, "athanor-agent: {}\n", found.error().message);
+    return 1;
+  }
+  fmt::print("{}", json ? json::print(nvml::report_json(*found), json::Style::Pretty) + "\n"
+                        : nvml::report_text(*found));
+  return 0;
+}
+
 int run(const std::vector<std::string>& arguments,
         const std::map<std::string, std::string>& environment) {
   auto parsed = parse_options(arguments, environment);
@@ -104,6 +124,9 @@ int run(const std::vector<std::string>& arguments,
   if (!parsed->text.empty()) {
     fmt::print("{}", parsed->text);
     return 0;
+  }
+  if (parsed->gpus) {
+    return show_gpus(parsed->options.nvml, parsed->json);
   }
   log::configure(level_of(parsed->options.log_level), log::Format::Auto);
   memory::keep_little();

@@ -138,6 +138,13 @@ Result<Parsed> parse_options(const std::vector<std::string>& arguments,
   add_flags(*verb, options, config, cuda);
   // For --help alone: the program hands this word's arguments to the exporter.
   app.add_subcommand("numa-exporter", "publish this node's NUMA zones, until SIGTERM");
+  CLI::App* gpus =
+      app.add_subcommand("gpus", "show this node's GPUs and their slices as NVML does");
+  gpus->add_option("--nvml-library", options.nvml, "NVIDIA's management library")
+      ->capture_default_str();
+  std::string output;
+  gpus->add_option("-o,--output", output, "json; default: text")
+      ->check(CLI::IsMember({"json", "text"}));
   CLI::App* rights = app.add_subcommand("rbac", "print the rights that the agent needs");
   std::string home = das::Settings{}.ns;
   rights->add_option("--namespace", home, "the operator's namespace")->capture_default_str();
@@ -156,6 +163,11 @@ Result<Parsed> parse_options(const std::vector<std::string>& arguments,
     for (const Value& object : rights_in(home)) {
       parsed.text += (parsed.text.empty() ? "" : "---\n") + yaml::print(object);
     }
+    return parsed;
+  }
+  if (gpus->parsed()) {
+    parsed.gpus = true;
+    parsed.json = output == "json";
     return parsed;
   }
   std::map<std::string, std::string> variables = environment;

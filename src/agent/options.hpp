@@ -38,6 +38,8 @@ struct Options {
 struct Parsed {
   Options options{};
   std::string text{};
+  bool gpus = false;  // show the GPUs that options.nvml reports, and end
+  bool json = false;  // as JSON
 };
 // Errors are worded for a terminal; code 400 is a usage error.
 Result<Parsed> parse_options(const std::vector<std::string>& arguments,

@@ -442,3 +442,16 @@ def test_a_changed_file_ends_the_agent(agent):
     agent.start(f"--terminate-on-files={watched}")
     watched.write_text("22")
     assert agent.process.wait(DEADLINE) == 0
+
+
+def test_gpus_are_shown_without_a_cluster(tmp_path):
+    fake = {**os.environ, "FAKE_NVML_GPUS": "A100-PCIE-40GB:2", "FAKE_NVML_STATE": str(tmp_path / "gpus"), "FAKE_NVML_CONTROL": str(tmp_path / "control")}
+    shown = subprocess.run([AGENT, "gpus", f"--nvml-library={FAKE_NVML}"], env=fake, capture_output=True, text=True, timeout=DEADLINE)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.startswith("GPU 0: ") and "\nGPU 1: " in shown.stdout and "MIG is enabled: " in shown.stdout and "  no slices\n" in shown.stdout
+    report = json.loads(subprocess.run([AGENT, "gpus", f"--nvml-library={FAKE_NVML}", "-o", "json"], env=fake, capture_output=True, timeout=DEADLINE, check=True).stdout)
+    assert [gpu["migEnabled"] for gpu in report["gpus"]] == [True, True]
+    assert sum(len(p["starts"]) for p in report["gpus"][0]["profiles"] if p["name"] == "1g.5gb") == 7
+    missing = subprocess.run([AGENT, "gpus", "--nvml-library=/nowhere/libnvidia-ml.so.1"], capture_output=True, text=True, timeout=DEADLINE)
+    assert missing.returncode == 1 and "NVML cannot be loaded: /nowhere/libnvidia-ml.so.1" in missing.stderr
+    assert subprocess.run([AGENT, "gpus", "-o", "yaml"], capture_output=True, timeout=DEADLINE).returncode == 2
