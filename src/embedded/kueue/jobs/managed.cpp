@@ -2,6 +2,7 @@
 #include "embedded/kueue/jobs/managed.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "api/builtin.hpp"
 #include "embedded/kueue/configuration.hpp"
@@ -31,6 +32,33 @@ std::string_view framework_of(const Kind& kind) {
 
 bool names_queue(const Object& object) {
   return !object.label(name::kQueue).empty() || !object.label(name::kPrebuilt).empty();
+}
+
+// Returns the managed objects of the chain of controllers above, from the bottom up.
+std::vector<Object> managers_of(const View& view, const Integrations& settings,
+                                const Object& object) {
+  std::vector<Object> managers;
+  auto owner = object.controller();
+  const std::string ns(object.ns());
+  for (int i = 0; owner && i < kMostAncestors; ++i) {
+    const auto kinds = ancestor_kinds();
+    const auto kind = std::ranges::find_if(kinds, [&](const Kind* one) {
+      return one->name == owner->kind && one->api_version() == owner->api_version;
+    });
+    if (kind == kinds.end()) {
+      break;
+    }
+    auto above = view.get(**kind, {ns, owner->name});
+    if (!above || above->uid() != owner->uid) {
+      break;
+    }
+    owner = above->controller();
+    if (settings.has(framework_of(**kind)) &&
+        (names_queue(*above) || (settings.manage_without_queue && selects(view, settings, ns)))) {
+      managers.push_back(*std::move(above));
+    }
+  }
+  return managers;
 }
 
 }  // namespace
@@ -75,27 +103,18 @@ std::span<const Kind* const> ancestor_kinds() {
 }
 
 bool is_below_managed(const View& view, const Integrations& settings, const Object& object) {
-  auto owner = object.controller();
-  const std::string ns(object.ns());
-  for (int i = 0; owner && i < kMostAncestors; ++i) {
-    const auto kinds = ancestor_kinds();
-    const auto kind = std::ranges::find_if(kinds, [&](const Kind* one) {
-      return one->name == owner->kind && one->api_version() == owner->api_version;
-    });
-    if (kind == kinds.end()) {
-      return false;
+  return !managers_of(view, settings, object).empty();
+}
+
+std::optional<Object> managing_app(const View& view, const Integrations& settings,
+                                   const Object& object) {
+  std::optional<Object> app;
+  for (Object& one : managers_of(view, settings, object)) {
+    if (one.kind() == kAppWrapper.name) {
+      app = std::move(one);
     }
-    const auto above = view.get(**kind, {ns, owner->name});
-    if (!above || above->uid() != owner->uid) {
-      return false;
-    }
-    if (settings.has(framework_of(**kind)) &&
-        (names_queue(*above) || (settings.manage_without_queue && selects(view, settings, ns)))) {
-      return true;
-    }
-    owner = above->controller();
   }
-  return false;
+  return app;
 }
 
 bool selects(const View& view, const Integrations& settings, std::string_view ns) {
