@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/builtin.hpp"
+#include "api/kueue_integration.hpp"
 #include "embedded/kueue/configuration.hpp"
 #include "embedded/kueue/jobs/names.hpp"
 #include "kube/names/selector.hpp"
@@ -76,11 +77,7 @@ Integrations integrations_of(const View& view) {
                         .granular = section["admissionReasons"].as_string() == "granular",
                         .partial_admission = section["partialAdmission"].as_bool(true),
                         .short_workload_names = section["shortWorkloadNames"].as_bool()};
-  if (const std::string_view keep = section["retentionAfterDeactivated"].as_string();
-      !keep.empty()) {
-    const auto duration = parse_go_duration(keep);
-    settings.keep_deactivated = duration.ok() ? std::optional(*duration) : std::nullopt;
-  }
+  settings.keep_deactivated = api::kueue::kept_deactivated(section);
   if (const Value& names = written["frameworks"]; names.is_list()) {
     for (const Value& one : names.items()) {
       settings.frameworks.push_back(one.str());
