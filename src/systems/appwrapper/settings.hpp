@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,8 @@ struct Queueing {
   Value namespaces{};          // in which they do: a LabelSelector; Null: everywhere
   bool wait_for_pods_ready = true;
   std::vector<std::string> copied_labels{};  // of the AppWrapper, onto its Workload
+  // How long an AppWrapper that Kueue deactivated stays; nullopt: for ever.
+  std::optional<Duration> keep_deactivated{};
 };
 
 // All settings; the defaults are upstream's.

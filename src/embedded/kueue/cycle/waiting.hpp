@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/kueue_integration.hpp"
 #include "embedded/kueue/workload/workload_info.hpp"
 #include "runtime/view/operator.hpp"
 #include "runtime/view/view.hpp"
@@ -19,8 +20,7 @@ namespace athanor::kueue {
 // ones are not admitted before it (docs/spec/hearth.md 9.5).
 inline constexpr std::string_view kLockLabel = "fournos.dev/cluster-lock";
 
-// Holds a workload back while it is there.
-inline constexpr std::string_view kGatedBy = "kueue.x-k8s.io/admission-gated-by";
+using api::kueue::kGatedBy;
 
 // Returns true if a workload is active, without quota, neither finished nor being deleted.
 bool is_waiting(const Object& workload);

@@ -3,11 +3,10 @@
 
 #include <utility>
 
+#include "api/kueue_integration.hpp"
 #include "api/kueue_pods_ready.hpp"
-#include "embedded/kueue/cycle/waiting.hpp"
 #include "embedded/kueue/jobs/job_workload.hpp"
 #include "embedded/kueue/jobs/names.hpp"
-#include "embedded/kueue/workload/workload_info.hpp"
 
 namespace athanor::kueue::jobs {
 namespace {
@@ -27,28 +26,20 @@ bool says(const Object& workload, std::string_view type) {
 }
 
 bool follow_gate(Plan& plan, const Object& workload, const Object& job) {
-  const std::string_view wanted = job.annotation(kGatedBy);
-  if (says(workload, "QuotaReserved") || wanted == workload.annotation(kGatedBy) ||
-      !job.label(name::kPrebuilt).empty()) {
+  if (!job.label(name::kPrebuilt).empty()) {
     return false;  // a prebuilt Workload has its own
   }
-  Value annotations = Value::object();
-  annotations.set(kGatedBy, wanted.empty() ? Value() : Value(wanted));
-  plan.then(Patch{.target = ref_to(workload),
-                  .merge = Value::object(
-                      {{"metadata", Value::object({{"annotations", std::move(annotations)}})}}),
-                  .guard = guard_for(workload)});
+  auto merge = api::kueue::gate_patch(workload, job);
+  if (!merge) {
+    return false;
+  }
+  plan.then(
+      Patch{.target = ref_to(workload), .merge = *std::move(merge), .guard = guard_for(workload)});
   return true;
 }
 
 std::optional<Instant> retires_at(const Object& workload, const Integrations& settings) {
-  if (!settings.keep_deactivated || is_active(workload) || !says(workload, "DeactivationTarget") ||
-      !says(workload, "Evicted")) {
-    return std::nullopt;
-  }
-  const Value& evicted = find_condition(workload.status()["conditions"], "Evicted");
-  const auto since = parse_time(evicted["lastTransitionTime"].as_string());
-  return since ? std::optional(*since + *settings.keep_deactivated) : std::nullopt;
+  return api::kueue::retires_at(workload, settings.keep_deactivated);
 }
 
 void write_finished(Plan& plan, const Object& workload, std::string_view reason,

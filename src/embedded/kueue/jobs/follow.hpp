@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/kueue_integration.hpp"
 #include "base/time.hpp"
 #include "embedded/kueue/jobs/managed.hpp"
 #include "kube/value/condition.hpp"
@@ -22,6 +23,7 @@ bool says(const Object& workload, std::string_view type);
 // it so already.
 bool follow_gate(Plan& plan, const Object& workload, const Object& job);
 
+using api::kueue::kRetired;
 // Returns when a job is deleted whose Workload the engine deactivated; nullopt: it stays.
 std::optional<Instant> retires_at(const Object& workload, const Integrations& settings);
 

@@ -10,6 +10,7 @@
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "embedded/kueue/jobs/adapter.hpp"
+#include "embedded/kueue/jobs/child_jobs.hpp"
 #include "embedded/kueue/jobs/follow.hpp"
 #include "embedded/kueue/jobs/job_workload.hpp"
 #include "embedded/kueue/jobs/managed.hpp"
@@ -385,8 +386,11 @@ Plan reconcile_job(const Adapter& adapter, const View& view, const Key& key, Ins
     return Plan::done();
   }
   const Integrations settings = integrations_of(view);
-  if (!settings.has(adapter.framework) || !is_managed(view, settings, *job)) {
+  if (!settings.has(adapter.framework) || is_system_namespace(job->ns())) {
     return Plan::done();
+  }
+  if (!is_managed(view, settings, *job)) {
+    return suspend_child(view, adapter, settings, *job, now);
   }
   return Manager(view, adapter, settings, now).run(*job);
 }

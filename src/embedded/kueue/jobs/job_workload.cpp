@@ -9,15 +9,13 @@
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
+#include "api/kueue_integration.hpp"
 #include "base/digest.hpp"
-#include "embedded/kueue/cycle/waiting.hpp"
 #include "embedded/kueue/jobs/names.hpp"
 #include "kube/value/condition.hpp"
 
 namespace athanor::kueue::jobs {
 namespace {
-
-constexpr std::string_view kProvisioning = "provreq.kueue.x-k8s.io/";
 
 std::string lower(std::string_view text) {
   std::string result(text);
@@ -152,7 +150,7 @@ Value new_workload(const std::string& name, const Object& job, Value owners, Val
                                   {"finalizers", Value::list({api::kueue::kInUseFinalizer})},
                                   {"ownerReferences", std::move(owners)}});
   for (const Member& annotation : job.metadata()["annotations"].members()) {
-    if (annotation.key().starts_with(kProvisioning) || annotation.key() == kGatedBy) {
+    if (api::kueue::is_copied_annotation(annotation.key())) {
       metadata.member("annotations").set(annotation.key(), annotation.value);
     }
   }

@@ -2,8 +2,10 @@
 #include "embedded/kueue/jobs/managed.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "api/builtin.hpp"
+#include "api/kueue_integration.hpp"
 #include "embedded/kueue/configuration.hpp"
 #include "embedded/kueue/jobs/names.hpp"
 #include "kube/names/selector.hpp"
@@ -33,6 +35,33 @@ bool names_queue(const Object& object) {
   return !object.label(name::kQueue).empty() || !object.label(name::kPrebuilt).empty();
 }
 
+// Returns the managed objects of the chain of controllers above, from the bottom up.
+std::vector<Object> managers_of(const View& view, const Integrations& settings,
+                                const Object& object) {
+  std::vector<Object> managers;
+  auto owner = object.controller();
+  const std::string ns(object.ns());
+  for (int i = 0; owner && i < kMostAncestors; ++i) {
+    const auto kinds = ancestor_kinds();
+    const auto kind = std::ranges::find_if(kinds, [&](const Kind* one) {
+      return one->name == owner->kind && one->api_version() == owner->api_version;
+    });
+    if (kind == kinds.end()) {
+      break;
+    }
+    auto above = view.get(**kind, {ns, owner->name});
+    if (!above || above->uid() != owner->uid) {
+      break;
+    }
+    owner = above->controller();
+    if (settings.has(framework_of(**kind)) &&
+        (names_queue(*above) || (settings.manage_without_queue && selects(view, settings, ns)))) {
+      managers.push_back(*std::move(above));
+    }
+  }
+  return managers;
+}
+
 }  // namespace
 
 bool Integrations::has(std::string_view framework) const {
@@ -48,11 +77,7 @@ Integrations integrations_of(const View& view) {
                         .granular = section["admissionReasons"].as_string() == "granular",
                         .partial_admission = section["partialAdmission"].as_bool(true),
                         .short_workload_names = section["shortWorkloadNames"].as_bool()};
-  if (const std::string_view keep = section["retentionAfterDeactivated"].as_string();
-      !keep.empty()) {
-    const auto duration = parse_go_duration(keep);
-    settings.keep_deactivated = duration.ok() ? std::optional(*duration) : std::nullopt;
-  }
+  settings.keep_deactivated = api::kueue::kept_deactivated(section);
   if (const Value& names = written["frameworks"]; names.is_list()) {
     for (const Value& one : names.items()) {
       settings.frameworks.push_back(one.str());
@@ -75,27 +100,18 @@ std::span<const Kind* const> ancestor_kinds() {
 }
 
 bool is_below_managed(const View& view, const Integrations& settings, const Object& object) {
-  auto owner = object.controller();
-  const std::string ns(object.ns());
-  for (int i = 0; owner && i < kMostAncestors; ++i) {
-    const auto kinds = ancestor_kinds();
-    const auto kind = std::ranges::find_if(kinds, [&](const Kind* one) {
-      return one->name == owner->kind && one->api_version() == owner->api_version;
-    });
-    if (kind == kinds.end()) {
-      return false;
+  return !managers_of(view, settings, object).empty();
+}
+
+std::optional<Object> managing_app(const View& view, const Integrations& settings,
+                                   const Object& object) {
+  std::optional<Object> app;
+  for (Object& one : managers_of(view, settings, object)) {
+    if (one.kind() == kAppWrapper.name) {
+      app = std::move(one);
     }
-    const auto above = view.get(**kind, {ns, owner->name});
-    if (!above || above->uid() != owner->uid) {
-      return false;
-    }
-    if (settings.has(framework_of(**kind)) &&
-        (names_queue(*above) || (settings.manage_without_queue && selects(view, settings, ns)))) {
-      return true;
-    }
-    owner = above->controller();
   }
-  return false;
+  return app;
 }
 
 bool selects(const View& view, const Integrations& settings, std::string_view ns) {

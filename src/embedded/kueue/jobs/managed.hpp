@@ -45,6 +45,9 @@ bool is_system_namespace(std::string_view ns);
 std::span<const Kind* const> ancestor_kinds();
 // True if an object of the chain of controllers above is managed: it queues for all below.
 bool is_below_managed(const View& view, const Integrations& settings, const Object& object);
+// Returns the outermost managed AppWrapper above; nullopt: there is none.
+std::optional<Object> managing_app(const View& view, const Integrations& settings,
+                                   const Object& object);
 
 // True if the configuration selects the namespace: in others pods run unqueued, also those that
 // name a queue.

@@ -34,9 +34,6 @@ inline constexpr std::string_view kEqualCompletions =
 inline constexpr std::string_view kDefaultQueue = "default";
 }  // namespace name
 
-// Note of the event of a job that objectRetentionPolicies deletes.
-inline constexpr std::string_view kRetired = "Deleted job: deactivation retention period expired";
-
 // Kinds of other projects, there where their definitions are.
 inline constexpr Kind kJobSet{"jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets", true};
 inline constexpr Kind kPyTorchJob{"kubeflow.org", "v1", "PyTorchJob", "pytorchjobs", true};

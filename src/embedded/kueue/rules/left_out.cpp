@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <string_view>
 
 namespace athanor::kueue {
@@ -17,29 +16,7 @@ std::string without_effect(std::string_view what, std::string_view feature) {
   return fmt::format("{} has no effect: {} is not available in the embedded engine", what, feature);
 }
 
-void of_pod_sets(std::vector<std::string>& sentences, const Value& pod_sets,
-                 std::string_view path) {
-  for (std::size_t i = 0; i < pod_sets.size(); ++i) {
-    if (asks_for_topology(pod_sets[i])) {
-      sentences.push_back(
-          without_effect(fmt::format("the topology request of {}[{}]", path, i), kTopology));
-    }
-  }
-}
-
 }  // namespace
-
-bool is_topology_annotation(std::string_view key) {
-  return key.starts_with("kueue.x-k8s.io/podset-") && key.ends_with("-topology");
-}
-
-bool asks_for_topology(const Value& pod_set) {
-  const auto annotations = pod_set.at({"template", "metadata", "annotations"}).members();
-  return !pod_set["topologyRequest"].is_null() ||
-         std::ranges::any_of(annotations, [](const Member& annotation) {
-           return is_topology_annotation(annotation.key());
-         });
-}
 
 std::vector<std::string> left_out(const Value& object) {
   std::vector<std::string> sentences;
@@ -52,14 +29,13 @@ std::vector<std::string> left_out(const Value& object) {
   } else if (kind == "ResourceFlavor" && !spec["topologyName"].is_null()) {
     sentences.push_back(without_effect("spec.topologyName", kTopology));
   } else if (kind == "Workload") {
-    of_pod_sets(sentences, spec["podSets"], "spec.podSets");
+    return api::kueue::left_out_topologies(spec["podSets"], "spec.podSets");
   }
   return sentences;
 }
 
 std::vector<std::string> left_out_of_job(const Value& job, const Value& pod_sets) {
-  std::vector<std::string> sentences;
-  of_pod_sets(sentences, pod_sets, "pod set");
+  std::vector<std::string> sentences = api::kueue::left_out_topologies(pod_sets, "pod set");
   const Value& elastic = job["metadata"]["annotations"][kElasticAnnotation];
   if (elastic.as_string() == "true") {
     sentences.push_back(

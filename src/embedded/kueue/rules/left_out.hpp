@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/kueue_integration.hpp"
 #include "kube/value/value.hpp"
 
 namespace athanor::kueue {
@@ -14,11 +15,8 @@ namespace athanor::kueue {
 // An annotation of jobs whose resizing is not available.
 inline constexpr std::string_view kElasticAnnotation = "kueue.x-k8s.io/elastic-job";
 
-// Returns true for annotations such as kueue.x-k8s.io/podset-required-topology.
-bool is_topology_annotation(std::string_view key);
-// Returns true if a pod set of a Workload, or a job's pod template below "template", asks for a
-// topology.
-bool asks_for_topology(const Value& pod_set);
+using api::kueue::asks_for_topology;
+using api::kueue::is_topology_annotation;
 
 // Returns a sentence for each field of a kind of kueue.x-k8s.io that is set and has no effect.
 std::vector<std::string> left_out(const Value& object);

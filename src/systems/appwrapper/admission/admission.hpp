@@ -50,6 +50,10 @@ std::string joined(const Errors& errors);
 
 // D4: default queue, suspend, managedBy.
 Value with_kueue_defaults(const View& view, const Value& object, const Queueing& queueing);
+// Returns a sentence for each thing that an AppWrapper asks of Kueue without effect: names of
+// labels and annotations that are not read, topologies (docs/spec/kueue.md 10.1). `reader` is whose
+// integration it is.
+std::vector<std::string> kueue_warnings(const Value& object, std::string_view reader);
 // K1, K2, K7.
 Errors validate_kueue_create(const Value& object);
 // K3 to K6, K8. `has_default_queue`: the namespace has a LocalQueue `default`.

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "api/kueue.hpp"
+#include "api/kueue_integration.hpp"
 #include "kube/text/json.hpp"
 #include "systems/appwrapper/admission/admission.hpp"
 #include "systems/appwrapper/kinds.hpp"
@@ -18,6 +19,7 @@
 namespace athanor::appwrapper {
 namespace {
 
+constexpr std::string_view kIntegration = "Athanor's integration of AppWrappers";
 constexpr Duration kAnswerAge = std::chrono::seconds(5);
 
 using Operation = AdmissionRequest::Operation;
@@ -107,6 +109,10 @@ Verdict judge(const View& view, const AdmissionRequest& request, Instant /*now*/
   Verdict verdict = answer(errors);
   if (request.operation == Operation::Create) {
     verdict.warnings = annotation_warnings(Object(request.object));
+    if (verdict.allowed && settings.queueing.integrated) {
+      const auto more = kueue_warnings(request.object, kIntegration);
+      verdict.warnings.insert(verdict.warnings.end(), more.begin(), more.end());
+    }
   }
   return verdict;
 }
@@ -136,7 +142,11 @@ Verdict judge_for_kueue(const View& view, const AdmissionRequest& request, Insta
     const Errors wrong = check_queued_name(request.object);
     errors.insert(errors.end(), wrong.begin(), wrong.end());
   }
-  return answer(errors);
+  Verdict verdict = answer(errors);
+  if (verdict.allowed && request.operation == Operation::Create) {
+    verdict.warnings = kueue_warnings(request.object, api::kueue::kEngine);
+  }
+  return verdict;
 }
 
 constexpr std::string_view kMutator = "mappwrapper.kb.io";

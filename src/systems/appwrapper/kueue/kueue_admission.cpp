@@ -7,18 +7,27 @@
 #include <optional>
 
 #include "api/kueue.hpp"
+#include "api/kueue_integration.hpp"
 #include "kube/names/names.hpp"
 #include "systems/appwrapper/admission/admission.hpp"
 #include "systems/appwrapper/admission/field_texts.hpp"
 #include "systems/appwrapper/kinds.hpp"
 #include "systems/appwrapper/kueue/managed.hpp"
 #include "systems/appwrapper/names.hpp"
+#include "systems/appwrapper/pod_sets/pod_sets.hpp"
+#include "systems/appwrapper/pod_sets/template_path.hpp"
 
 namespace athanor::appwrapper {
 namespace {
 
 constexpr std::string_view kDefaultQueue = "default";
 constexpr std::string_view kFieldImmutable = "field is immutable";
+
+// The annotation of a queue's name is that of v0.5.0.
+constexpr api::kueue::KnownName kKnown[] = {{"labels", "kueue.x-k8s.io/multikueue-origin"},
+                                            {"annotations", name::kPrebuiltWorkload},
+                                            {"annotations", name::kElasticJob},
+                                            {"annotations", name::kQueueName}};
 
 const Value& label(const Value& object, std::string_view key) {
   return object["metadata"]["labels"][key];
@@ -97,6 +106,27 @@ Value with_kueue_defaults(const View& view, const Value& object, const Queueing&
     spec.set("managedBy", name::kMultiKueue);
   }
   return result;
+}
+
+std::vector<std::string> kueue_warnings(const Value& object, std::string_view reader) {
+  std::vector<std::string> sentences =
+      api::kueue::unknown_names(kAppWrapper, object, kKnown, reader);
+  if (label(object, name::kQueueName).as_string().empty()) {
+    return sentences;
+  }
+  const AppWrapper app = api::read<AppWrapper>(Object(object));
+  Value pod_sets = Value::list();
+  const auto found = pod_sets_of(app);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    for (const PodSet& one : found[i]) {
+      pod_sets.push_back(
+          Value::object({{"template", resolve_path(app.spec.components[i].template_value, one.path)
+                                          .value_or(Value::object())}}));
+    }
+  }
+  const auto more = api::kueue::left_out_topologies(pod_sets, "pod set", reader);
+  sentences.insert(sentences.end(), more.begin(), more.end());
+  return sentences;
 }
 
 Errors validate_kueue_create(const Value& object) {

@@ -6,6 +6,7 @@
 
 #include "api/builtin.hpp"
 #include "api/kueue_configuration.hpp"
+#include "api/kueue_integration.hpp"
 #include "kube/names/selector.hpp"
 #include "systems/appwrapper/names.hpp"
 
@@ -44,6 +45,7 @@ Queueing queueing_of(const View& view, const Settings& settings) {
   queueing.without_queue = written["manageJobsWithoutQueueName"].as_bool();
   queueing.namespaces = written["managedJobsNamespaceSelector"];
   queueing.wait_for_pods_ready = section["waitForPodsReady"].as_bool(true);
+  queueing.keep_deactivated = api::kueue::kept_deactivated(section);
   return queueing;
 }
 

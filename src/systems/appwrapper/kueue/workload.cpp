@@ -10,6 +10,7 @@
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
+#include "api/kueue_integration.hpp"
 #include "base/ascii.hpp"
 #include "base/digest.hpp"
 #include "kube/value/condition.hpp"
@@ -21,7 +22,6 @@
 namespace athanor::appwrapper {
 namespace {
 
-constexpr std::string_view kProvisioning = "provreq.kueue.x-k8s.io/";
 constexpr std::string_view kPodSetLabel = "kueue.x-k8s.io/podset";
 
 std::string lower(std::string_view text) {
@@ -190,7 +190,7 @@ Value new_workload(const AppWrapper& app, const Priority& priority, const Queuei
                                   {"finalizers", Value::list({api::kueue::kInUseFinalizer})},
                                   {"ownerReferences", Value::list({owner_of_workload(app)})}});
   for (const Member& annotation : object.metadata()["annotations"].members()) {
-    if (annotation.key().starts_with(kProvisioning)) {
+    if (api::kueue::is_copied_annotation(annotation.key())) {
       metadata.member("annotations").set(annotation.key(), annotation.value);
     }
   }

@@ -13,6 +13,7 @@
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
+#include "api/kueue_integration.hpp"
 #include "api/kueue_pods_ready.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/appwrapper/kueue/managed.hpp"
@@ -246,6 +247,9 @@ class Manager {
       return;
     }
     follow_priority(workload);
+    if (follow_gate(workload)) {
+      return;
+    }
     const bool admitted = is_true(workload, "Admitted");
     follow_readiness(workload, admitted);
     if (admitted && app_.spec.suspend) {
@@ -265,6 +269,18 @@ class Manager {
       return false;
     }
     patch_workload(workload, Value::object({{"queueName", queue}}));
+    return true;
+  }
+
+  // The annotation that holds admission back moves with the AppWrapper's; a prebuilt Workload has
+  // its own.
+  bool follow_gate(const Object& workload) {
+    auto merge = api::kueue::gate_patch(workload, app_.object);
+    if (!merge || !app_.spec.suspend || !prebuilt_workload(app_.object).empty()) {
+      return false;
+    }
+    plan_.then(
+        Patch{.target = ref_of(workload), .merge = *std::move(merge), .guard = guard_of(workload)});
     return true;
   }
 
@@ -313,7 +329,14 @@ class Manager {
   void evict(const Object& workload) {
     const Value& evicted = find_condition(workload.status()["conditions"], "Evicted");
     const std::string message = evicted["message"].str();
-    if (stop(message) || active() || !is_true(workload, "QuotaReserved")) {
+    if (stop(message) || active()) {
+      return;
+    }
+    if (!is_true(workload, "QuotaReserved")) {
+      if (!retire(workload)) {
+        follow_priority(workload);
+        follow_gate(workload);
+      }
       return;
     }
     const std::string reason = evicted["reason"].str();
@@ -325,6 +348,21 @@ class Manager {
       conditions.push_back(*std::move(stopped));
     }
     write_conditions(workload, conditions, true);
+  }
+
+  // Deletes an AppWrapper that Kueue deactivated long enough ago. False: it stays for now.
+  bool retire(const Object& workload) {
+    const auto due = api::kueue::retires_at(workload, queueing_.keep_deactivated);
+    if (!due || *due > now_) {
+      if (due) {
+        plan_.wake_at(*due);
+      }
+      return false;
+    }
+    tell("Deleted", std::string(api::kueue::kRetired));
+    plan_.then(Delete{.target = {&kAppWrapper, app_.object.key()},
+                      .guard = {.uid = std::string(app_.object.uid())}});
+    return true;
   }
 
   const View& view_;
@@ -397,7 +435,7 @@ constexpr const Kind* kReads[] = {&kAppWrapper,
 Operator workload_operator_of(std::string_view operator_name, std::span<const Kind* const> reads) {
   static const Kind* const kWrites[] = {&kAppWrapper, &api::kueue::kWorkload, &api::kEvent};
   static const Kind* const kSmall[] = {&api::kPriorityClass};
-  static const Access kAccess[] = {{&kAppWrapper, "patch"},
+  static const Access kAccess[] = {{&kAppWrapper, "patch delete"},
                                    {&api::kueue::kWorkload, "create patch delete"},
                                    {&api::kueue::kWorkload, "patch", "status"},
                                    {&api::kueue::kWorkload, "update", "finalizers"},

@@ -10,6 +10,7 @@
 #include "api/kueue_configuration.hpp"
 #include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
+#include "systems/appwrapper/admission/admission.hpp"
 #include "systems/appwrapper/admission/webhooks.hpp"
 
 namespace athanor::appwrapper {
@@ -92,6 +93,34 @@ TEST_F(Managed, QueuesNoneWhereTheFrameworkIsLeftOut) {
               ElementsAre("AppWrapper is not integrated with the queueing: label "
                           "kueue.x-k8s.io/queue-name has no effect, and its pods run without "
                           "quota"));
+}
+
+TEST_F(Managed, WarnsOfWhatIsNotRead) {
+  EXPECT_THAT(judged("name: a, labels: {kueue.x-k8s.io/priority-class: p}, annotations: "
+                     "{kueue.x-k8s.io/admission-gated-by: example.com/a, kueue.x-k8s.io/"
+                     "prebuilt-workload-name: w, kueue.x-k8s.io/queue-name: q, example.com/a: b}")
+                  .warnings,
+              IsEmpty());
+  EXPECT_THAT(judged("name: a, labels: {kueue.x-k8s.io/queue: q}, annotations: "
+                     "{kueue.x-k8s.io/cannot-preempt: 'true'}")
+                  .warnings,
+              ElementsAre("metadata.labels[kueue.x-k8s.io/queue] has no effect: the embedded "
+                          "engine does not read it on an AppWrapper",
+                          "metadata.annotations[kueue.x-k8s.io/cannot-preempt] has no effect: the "
+                          "embedded engine does not read it on an AppWrapper"));
+}
+
+TEST_F(Managed, WarnsOfATopologyRequest) {
+  Value object = app("name: a, labels: {kueue.x-k8s.io/queue-name: q}");
+  object.set_path({"spec", "components"},
+                  parsed("[{template: {apiVersion: v1, kind: Pod, metadata: {name: p, annotations: "
+                         "{kueue.x-k8s.io/podset-required-topology: rack}}, spec: {containers: "
+                         "[{name: c, image: i}]}}}]"));
+  EXPECT_THAT(kueue_warnings(object, "us"),
+              ElementsAre("the topology request of pod set[0] has no effect: topology-aware "
+                          "scheduling is not available in us"));
+  object.erase_path({"metadata", "labels"});
+  EXPECT_THAT(kueue_warnings(object, "us"), IsEmpty());
 }
 
 // B-11

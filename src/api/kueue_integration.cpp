@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/kueue_integration.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "kube/value/condition.hpp"
+
+namespace athanor::api::kueue {
+namespace {
+
+constexpr std::string_view kPrefix = "kueue.x-k8s.io/";
+constexpr std::string_view kProvisioning = "provreq.kueue.x-k8s.io/";
+
+constexpr KnownName kEverywhere[] = {{"labels", "kueue.x-k8s.io/queue-name"},
+                                     {"labels", "kueue.x-k8s.io/priority-class"},
+                                     {"labels", "kueue.x-k8s.io/prebuilt-workload-name"},
+                                     {"labels", "kueue.x-k8s.io/max-exec-time-seconds"},
+                                     {"labels", "kueue.x-k8s.io/job-uid"},
+                                     {"labels", "kueue.x-k8s.io/podset"},
+                                     {"labels", "kueue.x-k8s.io/local-queue-name"},
+                                     {"labels", "kueue.x-k8s.io/cluster-queue-name"},
+                                     {"labels", "kueue.x-k8s.io/managed"},
+                                     {"annotations", "kueue.x-k8s.io/workload"},
+                                     {"annotations", kGatedBy}};
+
+bool says(const Object& workload, std::string_view type) {
+  return condition_is(workload.status()["conditions"], type, "True");
+}
+
+bool is_among(std::span<const KnownName> names, std::string_view field, std::string_view key) {
+  return std::ranges::any_of(
+      names, [&](const KnownName& one) { return one.field == field && one.key == key; });
+}
+
+std::string_view article_of(std::string_view word) {
+  return word.find_first_of("AEIOU") == 0 ? "an" : "a";
+}
+
+}  // namespace
+
+bool is_copied_annotation(std::string_view key) {
+  return key.starts_with(kProvisioning) || key == kGatedBy;
+}
+
+std::optional<Value> gate_patch(const Object& workload, const Object& job) {
+  const std::string_view wanted = job.annotation(kGatedBy);
+  if (says(workload, "QuotaReserved") || wanted == workload.annotation(kGatedBy)) {
+    return std::nullopt;
+  }
+  Value annotations = Value::object();
+  annotations.set(kGatedBy, wanted.empty() ? Value() : Value(wanted));
+  return Value::object({{"metadata", Value::object({{"annotations", std::move(annotations)}})}});
+}
+
+std::optional<Instant> retires_at(const Object& workload, std::optional<Duration> keep) {
+  if (!keep || workload.spec()["active"].as_bool(true) || !says(workload, "DeactivationTarget") ||
+      !says(workload, "Evicted")) {
+    return std::nullopt;
+  }
+  const Value& evicted = find_condition(workload.status()["conditions"], "Evicted");
+  const auto since = parse_time(evicted["lastTransitionTime"].as_string());
+  return since ? std::optional(*since + *keep) : std::nullopt;
+}
+
+std::optional<Duration> kept_deactivated(const Value& section) {
+  const std::string_view text = section["retentionAfterDeactivated"].as_string();
+  const auto duration = parse_go_duration(text);
+  return !text.empty() && duration.ok() ? std::optional(*duration) : std::nullopt;
+}
+
+std::vector<std::string> unknown_names(const Kind& kind, const Value& object,
+                                       std::span<const KnownName> known, std::string_view reader) {
+  std::vector<std::string> sentences;
+  for (const std::string_view field : {"labels", "annotations"}) {
+    for (const Member& member : object["metadata"][field].members()) {
+      const std::string_view key = member.key();
+      if (key.starts_with(kPrefix) && !is_among(kEverywhere, field, key) &&
+          !is_among(known, field, key)) {
+        sentences.push_back(
+            fmt::format("metadata.{}[{}] has no effect: {} does not read it on {} {}", field, key,
+                        reader, article_of(kind.name), kind.name));
+      }
+    }
+  }
+  return sentences;
+}
+
+bool is_topology_annotation(std::string_view key) {
+  return key.starts_with("kueue.x-k8s.io/podset-") && key.ends_with("-topology");
+}
+
+bool asks_for_topology(const Value& pod_set) {
+  const auto annotations = pod_set.at({"template", "metadata", "annotations"}).members();
+  return !pod_set["topologyRequest"].is_null() ||
+         std::ranges::any_of(annotations, [](const Member& annotation) {
+           return is_topology_annotation(annotation.key());
+         });
+}
+
+std::vector<std::string> left_out_topologies(const Value& pod_sets, std::string_view path,
+                                             std::string_view reader) {
+  std::vector<std::string> sentences;
+  for (std::size_t i = 0; i < pod_sets.size(); ++i) {
+    if (asks_for_topology(pod_sets[i])) {
+      sentences.push_back(
+          fmt::format("the topology request of {}[{}] has no effect: topology-aware scheduling is "
+                      "not available in {}",
+                      path, i, reader));
+    }
+  }
+  return sentences;
+}
+
+}  // namespace athanor::api::kueue

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules that every integration of Kueue shares: the embedded engine's and that of AppWrappers
+// (docs/spec/kueue.md 9, 10.1). Pure.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
+
+namespace athanor::api::kueue {
+
+// Holds a workload back while it is there; an annotation.
+inline constexpr std::string_view kGatedBy = "kueue.x-k8s.io/admission-gated-by";
+
+// Returns true for annotations of a job that its Workload has from the start.
+bool is_copied_annotation(std::string_view key);
+// Returns a merge patch that makes the annotation kGatedBy of a Workload that of its job; nullopt:
+// it is so already, or the Workload holds quota.
+std::optional<Value> gate_patch(const Object& workload, const Object& job);
+
+// Note of the event `Deleted` of a job that objectRetentionPolicies deletes.
+inline constexpr std::string_view kRetired = "Deleted job: deactivation retention period expired";
+// Returns when a job is deleted whose Workload the engine deactivated and stopped, `keep` after the
+// eviction; nullopt: it stays.
+std::optional<Instant> retires_at(const Object& workload, std::optional<Duration> keep);
+// Returns how long such jobs are kept, from Kueue's configuration; nullopt: for ever.
+std::optional<Duration> kept_deactivated(const Value& section);
+
+// Who reads what jobs ask of Kueue, in the sentences about what is not read.
+inline constexpr std::string_view kEngine = "the embedded engine";
+
+// A label or annotation that an integration reads on its kind alone; `field` is "labels" or
+// "annotations".
+struct KnownName {
+  std::string_view field{};
+  std::string_view key{};
+};
+// Returns a sentence for each label and annotation with the prefix kueue.x-k8s.io/ that is neither
+// read on every kind nor in `known`.
+std::vector<std::string> unknown_names(const Kind& kind, const Value& object,
+                                       std::span<const KnownName> known,
+                                       std::string_view reader = kEngine);
+
+// Returns true for annotations such as kueue.x-k8s.io/podset-required-topology.
+bool is_topology_annotation(std::string_view key);
+// Returns true if a pod set of a Workload, or a job's pod template below "template", asks for a
+// topology.
+bool asks_for_topology(const Value& pod_set);
+// Returns a sentence for each of these pod sets that asks for a topology.
+std::vector<std::string> left_out_topologies(const Value& pod_sets, std::string_view path,
+                                             std::string_view reader = kEngine);
+
+}  // namespace athanor::api::kueue
