@@ -31,6 +31,16 @@ class MemoryWorld final : public AllocateWorld {
     sight.pods[uid] = object_of("{apiVersion: v1, kind: Pod, metadata: {name: " + uid +
                                 ", namespace: ns, uid: " + uid + "}, spec: " + spec + "}");
   }
+  void set_status(const std::string& uid, const std::string& status) {
+    Value body = sight.pods[uid].body();
+    body.set("status", yaml::parse(status).value());
+    sight.pods[uid] = Object(body);
+  }
+  void mark_deleted(const std::string& uid) {
+    Value body = sight.pods[uid].body();
+    body.set_path({"metadata", "deletionTimestamp"}, "2026-01-05T00:00:00Z");
+    sight.pods[uid] = Object(body);
+  }
   void add_claim(const std::string& pod, const std::string& name, const std::string& profile,
                  const std::string& container, int start, const std::string& state = kCreated) {
     const Object object = object_of(fmt::format(
@@ -92,7 +102,9 @@ class MemoryWorld final : public AllocateWorld {
     return {};
   }
   void remove_file(const CdiSpec& spec) override { files.erase(spec.file_name()); }
-  std::optional<std::vector<Holder>> holders() override { return held; }
+  std::optional<std::vector<Holder>> holders() override {
+    return ++lists < answers_at ? std::nullopt : held;
+  }
   Result<void> give(const Transfer& transfer) override {
     if (gives && *gives <= 0) {
       return Error::unavailable("no API server");
@@ -119,6 +131,8 @@ class MemoryWorld final : public AllocateWorld {
   std::set<std::string> missing{};  // slices that are not there although their claims say so
   std::map<std::string, CdiSpec> files{};
   std::optional<std::vector<Holder>> held{};
+  int lists = 0;
+  int answers_at = 0;          // the kubelet
   std::optional<int> gives{};  // until they fail
 };
 
