@@ -61,6 +61,9 @@ class MemoryWorld final : public AllocateWorld {
     if (looks == appears_at) {
       add_claim("late", "late-0", "1g.5gb", "c", 6);
     }
+    if (looks == unseen_at) {
+      return {.seen = false};
+    }
     return sight;
   }
   void wait(Duration time) override { waited.push_back(time.count() / 1000); }
@@ -123,6 +126,7 @@ class MemoryWorld final : public AllocateWorld {
   NodeSight sight{};
   int looks = 0;
   int appears_at = 0;
+  int unseen_at = 0;
   std::vector<std::int64_t> waited{};  // ms
   std::string fail{};
   std::string reason = "NvmlError";
