@@ -89,6 +89,7 @@ class Call {
     Looks looks;
     while (true) {
       sight_ = world_.look();
+      ledger_.follow(sight_);
       auto picked = ledger_.pick(ask_, sight_);
       const auto pause = picked.ok() ? std::nullopt : looks.next();
       if (!pause) {

@@ -118,6 +118,7 @@ void compare(std::span<const Holder> holders, Ledger& ledger, AllocateWorld& wor
   // Each one hands a grant to its holder for good.
   for (std::size_t left = ledger.grants().size(); left > 0; --left) {
     NodeSight sight = world.look();
+    ledger.follow(sight);
     const auto exchange = next_exchange(ledger, holders, sight);
     if (!exchange) {
       return;

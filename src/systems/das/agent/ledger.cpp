@@ -280,6 +280,26 @@ void Ledger::learn(std::span<const Holder> holders) {
   }
 }
 
+void Ledger::follow(const NodeSight& sight) {
+  for (Grant& grant : grants_) {
+    const Claim* other = nullptr;
+    for (const Claim& claim : sight.claims) {
+      if (std::ranges::find(grant.claims, claim.object.uid()) == grant.claims.end()) {
+        continue;
+      }
+      if (claim.pod_uid == grant.pod_uid) {
+        other = nullptr;  // an exchange is not over before its last claim
+        break;
+      }
+      other = &claim;
+    }
+    if (other != nullptr && !other->pod_uid.empty()) {
+      grant.pod_uid = other->pod_uid;
+      grant.container = other->container.empty() ? grant.container : other->container;
+    }
+  }
+}
+
 void Ledger::settle(std::span<const Holder> holders, const NodeSight& sight) {
   learn(holders);
   unsure_ = false;

@@ -96,6 +96,9 @@ class Ledger {
   // The kubelet's word on whose devices are whose: fills in ids that a restart forgot, and notes
   // who has what.
   void learn(std::span<const Holder> holders);
+  // Gives grants to the pods that all of their claims name: a write without an answer may have
+  // been done.
+  void follow(const NodeSight& sight);
   // Another kubelet than before may ask: settle() is due before the next answer.
   void doubt() { unsure_ = true; }
   [[nodiscard]] bool unsure() const { return unsure_; }

@@ -134,6 +134,20 @@ TEST_F(ExchangeTest, NoFileListsSlicesOfTwoPods) {
   EXPECT_THAT(file_of(of_a), ElementsAre("NVIDIA_VISIBLE_DEVICES=MIG-c-0", testing::_));
 }
 
+TEST_F(ExchangeTest, AWriteWithoutAnAnswerMayBeDone) {
+  add({"a", "b"});
+  const std::string of_b = ask("b", "x");
+  world.unanswered_at = 2;
+  compare();
+  EXPECT_EQ(pod_of("a-0"), "b");
+  EXPECT_EQ(pod_of("b-0"), "a");
+  const std::string of_a = ask("a", "y");
+  EXPECT_THAT(file_of(of_a), ElementsAre("NVIDIA_VISIBLE_DEVICES=MIG-b-0", testing::_));
+  compare();
+  EXPECT_THAT(world.steps, IsEmpty());
+  EXPECT_THAT(file_of(of_b), ElementsAre("NVIDIA_VISIBLE_DEVICES=MIG-a-0", testing::_));
+}
+
 // The caches do not answer once the claims are written.
 TEST_F(ExchangeTest, FilesKeepTheirSlicesWhenNothingIsSeen) {
   add({"a", "b"});

@@ -120,7 +120,8 @@ class MemoryWorld final : public AllocateWorld {
     one = *read_claim(Object(body));
     one.state = state;
     steps.push_back(fmt::format("{} to {}", one.object.name(), transfer.pod_uid));
-    return {};
+    return ++given == unanswered_at ? Result<void>(Error::unavailable("no answer"))
+                                    : Result<void>();
   }
 
   NodeSight sight{};
@@ -138,6 +139,8 @@ class MemoryWorld final : public AllocateWorld {
   int lists = 0;
   int answers_at = 0;          // the kubelet
   std::optional<int> gives{};  // until they fail
+  int given = 0;
+  int unanswered_at = 0;  // done, without an answer
 };
 
 }  // namespace athanor::das
