@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, kFaultKinds> kNames = {
     "write-conflict", "write-error",    "write-overload", "write-lost",    "write-lost-applied",
     "engine-crash",   "handover",       "server-restart", "old-cache",     "watch-delay",
     "watch-reorder",  "watch-coalesce", "watch-gap",      "clock-forward", "clock-back",
-    "pod-death",      "node-death"};
+    "pod-death",      "node-death",     "agent-crash"};
 
 constexpr std::size_t index_of(Fault fault) {
   return static_cast<std::size_t>(fault);
@@ -135,6 +135,7 @@ FaultSource::FaultSource(Faults rates, std::optional<FaultList> placed, std::uin
   set(Fault::ClockBack, rates.clock / 2);
   set(Fault::PodDeath, rates.pod_death);
   set(Fault::NodeDeath, rates.node_death);
+  set(Fault::AgentCrash, rates.agent_crash);
   any_ = by_list_ ? !placed->empty()
                   : std::any_of(rates_.begin(), rates_.end(), [](double rate) { return rate > 0; });
   if (by_list_) {

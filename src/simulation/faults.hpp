@@ -38,9 +38,10 @@ enum class Fault : std::uint8_t {
   ClockBack,         // or up to half a minute back
   PodDeath,          // the scene lets a running pod die
   NodeDeath,         // the scene lets a node and all on it die
+  AgentCrash,        // an agent of the scene dies between two of its steps, with all controllers
 };
 // The number of kinds.
-inline constexpr std::size_t kFaultKinds = 17;
+inline constexpr std::size_t kFaultKinds = 18;
 
 // "write-conflict", "engine-crash", ...
 std::string_view name_of(Fault fault);
@@ -72,6 +73,7 @@ struct Faults {
   double clock = 0;           // a write; forward or back
   double pod_death = 0;       // a write
   double node_death = 0;      // a write
+  double agent_crash = 0;     // a step of an agent (World::strike)
 };
 
 // Everything bad at once, moderately; pods and nodes live.

@@ -136,6 +136,15 @@ void World::Impl::note(const Operator& op, const Key& /*key*/, std::size_t reads
 void World::Impl::run_engine() {
   effects.clear();
   engine->run(clock.now(), effects);
+  running = true;
+  carry_out_effects();
+  running = false;
+  if (const auto amount = std::exchange(dies, std::nullopt)) {
+    crash(*amount);
+  }
+}
+
+void World::Impl::carry_out_effects() {
   bool listed_anew = false;
   for (runtime::Effect& effect : effects) {
     if (auto* send = std::get_if<runtime::SendWrite>(&effect)) {
@@ -586,7 +595,16 @@ void World::after(Duration delay, std::function<void(World&)> act) {
 }
 
 void World::crash() {
-  impl_->crash(impl_->entropy->next());
+  const std::uint64_t amount = impl_->entropy->next();
+  if (impl_->running) {
+    impl_->dies = amount;
+  } else {
+    impl_->crash(amount);
+  }
+}
+
+std::optional<std::uint64_t> World::strike(Fault kind) {
+  return impl_->faults.strike(kind);
 }
 
 void World::stop_faults() {

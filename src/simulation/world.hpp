@@ -155,8 +155,11 @@ class World {
   // An unasked answer of the outside world; lost when the engine dies before it
   // arrives.
   void observe(std::string query, Value answer);
-  // Kills the engine: what it knew is gone, what it sent may or may not arrive.
+  // Kills the engine: what it knew is gone, what it sent may or may not arrive. From an executor or
+  // a probe: once the run that called it has ended.
   void crash();
+  // Gives one chance to a fault that the scene carries out itself; its amount when it happens.
+  std::optional<std::uint64_t> strike(Fault kind);
   // No more faults from here on.
   void stop_faults();
 

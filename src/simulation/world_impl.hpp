@@ -85,6 +85,7 @@ struct World::Impl {
 
   // world.cpp: the loop
   void run_engine();
+  void carry_out_effects();
   void ask(const runtime::Probe& probe);
   void execute_act(const runtime::Execute& execute);
   void deliver_later(std::string query, Result<Value> answer, std::uint64_t asked);
@@ -169,6 +170,8 @@ struct World::Impl {
   Instant next_tick{};
   Instant common_due{};  // of events of all kinds
   std::multimap<Duration, std::function<void(World&)>> actors{};
+  bool running = false;                 // effects of the engine are carried out
+  std::optional<std::uint64_t> dies{};  // at the end of them
   std::uint64_t starts = 0;
   store::Revision first_revision = 0;  // what the scene started with
   std::uint64_t crashes = 0;

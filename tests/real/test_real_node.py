@@ -10,7 +10,7 @@ import tempfile
 
 import pytest
 from node import RealNode
-from support import ATHANOR, ROOT, Lab, wait_for
+from support import ATHANOR, ROOT, Lab, run, wait_for
 
 AGENT = pathlib.Path(os.environ.get("ATHANOR_AGENT", ATHANOR.parent / "athanor-agent"))
 
@@ -112,6 +112,13 @@ def gone(node, agent):
     return not claims(node) and not agent.slices() and not list(node.cdi.glob("*.cdi.json"))
 
 
+def offered(node, resource):
+    """How many devices of the resource the kubelet would hand out; it rejects pods until their plugin has registered."""
+    done = run([ATHANOR, "numa", "podresources", f"--socket=unix://{node.pod_resources}", "allocatable"], env=node.lab.env)
+    assert done.code == 0, done.err
+    return sum(len(one["device_ids"]) for one in json.loads(done.out).get("devices", []) if one["resource_name"] == resource)
+
+
 def delete(node, name):
     node.lab.http("DELETE", f"/api/v1/namespaces/default/pods/{name}")
 
@@ -156,6 +163,7 @@ def test_restarts_of_agent_kubelet_and_containerd_disturb_nobody(node, agent):
     node.wait_allocatable("mig.das.com/1g.5gb", 14)
     node.stop("kubelet")
     node.launch("kubelet")
+    wait_for("the devices are there again", lambda: offered(node, "mig.das.com/1g.5gb") == 14)
     add_pod(node, "later", {"nvidia.com/mig-1g.5gb": "1"}, "env; exec sleep 100000")
     wait_for("a later pod runs", lambda: status(node, "later").get("phase") == "Running")
     delete(node, "later")

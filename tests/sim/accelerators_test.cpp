@@ -6,6 +6,7 @@
 
 #include "kube/text/json.hpp"
 #include "sim/scenes/scenes.hpp"
+#include "sim/scenes/slice_agents.hpp"
 #include "sim/scenes/stand_ins.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/placement/inventory.hpp"
@@ -36,6 +37,47 @@ TEST(Slices, ASlotThatIsPromisedTwiceIsFound) {
   World world(std::move(scene), 1);
   EXPECT_NE(world.run().failure.value_or("").find("promised twice"), std::string::npos);
 }
+
+TEST(SliceAgents, TheLastPodsHoldTheirSlices) {
+  World world(slice_agents_scene(Mistake::None), 1);
+  const Outcome outcome = world.run();
+  EXPECT_EQ(outcome.failure.value_or(""), "");
+  const Value seen = slices_as_seen(world);
+  EXPECT_EQ(json::print(seen["pods"]), R"({"small Running":3,"whole Running":1})");
+  EXPECT_EQ(seen["claims"]["1g.5gb inUse"].as_int(), 3);
+  EXPECT_EQ(seen["claims"]["7g.40gb inUse"].as_int(), 1);
+  EXPECT_GT(outcome.occasions.at(static_cast<std::size_t>(Fault::AgentCrash)), 100U);
+}
+
+// Each mistake of an agent breaks its rule: in some run where agents die at their steps.
+struct Broken {
+  const char* name;
+  Mistake mistake;
+  const char* rule;
+};
+class MistakenAgent : public testing::TestWithParam<Broken> {};
+
+TEST_P(MistakenAgent, IsFound) {
+  std::string found;
+  for (std::uint64_t seed = 1; seed <= 20 && found.empty(); ++seed) {
+    Scene scene = slice_agents_scene(GetParam().mistake);
+    scene.faults.agent_crash = 0.1;
+    World world(std::move(scene), seed);
+    found = world.run().failure.value_or("");
+  }
+  EXPECT_NE(found.find(GetParam().rule), std::string::npos) << found;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rules, MistakenAgent,
+    testing::Values(
+        Broken{"NoRecord", Mistake::NoRecord, "no slice stays without a claim"},
+        Broken{"DestroysAll", Mistake::DestroysAll, "a running pod keeps its slices"},
+        Broken{"FalseReboot", Mistake::FalseReboot, "is deleted at a start of its agent"},
+        Broken{"FailsPods", Mistake::FailsPods, "no restart of ours ends a pod"},
+        Broken{"Overstates", Mistake::Overstates, "published capacity exists"},
+        Broken{"SkipsComparison", Mistake::SkipsComparison, "a running pod keeps its slices"}),
+    [](const auto& one) { return std::string(one.param.name); });
 
 TEST(Zones, EveryZoneServesOneOfTheWidePods) {
   World world(zones_scene(), 1);

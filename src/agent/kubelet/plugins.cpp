@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <thread>
@@ -19,6 +20,10 @@ namespace athanor::agent {
 namespace {
 
 constexpr std::chrono::milliseconds kRetry{1000};
+// A starting kubelet makes its socket before it listens, and soon after rejects pods whose devices
+// are not registered.
+constexpr std::chrono::milliseconds kSoon{100};
+constexpr int kMostSoon = 20;  // tries in a row: 2 s; a kubelet that is gone costs one a second
 
 // Which socket lies at a path: another one is another kubelet. A number may be used again, and the
 // time of change moves when rights are set; that of contents is when a socket was made.
@@ -51,6 +56,7 @@ struct Plugins::State {
   [[nodiscard]] std::string kubelet_socket() const { return options.folder + "/kubelet.sock"; }
 
   void run() {
+    int refused = 0;  // tries in a row
     while (true) {
       std::vector<std::string> open;
       {
@@ -61,12 +67,11 @@ struct Plugins::State {
         listen();
         open = to_register();
       }
-      for (const std::string& profile : open) {
-        if (!enter(profile)) {
-          break;  // the kubelet may be another by now: everything is looked at again
-        }
-      }
-      watch.wait(kRetry);
+      // After a refusal the kubelet may be another: everything is looked at again.
+      const bool all =
+          std::ranges::all_of(open, [this](const std::string& profile) { return enter(profile); });
+      refused = all ? 0 : refused + 1;
+      watch.wait(!all && refused <= kMostSoon ? kSoon : kRetry);
     }
   }
 

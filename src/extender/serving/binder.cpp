@@ -164,9 +164,12 @@ void Binder::take_back(const AttemptPtr& attempt, Error error) {
   if (attempt->created.empty()) {
     return attempt->finish(std::move(error));
   }
+  // As it was written: an agent may have used a claim for another pod since.
   const auto [ref, uid] = attempt->created.back();
-  client::ApiRequest request =
-      request_of(runtime::request_for(Delete{.target = ref, .guard = {.uid = uid}}));
+  const Object& written = attempt->binding.known.at(ref);
+  client::ApiRequest request = request_of(runtime::request_for(
+      Delete{.target = ref,
+             .guard = {.uid = uid, .resource_version = std::string(written.resource_version())}}));
   send(attempt, std::move(request),
        [self = shared_from_this(), attempt, error = std::move(error)](client::ApiResult result) {
          if (result.error && result.error->code != 404) {

@@ -65,6 +65,10 @@ std::optional<Claim> read_claim(const Object& object) {
                .state = object.status()["state"].str()};
 }
 
+bool is_made(const Claim& claim) {
+  return claim.state == kProcessing || claim.state == kInUse || claim.state == kOrphaned;
+}
+
 bool is_mirror(const Object& claim) {
   return claim.spec()[kMirrorMember].is_object();
 }

@@ -37,6 +37,8 @@ struct Claim {
 // nullopt: the spec is empty, no payload, or its placement lies outside a GPU. Such a claim holds
 // no slot.
 std::optional<Claim> read_claim(const Object& object);
+// Returns true once an agent has begun to make the claim's slice: its node alone ends it.
+bool is_made(const Claim& claim);
 
 // spec member of a claim that mirrors a device of a ResourceClaim: {namespace, name, uid, device}.
 inline constexpr const char* kMirrorMember = "resourceClaim";

@@ -138,10 +138,11 @@ class Session final : public SchedulingSession {
                                 .size = place.size});
       const Ref ref{&kAllocationClaim, {settings_.ns, claim["metadata"]["name"].str()}};
       const auto before = own.find(ref.key.name);
-      const bool same = before != own.end() && before->second->object.spec() == claim["spec"];
-      if (before != own.end()) {
+      const Claim* kept = before == own.end() ? nullptr : before->second;
+      const bool same = kept != nullptr && kept->object.spec() == claim["spec"];
+      if (kept != nullptr) {
         if (!same) {
-          drop(plan, *before->second);
+          drop(plan, *kept);
         }
         own.erase(before);
       }
@@ -154,8 +155,9 @@ class Session final : public SchedulingSession {
             .note = fmt::format("{} on {}, {}, slot {}", slice.profile, name, gpu, place.start)});
       }
       // `staged` and `created` in one write: the claim is for the chosen node from the start.
-      const Value status = same ? view_.get(kAllocationClaim, ref.key)->status() : Value();
-      if (status["state"].as_string() != kCreated) {
+      // An agent may have made the slice already, for a pod whose claim it did not see yet.
+      const Value status = same ? kept->object.status() : Value();
+      if (!same || (kept->state != kCreated && !is_made(*kept))) {
         plan.then(
             Status{.target = ref, .status = claim_status(status, {kStaged, kCreated}, 1, now_)});
       }
@@ -182,9 +184,15 @@ class Session final : public SchedulingSession {
   }
 
  private:
+  // As it was seen: an agent may have made its slice since, and given it to another pod. A slice
+  // that is made ends on its node.
   static void drop(Plan& plan, const Claim& claim) {
-    plan.then(Delete{.target = {&kAllocationClaim, claim.object.key()},
-                     .guard = {.uid = std::string(claim.object.uid())}});
+    if (!is_made(claim)) {
+      plan.then(
+          Delete{.target = {&kAllocationClaim, claim.object.key()},
+                 .guard = {.uid = std::string(claim.object.uid()),
+                           .resource_version = std::string(claim.object.resource_version())}});
+    }
   }
 
   const PodSlices& request_of(const Object& pod) {

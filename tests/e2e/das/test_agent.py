@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """athanor-agent between a lab's API server and a kubelet that a test plays (docs/spec/das.md 8): emulated GPUs, and the fake NVML library."""
 
+import datetime
 import json
 import os
 import pathlib
 import shutil
 import signal
+import socket
 import ssl
 import subprocess
 import tempfile
@@ -204,6 +206,24 @@ def test_sockets_that_vanish_during_registration_cost_one_call(agent):
     agent.start()
     wait_capacity(agent)
     assert agent.kubelet.calls == 7 + 1
+
+
+def test_a_kubelet_that_does_not_listen_yet_is_tried_again_at_once(agent):
+    """A kubelet that starts makes its socket first, and soon after rejects pods whose devices are not there."""
+    agent.kubelet.stop()
+    with socket.socket(socket.AF_UNIX) as early:
+        early.bind(str(agent.kubelet.folder / "kubelet.sock"))
+        agent.start(ready=False)
+
+        def refused():
+            lines = [json.loads(line) for line in agent.log.read_text().splitlines() if "a device plugin is not registered" in line]
+            return [datetime.datetime.fromisoformat(line["ts"].replace("Z", "+00:00")) for line in lines]
+
+        wait_for("the agent tries again and again", lambda: len(refused()) >= 12)
+    times = refused()
+    assert (times[11] - times[0]).total_seconds() < 5, times
+    agent.kubelet.start()
+    wait_capacity(agent)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])

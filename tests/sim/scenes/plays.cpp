@@ -8,6 +8,7 @@
 #include "kube/text/json.hpp"
 #include "sim/scenes/lab_scene.hpp"
 #include "sim/scenes/scenes.hpp"
+#include "sim/scenes/slice_agents.hpp"
 #include "systems/appwrapper/kinds.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 #include "systems/hearth/kinds/fournos_cluster.hpp"
@@ -131,6 +132,30 @@ Play slices_deaths_play() {
   return play;
 }
 
+// Agents die at one of their steps in fifty, and all controllers with them.
+Play slice_agents_play() {
+  Play play = slices_play();
+  play.name = "slices-agents";
+  play.make = [] { return slice_agents_scene(Mistake::None); };
+  play.storm.agent_crash = 0.02;
+  // This fault delivers later events of other claims before the first event of a claim. No API
+  // server does that, and the engine relies on it (docs/engine.md, rule 2): a write counts as seen
+  // once any later version of its kind has come. In slices_play() the engine itself writes the last
+  // version of a claim, and waits for that; here the agents write it.
+  play.storm.coalesce = 0;
+  play.stride = 397;  // four times the chances of slices_play(), in runs of five times its length
+  return play;
+}
+
+// And nodes: their slices end with them.
+Play slice_agents_deaths_play() {
+  Play play = slice_agents_play();
+  play.name = "slices-agents-deaths";
+  play.storm.pod_death = 0.05;
+  play.storm.node_death = 0.01;
+  return play;
+}
+
 Play zones_play() {
   return {.name = "zones",
           .make = zones_scene,
@@ -225,6 +250,8 @@ const std::vector<Play>& plays() {
                                            hearth_replicas_play(),
                                            slices_play(),
                                            slices_deaths_play(),
+                                           slice_agents_play(),
+                                           slice_agents_deaths_play(),
                                            zones_play(),
                                            zones_late_play(),
                                            queueing_play(),

@@ -28,6 +28,10 @@ Value jobs_as_seen(const World& world);
 // Pods that want slices of GPUs, more than there are at times.
 Scene slices_scene();
 Value slices_as_seen(const World& world);
+// The same on nodes with agents of their own, which die between their steps; one that makes a
+// mistake breaks a rule.
+enum class Mistake : std::uint8_t;
+Scene slice_agents_scene(Mistake mistake);
 // Bursts of pods of quality Guaranteed on nodes with zones.
 Scene zones_scene();
 // The same with exporters that publish at their periods, are restarted and paused, and pods that

@@ -15,11 +15,21 @@ namespace {
 
 constexpr int kPreconditionFailed = 412;
 
+// Returns whether the kubelet's word is known.
+bool settle(Ledger& ledger, AllocateWorld& world) {
+  const auto holders = world.holders();
+  const NodeSight sight = holders ? world.look() : NodeSight{.seen = false};
+  if (sight.seen) {
+    ledger.settle(*holders, sight);
+  }
+  return sight.seen;
+}
+
 // One container's question under way: what it did, so that it can be undone.
 class Call {
  public:
   Call(const DeviceAsk& ask, Ledger& ledger, AllocateWorld& world, const AllocateOptions& options)
-      : ask_(ask), before_(ledger), ledger_(ledger), world_(world), options_(options) {}
+      : ask_(ask), ledger_(ledger), world_(world), options_(options) {}
 
   Result<std::string> run() {
     auto picked = find();
@@ -31,6 +41,11 @@ class Call {
       return device.device();
     }
     picked_ = *std::move(picked);
+    // No file may name devices of two pods.
+    for (const Grant& grant : ledger_.take_back(ask_, picked_.pod_uid)) {
+      world_.remove_file({.profile = grant.profile, .id = grant.cdi_id});
+    }
+    before_ = ledger_;
     if (const Object* pod = sight_.pod(picked_.pod_uid)) {
       const auto conflict = conflict_in(pod->spec());
       if (conflict && conflict->container == picked_.container) {
@@ -74,10 +89,12 @@ class Call {
     Looks looks;
     while (true) {
       sight_ = world_.look();
+      ledger_.follow(sight_);
       auto picked = ledger_.pick(ask_, sight_);
       const auto pause = picked.ok() ? std::nullopt : looks.next();
       if (!pause) {
-        return picked;
+        const bool learned = !picked.ok() && ledger_.unsure() && settle(ledger_, world_);
+        return learned ? ledger_.pick(ask_, sight_) : picked;
       }
       world_.wait(*pause);
     }
@@ -117,7 +134,7 @@ class Call {
   }
 
   const DeviceAsk& ask_;
-  const Ledger before_;
+  Ledger before_{};
   Ledger& ledger_;
   AllocateWorld& world_;
   const AllocateOptions& options_;
@@ -132,9 +149,7 @@ class Call {
 Result<std::vector<std::string>> allocate(std::span<const DeviceAsk> asks, Ledger& ledger,
                                           AllocateWorld& world, const AllocateOptions& options) {
   if (ledger.unsure()) {
-    if (const auto holders = world.holders()) {
-      ledger.settle(*holders, world.look());
-    }
+    settle(ledger, world);
   }
   std::vector<Call> calls;
   calls.reserve(asks.size());

@@ -117,7 +117,9 @@ void compare(std::span<const Holder> holders, Ledger& ledger, AllocateWorld& wor
   ledger.learn(holders);
   // Each one hands a grant to its holder for good.
   for (std::size_t left = ledger.grants().size(); left > 0; --left) {
-    const auto exchange = next_exchange(ledger, holders, world.look());
+    NodeSight sight = world.look();
+    ledger.follow(sight);
+    const auto exchange = next_exchange(ledger, holders, sight);
     if (!exchange) {
       return;
     }
@@ -131,11 +133,14 @@ void compare(std::span<const Holder> holders, Ledger& ledger, AllocateWorld& wor
       ledger.forget(grant.cdi_id);
     }
     ledger.hand_over(exchange->of.grant.cdi_id, exchange->of.holder);
-    const NodeSight now = world.look();
+    // Claims as they are now; where nothing is seen, as they were: a file must list its slices.
+    if (NodeSight now = world.look(); now.seen) {
+      sight = std::move(now);
+    }
     for (const auto& [uid, container] :
          {std::pair(exchange->of.holder.pod_uid, exchange->of.holder.container),
           std::pair(exchange->of.grant.pod_uid, exchange->of.grant.container)}) {
-      for (const CdiSpec& file : container_files(ledger, uid, container, now, world, options)) {
+      for (const CdiSpec& file : container_files(ledger, uid, container, sight, world, options)) {
         static_cast<void>(world.write_file(file));
       }
     }

@@ -93,10 +93,16 @@ const Holder* same_container(std::span<const Holder> holders, const Grant& grant
   return found == holders.end() ? nullptr : &*found;
 }
 
-// The container that has a grant's devices. Devices of a pod that has ended are handed out again:
-// of grants with the same ones, that of the pod which has them counts, else the newest.
-const Holder* holder_of(std::span<const Holder> holders, std::span<const Grant> grants,
-                        const Grant& grant) {
+// An init container: its devices are some of those of the containers after it.
+bool is_handed_on(const Grant& grant, const Object* pod) {
+  return pod != nullptr &&
+         std::ranges::any_of(expected_asks(pod->spec(), grant.profile), [&](const Expected& one) {
+           return one.init && one.container == grant.container;
+         });
+}
+
+// The container that has a grant's devices.
+const Holder* holder_of(std::span<const Holder> holders, const Grant& grant) {
   const Holder* found = nullptr;
   for (const Holder& one : holders) {
     // An init container's devices are some of those of the containers after it.
@@ -106,14 +112,7 @@ const Holder* holder_of(std::span<const Holder> holders, std::span<const Grant> 
       found = &one;
     }
   }
-  if (found == nullptr || found->pod_uid == grant.pod_uid) {
-    return found;
-  }
-  const bool ended = std::ranges::any_of(grants, [&](const Grant& other) {
-    return &other != &grant && other.profile == grant.profile && other.ids == grant.ids &&
-           (other.pod_uid == found->pod_uid || &other > &grant);
-  });
-  return ended ? nullptr : found;
+  return found;
 }
 
 }  // namespace
@@ -166,6 +165,15 @@ std::size_t Ledger::answered(std::string_view pod_uid, std::string_view profile)
 }
 
 Result<Picked> Ledger::pick(const DeviceAsk& ask, const NodeSight& sight) const {
+  const Grant* same = same_ids(ask, sight);
+  const auto repeat = [&] {
+    return Picked{.pod_uid = same->pod_uid, .container = same->container, .repeated = *same};
+  };
+  if (const Object* pod = same == nullptr ? nullptr : sight.pod(same->pod_uid);
+      pod != nullptr && turn_of(pod) == Turn::First && !was_admitted(*pod) &&
+      same->holder.empty() && !is_handed_on(*same, pod)) {
+    return repeat();  // its kubelet did not note the answer: what a pod holds is not handed out
+  }
   const std::size_t wanted = std::max<std::size_t>(ask.ids.size(), 1);
   std::size_t found = 0;
   std::set<std::string> seen;
@@ -223,8 +231,8 @@ Result<Picked> Ledger::pick(const DeviceAsk& ask, const NodeSight& sight) const 
   if (best) {
     return *std::move(best);
   }
-  if (const Grant* grant = same_ids(ask, sight)) {
-    return Picked{.pod_uid = grant->pod_uid, .container = grant->container, .repeated = *grant};
+  if (same != nullptr) {
+    return repeat();
   }
   return Error{.code = kPreconditionFailed,
                .reason = "FailedPrecondition",
@@ -235,6 +243,19 @@ void Ledger::add(Grant grant) {
   grant.ids = sorted(std::move(grant.ids));
   std::erase_if(grants_, [&](const Grant& one) { return one.lost && one.cdi_id == grant.cdi_id; });
   grants_.push_back(std::move(grant));
+}
+
+std::vector<Grant> Ledger::take_back(const DeviceAsk& ask, std::string_view pod_uid) {
+  std::vector<Grant> taken;
+  std::erase_if(grants_, [&](const Grant& grant) {
+    const bool over =
+        grant.profile == ask.profile && grant.pod_uid != pod_uid && share_one(grant.ids, ask.ids);
+    if (over) {
+      taken.push_back(grant);
+    }
+    return over;
+  });
+  return taken;
 }
 
 void Ledger::forget_claim(std::string_view claim_uid) {
@@ -253,9 +274,29 @@ void Ledger::learn(std::span<const Holder> holders) {
     if (grant.ids.empty() && own != nullptr) {
       grant.ids = sorted(own->ids);
     }
-    const Holder* holder = holder_of(holders, grants_, grant);
+    const Holder* holder = holder_of(holders, grant);
     grant.holder = holder == nullptr ? "" : holder->pod_uid;
     grant.lost = grant.lost && holder == nullptr;
+  }
+}
+
+void Ledger::follow(const NodeSight& sight) {
+  for (Grant& grant : grants_) {
+    const Claim* other = nullptr;
+    for (const Claim& claim : sight.claims) {
+      if (std::ranges::find(grant.claims, claim.object.uid()) == grant.claims.end()) {
+        continue;
+      }
+      if (claim.pod_uid == grant.pod_uid) {
+        other = nullptr;  // an exchange is not over before its last claim
+        break;
+      }
+      other = &claim;
+    }
+    if (other != nullptr && !other->pod_uid.empty()) {
+      grant.pod_uid = other->pod_uid;
+      grant.container = other->container.empty() ? grant.container : other->container;
+    }
   }
 }
 
@@ -264,12 +305,7 @@ void Ledger::settle(std::span<const Holder> holders, const NodeSight& sight) {
   unsure_ = false;
   for (Grant& grant : grants_) {
     // Init containers are not listed: their devices are those of the containers after them.
-    const Object* pod = sight.pod(grant.pod_uid);
-    const bool init =
-        pod != nullptr &&
-        std::ranges::any_of(expected_asks(pod->spec(), grant.profile), [&](const Expected& one) {
-          return one.init && one.container == grant.container;
-        });
+    const bool init = is_handed_on(grant, sight.pod(grant.pod_uid));
     const bool listed = std::ranges::any_of(holders, [&](const Holder& one) {
       return one.profile == grant.profile &&
              (grant.ids.empty() ? one.pod_uid == grant.pod_uid : share_one(one.ids, grant.ids));
@@ -281,7 +317,7 @@ void Ledger::settle(std::span<const Holder> holders, const NodeSight& sight) {
 std::vector<Misplaced> Ledger::misplaced(std::span<const Holder> holders) const {
   std::vector<Misplaced> all;
   for (const Grant& grant : grants_) {
-    const Holder* holder = holder_of(holders, grants_, grant);
+    const Holder* holder = holder_of(holders, grant);
     if (holder != nullptr && holder->pod_uid != grant.pod_uid) {
       all.push_back({.grant = grant, .holder = *holder});
     }

@@ -81,17 +81,24 @@ struct Picked {
 // Devices that were handed to containers, and for whom the next ones are. Not thread-safe.
 class Ledger {
  public:
-  // Finds whom the devices are for and its claims: the oldest pod that waits; then pods that are
-  // not known to be bound yet, and those that are being deleted. Error FailedPrecondition (412):
+  // Finds whom the devices are for and its claims: the pod that waits and was given the same ones
+  // before; the oldest pod that waits; then pods that are not known to be bound yet, and those that
+  // are being deleted. Error FailedPrecondition (412):
   // `requested <n> allocations but only found <m>`.
   [[nodiscard]] Result<Picked> pick(const DeviceAsk& ask, const NodeSight& sight) const;
   // Adds a grant in place of a lost one for the same device.
   void add(Grant grant);
+  // Removes grants to other pods than the one that is given these devices, and returns them: a
+  // kubelet hands out no device that a pod holds.
+  std::vector<Grant> take_back(const DeviceAsk& ask, std::string_view pod_uid);
   void forget_claim(std::string_view claim_uid);  // grants with it
   void forget(std::string_view cdi_id);
   // The kubelet's word on whose devices are whose: fills in ids that a restart forgot, and notes
   // who has what.
   void learn(std::span<const Holder> holders);
+  // Gives grants to the pods that all of their claims name: a write without an answer may have
+  // been done.
+  void follow(const NodeSight& sight);
   // Another kubelet than before may ask: settle() is due before the next answer.
   void doubt() { unsure_ = true; }
   [[nodiscard]] bool unsure() const { return unsure_; }

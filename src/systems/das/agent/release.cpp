@@ -17,10 +17,6 @@ namespace {
 // Answers of acts never grow old.
 constexpr Duration kNeverStale = std::chrono::hours(24 * 365 * 100);
 
-bool made(const Claim& claim) {
-  return claim.state == kProcessing || claim.state == kInUse || claim.state == kOrphaned;
-}
-
 // An exchange may make the claim another pod's, whose end is another.
 std::string release_id(const Claim& claim) {
   return fmt::format("{}/{}", claim.object.uid(), claim.pod_uid);
@@ -29,7 +25,7 @@ std::string release_id(const Claim& claim) {
 Plan release(const View& view, const Claim& claim, Instant now) {
   const Object& object = claim.object;
   Plan plan;
-  if (made(claim)) {
+  if (is_made(claim)) {
     const std::string uid(object.uid());
     const std::string id = release_id(claim);
     const Observed trouble = view.observe(fmt::format("{}:{}", kTroubleQuery, id), kNeverStale);
@@ -51,13 +47,20 @@ Plan release(const View& view, const Claim& claim, Instant now) {
   plan.then(Delete{.target = {&kAllocationClaim, object.key()},
                    .guard = {.uid = std::string(object.uid()),
                              .resource_version = std::string(object.resource_version())}});
-  if (made(claim)) {
+  if (is_made(claim)) {
     plan.then(Emit{.about = {&api::kPod, claim.pod},
                    .about_uid = claim.pod_uid,
                    .reason = "SliceReleased",
                    .note = place_of(claim)});
   }
   return plan;
+}
+
+// Returns true if the pod will never use the claim: it has ended, or runs on another node. The
+// slice may have been made for it while it was not bound yet.
+bool is_done_with(const Object& pod, const Claim& claim) {
+  const std::string_view node = pod.spec()["nodeName"].as_string();
+  return has_ended(pod) || (!node.empty() && node != claim.node);
 }
 
 Plan reconcile(const View& view, const Key& key, Instant now) {
@@ -72,15 +75,15 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   }
   const auto pod = view.get(api::kPod, claim->pod);
   if (pod && pod->uid() == claim->pod_uid) {
-    return has_ended(*pod) ? release(view, *claim, now) : Plan::done();
+    return is_done_with(*pod, *claim) ? release(view, *claim, now) : Plan::done();
   }
-  if (!made(*claim)) {
+  if (!is_made(*claim)) {
     return Plan::done();  // nothing of it is on the node: the controllers' business
   }
   // The cache holds the node's pods alone: one that waits for its node is none of them.
   const Live live = read_live(view, api::kPod, claim->pod, now, object->resource_version());
   const bool gone = live.known && (live.absent() || live.objects.front().uid() != claim->pod_uid ||
-                                   has_ended(live.objects.front()));
+                                   is_done_with(live.objects.front(), *claim));
   return gone ? release(view, *claim, now) : Plan::done();
 }
 

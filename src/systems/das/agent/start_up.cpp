@@ -34,9 +34,36 @@ void add_pod(const Object* pod, std::vector<Object>& pods) {
   }
 }
 
-// The file's pod, as its first claim names it.
-std::string pod_uid_of(const CdiSpec& file) {
-  return file.claims.empty() ? "" : file.claims.front()["spec"]["podRef"]["uid"].str();
+// The pod of a file, and one of its claims that says so.
+struct Owner {
+  std::string pod_uid{};
+  std::string container{};
+  bool has_claim = false;  // one that is still there
+};
+
+// Finds whose a file is by the claims as they are: an exchange may have made them another pod's
+// since the file was written. It is over once no claim names the pod of before.
+Owner owner_of(const CdiSpec& file, const NodeSight& sight) {
+  const Value& written = file.claims.front()["spec"];
+  Owner owner{.pod_uid = written["podRef"]["uid"].str(), .container = written["container"].str()};
+  const Claim* other = nullptr;
+  for (const Value& one : file.claims) {
+    const std::string_view uid = one["metadata"]["uid"].as_string();
+    const auto live = std::ranges::find_if(
+        sight.claims, [&](const Claim& claim) { return claim.object.uid() == uid; });
+    if (live == sight.claims.end()) {
+      continue;
+    }
+    if (live->pod_uid == owner.pod_uid) {
+      owner.container = live->container;
+      owner.has_claim = true;
+      return owner;
+    }
+    other = other == nullptr ? &*live : other;
+  }
+  return other == nullptr
+             ? owner
+             : Owner{.pod_uid = other->pod_uid, .container = other->container, .has_claim = true};
 }
 
 }  // namespace
@@ -80,13 +107,10 @@ Ledger ledger_of(const std::vector<CdiSpec>& files, const NodeSight& sight) {
     if (file.claims.empty()) {
       continue;
     }
-    // The claim as it is: it may have gone to another pod since the file was written.
-    const std::string first = file.claims.front()["metadata"]["uid"].str();
-    const auto live = std::ranges::find_if(
-        sight.claims, [&](const Claim& claim) { return claim.object.uid() == first; });
-    const std::string uid = live == sight.claims.end() ? pod_uid_of(file) : live->pod_uid;
+    const Owner owner = owner_of(file, sight);
+    const std::string& uid = owner.pod_uid;
     const Object* pod = sight.pod(uid);
-    if (uid.empty() || (pod == nullptr && live == sight.claims.end())) {
+    if (uid.empty() || (pod == nullptr && !owner.has_claim)) {
       continue;
     }
     Grant grant{.profile = file.profile, .ids = file.ids, .pod_uid = uid, .cdi_id = file.id};
@@ -100,8 +124,7 @@ Ledger ledger_of(const std::vector<CdiSpec>& files, const NodeSight& sight) {
       }
     }
     if (grant.container.empty()) {
-      grant.container = live == sight.claims.end() ? file.claims.front()["spec"]["container"].str()
-                                                   : live->container;
+      grant.container = owner.container;
     }
     for (const Value& claim : file.claims) {
       grant.claims.push_back(claim["metadata"]["uid"].str());

@@ -101,9 +101,7 @@ bool is_emulated(const View& view, const Claim& mirror) {
 
 // The agent of a real node ends a slice first, when its kubelet or the API server says so.
 bool left_to_agent(const View& view, const Claim& mirror) {
-  const bool made =
-      mirror.state == kProcessing || mirror.state == kInUse || mirror.state == kOrphaned;
-  return made && view.get(api::kNode, {"", mirror.node}) && !is_emulated(view, mirror);
+  return is_made(mirror) && view.get(api::kNode, {"", mirror.node}) && !is_emulated(view, mirror);
 }
 
 Plan end_mirror(const View& view, const Claim& mirror, const Settings& settings, Instant now) {

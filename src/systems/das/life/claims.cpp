@@ -56,8 +56,7 @@ Plan collect(const Object& object, const std::optional<Claim>& claim, std::strin
 // A slice or share that the agent of a real node made: that ends it, and then its claim.
 bool left_to_agent(const View& view, const Object& object) {
   const auto claim = read_slice_or_share(object);
-  if (!claim || claim->node.empty() ||
-      (claim->state != kProcessing && claim->state != kInUse && claim->state != kOrphaned)) {
+  if (!claim || claim->node.empty() || !is_made(*claim)) {
     return false;
   }
   const auto node = view.get(api::kNode, {"", claim->node});

@@ -80,8 +80,10 @@ class ShareSession final : public SchedulingSession {
          view_.list(kAllocationClaim,
                     {.index = std::string(kClaimsByPod), .index_value = std::string(pod.uid())})) {
       if (is_share(claim)) {
+        // As it was seen: an agent may have given it to another pod since.
         plan.then(Delete{.target = {&kAllocationClaim, claim.key()},
-                         .guard = {.uid = std::string(claim.uid())}});
+                         .guard = {.uid = std::string(claim.uid()),
+                                   .resource_version = std::string(claim.resource_version())}});
       }
     }
     return plan;

@@ -302,6 +302,39 @@ TEST_F(LifeTest, ClaimsOfAPodThatFitsNowhereAreGivenBack) {
   EXPECT_EQ(world.count(kAllocationClaim), 0U);
 }
 
+// Between the scheduler's look and its write an agent gave the slice to another pod.
+TEST_F(LifeTest, AClaimThatBecameAnotherPodsIsNotDropped) {
+  node("n1");
+  const Object waiting = pod("p", "mig.das.com/1g.5gb: 1");
+  Reads reads;
+  const View view(indexed, reads);
+  const auto hooks = [&] { return mig_scheduling().begin(view, world.now); };
+  ASSERT_TRUE(world.apply(hooks()->reserve(waiting, world.must(api::kNode, {"", "n1"}))).ok());
+  const Plan late = hooks()->release(waiting);
+  ASSERT_EQ(late.steps().size(), 1U);
+  world.update(kAllocationClaim, world.list(kAllocationClaim).front().key(), [](Value& object) {
+    object.set_path({"spec", "podRef", "uid"}, "other");
+  });
+  EXPECT_FALSE(world.apply(late).ok());
+  EXPECT_EQ(world.count(kAllocationClaim), 1U);
+}
+
+// Its agent did not see the claim of the pod that it was asked for, and used this one.
+TEST_F(LifeTest, AClaimWhoseSliceIsMadeIsLeftToItsAgent) {
+  node("n1");
+  const Object waiting = pod("p", "mig.das.com/1g.5gb: 1");
+  Reads reads;
+  const View view(indexed, reads);
+  const auto hooks = [&] { return mig_scheduling().begin(view, world.now); };
+  const Object place = world.must(api::kNode, {"", "n1"});
+  ASSERT_TRUE(world.apply(hooks()->reserve(waiting, place)).ok());
+  world.update(kAllocationClaim, world.list(kAllocationClaim).front().key(), [](Value& object) {
+    object.set_path({"status", "state"}, kInUse);
+  });
+  EXPECT_TRUE(hooks()->release(waiting).steps().empty());
+  EXPECT_TRUE(hooks()->reserve(waiting, place).steps().empty());
+}
+
 TEST_F(LifeTest, ClaimsEndWithTheirPod) {
   node("n1");
   const Object done = pod("done", "mig.das.com/1g.5gb: 1");

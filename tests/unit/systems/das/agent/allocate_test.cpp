@@ -127,9 +127,7 @@ TEST_F(AllocateTest, APodThatIsBeingDeletedIsServedLast) {
   world.add_pod("b", wants("{mig.das.com/1g.5gb: 1}"));
   world.add_claim("b", "b-0", "1g.5gb", "c", 1);
   world.add_claim("a", "a-0", "1g.5gb", "c", 0);
-  Value body = world.sight.pods["b"].body();
-  body.set_path({"metadata", "deletionTimestamp"}, "2026-01-05T00:00:00Z");
-  world.sight.pods["b"] = Object(body);
+  world.mark_deleted("b");
   ASSERT_TRUE(ask("1g.5gb", {"1g.5gb-0"}).ok());
   EXPECT_EQ(world.claim("a-0").state, kInUse);
   EXPECT_EQ(world.claim("b-0").state, kCreated);
@@ -291,6 +289,58 @@ TEST_F(AllocateTest, ALostAnswerIsGivenAgain) {
   EXPECT_THAT(ledger.grants()[0].ids, ElementsAre("y"));
   ASSERT_TRUE(ask("1g.5gb", {"z"}).ok());
   EXPECT_EQ(world.claim("b-0").state, kInUse);
+}
+
+// It does not say what it noted, but hands out no device that a pod holds.
+TEST_F(AllocateTest, TheSameDevicesAreForThePodThatWasNotAdmitted) {
+  for (const char* pod : {"a", "b"}) {
+    world.add_pod(pod, wants("{mig.das.com/1g.5gb: 1}"));
+    world.add_claim(pod, fmt::format("{}-0", pod), "1g.5gb", "c", pod[0] - 'a');
+  }
+  const auto first = ask("1g.5gb", {"x"});
+  ledger.doubt();
+  const auto again = ask("1g.5gb", {"x"});
+  ASSERT_TRUE(first.ok() && again.ok());
+  EXPECT_EQ(*again, *first);
+  EXPECT_EQ(world.claim("b-0").state, kCreated);
+}
+
+TEST_F(AllocateTest, DevicesThatAreFreeAgainAreInOneFile) {
+  for (const char* pod : {"a", "b"}) {
+    world.add_pod(pod, wants("{mig.das.com/1g.5gb: 1}"));
+    world.add_claim(pod, fmt::format("{}-0", pod), "1g.5gb", "c", pod[0] - 'a');
+  }
+  ASSERT_TRUE(ask("1g.5gb", {"x"}).ok());
+  world.set_status("a", "{phase: Running, startTime: '2026-01-01T00:00:00Z'}");
+  const auto second = ask("1g.5gb", {"x"});
+  ASSERT_TRUE(second.ok());
+  ASSERT_EQ(world.files.size(), 1U);
+  EXPECT_EQ(file_of(second->front()).env[0], "NVIDIA_VISIBLE_DEVICES=MIG-b-0");
+  ASSERT_EQ(ledger.grants().size(), 1U);
+  EXPECT_EQ(ledger.grants()[0].pod_uid, "b");
+}
+
+// It says so late: before a question is refused it is asked once more.
+TEST_F(AllocateTest, ALostAnswerIsGivenAgainOnceTheKubeletSaysSo) {
+  world.add_pod("a", wants("{mig.das.com/1g.5gb: 1}"));
+  world.add_claim("a", "a-0", "1g.5gb", "c", 0);
+  const auto first = ask("1g.5gb", {"x"});
+  ledger.doubt();
+  world.held.emplace();
+  world.answers_at = world.lists + 2;
+  const auto again = ask("1g.5gb", {"y"});
+  ASSERT_TRUE(first.ok() && again.ok());
+  EXPECT_EQ(*again, *first);
+}
+
+TEST_F(AllocateTest, WhatIsNotSeenSettlesNothing) {
+  world.held.emplace();
+  world.sight.seen = false;
+  EXPECT_FALSE(ask("1g.5gb", {"x"}).ok());
+  EXPECT_TRUE(ledger.unsure());
+  world.sight.seen = true;
+  EXPECT_FALSE(ask("1g.5gb", {"x"}).ok());
+  EXPECT_FALSE(ledger.unsure());
 }
 
 // What it noted is not asked for again.

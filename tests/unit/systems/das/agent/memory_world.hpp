@@ -31,6 +31,16 @@ class MemoryWorld final : public AllocateWorld {
     sight.pods[uid] = object_of("{apiVersion: v1, kind: Pod, metadata: {name: " + uid +
                                 ", namespace: ns, uid: " + uid + "}, spec: " + spec + "}");
   }
+  void set_status(const std::string& uid, const std::string& status) {
+    Value body = sight.pods[uid].body();
+    body.set("status", yaml::parse(status).value());
+    sight.pods[uid] = Object(body);
+  }
+  void mark_deleted(const std::string& uid) {
+    Value body = sight.pods[uid].body();
+    body.set_path({"metadata", "deletionTimestamp"}, "2026-01-05T00:00:00Z");
+    sight.pods[uid] = Object(body);
+  }
   void add_claim(const std::string& pod, const std::string& name, const std::string& profile,
                  const std::string& container, int start, const std::string& state = kCreated) {
     const Object object = object_of(fmt::format(
@@ -50,6 +60,9 @@ class MemoryWorld final : public AllocateWorld {
     ++looks;
     if (looks == appears_at) {
       add_claim("late", "late-0", "1g.5gb", "c", 6);
+    }
+    if (looks == unseen_at) {
+      return {.seen = false};
     }
     return sight;
   }
@@ -92,7 +105,9 @@ class MemoryWorld final : public AllocateWorld {
     return {};
   }
   void remove_file(const CdiSpec& spec) override { files.erase(spec.file_name()); }
-  std::optional<std::vector<Holder>> holders() override { return held; }
+  std::optional<std::vector<Holder>> holders() override {
+    return ++lists < answers_at ? std::nullopt : held;
+  }
   Result<void> give(const Transfer& transfer) override {
     if (gives && *gives <= 0) {
       return Error::unavailable("no API server");
@@ -105,12 +120,14 @@ class MemoryWorld final : public AllocateWorld {
     one = *read_claim(Object(body));
     one.state = state;
     steps.push_back(fmt::format("{} to {}", one.object.name(), transfer.pod_uid));
-    return {};
+    return ++given == unanswered_at ? Result<void>(Error::unavailable("no answer"))
+                                    : Result<void>();
   }
 
   NodeSight sight{};
   int looks = 0;
   int appears_at = 0;
+  int unseen_at = 0;
   std::vector<std::int64_t> waited{};  // ms
   std::string fail{};
   std::string reason = "NvmlError";
@@ -119,7 +136,11 @@ class MemoryWorld final : public AllocateWorld {
   std::set<std::string> missing{};  // slices that are not there although their claims say so
   std::map<std::string, CdiSpec> files{};
   std::optional<std::vector<Holder>> held{};
+  int lists = 0;
+  int answers_at = 0;          // the kubelet
   std::optional<int> gives{};  // until they fail
+  int given = 0;
+  int unanswered_at = 0;  // done, without an answer
 };
 
 }  // namespace athanor::das

@@ -195,6 +195,17 @@ TEST_F(NodeAgentTest, TheControllersDeleteWhatTheySawAlone) {
   EXPECT_TRUE(world.has(kAllocationClaim, kClaim));
 }
 
+// The slice was made for it while it had no node, in answer to another pod's question.
+TEST_F(NodeAgentTest, AClaimWhosePodRunsElsewhereIsReleased) {
+  add_claim("inUse");
+  add_pod("Running");
+  world.update(api::kPod, {"ns", "p"}, [](Value& pod) {
+    pod.set_path({"spec", "nodeName"}, "elsewhere");
+  });
+  world.settle({&release_operator()});
+  EXPECT_EQ(world.acts.size(), 1U);
+}
+
 TEST_F(NodeAgentTest, AClaimWhosePodIsGoneIsReleased) {
   add_claim("processing");
   world.settle({&release_operator()});

@@ -36,6 +36,20 @@ class StartUpTest : public testing::Test {
     findings.devices.insert("MIG-" + name);
   }
 
+  // As add(), of two claims in one file.
+  void add_both(const std::string& first, const std::string& second) {
+    add(first, 0);
+    add(second, 1);
+    findings.files[0].claims.push_back(findings.files[1].claims[0]);
+    findings.files.pop_back();
+  }
+  // An exchange made the claim another pod's.
+  void give(std::size_t claim, const std::string& pod) {
+    Value body = findings.sight.claims[claim].object.body();
+    body.set_path({"spec", "podRef", "uid"}, pod);
+    findings.sight.claims[claim] = *read_claim(Object(body));
+  }
+
   Findings findings;
 };
 
@@ -66,11 +80,24 @@ TEST_F(StartUpTest, NothingIsDoneWhileTheCachesDoNotAnswer) {
 }
 
 TEST_F(StartUpTest, TwoClaimsOfOneFileAreNoReboot) {
-  add("a", 0);
-  add("b", 1);
-  findings.files[0].claims.push_back(findings.files[1].claims[0]);
-  findings.files.pop_back();
+  add_both("a", "b");
   EXPECT_TRUE(measures_of(findings).stale_claims.empty());
+}
+
+// The first claim alone is the other pod's: the exchange goes on after the start.
+TEST_F(StartUpTest, AFileIsTheOldPodsWhileAClaimNamesIt) {
+  add_both("a", "b");
+  give(0, "q");
+  EXPECT_EQ(ledger_of(findings.files, findings.sight).grants().at(0).pod_uid, "p");
+  give(1, "q");
+  EXPECT_EQ(ledger_of(findings.files, findings.sight).grants().at(0).pod_uid, "q");
+}
+
+TEST_F(StartUpTest, AFileWhoseFirstClaimIsGoneIsThatOfTheNext) {
+  add_both("a", "b");
+  give(1, "q");
+  findings.sight.claims.erase(findings.sight.claims.begin());
+  EXPECT_EQ(ledger_of(findings.files, findings.sight).grants().at(0).pod_uid, "q");
 }
 
 TEST_F(StartUpTest, AMissingFileAloneIsNoReboot) {
