@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of docs/lab.md, fournos.md, controllers.md, operations.md and envtest.md, run as they stand there, and the rows of their
+"""The commands of docs/lab.md, fournos.md, controllers.md, operations.md, envtest.md and kueue.md, run as they stand there, and the rows of their
 tables that say "required", "accepted" or "no effect", tried. docs/hearth.md's are in test_hearth_lab.py, docs/das.md's in test_das_lab.py."""
 
 import json
@@ -11,7 +11,7 @@ import pytest
 import yaml
 from support import ATHANOR, DEADLINE, KUBECTL, ROOT, Lab, run, wait_for
 
-GUIDES = ["lab", "fournos", "controllers", "operations", "envtest"]
+GUIDES = ["lab", "fournos", "controllers", "operations", "envtest", "kueue"]
 
 # What a test of this file cannot run, and where it is run. The keys are the commands' beginnings.
 ELSEWHERE = {
@@ -52,8 +52,12 @@ ELSEWHERE = {
     "kubectl -n athanor-system rollout status deployment/athanor-queueing": "tests/e2e/deploy/test_deployed_queueing.py rolls it out",
     "athanor crds --conversion-service": "tests/e2e/deploy/test_deployed_queueing.py::test_the_old_version_is_converted",
     "athanor queue -A": "tests/e2e/kueue/test_queues.py::test_why_a_job_waits",
-    "athanor queue --explain JOB": "tests/e2e/kueue/test_queues.py::test_why_a_job_waits",
-    "kubectl describe clusterqueue NAME": "NAME is a name of the reader's",
+    "athanor queue --explain": "tests/e2e/kueue/test_queues.py::test_why_a_job_waits",
+    "athanor queue -w": "tests/e2e/kueue/test_queueing_jobs.py::test_a_line_is_printed_when_somebody_moves",
+    "athanor queues NAME": "tests/e2e/kueue/test_queueing_jobs.py::test_every_command_of_the_page_works",
+    "athanor queues --fits": "tests/e2e/kueue/test_queues.py::test_whether_a_request_would_fit",
+    "kubectl describe clusterqueue": "tests/e2e/kueue/test_queueing_jobs.py::test_every_command_of_the_page_works",
+    "kubectl kueue list workloads": "a plugin of Kueue's; test_queueing_jobs.py asks the paths that it reads",
     "kubectl get workloads -A --sort-by=.spec.priority": "tests/e2e/fournos/test_preemption.py reads workloads and their priorities",
     "kubectl get fournosjobs -A -w": "runs on; docs/fournos.md's `-w` is run",
 }
@@ -228,6 +232,7 @@ def test_rows_that_promise_something_are_known(guide):
         "fournos": ["FOURNOS_NAMESPACE"],  # test_cli.py::test_controllers_that_cannot_start_say_so_at_once
         "operations": ["ERROR: FOURNOS_WORKLOAD_NAMESPACE env var is required"],  # the same
         "envtest": ["--etcd-servers", "--feature-gates"],
+        "kueue": ["UnsupportedIntegration"],  # test_queueing_jobs.py::test_what_is_not_integrated_is_warned_of
     }.get(guide, [])
 
 
@@ -311,6 +316,18 @@ def test_the_controllers_commands(tmp_path, api_server):
         run([*kubectl, "delete", "crd", name])
     out = Guide(tmp_path).run([*commands[1:], *RUN_INLINE["controllers"]]).out
     assert "validatingwebhookconfiguration.admissionregistration.k8s.io/athanor created" in out
+
+
+# --- docs/kueue.md ----------------------------------------------------------------------------------------
+def test_the_queueings_commands_for_a_cluster(tmp_path, api_server):
+    """Those for a lab: test_queueing_jobs.py::test_every_command_of_the_page_works."""
+    commands = block_with(text_of("kueue"), "athanor crds")
+    assert len(commands) == 4
+    out = Guide(tmp_path).run(commands).out
+    for kind in ("customresourcedefinition", "clusterrole", "mutatingwebhookconfiguration", "validatingwebhookconfiguration"):
+        assert re.search(rf"^{kind}\.\S+/\S+ (created|serverside-applied)$", out, re.M), (kind, out)
+    listed = run([KUBECTL, "--kubeconfig", api_server, "get", "clusterqueues"])
+    assert listed.code == 0 and "No resources found" in listed.err, listed.err
 
 
 # --- docs/operations.md -----------------------------------------------------------------------------------

@@ -2,10 +2,11 @@
 """The acceptance scenarios of docs/spec/kueue.md 16.4, each a test of its number, on the served API."""
 
 import os
+import re
 
 import pytest
 from queue_world import GPU, GROUP, World
-from support import DEADLINE, wait_for
+from support import DEADLINE, ROOT, wait_for
 
 
 def soon():
@@ -192,7 +193,8 @@ def test_13_a_deleted_queue_stays_until_its_workload_ends(world):
     assert world.lab.http("DELETE", path).code == 200
     wait_for("it is terminating", lambda: world.active("q").get("reason") == "Terminating")
     queue = world.cluster_queue("q")
-    assert queue["metadata"]["deletionTimestamp"] and world.active("q")["message"] == "Can't admit new workloads; clusterQueue is terminating"
+    assert queue["metadata"]["deletionTimestamp"] and world.active("q")["status"] == "False"
+    assert world.active("q")["message"] == "Can't admit new workloads; clusterQueue is terminating"
     world.delete("w")
     wait_for("it is gone", lambda: world.lab.http("GET", path).code == 404)
 
@@ -212,3 +214,11 @@ def test_15_a_changed_class_changes_the_priority(world):
     world.patch(f"{GROUP}/workloadpriorityclasses/{cls}", {"value": 99})
     wait_for("the priority follows", lambda: world.get("w")["spec"]["priority"] == 99)
     assert world.get("alone")["spec"]["priority"] == 10
+
+
+def test_each_scenario_of_the_specification_has_a_test_here():
+    text = (ROOT / "docs/spec/kueue.md").read_text(encoding="utf-8")
+    table = text.split("### 16.4 Acceptance scenarios")[1].split("\n## ")[0]
+    numbers = set(re.findall(r"^\| (\d+) \|", table, re.M))
+    tests = {found.group(1) for name in globals() if (found := re.match(r"test_(\d+)_", name))}
+    assert numbers == tests and len(numbers) == 15

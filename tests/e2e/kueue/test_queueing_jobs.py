@@ -234,10 +234,10 @@ def test_every_command_of_the_page_works(make_lab):
         assert f"athanor {words[0]}" in page
         done = run([ATHANOR, *words], env=env)
         assert said in done.out and done.code == (1 if "--fits" in words else 0), done.out + done.err
-    # Those for a cluster print what can be applied.
-    for line in page.split("```sh\n")[2].split("```")[0].splitlines():
-        done = run([ATHANOR, *line.split(" | ")[0].split()[1:]])
-        assert done.code == 0 and list(yaml.safe_load_all(done.out)), line
+    for words, said in ((["describe", "clusterqueue"], "Can admit new workloads"), (["get", "events"], "CreatedWorkload")):
+        assert f"`kubectl {' '.join(words)}`" in page
+        assert said in lab.kubectl(*words).out
+    # Those for a cluster: tests/e2e/cli/test_guides.py.
 
 
 def test_a_line_is_printed_when_somebody_moves(lab, ns, queue):

@@ -50,18 +50,26 @@ def explained(lab, name):
     return json.loads(athanor(lab, "queue", "--explain", name, "-n", "tree", "-o", "json").out)
 
 
-def test_why_a_job_waits(queues):
-    lab = queues
+def hold(lab):
+    """A Job of 3 CPUs that runs."""
     job(lab, "holds", "3", seconds="600")
     wait_for("it runs", lambda: explained(lab, "holds")["state"] == "runs")
+
+
+def test_why_a_job_waits(queues):
+    lab = queues
+    hold(lab)
     job(lab, "waits", "4")
     why = wait_for("it waits", lambda: (e := explained(lab, "waits"))["state"] == "waits" and e["causes"] and e)
     assert why["clusterQueue"] == "tree-a" and why["owner"] == "Job/waits" and why["position"] == 0
     assert why["causes"][0]["object"] == "ClusterQueue/tree-a"
     assert "insufficient unused quota in cohort for cpu in flavor tree" in why["causes"][0]["text"] or "insufficient unused quota for cpu in flavor tree" in why["causes"][0]["text"]
+    # tree-b's 2 may be borrowed: 3 of 4 are in use, 3 are available.
+    assert why["causes"][0]["unblockedBy"] == "1 more cpu of flavor tree become free"
     assert why["estimate"]["earliest"] <= why["estimate"]["latest"] and not why["preempts"]
     (quota,) = [one for one in why["quotas"] if one["resource"] == "cpu"]
     assert (quota["flavor"], quota["wanted"], quota["used"], quota["nominal"]) == ("tree", "4", "3", "4")
+    assert (quota["available"], quota["borrowable"], quota["capacity"]) == ("3", "2", "6")
     assert quota["holders"][0]["notPreempted"].startswith("its priority 0 is not below 0")
     # The same over HTTP.
     name = why["workload"].split("/")[1]
@@ -74,6 +82,7 @@ def test_why_a_job_waits(queues):
     assert [one["workload"] for one in behind["ahead"]] == [why["workload"]]
     text = athanor(lab, "queues", "explain", "waits", "-n", "tree").out
     assert "waits in ClusterQueue tree-a, 0 ahead of it" in text and "estimate: starts" in text
+    assert "ends when 1 more cpu of flavor tree become free" in text
 
 
 def test_whether_a_request_would_fit(queues):
@@ -81,6 +90,9 @@ def test_whether_a_request_would_fit(queues):
     assert "fits: it would be admitted to ClusterQueue tree-a now" in athanor(lab, "queues", "--fits", "cpu=1", "a", "-n", "tree").out
     said = json.loads(athanor(lab, "queues", "--fits", "cpu=1", "--count", "50", "a", "-n", "tree", "-o", "json", code=1).out)
     assert said["fits"] is False and "maximum capacity" in said["causes"][0]["text"]
+    hold(lab)
+    high = json.loads(athanor(lab, "queues", "--fits", "cpu=4", "--priority", "7", "a", "-n", "tree", "-o", "json", code=1).out)
+    assert [one["workload"] for one in high["preempts"]] == [one["workload"] for one in high["quotas"][0]["holders"]]
     assert "must be RESOURCE=QUANTITY" in athanor(lab, "queues", "--fits", "cpu", "a", "-n", "tree", code=1).err
     assert not [w for w in lab.get("/apis/kueue.x-k8s.io/v1beta2/namespaces/tree/workloads")["items"] if w["metadata"]["name"] == "trial"]
 
@@ -89,7 +101,7 @@ def test_what_is_missing_has_a_name(queues):
     lab = queues
     job(lab, "lost", "1", local="lost")
     why = wait_for("its Workload", lambda: explained(lab, "lost"))
-    assert {"object": "ClusterQueue/nowhere", "text": "does not exist"} in why["causes"]
+    assert {"object": "ClusterQueue/nowhere", "text": "does not exist", "unblockedBy": "it is created"} in why["causes"]
     done = athanor(lab, "queue", "--explain", "wait", "-n", "tree", code=1)
     assert 'no workload or job "wait"' in done.err and "did you mean waits?" in done.err
     assert 'no cohort, ClusterQueue or LocalQueue "none"' in athanor(lab, "queues", "none", code=1).err
@@ -104,7 +116,9 @@ def test_whom_it_would_preempt(queues):
     job(lab, "urgent", "4", priority="tree-high")
     why = wait_for("it waits", lambda: (e := explained(lab, "urgent"))["preempts"] and e)
     assert [one["clusterQueue"] for one in why["preempts"]] == ["tree-a"]
-    assert {"object": "LocalQueue/tree/a", "text": "is stopped: spec.stopPolicy"} in why["causes"]
+    assert {"object": "LocalQueue/tree/a", "text": "is stopped: spec.stopPolicy", "unblockedBy": "spec.stopPolicy becomes None"} in why["causes"]
+    assert why["preempts"][0]["frees"] == [{"flavor": "tree", "resource": "cpu", "amount": "3"}]
+    assert "which frees 3 cpu of flavor tree" in athanor(lab, "queue", "--explain", "urgent", "-n", "tree").out
 
 
 def test_the_tree_with_its_bars(queues):

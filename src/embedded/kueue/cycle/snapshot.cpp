@@ -66,8 +66,9 @@ std::string joined(const Names& names) {
 }
 
 // Why a ClusterQueue cannot admit: the first reason, all messages (docs/spec/kueue.md section 9).
-void judge(ClusterQueue& queue, const Snapshot& snapshot,
-           const std::map<std::string, bool>& checks) {
+// `cycle`: the Cohorts above it that are their own ancestors.
+void judge(ClusterQueue& queue, const Snapshot& snapshot, const std::map<std::string, bool>& checks,
+           const std::set<std::string>& cycle) {
   if (queue.object.deleting()) {
     queue.inactive_reason = "Terminating";
     queue.inactive_message = "Can't admit new workloads; clusterQueue is terminating";
@@ -111,6 +112,10 @@ void judge(ClusterQueue& queue, const Snapshot& snapshot,
         "AdmissionCheckInactive",
         fmt::format("references inactive AdmissionCheck(s): {}", joined(inactive_checks)));
   }
+  if (!cycle.empty()) {
+    problems.emplace_back("CohortCycle",
+                          fmt::format("is below a cycle of Cohorts: {}", joined(cycle)));
+  }
   if (problems.empty()) {
     return;
   }
@@ -123,7 +128,7 @@ void judge(ClusterQueue& queue, const Snapshot& snapshot,
 }
 
 // Cohorts as nodes, parents first; a cohort that is only named has no quota of its own. A cycle of
-// parents ends at the root.
+// parents is cut at one of them; ClusterQueues below it admit nothing.
 class CohortTree {
  public:
   CohortTree(const std::vector<Object>& cohorts, QuotaTree& tree) : tree_(tree) {
@@ -161,6 +166,20 @@ class CohortTree {
     }
   }
   [[nodiscard]] const std::map<std::string, QuotaTree::NodeId>& nodes() const { return nodes_; }
+  // Returns the Cohorts of the cycle that the way up from a Cohort ends in; none: it ends at a
+  // root.
+  [[nodiscard]] std::set<std::string> cycle_above(std::string name) const {
+    std::vector<std::string> way;
+    while (!name.empty()) {
+      if (const auto again = std::ranges::find(way, name); again != way.end()) {
+        return {again, way.end()};
+      }
+      const auto cohort = cohorts_.find(name);
+      way.push_back(std::move(name));
+      name = cohort == cohorts_.end() ? "" : cohort->second.spec()["parentName"].str();
+    }
+    return {};
+  }
   [[nodiscard]] double weight_of(const std::string& name) const {
     const auto cohort = cohorts_.find(name);
     return cohort == cohorts_.end() ? 1 : fair_weight(cohort->second);
@@ -287,7 +306,7 @@ std::shared_ptr<const void> make_snapshot(const View& view) {
   for (const Object& object : view.list(api::kueue::kClusterQueue)) {
     ClusterQueue queue = read_cluster_queue(object, cohorts, snapshot.quota);
     find_flavors(queue, snapshot);
-    judge(queue, snapshot, checks);
+    judge(queue, snapshot, checks, cohorts.cycle_above(object.spec()["cohortName"].str()));
     snapshot.cluster_queues.emplace(queue.name, std::move(queue));
   }
   snapshot.cohorts = cohorts.nodes();

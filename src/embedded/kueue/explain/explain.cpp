@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "embedded/kueue/cycle/requests.hpp"
 #include "embedded/kueue/cycle/snapshot.hpp"
 #include "embedded/kueue/cycle/waiting.hpp"
+#include "embedded/kueue/explain/unblocking.hpp"
 #include "embedded/kueue/settings.hpp"
 #include "embedded/kueue/visibility.hpp"
 #include "embedded/kueue/workload/workload_info.hpp"
@@ -44,16 +46,18 @@ class Explainer {
     note_gates();
     queues_ = read_queues(view_);
     if (const ClusterQueue* queue = find_queue()) {
+      result_.estimate = estimate_start(view_, *queues_, *queue, workload_, now_);
       note_place(*queue);
       note_quota(*queue);
-      result_.estimate = estimate_start(view_, *queues_, *queue, workload_, now_);
     }
     return std::move(result_);
   }
 
  private:
-  void cause(std::string object, std::string text) {
-    result_.causes.push_back({.object = std::move(object), .text = std::move(text)});
+  void cause(std::string object, std::string text, std::string unblocked_by) {
+    result_.causes.push_back({.object = std::move(object),
+                              .text = std::move(text),
+                              .unblocked_by = std::move(unblocked_by)});
   }
   [[nodiscard]] std::string self() const { return "Workload/" + workload_.key().text(); }
   [[nodiscard]] bool says(std::string_view type) const {
@@ -65,13 +69,20 @@ class Explainer {
     const Value& conditions = workload_.status()["conditions"];
     if (says("Finished")) {
       result_.state = "finished";
-      cause(self(), find_condition(conditions, "Finished")["message"].str());
+      cause(self(), find_condition(conditions, "Finished")["message"].str(), "");
       return false;
     }
     if (!workload_.spec()["active"].as_bool(true)) {
       result_.state = "inactive";
-      cause(self(), "spec.active is false: set it to true to queue it again");
+      cause(self(), "spec.active is false: set it to true to queue it again",
+            "spec.active becomes true");
       return false;
+    }
+    if (says("QuotaReserved") && says("Evicted")) {
+      cause(self(),
+            "is evicted and holds its quota: " +
+                find_condition(conditions, "Evicted")["message"].str(),
+            "its owner stops it and releases the quota");
     }
     if (says("Admitted")) {
       result_.state = "runs";
@@ -84,7 +95,8 @@ class Explainer {
           cause("AdmissionCheck/" + check["name"].str(),
                 fmt::format(
                     "is {}{}", check["state"].as_string(),
-                    check["message"].as_string().empty() ? "" : ": " + check["message"].str()));
+                    check["message"].as_string().empty() ? "" : ": " + check["message"].str()),
+                check_event(check["state"].as_string()));
         }
       }
       return false;
@@ -95,21 +107,24 @@ class Explainer {
 
   void note_gates() {
     if (const std::string_view gate = workload_.annotation(kGatedBy); !gate.empty()) {
-      cause(self(), fmt::format("annotation {} holds it back: {}", kGatedBy, gate));
+      cause(self(), fmt::format("annotation {} holds it back: {}", kGatedBy, gate),
+            "the annotation is removed");
     }
     const Value& conditions = workload_.status()["conditions"];
-    if (condition_is(conditions, "Requeued", "False")) {
-      cause(self(),
-            "is not queued again: " + find_condition(conditions, "Requeued")["message"].str());
+    if (const Value& requeued = find_condition(conditions, "Requeued");
+        requeued["status"].as_string() == "False") {
+      cause(self(), "is not queued again: " + requeued["message"].str(),
+            requeue_event(requeued["reason"].as_string()));
     }
     const auto at = parse_time(workload_.status().at({"requeueState", "requeueAt"}).as_string());
     if (at && *at > now_) {
-      cause(self(), "was evicted, and is queued again at " + format_time(*at));
+      cause(self(), "was evicted, and is queued again at " + format_time(*at), "the time passes");
     }
     for (const Value& check : workload_.status()["admissionChecks"].items()) {
       const std::string_view state = check["state"].as_string();
       if (state == "Retry" || state == "Rejected") {
-        cause("AdmissionCheck/" + check["name"].str(), fmt::format("is {}", state));
+        cause("AdmissionCheck/" + check["name"].str(), fmt::format("is {}", state),
+              check_event(state));
       }
     }
   }
@@ -119,31 +134,33 @@ class Explainer {
     const Key key{std::string(workload_.ns()), result_.local_queue};
     const std::string local_name = "LocalQueue/" + key.text();
     if (key.name.empty()) {
-      cause(self(), "names no queue: set the label kueue.x-k8s.io/queue-name");
+      cause(self(), "names no queue: set the label kueue.x-k8s.io/queue-name", "the label is set");
       return nullptr;
     }
     const auto local = queues_->local_queues.find(key);
     if (local == queues_->local_queues.end()) {
-      cause(local_name, "does not exist");
+      cause(local_name, "does not exist", "it is created");
       return nullptr;
     }
     if (local->second.stopped) {
-      cause(local_name, "is stopped: spec.stopPolicy");
+      cause(local_name, "is stopped: spec.stopPolicy", "spec.stopPolicy becomes None");
     }
     result_.cluster_queue = local->second.cluster_queue;
     const std::string name = "ClusterQueue/" + result_.cluster_queue;
     const auto queue = queues_->cluster_queues.find(result_.cluster_queue);
     if (queue == queues_->cluster_queues.end()) {
-      cause(name, "does not exist");
+      cause(name, "does not exist", "it is created");
       return nullptr;
     }
     if (!queue->second.active()) {
-      cause(name, fmt::format("is inactive: {}", queue->second.inactive_message));
+      cause(name, fmt::format("is inactive: {}", queue->second.inactive_message),
+            "its condition Active becomes True");
       return nullptr;
     }
     const auto ns = view_.get(api::kNamespace, {"", key.ns});
     if (ns && !queue->second.namespaces.matches(ns->metadata()["labels"])) {
-      cause(name, fmt::format("takes nothing of namespace {}: spec.namespaceSelector", key.ns));
+      cause(name, fmt::format("takes nothing of namespace {}: spec.namespaceSelector", key.ns),
+            fmt::format("labels of namespace {} match the selector", key.ns));
     }
     return &queue->second;
   }
@@ -162,17 +179,25 @@ class Explainer {
                                .position = pending[i].in_cluster_queue,
                                .priority = pending[i].workload.spec()["priority"].as_int()});
     }
-    if (place > 0 && queue.strict_fifo) {
-      cause("ClusterQueue/" + queue.name,
-            fmt::format("is StrictFIFO: {} goes first", pending.front().workload.key().text()));
+    if (place > 0 && queue.strict_fifo && !(queue.strict_per_flavor && starts_now())) {
+      cause(
+          "ClusterQueue/" + queue.name,
+          fmt::format("is StrictFIFO: {} goes first", pending.front().workload.key().text()),
+          fmt::format("{} is admitted or leaves the queue", pending.front().workload.key().text()));
     }
+  }
+
+  // Returns true if the cycle admits it now: the head of a queue that is strict per flavor holds
+  // back only some of those behind it.
+  [[nodiscard]] bool starts_now() const {
+    return result_.estimate && result_.estimate->latest && *result_.estimate->latest <= now_;
   }
 
   void note_quota(const ClusterQueue& queue) {
     const auto settings = api::decode<Settings>(configured_section(view_));
     RequestRules rules(view_, settings);
     if (std::string problem = rules.problem(workload_); !problem.empty()) {
-      cause(self(), std::move(problem));
+      cause(self(), std::move(problem), "its request, or the rule that refuses it, changes");
       return;
     }
     const std::vector<PodSetRequests> requests = rules.requests(workload_);
@@ -188,11 +213,13 @@ class Explainer {
       }
       return;
     }
-    cause("ClusterQueue/" + queue.name, result.assignment.message());
+    cause("ClusterQueue/" + queue.name, result.assignment.message(),
+          quota_event(result.assignment, result.targets.size()));
     for (const Target& target : result.targets) {
       result_.preempts.push_back({.workload = target.held->object.key(),
                                   .cluster_queue = target.held->queue->name,
-                                  .why = std::string(text_of(target.why))});
+                                  .why = std::string(text_of(target.why)),
+                                  .frees = freed_by(*target.held)});
     }
     Amounts wanted;
     for (const PodSetRequests& pod_set : requests) {
@@ -202,6 +229,18 @@ class Explainer {
     }
     HeldWorkloads held(view_, *queues_);
     result_.quotas = quota_reports(*queues_, quota, held, preemptor, wanted, result.targets);
+  }
+
+  static std::vector<Explanation::Preempted::Freed> freed_by(const Held& held) {
+    std::map<FlavorResource, Amount> total;
+    for (const auto& [of, amount] : held_quota(held.object)) {
+      total[of] += amount;
+    }
+    std::vector<Explanation::Preempted::Freed> freed;
+    for (const auto& [of, amount] : total) {
+      freed.push_back({.of = of, .amount = amount_text(of.resource, amount)});
+    }
+    return freed;
   }
 
   const View& view_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a Workload waits (docs/spec/kueue.md 17): each cause with its object, who is ahead of it,
-// who holds the quota it needs, whom preemption would make room from, and when it may start. Pure;
-// the command line and the served group read it.
+// Why a Workload waits (docs/spec/kueue.md 17): each cause with its object and the event that ends
+// it, who is ahead, who holds the quota it needs, what preemption would free, and when it may
+// start. Pure; the command line and the served group read it.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,7 @@ struct Explanation {
   struct Cause {
     std::string object{};  // "ClusterQueue/a"; of a namespace: "LocalQueue/ns/a"
     std::string text{};
+    std::string unblocked_by{};  // the event that ends it; empty: none
   };
   struct Ahead {
     Key workload{};
@@ -33,7 +34,13 @@ struct Explanation {
   struct Preempted {
     Key workload{};
     std::string cluster_queue{};
-    std::string why{};  // "to accommodate a workload in the same ClusterQueue"
+    std::string why{};  // "prioritization in the ClusterQueue"
+    // What it holds: flavor, resource, quantity.
+    struct Freed {
+      FlavorResource of{};
+      std::string amount{};
+    };
+    std::vector<Freed> frees{};
   };
 
   Key workload{};

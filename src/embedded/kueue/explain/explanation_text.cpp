@@ -24,6 +24,7 @@ Value value_of(const QuotaReport& report) {
                         {"nominal", report.nominal},
                         {"used", report.used},
                         {"available", report.available},
+                        {"borrowable", report.borrowable},
                         {"capacity", report.capacity},
                         {"wanted", report.wanted},
                         {"holders", std::move(holders)}});
@@ -42,8 +43,9 @@ Value value_of(const StartEstimate& estimate) {
 
 std::string text_of(const QuotaReport& report) {
   std::string out = fmt::format(
-      "  {} of flavor {}: {} wanted, {} available ({} used of {}, at most {})\n", report.resource,
-      report.flavor, report.wanted, report.available, report.used, report.nominal, report.capacity);
+      "  {} of flavor {}: {} wanted, {} available, {} of it borrowed ({} used of {}, at most {})\n",
+      report.resource, report.flavor, report.wanted, report.available, report.borrowable,
+      report.used, report.nominal, report.capacity);
   for (const QuotaReport::Holder& holder : report.holders) {
     out += fmt::format(
         "    {} holds {} (ClusterQueue {}, priority {}): {}\n", holder.workload.text(),
@@ -51,6 +53,41 @@ std::string text_of(const QuotaReport& report) {
         holder.kept_for.empty() ? "would be preempted" : "not preempted, " + holder.kept_for);
   }
   return out;
+}
+
+Value value_of(const Explanation::Cause& cause) {
+  Value value = Value::object({{"object", cause.object}, {"text", cause.text}});
+  if (!cause.unblocked_by.empty()) {
+    value.set("unblockedBy", cause.unblocked_by);
+  }
+  return value;
+}
+
+Value value_of(const Explanation::Preempted& preempted) {
+  Value frees = Value::list();
+  for (const auto& [of, amount] : preempted.frees) {
+    frees.push_back(
+        Value::object({{"flavor", of.flavor}, {"resource", of.resource}, {"amount", amount}}));
+  }
+  return Value::object({{"workload", preempted.workload.text()},
+                        {"clusterQueue", preempted.cluster_queue},
+                        {"why", preempted.why},
+                        {"frees", std::move(frees)}});
+}
+
+std::string text_of(const Explanation::Cause& cause) {
+  return fmt::format("  {}: {}\n", cause.object, cause.text) +
+         (cause.unblocked_by.empty() ? "" : fmt::format("    ends when {}\n", cause.unblocked_by));
+}
+
+std::string text_of(const Explanation::Preempted& preempted) {
+  std::string frees;
+  for (const auto& [of, amount] : preempted.frees) {
+    frees += fmt::format("{}{} {} of flavor {}", frees.empty() ? "" : ", ", amount, of.resource,
+                         of.flavor);
+  }
+  return fmt::format("  would preempt {} of ClusterQueue {} ({}), which frees {}\n",
+                     preempted.workload.text(), preempted.cluster_queue, preempted.why, frees);
 }
 
 std::string text_of(const StartEstimate& estimate, Instant now) {
@@ -88,7 +125,7 @@ Value Explanation::to_value() const {
                                {"quotas", Value::list()},
                                {"preempts", Value::list()}});
   for (const Cause& one : causes) {
-    value.member("causes").push_back(Value::object({{"object", one.object}, {"text", one.text}}));
+    value.member("causes").push_back(value_of(one));
   }
   for (const Ahead& one : ahead) {
     value.member("ahead").push_back(Value::object({{"workload", one.workload.text()},
@@ -99,10 +136,7 @@ Value Explanation::to_value() const {
     value.member("quotas").push_back(value_of(one));
   }
   for (const Preempted& one : preempts) {
-    value.member("preempts")
-        .push_back(Value::object({{"workload", one.workload.text()},
-                                  {"clusterQueue", one.cluster_queue},
-                                  {"why", one.why}}));
+    value.member("preempts").push_back(value_of(one));
   }
   if (position) {
     value.set("position", *position);
@@ -124,7 +158,7 @@ std::string Explanation::text(Instant now) const {
   }
   out += "\n";
   for (const Cause& one : causes) {
-    out += fmt::format("  {}: {}\n", one.object, one.text);
+    out += text_of(one);
   }
   for (const Ahead& one : ahead) {
     out += fmt::format("  ahead at place {}: {} (priority {})\n", one.position, one.workload.text(),
@@ -134,8 +168,7 @@ std::string Explanation::text(Instant now) const {
     out += text_of(one);
   }
   for (const Preempted& one : preempts) {
-    out += fmt::format("  would preempt {} of ClusterQueue {} {}\n", one.workload.text(),
-                       one.cluster_queue, one.why);
+    out += text_of(one);
   }
   if (estimate) {
     out += text_of(*estimate, now);

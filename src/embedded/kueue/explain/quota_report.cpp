@@ -20,11 +20,14 @@ class Reporter {
   QuotaReport report(const std::string& flavor, const std::string& resource, QuotaTree::CellId cell,
                      Amount wanted) {
     const QuotaTree::NodeId node = preemptor_.queue->node;
+    const Amount available = quota_.available(node, cell);
+    const Amount own = std::max<Amount>(0, quota_.subtree(node, cell) - quota_.usage(node, cell));
     return {.flavor = flavor,
             .resource = resource,
             .nominal = amount_text(resource, quota_.nominal(node, cell)),
             .used = amount_text(resource, quota_.usage(node, cell)),
-            .available = amount_text(resource, quota_.available(node, cell)),
+            .available = amount_text(resource, available),
+            .borrowable = amount_text(resource, std::max<Amount>(0, available - own)),
             .capacity = amount_text(resource, quota_.max_capacity(node, cell)),
             .wanted = amount_text(resource, wanted),
             .holders = holders(resource, cell)};

@@ -22,11 +22,12 @@ struct QuotaReport {
   };
   std::string flavor{};
   std::string resource{};
-  // Quantities: of the queue itself, what it uses, what it can still get, the most it could ever
-  // get, what the Workload asks for.
+  // Quantities: of the queue itself, what it uses, what it can still get, the part of this that it
+  // borrows, the most it could ever get, what the Workload requests.
   std::string nominal{};
   std::string used{};
   std::string available{};
+  std::string borrowable{};
   std::string capacity{};
   std::string wanted{};
   // Those who hold most of it within reach.

@@ -107,11 +107,12 @@ void count_eviction(const ObjectChanged& change, const Queues& queues, Samples& 
   if (change.after->status()["admission"].is_null()) {
     return;  // deactivated while it waited
   }
-  const Value& evicted = condition_of(*change.after, "Evicted");
+  // The condition's reason of a deactivation has the cause as well.
   const Value& entry = raised(change);
+  const Value& counted = entry.is_null() ? condition_of(*change.after, "Evicted") : entry;
   const std::string cause = entry["underlyingCause"].str();
   const auto with = [&](MetricLabels labels, const char* cause_label) {
-    labels.emplace_back("reason", evicted["reason"].str());
+    labels.emplace_back("reason", counted["reason"].str());
     labels.emplace_back(cause_label, cause);
     return labels;
   };

@@ -5,6 +5,8 @@
 
 #include <string_view>
 
+#include "embedded/kueue/cycle/snapshot.hpp"
+
 namespace athanor::kueue {
 namespace {
 
@@ -16,11 +18,29 @@ std::string without_effect(std::string_view what, std::string_view feature) {
   return fmt::format("{} has no effect: {} is not available in the embedded engine", what, feature);
 }
 
+// The annotations athanor.dev/* of an object whose kind has one of them.
+void of_annotations(std::vector<std::string>& sentences, const Value& object,
+                    std::string_view known) {
+  constexpr std::string_view kPrefix = "athanor.dev/";
+  for (const Member& one : object["metadata"]["annotations"].members()) {
+    if (one.key().starts_with(kPrefix) && one.key() != known) {
+      sentences.push_back(fmt::format(
+          "metadata.annotations[{}] has no effect: the embedded engine does not read it on a {}",
+          one.key(), object["kind"].as_string()));
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> left_out(const Value& object) {
   std::vector<std::string> sentences;
   const std::string_view kind = object["kind"].as_string();
+  if (kind == "ClusterQueue") {
+    of_annotations(sentences, object, kStrictFifo);
+  } else if (kind == "LocalQueue") {
+    of_annotations(sentences, object, kMaxWait);
+  }
   const Value& spec = object["spec"];
   if (kind == "ClusterQueue" && !spec["admissionScope"].is_null()) {
     sentences.push_back(without_effect("spec.admissionScope", kFairAdmission));

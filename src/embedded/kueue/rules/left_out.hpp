@@ -18,7 +18,8 @@ inline constexpr std::string_view kElasticAnnotation = "kueue.x-k8s.io/elastic-j
 using api::kueue::asks_for_topology;
 using api::kueue::is_topology_annotation;
 
-// Returns a sentence for each field of a kind of kueue.x-k8s.io that is set and has no effect.
+// Returns a sentence for each field of a kind of kueue.x-k8s.io that is set and has no effect, and
+// for each annotation athanor.dev/* of a queue that its kind does not have (17).
 std::vector<std::string> left_out(const Value& object);
 // The same for a job with these pod sets ({template}).
 std::vector<std::string> left_out_of_job(const Value& job, const Value& pod_sets);

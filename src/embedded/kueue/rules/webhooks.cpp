@@ -30,6 +30,11 @@ Verdict mutate_workload(const View& view, const AdmissionRequest& request, Insta
   return Verdict::change(request.object, object);
 }
 
+bool asks_for_the_same(const AdmissionRequest& request) {
+  return request.object["spec"] == request.old_object["spec"] &&
+         request.object["metadata"]["annotations"] == request.old_object["metadata"]["annotations"];
+}
+
 Verdict judge(const View& /*view*/, const AdmissionRequest& request, Instant /*now*/) {
   const bool update = request.operation == AdmissionRequest::Operation::Update;
   const auto valid = validate(request.object, update ? &request.old_object : nullptr);
@@ -37,8 +42,7 @@ Verdict judge(const View& /*view*/, const AdmissionRequest& request, Instant /*n
     return Verdict::refuse(valid.error());
   }
   Verdict verdict = Verdict::allow();
-  if (request.subresource.empty() &&
-      !(update && request.object["spec"] == request.old_object["spec"])) {
+  if (request.subresource.empty() && !(update && asks_for_the_same(request))) {
     verdict.warnings = left_out(request.object);
   }
   return verdict;

@@ -158,25 +158,34 @@ struct Webhook {
   Errors (*check)(const Value& object, const Value* old) = nullptr;
 };
 
-// The annotations of docs/spec/kueue.md 17; all others are anybody's.
-void check_own_annotations(Errors& errors, const Value& object) {
-  const Value& annotations = object["metadata"]["annotations"];
-  const auto path = [](std::string_view name) {
-    return fmt::format("metadata.annotations[{}]", name);
-  };
-  if (const Value& strict = annotations[kStrictFifo]; !strict.is_null()) {
-    if (strict.as_string() != kPerFlavor) {
-      unsupported(errors, path(kStrictFifo), json::print(strict), {std::string(kPerFlavor)});
-    } else if (object["spec"]["queueingStrategy"].as_string() != "StrictFIFO") {
-      invalid(errors, path(kStrictFifo), json::print(strict),
-              "needs spec.queueingStrategy StrictFIFO");
-    }
+std::string annotation_path(std::string_view name) {
+  return fmt::format("metadata.annotations[{}]", name);
+}
+
+// The annotation of a ClusterQueue (docs/spec/kueue.md 17).
+void check_strict_fifo(Errors& errors, const Value& object) {
+  const Value& strict = object["metadata"]["annotations"][kStrictFifo];
+  if (strict.is_null()) {
+    return;
   }
-  if (const Value& wait = annotations[kMaxWait]; !wait.is_null()) {
-    const auto duration = parse_go_duration(wait.as_string());
-    if (!duration.ok() || *duration <= Duration::zero()) {
-      invalid(errors, path(kMaxWait), json::print(wait), "must be a duration above 0, as 30m");
-    }
+  const std::string path = annotation_path(kStrictFifo);
+  if (strict.as_string() != kPerFlavor) {
+    unsupported(errors, path, json::print(strict), {std::string(kPerFlavor)});
+  } else if (object["spec"]["queueingStrategy"].as_string() != "StrictFIFO") {
+    invalid(errors, path, json::print(strict), "needs spec.queueingStrategy StrictFIFO");
+  }
+}
+
+// The annotation of a LocalQueue (17).
+void check_max_wait(Errors& errors, const Value& object) {
+  const Value& wait = object["metadata"]["annotations"][kMaxWait];
+  if (wait.is_null()) {
+    return;
+  }
+  const auto duration = parse_go_duration(wait.as_string());
+  if (!duration.ok() || *duration <= Duration::zero()) {
+    invalid(errors, annotation_path(kMaxWait), json::print(wait),
+            "must be a duration above 0, as 30m");
   }
 }
 
@@ -186,7 +195,7 @@ Errors check_cluster_queue(const Value& object, const Value* /*old*/) {
   check_groups(errors, spec["resourceGroups"], !spec["cohortName"].as_string().empty(), true);
   check_selector(errors, "spec.namespaceSelector", spec["namespaceSelector"]);
   check_admission_checks(errors, spec);
-  check_own_annotations(errors, object);
+  check_strict_fifo(errors, object);
   check_weight(errors, "spec.fairSharing.weight", spec["fairSharing"]["weight"]);
   const Value& fungibility = spec["flavorFungibility"];
   if (const Value& wanted = fungibility["preference"];
@@ -202,7 +211,7 @@ Errors check_cluster_queue(const Value& object, const Value* /*old*/) {
 
 Errors check_local_queue(const Value& object, const Value* /*old*/) {
   Errors errors;
-  check_own_annotations(errors, object);
+  check_max_wait(errors, object);
   return errors;
 }
 

@@ -112,11 +112,11 @@ bool was_deactivated(const Value& conditions) {
   const Value& requeued = find_condition(conditions, "Requeued");
   const std::string_view reason = requeued["reason"].as_string();
   if (requeued["status"].as_string() == "False") {
-    return reason == "Deactivated";
+    return reason.starts_with(kDeactivated);
   }
   const Value& evicted = find_condition(conditions, "Evicted");
   return evicted["status"].as_string() == "True" &&
-         evicted["reason"].as_string() == "Deactivated" && reason != "Reactivated";
+         evicted["reason"].as_string().starts_with(kDeactivated) && reason != "Reactivated";
 }
 
 // Lets a workload back in whose eviction is over: it was activated again, or its queue was started
@@ -206,7 +206,7 @@ void await_pods(const Object& workload, const Settings& settings, Plan& plan, In
 Eviction deactivated(const Object& workload) {
   const Value& target = find_condition(workload.status()["conditions"], "DeactivationTarget");
   Eviction eviction{
-      .reason = "Deactivated", .message = "The workload is deactivated", .clears_requeue = true};
+      .reason = kDeactivated, .message = "The workload is deactivated", .clears_requeue = true};
   if (target["status"].as_string() == "True") {
     eviction.message += fmt::format(" due to {}", target["message"].as_string());
     eviction.cause = target["reason"].str();

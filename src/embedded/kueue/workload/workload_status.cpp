@@ -258,12 +258,13 @@ Value reset_checks(const Object& workload, Instant now) {
     }
     if (state == "Retry") {
       check.set("retryCount", check["retryCount"].as_int() + 1);
+    } else {
+      check.erase("retryCount");
     }
     check.set("message", fmt::format("Reset to Pending after eviction. Previously: {}", state));
     check.set("state", "Pending");
     check.set("lastTransitionTime", format_time(now));
     check.erase("podSetUpdates");
-    check.erase("requeueAfterSeconds");
   }
   return checks;
 }
@@ -283,9 +284,17 @@ Value counted(const Object& workload, const Eviction& eviction) {
   return evictions;
 }
 
+// Returns the reason of condition Evicted: of a deactivation with its cause (8.1).
+std::string evicted_reason(const Eviction& eviction) {
+  return eviction.reason == kDeactivated && !eviction.cause.empty()
+             ? fmt::format("{}DueTo{}", eviction.reason, eviction.cause)
+             : std::string(eviction.reason);
+}
+
 void evict(StatusEdit& edit, Plan& plan, const Object& workload, const Eviction& eviction,
            Instant now) {
-  edit.condition("Evicted", "True", eviction.reason, eviction.message);
+  const std::string reason = evicted_reason(eviction);
+  edit.condition("Evicted", "True", reason, eviction.message);
   if (const Value checks = reset_checks(workload, now); !checks.empty()) {
     edit.set("admissionChecks", checks);
   }
@@ -303,11 +312,7 @@ void evict(StatusEdit& edit, Plan& plan, const Object& workload, const Eviction&
   if (!has_quota(workload)) {
     return;  // as in Kueue, no event without admission
   }
-  const bool names_cause = eviction.reason == "Deactivated" && !eviction.cause.empty();
-  add_event(plan, workload, "Normal",
-            fmt::format("EvictedDueTo{}{}{}", eviction.reason, names_cause ? "DueTo" : "",
-                        names_cause ? eviction.cause : ""),
-            eviction.message);
+  add_event(plan, workload, "Normal", "EvictedDueTo" + reason, eviction.message);
 }
 
 std::string priorities(std::string_view who, const Object& workload) {
@@ -353,12 +358,12 @@ Plan preemption(const Snapshot& snapshot, const Object& preemptor, const Cluster
   StatusEdit edit(victim, now);
   edit.condition("Preempted", "True", reason_of(target.why), message);
   evict(edit, plan, victim, {.reason = "Preempted", .message = message}, now);
-  add_event(plan, victim, "Normal", "Preempted",
-            fmt::format("{}; {}; {}", message, priorities("preemptor", preemptor),
-                        priorities("preemptee", victim)));
+  const std::string both =
+      fmt::format("{}; {}", priorities("preemptor", preemptor), priorities("preemptee", victim));
+  add_event(plan, victim, "Normal", "Preempted", fmt::format("{}; {}", message, both));
   add_event(plan, preemptor, "Normal", "PreemptedWorkload",
-            fmt::format("Preempted workload {} (UID: {}) due to {}", victim.key().text(),
-                        victim.uid(), text_of(target.why)));
+            fmt::format("Preempted workload {} (UID: {}) in ClusterQueue {}; {}",
+                        victim.key().text(), victim.uid(), target.held->queue->name, both));
   return plan;
 }
 

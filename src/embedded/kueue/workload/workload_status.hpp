@@ -48,6 +48,10 @@ void add_pending(Plan& plan, const Object& workload, const PendingReason& reason
                  const std::string& message, const std::vector<PodSetRequests>& requests,
                  Instant now);
 
+// Reason of an eviction by spec.active=false. With a cause, condition Evicted has the reason
+// DeactivatedDueTo<Cause>.
+inline constexpr const char* kDeactivated = "Deactivated";
+
 // Marks the workload evicted. Who owns it releases the quota (docs/spec/kueue.md 8.2).
 struct Eviction {
   std::string reason{};

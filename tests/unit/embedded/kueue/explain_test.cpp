@@ -4,6 +4,7 @@
 #include "embedded/kueue/explain/explain.hpp"
 
 #include "embedded/kueue/explain/trial.hpp"
+#include "kube/text/json.hpp"
 #include "unit/embedded/kueue/queue_world.hpp"
 
 namespace athanor::kueue::test {
@@ -65,6 +66,57 @@ TEST_F(Explain, SaysWhyOtherQueuesKeepTheirQuota) {
   ASSERT_EQ(holders.size(), 2U);
   EXPECT_EQ(holders[0].kept_for, "ClusterQueue theirs borrows nothing of it");
   EXPECT_EQ(holders[1].kept_for, "preemption.withinClusterQueue of ClusterQueue mine is Never");
+}
+
+TEST_F(Explain, SaysHowMuchOfTheQuotaIsBorrowed) {
+  queue("mine", "2", ", cohortName: c");
+  queue("theirs", "4", ", cohortName: c");
+  run("mine-1", "mine", 1);
+  run("waits", "mine", 7);
+  const QuotaReport quota = why("waits").quotas.at(0);
+  EXPECT_EQ(quota.available + " " + quota.borrowable + " " + quota.capacity, "5 4 6");
+  EXPECT_NE(why("waits").text(world.now).find("5 available, 4 of it borrowed (1 used of 2"),
+            std::string::npos);
+}
+
+TEST_F(Explain, NamesWhatPreemptionFrees) {
+  queue("q", "4", ", preemption: {withinClusterQueue: LowerPriority}");
+  run("low", "q", 4, 1);
+  submit("high", "q", 3, 9);
+  const Explanation result = why("high");
+  ASSERT_EQ(result.preempts.size(), 1U);
+  EXPECT_EQ(json::print(result.to_value()["preempts"]),
+            R"([{"workload":"bench/low","clusterQueue":"q","why":"prioritization in the )"
+            R"(ClusterQueue","frees":[{"flavor":"f","resource":"gpu","amount":"4"}]}])");
+  EXPECT_NE(result.text(world.now).find(
+                "would preempt bench/low of ClusterQueue q (prioritization in the "
+                "ClusterQueue), which frees 4 gpu of flavor f"),
+            std::string::npos);
+  EXPECT_EQ(result.causes.at(0).unblocked_by, "1 workload that it preempts releases quota");
+}
+
+TEST_F(Explain, OfAQueueThatIsStrictPerFlavor) {
+  world.put(from_yaml(
+      "{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: q, annotations: "
+      "{athanor.dev/strict-fifo: PerFlavor}}, spec: {namespaceSelector: {}, queueingStrategy: "
+      "StrictFIFO, resourceGroups: [{coveredResources: [gpu], flavors: [{name: f, resources: "
+      "[{name: gpu, nominalQuota: 4}]}, {name: g, resources: [{name: gpu, nominalQuota: "
+      "4}]}]}]}}"));
+  world.put(local_queue("q", "q"));
+  const auto on = [&](const std::string& name, const std::string& flavor, int gpus) {
+    world.advance(std::chrono::seconds(1));
+    world.put(workload(name, "q", fmt::format("gpu: {}", gpus), "",
+                       ", nodeSelector: {fournos.dev/cluster: " + flavor + "}"));
+  };
+  on("runs", "f", 2);
+  settle();
+  on("head", "f", 4);
+  settle();
+  on("behind", "f", 2);
+  on("elsewhere", "g", 2);
+  ASSERT_EQ(why("behind").causes.size(), 1U);
+  EXPECT_EQ(why("behind").causes[0].text, "is StrictFIFO: bench/head goes first");
+  EXPECT_TRUE(why("elsewhere").causes.empty());
 }
 
 TEST_F(Explain, EstimatesFromDeclaredTimes) {

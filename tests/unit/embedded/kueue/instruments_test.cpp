@@ -126,5 +126,27 @@ TEST(KueueInstruments, CountEvictionsByTheirCause) {
                 " detailed_reason=WaitForRecovery 1\n");
 }
 
+// The condition of a deactivation names its cause, its counter has a label for it.
+TEST(KueueInstruments, CountDeactivationsByTheirCause) {
+  const auto with = [](const std::string& conditions, const std::string& evictions) {
+    return Object(from_yaml(
+        "{metadata: {name: w, namespace: bench}, spec: {queueName: lq}, status: {admission: "
+        "{clusterQueue: cq}, schedulingStats: {evictions: [" +
+        evictions + "]}, conditions: [" + conditions + "]}}"));
+  };
+  const Object before = with("", "");
+  const Object after = with(
+      "{type: Evicted, status: \"True\", reason: DeactivatedDueToAdmissionCheck, "
+      "lastTransitionTime: \"2026-01-05T00:01:00Z\"}",
+      "{reason: Deactivated, underlyingCause: AdmissionCheck, count: 1}");
+  Samples samples;
+  kueue_instruments().tally(ObjectChanged{api::kueue::kWorkload, &before, &after}, samples);
+  const std::string queue = " cluster_queue=cq priority_class= reason=Deactivated";
+  EXPECT_EQ(text_of(samples, "kueue_evicted"),
+            "kueue_evicted_workloads_total" + queue +
+                " underlying_cause=AdmissionCheck 1\nkueue_evicted_workloads_once_total" + queue +
+                " detailed_reason=AdmissionCheck 1\n");
+}
+
 }  // namespace
 }  // namespace athanor::kueue::test

@@ -8,7 +8,20 @@ namespace {
 
 constexpr const char* kLower = ", preemption: {withinClusterQueue: LowerPriority}";
 
-class Preemption : public QueueWorld {};
+class Preemption : public QueueWorld {
+ protected:
+  // The text of the only event with this reason.
+  std::string note_of(std::string_view reason) {
+    std::string note;
+    for (const auto& event : world.events) {
+      if (event.reason == reason) {
+        EXPECT_TRUE(note.empty()) << "a second event: " << event.note;
+        note = event.note;
+      }
+    }
+    return note;
+  }
+};
 
 TEST_F(Preemption, AHigherPriorityTakesThePlaceAndTheVictimComesBack) {
   queue("q", "8", kLower);
@@ -27,8 +40,13 @@ TEST_F(Preemption, AHigherPriorityTakesThePlaceAndTheVictimComesBack) {
             "couldn't assign flavors to pod set launcher: insufficient unused quota for gpu in "
             "flavor f, 8 more needed. Pending the preemption of 1 workload(s)");
   EXPECT_EQ(world.event_count("EvictedDueToPreempted", "low"), 1);
-  EXPECT_EQ(world.event_count("Preempted", "low"), 1);
-  EXPECT_EQ(world.event_count("PreemptedWorkload", "high"), 1);
+  const std::string priorities =
+      "; preemptor effective priority: 200 (base: 200, boost: 0); preemptee effective priority: 10 "
+      "(base: 10, boost: 0)";
+  EXPECT_EQ(note_of("Preempted"), text + priorities);
+  const std::string victim(world.must(api::kueue::kWorkload, {"bench", "low"}).uid());
+  EXPECT_EQ(note_of("PreemptedWorkload"),
+            "Preempted workload bench/low (UID: " + victim + ") in ClusterQueue q" + priorities);
   EXPECT_TRUE(admitted("low")) << "its owner releases the quota, nobody else";
   EXPECT_FALSE(admitted("high"));
 
