@@ -692,7 +692,7 @@ std::shared_ptr<const void> take_newest(const View& view) {
   ++derivations;
   std::size_t newest = 0;
   for (const Object& pod : view.list(kPod)) {
-    newest = std::max<std::size_t>(newest, version_number(pod.resource_version()));
+    newest = std::max<std::size_t>(newest, std::stoul(std::string(pod.resource_version())));
   }
   return std::make_shared<const std::size_t>(newest);
 }
@@ -716,7 +716,7 @@ TEST(EngineDerivations, AreKeptThroughChangesThatTheyOverlook) {
   Engine engine(operators, {.entropy = entropy.get()});
   const Instant now = *parse_time("2026-01-05T00:00:00Z");
   std::vector<Effect> effects;
-  const auto changed = [&](std::uint64_t version, const char* phase) {
+  const auto changed = [&](int version, const char* phase) {
     Value body = object(kPod, "p", version).body();
     body.set_path({"status", "phase"}, phase);
     engine.feed(WatchEvent{.kind = &kPod, .object = Object(body)}, now, effects);
