@@ -45,6 +45,23 @@ std::optional<int> EndSignals::wait_for(Duration patience) {
   return signal > 0 ? std::optional(signal) : std::nullopt;
 }
 
+void EndSignals::end_at_next() {
+  struct sigaction action {};
+  // No log: another thread may hold its mutex.
+  action.sa_handler = [](int /*signal*/) {
+    constexpr std::string_view kLine = "athanor: a second signal; the program ends now\n";
+    static_cast<void>(::write(STDERR_FILENO, kLine.data(), kLine.size()));
+    ::_exit(1);
+  };
+  sigset_t last{};
+  sigemptyset(&last);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    ::sigaction(signal, &action, nullptr);
+    sigaddset(&last, signal);
+  }
+  ::pthread_sigmask(SIG_UNBLOCK, &last, nullptr);
+}
+
 struct EndGuard::State {
   Mutex mutex{};
   ConditionVariable news{};

@@ -734,6 +734,7 @@ int run(const ControllersOptions& options) {
       level.reload();
     } else if (signal) {
       log::info("ending", {{"signal", *signal}});
+      ending.end_at_next();
       break;
     }
   }

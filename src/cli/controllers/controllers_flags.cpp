@@ -23,7 +23,8 @@ constexpr const char* kFooter =
     R"(Systems: fournos, hearth (both by default); kueue, tekton, nodes (emulated: timed pods, for tests).
 
 Endpoints: /healthz /livez /readyz /metrics /debug/queue /debug/watches
-Signals:   SIGTERM ends gracefully (writes under way are awaited, the lease is released);
+Signals:   SIGTERM ends gracefully (writes under way are awaited, the lease is released), a
+           second one at once, with exit code 1;
            SIGHUP, or a change of the --config file, takes its log-level over.
 Settings of the systems come from the environment (FOURNOS_*, HEARTH_*).
 

@@ -199,6 +199,28 @@ def test_a_quota_that_has_no_room_is_waited_for(lab, ns):
     wait_phase(lab, ns, "Succeeded")
 
 
+def test_a_job_below_a_waiting_one_is_suspended(lab, ns):
+    """4.7: never suspended by default and without a Workload of its own, but not run without quota."""
+    create(lab, ns, wrapper(pod(), queue="nowhere"))
+    app = wait_phase(lab, ns, "Suspended")
+    owner = {"apiVersion": app["apiVersion"], "kind": "AppWrapper", "name": "aw", "uid": app["metadata"]["uid"], "controller": True}
+    metadata = {"name": "child", "labels": {"kueue.x-k8s.io/queue-name": "nowhere"}, "ownerReferences": [owner]}
+    spec = {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "busybox", "command": ["sleep", "100"]}]}}}
+    path = f"/apis/batch/v1/namespaces/{ns}/jobs"
+    job = lab.http("POST", path, {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}).json
+    assert job["spec"]["suspend"] is False
+    wait_for("it is suspended", lambda: lab.get(f"{path}/child")["spec"]["suspend"])
+    workloads = lab.get(f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{ns}/workloads")["items"]
+    assert [one["metadata"]["ownerReferences"][0]["name"] for one in workloads] == ["aw"]
+
+    def told():
+        events = lab.get(f"/api/v1/namespaces/{ns}/events")["items"]
+        return [one["message"] for one in events if (one["reason"], one["involvedObject"]["name"]) == ("Suspended", "child")]
+
+    wait_for("the event", told)
+    assert "Kueue managed child job suspended" in told()
+
+
 def test_12_7_queueing(lab, ns):
     """12.7: the third waits without objects until the first is gone."""
     queue = queue_of(lab, ns, "2")
