@@ -195,7 +195,7 @@ const TypeInfo& Describe<athanor::kueue::Settings>::type() {
                                               "Pause after the first eviction."),
       field<&T::requeue_backoff_max_seconds>("requeueBackoffMaxSeconds", "Longest pause."),
       field<&T::requeue_backoff_limit_count>("requeueBackoffLimitCount",
-                                             "Evictions before deactivation; 0: unlimited."),
+                                             "Evictions before deactivation; negative: unlimited."),
       field<&T::requeue_timestamp>("requeueTimestamp", "Place in the queue after a timeout."),
       field<&T::block_admission>("blockAdmission",
                                  "Whether admission waits until all admitted Workloads are ready."),

@@ -67,6 +67,13 @@ std::int64_t seconds_since(std::string_view time, Instant now) {
               : 0;
 }
 
+// Returns the time since which a workload is queued: its creation or its last requeue.
+std::string_view queued_since(const Object& workload) {
+  const Value& requeued = find_condition(workload.status()["conditions"], "Requeued");
+  return requeued.is_null() ? workload.metadata()["creationTimestamp"].as_string()
+                            : requeued["lastTransitionTime"].as_string();
+}
+
 Value admission_of(const ClusterQueue& queue, const Assignment& assignment) {
   Value assignments = Value::list();
   for (const PodSetAssignment& pod_set : assignment.pod_sets) {
@@ -172,7 +179,7 @@ Plan admission(const Object& workload, const Reservation& reservation, Instant n
   edit.write(plan);
   add_event(plan, workload, "Normal", "QuotaReserved",
             fmt::format("{}, wait time since queued was {}s{}{}", reserved,
-                        seconds_since(workload.metadata()["creationTimestamp"].as_string(), now),
+                        seconds_since(queued_since(workload), now),
                         reservation.considered.empty() ? "" : "; Flavors considered: ",
                         reservation.considered));
   if (checks.empty()) {

@@ -4,6 +4,8 @@
 #include "embedded/kueue/explain/explain.hpp"
 
 #include "embedded/kueue/explain/trial.hpp"
+#include "embedded/kueue/explain/unblocking.hpp"
+#include "kube/apply/patch.hpp"
 #include "kube/text/json.hpp"
 #include "unit/embedded/kueue/queue_world.hpp"
 
@@ -117,6 +119,96 @@ TEST_F(Explain, OfAQueueThatIsStrictPerFlavor) {
   ASSERT_EQ(why("behind").causes.size(), 1U);
   EXPECT_EQ(why("behind").causes[0].text, "is StrictFIFO: bench/head goes first");
   EXPECT_TRUE(why("elsewhere").causes.empty());
+}
+
+// Each obstacle, and the event that ends it (docs/spec/kueue.md 17).
+class Unblocking : public Explain {
+ protected:
+  Unblocking() { settle(); }  // the engine's indexes
+  std::string events(const std::string& name) {
+    std::string all;
+    for (const Explanation::Cause& cause : why(name).causes) {
+      all += (all.empty() ? "" : " | ") + cause.object + ": " + cause.unblocked_by;
+    }
+    return all;
+  }
+  void say(const std::string& name, const std::string& patch) {
+    world.update(api::kueue::kWorkload, {"bench", name},
+                 [&](Value& object) { object = apply_merge_patch(object, from_yaml(patch)); });
+  }
+};
+
+TEST_F(Unblocking, OfQuota) {
+  queue("q", "4");
+  run("runs", "q", 3);
+  run("waits", "q", 4);
+  run("huge", "q", 5);
+  EXPECT_EQ(events("waits"), "ClusterQueue/q: 3 more gpu of flavor f become free");
+  EXPECT_EQ(events("huge"), "ClusterQueue/q: the quota of gpu in flavor f is raised to 5");
+}
+
+TEST_F(Unblocking, OfOneOfTwoFlavors) {
+  world.put(from_yaml(
+      "{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: q}, spec: "
+      "{namespaceSelector: {}, resourceGroups: [{coveredResources: [gpu], flavors: [{name: f, "
+      "resources: [{name: gpu, nominalQuota: 4}]}, {name: g, resources: [{name: gpu, "
+      "nominalQuota: 2}]}, {name: lost, resources: [{name: gpu, nominalQuota: 2}]}]}]}}"));
+  world.put(local_queue("q", "q"));
+  world.put(flavor("lost"));
+  run("runs", "q", 4);
+  run("waits", "q", 3);
+  EXPECT_EQ(events("waits"), "ClusterQueue/q: 3 more gpu of flavor f become free")
+      << "the quota of the others needs to be raised";
+  EXPECT_EQ(
+      quota_event(
+          {.mode = Mode::NoFit,
+           .pod_sets = {{.name = "a", .reasons = {{.why = Reason::Why::NoMatch, .flavor = "f"}}},
+                        {.name = "b",
+                         .reasons = {{.why = Reason::Why::NotFound, .flavor = "g"},
+                                     {.why = Reason::Why::NotCovered, .named = "example.com/x"}}}}},
+          0),
+      "the ClusterQueue has quota of a flavor that its pods may use; the ClusterQueue covers "
+      "resource example.com/x, or ResourceFlavor g is created");
+}
+
+TEST_F(Unblocking, OfQueuesAndTheirOrder) {
+  submit("w", "none", 1);
+  EXPECT_EQ(events("w"), "LocalQueue/bench/none: it is created");
+  world.put(local_queue("none", "missing"));
+  EXPECT_EQ(events("w"), "ClusterQueue/missing: it is created");
+  queue("strict", "2", ", queueingStrategy: StrictFIFO");
+  run("first", "strict", 3);
+  run("second", "strict", 1);
+  EXPECT_EQ(events("second"), "ClusterQueue/strict: bench/first is admitted or leaves the queue");
+  world.put(small_queue("strict", "2", ", stopPolicy: Hold"));
+  EXPECT_EQ(events("second"), "ClusterQueue/strict: its condition Active becomes True");
+  world.put(small_queue("strict", "2"));
+  world.update(api::kueue::kClusterQueue, {"", "strict"}, [](Value& object) {
+    object =
+        apply_merge_patch(object, from_yaml("{spec: {namespaceSelector: {matchLabels: {a: b}}}}"));
+  });
+  EXPECT_EQ(events("first"),
+            "ClusterQueue/strict: labels of namespace bench match the selector | "
+            "ClusterQueue/strict: the quota of gpu in flavor f is raised to 3");
+}
+
+TEST_F(Unblocking, OfWhatAWorkloadSays) {
+  queue("q", "4");
+  submit("w", "q", 1);
+  say("w", "{metadata: {annotations: {kueue.x-k8s.io/admission-gated-by: a}}}");
+  EXPECT_EQ(events("w"), "Workload/bench/w: the annotation is removed");
+  say("w",
+      "{metadata: {annotations: null}, status: {conditions: [{type: Requeued, status: "
+      "\"False\", reason: LocalQueueStopped, message: m}]}}");
+  EXPECT_EQ(events("w"), "Workload/bench/w: spec.stopPolicy of its LocalQueue becomes None");
+  say("w", "{status: {conditions: [], admissionChecks: [{name: c, state: Retry}]}}");
+  EXPECT_EQ(events("w"), "AdmissionCheck/c: its state is no longer Retry");
+  say("w",
+      "{status: {conditions: [{type: QuotaReserved, status: \"True\"}, {type: Admitted, "
+      "status: \"True\"}, {type: Evicted, status: \"True\", message: m}]}}");
+  EXPECT_EQ(events("w"), "Workload/bench/w: its owner stops it and releases the quota");
+  say("w", "{spec: {active: false}}");
+  EXPECT_EQ(events("w"), "Workload/bench/w: spec.active becomes true");
 }
 
 TEST_F(Explain, EstimatesFromDeclaredTimes) {

@@ -60,6 +60,20 @@ TEST_F(Preemption, AHigherPriorityTakesThePlaceAndTheVictimComesBack) {
   EXPECT_EQ(condition("low", "Preempted")["message"].as_string(), "Previously: " + text);
 }
 
+// docs/spec/kueue.md 13: the event of the next reservation.
+TEST_F(Preemption, TheWaitOfAVictimBeginsWithItsRequeue) {
+  queue("q", "8", kLower);
+  run("low", "q", 8, 10);
+  world.advance(std::chrono::seconds(60));
+  run("high", "q", 8, 200);
+  release("low");
+  world.advance(std::chrono::seconds(10));
+  world.events.clear();
+  remove("high");
+  EXPECT_EQ(note_of("QuotaReserved"),
+            "Quota reserved in ClusterQueue q, wait time since queued was 10s");
+}
+
 TEST_F(Preemption, ARawWorkloadKeepsItsQuotaUntilItIsDeleted) {
   queue("q", "8", kLower);
   run("low", "q", 8, 10);
