@@ -237,6 +237,7 @@ class Explainer {
       total[of] += amount;
     }
     std::vector<Explanation::Preempted::Freed> freed;
+    freed.reserve(total.size());
     for (const auto& [of, amount] : total) {
       freed.push_back({.of = of, .amount = amount_text(of.resource, amount)});
     }
