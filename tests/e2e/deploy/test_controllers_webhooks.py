@@ -253,6 +253,62 @@ def test_appwrappers_controllers_start_once_the_certificates_are_in_place(tmp_pa
         cluster.process.wait()
 
 
+def test_the_numa_operator_converts_both_versions_losslessly(tmp_path):
+    """docs/spec/numa.md 2.5: `numaresources-operator --enable-webhooks`; the API server believes the bundle that it writes into the definitions."""
+    cluster = Cluster(tmp_path)
+    port, operator = free_port(), None
+    try:
+        definitions = list(yaml.safe_load_all(run([ATHANOR, "crds", "--group", "nodetopology.openshift.io"]).out))
+        names = [one["metadata"]["name"] for one in definitions]
+        for one in definitions:
+            client = {"url": f"https://127.0.0.1:{port}/convert"}
+            one["spec"]["conversion"] = {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": client}}
+        cluster.kubectl("apply", "--server-side", "-f", "-", stdin=yaml.safe_dump_all(definitions))
+        cluster.kubectl("create", "namespace", SYSTEM)
+        cluster.apply("rbac", "--controllers", "numa", "--webhooks", "--webhook-secret", "numaresources-webhook-server-cert", "--webhook-crd", ",".join(names))
+        cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", TIMEOUT)
+        selector = {"matchLabels": {"pool": "a"}}
+        old = {
+            "apiVersion": "nodetopology.openshift.io/v1alpha1", "kind": "NUMAResourcesOperator", "metadata": {"name": "numaresourcesoperator"},
+            "spec": {"nodeGroups": [{"machineConfigPoolSelector": selector, "disablePodsFingerprinting": True}]},
+        }  # fmt: skip
+        assert "conversion webhook" in cluster.create(old, code=1).err, "nothing converts yet"
+        program = tmp_path / "numaresources-operator"
+        program.symlink_to(ATHANOR)
+        command = [
+            program, "--enable-webhooks", f"--webhook-port={port}", "--webhook-host=127.0.0.1", f"--webhook-url=https://127.0.0.1:{port}",
+            "--platform=kubernetes", "--metrics-bind-address=127.0.0.1:0", "--health-probe-bind-address=127.0.0.2:0",
+        ]  # fmt: skip
+        operator = Replica(command, tmp_path / "operator.log", env={"KUBECONFIG": str(cluster.config("athanor")), "NAMESPACE": SYSTEM})
+
+        def bundled():
+            found = json.loads(cluster.kubectl("get", "crd", *names, "-o", "json").out)["items"]
+            return all(one["spec"]["conversion"]["webhook"]["clientConfig"].get("caBundle") for one in found)
+
+        def read(kind, version):
+            return json.loads(cluster.kubectl("get", "--raw", f"/apis/nodetopology.openshift.io/{version}/{kind}s/{kind}").out)
+
+        wait_for("the bundles", bundled)
+        wait_for("the conversion", lambda: cluster.create(old, code=None).code == 0)
+        (group,) = read("numaresourcesoperator", "v1")["spec"]["nodeGroups"]
+        assert group["config"]["podsFingerprinting"] == "Disabled" and "disablePodsFingerprinting" not in group
+        assert group["machineConfigPoolSelector"] == selector
+        kind = "numaresourcesscheduler"
+        spec = {"imageSpec": "i:1", "replicas": 2, "scoringStrategy": {"type": "MostAllocated"}}
+        cluster.create({"apiVersion": "nodetopology.openshift.io/v1", "kind": "NUMAResourcesScheduler", "metadata": {"name": kind}, "spec": spec})
+        stored, shown = read(kind, "v1"), read(kind, "v1alpha1")
+        assert shown["spec"]["imageSpec"] == "i:1" and not set(shown["spec"]) & {"replicas", "scoringStrategy"}
+        shown["metadata"] = {key: shown["metadata"][key] for key in ("name", "annotations")}
+        shown["spec"]["imageSpec"] = "i:2"
+        cluster.kubectl("replace", "-f", "-", stdin=json.dumps(shown))
+        assert read(kind, "v1")["spec"] == {**stored["spec"], "imageSpec": "i:2"}, "what v1alpha1 lacks is kept"
+    finally:
+        if operator is not None:
+            operator.end(signal.SIGKILL)
+        cluster.process.kill()
+        cluster.process.wait()
+
+
 def test_the_record_of_the_first_replica_is_decided_alike_by_the_same_binary(cluster, replica):
     """Runs last: the replica has ended."""
     record = cluster.folder / "record"
