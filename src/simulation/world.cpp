@@ -137,6 +137,7 @@ void World::Impl::run_engine() {
   effects.clear();
   engine->run(clock.now(), effects);
   bool listed_anew = false;
+  std::optional<store::Revision> listed_all;  // at this revision, by a feed in order
   for (runtime::Effect& effect : effects) {
     if (auto* send = std::get_if<runtime::SendWrite>(&effect)) {
       if (scene.pace == Pace::Seeded && send->request.subresource == "status") {
@@ -144,7 +145,10 @@ void World::Impl::run_engine() {
       }
       sending.push_back(std::move(*send));
     } else if (const auto* listed = std::get_if<runtime::Relist>(&effect)) {
-      relist(*listed->kind);
+      if (!scene.faults.ordered || listed_all != store->revision()) {
+        relist(*listed->kind);
+        listed_all = store->revision();
+      }
       listed_anew = true;
     } else if (const auto* probe = std::get_if<runtime::Probe>(&effect)) {
       ask(*probe);
