@@ -95,30 +95,36 @@ void Tally::merge(const Tally& other) {
 
 // ---- Comparison
 
-Comparison::Comparison(Trial trial, Faults faults) : trial_(std::move(trial)), faults_(faults) {
-  Run run = run_once(faultless_scene(trial_, faults_), trial_, trial_.seed);
-  calm_ = std::move(run.outcome);
-  end_ = std::move(run.end);
+UndisturbedPtr undisturbed(const Trial& trial, const Faults& faults) {
+  Run run = run_once(faultless_scene(trial, faults), trial, trial.seed);
+  return std::make_shared<const Undisturbed>(
+      Undisturbed{.outcome = std::move(run.outcome), .end = std::move(run.end)});
 }
 
+Comparison::Comparison(Trial trial, Faults faults)
+    : trial_(std::move(trial)), faults_(faults), calm_(undisturbed(trial_, faults_)) {}
+
+Comparison::Comparison(Trial trial, Faults faults, UndisturbedPtr calm)
+    : trial_(std::move(trial)), faults_(faults), calm_(std::move(calm)) {}
+
 std::optional<Finding> Comparison::play(std::optional<FaultList> placed) {
-  if (calm_.failure) {
-    return Finding{.text = "without faults: " + *calm_.failure};
+  if (calm_->outcome.failure) {
+    return Finding{.text = "without faults: " + *calm_->outcome.failure};
   }
   Scene scene = trial_.make();
   scene.faults = faults_;
   scene.placed = std::move(placed);
   Run run = run_once(std::move(scene), trial_, trial_.seed);
+  trace_ = std::move(run.trace);
   auto wrong = run.outcome.failure;
   if (!wrong) {
-    wrong = difference(end_, run.end);
+    wrong = difference(calm_->end, run.end);
   }
   if (!wrong) {
     return std::nullopt;
   }
-  return Finding{.text = *std::move(wrong),
-                 .faults = std::move(run.outcome.injected),
-                 .trace = std::move(run.trace)};
+  return Finding{
+      .text = *std::move(wrong), .faults = std::move(run.outcome.injected), .trace = trace_};
 }
 
 bool Comparison::allows(Fault kind) const {
@@ -164,17 +170,21 @@ FaultList minimised(FaultList faults, const std::function<bool(const FaultList&)
 
 std::optional<std::string> check_determinism(const SceneMaker& make, std::uint64_t seed,
                                              Tally* tally) {
-  count(tally, "P1 determinism");
   Scene scene = make();
-  Scene again = make();
   scene.record = true;
-  again.record = true;
   World first(std::move(scene), seed);
-  World second(std::move(again), seed);
   count(tally, first.run());
-  count(tally, second.run());
-  const auto& a = first.trace();
-  const auto& b = second.trace();
+  return check_repeats(make(), seed, first.trace(), tally);
+}
+
+std::optional<std::string> check_repeats(Scene scene, std::uint64_t seed,
+                                         const std::vector<std::string>& journal, Tally* tally) {
+  count(tally, "P1 determinism");
+  scene.record = true;
+  World again(std::move(scene), seed);
+  count(tally, again.run());
+  const auto& a = journal;
+  const auto& b = again.trace();
   const auto [at, other] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
   if (at == a.end() && other == b.end()) {
     return std::nullopt;
@@ -291,11 +301,11 @@ std::optional<std::string> check_order(const Trial& trial) {
   return wrong ? std::optional<std::string>("another order " + *wrong) : std::nullopt;
 }
 
-std::optional<Finding> check_foreign_fields(const Trial& trial, const Faults& faults) {
+std::optional<Finding> check_foreign_fields(const Trial& trial, const Faults& faults,
+                                            const Undisturbed& calm) {
   count(trial.tally, "P9 foreign fields");
-  const Run stop_faults = run_once(faultless_scene(trial, faults), trial, trial.seed);
-  if (stop_faults.outcome.failure) {
-    return Finding{.text = "without faults: " + *stop_faults.outcome.failure};
+  if (calm.outcome.failure) {
+    return Finding{.text = "without faults: " + *calm.outcome.failure};
   }
   Scene marked = trial.make();
   marked.faults = faults;
@@ -304,7 +314,7 @@ std::optional<Finding> check_foreign_fields(const Trial& trial, const Faults& fa
   const Run run = run_once(std::move(marked), trial, trial.seed);
   auto wrong = run.outcome.failure;
   if (!wrong) {
-    wrong = difference(stop_faults.end, run.end);
+    wrong = difference(calm.end, run.end);
   }
   if (!wrong) {
     return std::nullopt;

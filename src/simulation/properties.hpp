@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,33 +44,50 @@ struct Finding {
 FaultList minimised(FaultList faults, const std::function<bool(const FaultList&)>& fails,
                     int runs = 200);
 
+// A run without faults. Its end is that of any other seed (P7), so comparisons may share it.
+struct Undisturbed {
+  Outcome outcome{};
+  Value end{};
+};
+using UndisturbedPtr = std::shared_ptr<const Undisturbed>;
+// Runs the trial's scene without faults; lag and order of watches as `faults` says.
+UndisturbedPtr undisturbed(const Trial& trial, const Faults& faults);
+
 // Runs with faults beside the run without them, which is made once.
 class Comparison {
  public:
   // `faults`: chances, and lag and order of watches for lists of faults.
   Comparison(Trial trial, Faults faults);
+  // Compares with `calm`, of the same scene and such faults, instead of a run of its own.
+  Comparison(Trial trial, Faults faults, UndisturbedPtr calm);
   // The run without faults.
-  [[nodiscard]] const Outcome& stop_faults() const { return calm_; }
+  [[nodiscard]] const Outcome& stop_faults() const { return calm_->outcome; }
   // Whether storms of these chances contain this kind.
   [[nodiscard]] bool allows(Fault kind) const;
   // By chance, or as the trial says.
   std::optional<Finding> storm();
   // Exactly these faults.
   std::optional<Finding> with(const FaultList& placed);
+  // The journal of the latest run under faults (Trial::record).
+  [[nodiscard]] const std::vector<std::string>& trace() const { return trace_; }
 
  private:
   std::optional<Finding> play(std::optional<FaultList> placed);
 
   Trial trial_;
   Faults faults_;
-  Outcome calm_{};
-  Value end_{};
+  UndisturbedPtr calm_;
+  std::vector<std::string> trace_{};
 };
 
 // P1: the same seed gives the same requests in the same order. (Each reconcile is also run twice,
 // always.)
 std::optional<std::string> check_determinism(const SceneMaker& make, std::uint64_t seed,
                                              Tally* tally = nullptr);
+// The same, beside the journal of a run of this scene and seed.
+std::optional<std::string> check_repeats(Scene scene, std::uint64_t seed,
+                                         const std::vector<std::string>& journal,
+                                         Tally* tally = nullptr);
 // P3: for each write of a run without faults (every `stride`th of them): a run whose engine dies
 // right after it ends the same.
 std::optional<std::string> check_crashes(const SceneMaker& make, std::uint64_t seed,
@@ -107,8 +125,10 @@ struct Edit {
 // P8: A to B to A ends as A.
 std::optional<std::string> check_reversal(const Trial& trial, const std::vector<Edit>& edits);
 
-// P9: labels and annotations of others survive, and change nothing, under `faults`.
-std::optional<Finding> check_foreign_fields(const Trial& trial, const Faults& faults);
+// P9: labels and annotations of others survive, and change nothing, under `faults`. `calm`: of this
+// scene, without faults.
+std::optional<Finding> check_foreign_fields(const Trial& trial, const Faults& faults,
+                                            const Undisturbed& calm);
 
 // P10. Bounds of one plan, and of the whole: beside `bystanders` times as many uninvolved objects
 // the controllers do at most `growth` times the work.

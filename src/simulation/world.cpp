@@ -146,6 +146,7 @@ void World::Impl::run_engine() {
 
 void World::Impl::carry_out_effects() {
   bool listed_anew = false;
+  std::optional<store::Revision> listed_all;  // at this revision, by a feed in order
   for (runtime::Effect& effect : effects) {
     if (auto* send = std::get_if<runtime::SendWrite>(&effect)) {
       if (scene.pace == Pace::Seeded && send->request.subresource == "status") {
@@ -153,7 +154,10 @@ void World::Impl::carry_out_effects() {
       }
       sending.push_back(std::move(*send));
     } else if (const auto* listed = std::get_if<runtime::Relist>(&effect)) {
-      relist(*listed->kind);
+      if (!scene.faults.ordered || listed_all != store->revision()) {
+        relist(*listed->kind);
+        listed_all = store->revision();
+      }
       listed_anew = true;
     } else if (const auto* probe = std::get_if<runtime::Probe>(&effect)) {
       ask(*probe);

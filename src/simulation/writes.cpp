@@ -6,6 +6,7 @@
 
 #include "api/builtin.hpp"
 #include "base/check.hpp"
+#include "embedded/apiserver/resources/crd/crd_schemas.hpp"
 #include "embedded/apiserver/write/write.hpp"
 #include "runtime/engine/write_request.hpp"
 #include "simulation/world_impl.hpp"
@@ -22,6 +23,12 @@ Duration part(std::uint64_t amount, Duration most) {
   return Duration(static_cast<Duration::rep>(amount % static_cast<std::uint64_t>(most.count())));
 }
 
+// Of every server of this process: worlds have the same definitions again and again.
+apiserver::CrdSchemaCache& shared_schemas() {
+  static apiserver::CrdSchemaCache cache;
+  return cache;
+}
+
 // Whether the `index`th thing on its way still arrives.
 bool arrives(std::uint64_t amount, std::size_t index) {
   return ((amount >> (index % 24)) & 1) != 0;
@@ -33,6 +40,7 @@ void World::Impl::make_server() {
   apiserver::Dependencies dependencies{.store = store.get(),
                                        .clock = &clock,
                                        .entropy = entropy.get(),
+                                       .crd_schemas = &shared_schemas(),
                                        .admission = scene.admission};
   auto created = apiserver::Server::create(
       {.always_allow = true, .trusts_controllers = scene.trusts_controllers},
@@ -174,6 +182,9 @@ void World::Impl::restart_server(std::uint64_t amount) {
   if (engine != nullptr && arrives(amount, 23)) {
     for (const Kind* kind : engine->kinds()) {
       relist(*kind);
+      if (scene.faults.ordered) {
+        break;  // that was all kinds
+      }
     }
     timer_at = clock.now();
   }

@@ -17,6 +17,8 @@
 
 namespace athanor::apiserver {
 
+class CrdSchemaCache;  // apiserver/resources/crd/crd_schemas.hpp
+
 // What the functions of a behaviour may look at. Lives for one request.
 struct KindContext {
   const ResourceInfo& resource;
@@ -30,6 +32,7 @@ struct KindContext {
   bool dry_run = false;
   // Texts for Warning headers may be added here.
   std::vector<std::string>* warnings = nullptr;
+  CrdSchemaCache* crd_schemas = nullptr;  // may be null
 };
 
 // Any function may be null: nothing to do. Objects are of the resource's version, with kind and

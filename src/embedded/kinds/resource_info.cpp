@@ -48,6 +48,19 @@ std::string join(std::string_view a, std::string_view b, std::string_view c) {
   return text;
 }
 
+using Index = std::map<std::string, const ResourceInfo*, std::less<>>;
+
+// `base` may be null.
+const ResourceInfo* in(const Index* base, const Index& own, std::string_view key) {
+  if (base != nullptr) {
+    if (const auto found = base->find(key); found != base->end()) {
+      return found->second;
+    }
+  }
+  const auto found = own.find(key);
+  return found == own.end() ? nullptr : found->second;
+}
+
 struct ParsedVersion {
   int stability = 0;  // 3 GA, 2 beta, 1 alpha, 0 not a Kubernetes version
   int major = 0;
@@ -124,9 +137,25 @@ bool ResourceInfo::has_verb(std::string_view verb) const {
 
 ResourceTable::ResourceTable(std::vector<std::shared_ptr<const ResourceInfo>> resources)
     : all_(std::move(resources)) {
+  add(all_);
+}
+
+ResourceTable::ResourceTable(std::shared_ptr<const ResourceTable> base,
+                             const std::vector<std::shared_ptr<const ResourceInfo>>& added)
+    : base_(std::move(base)), all_(base_->all_) {
+  all_.insert(all_.end(), added.begin(), added.end());
+  add(added);
+}
+
+void ResourceTable::add(std::span<const std::shared_ptr<const ResourceInfo>> resources) {
   std::map<std::string, std::vector<std::string>> versions;
   std::set<std::string, std::less<>> custom_groups;
-  for (const auto& info : all_) {
+  if (base_ != nullptr) {
+    for (const GroupInfo& group : base_->groups_) {
+      versions.emplace(group.name, group.versions);
+    }
+  }
+  for (const auto& info : resources) {
     by_path_.emplace(join(info->group, info->version, info->plural), info.get());
     by_kind_.emplace(join(info->group, info->version, info->kind), info.get());
     if (info->stored && info->storage_api_version == info->api_version()) {
@@ -155,13 +184,12 @@ ResourceTable::ResourceTable(std::vector<std::shared_ptr<const ResourceInfo>> re
 
 const ResourceInfo* ResourceTable::find(std::string_view group, std::string_view version,
                                         std::string_view plural) const {
-  const auto found = by_path_.find(join(group, version, plural));
-  return found == by_path_.end() ? nullptr : found->second;
+  const std::string path = join(group, version, plural);
+  return in(base_ == nullptr ? nullptr : &base_->by_path_, by_path_, path);
 }
 
 const ResourceInfo* ResourceTable::by_storage(std::string_view storage) const {
-  const auto found = by_storage_.find(storage);
-  return found == by_storage_.end() ? nullptr : found->second;
+  return in(base_ == nullptr ? nullptr : &base_->by_storage_, by_storage_, storage);
 }
 
 const ResourceInfo* ResourceTable::by_kind(std::string_view api_version,
@@ -171,8 +199,7 @@ const ResourceInfo* ResourceTable::by_kind(std::string_view api_version,
       slash == std::string_view::npos ? std::string_view() : api_version.substr(0, slash);
   const std::string_view version =
       slash == std::string_view::npos ? api_version : api_version.substr(slash + 1);
-  const auto found = by_kind_.find(join(group, version, kind));
-  return found == by_kind_.end() ? nullptr : found->second;
+  return in(base_ == nullptr ? nullptr : &base_->by_kind_, by_kind_, join(group, version, kind));
 }
 
 bool ResourceTable::has_group(std::string_view group) const {
@@ -191,25 +218,37 @@ bool ResourceTable::has_version(std::string_view group, std::string_view version
 
 std::vector<const ResourceInfo*> ResourceTable::resources(std::string_view group,
                                                           std::string_view version) const {
-  std::vector<const ResourceInfo*> found;
   const std::string prefix = join(group, version, {});
-  for (auto it = by_path_.lower_bound(prefix);
-       it != by_path_.end() && it->first.starts_with(prefix); ++it) {
-    found.push_back(it->second);
+  std::map<std::string_view, const ResourceInfo*> found;
+  for (const ResourceTable* table : {base_.get(), this}) {
+    if (table == nullptr) {
+      continue;
+    }
+    for (auto it = table->by_path_.lower_bound(prefix);
+         it != table->by_path_.end() && it->first.starts_with(prefix); ++it) {
+      found.emplace(it->first, it->second);
+    }
   }
-  return found;
+  std::vector<const ResourceInfo*> resources;
+  resources.reserve(found.size());
+  for (const auto& [path, info] : found) {
+    resources.push_back(info);
+  }
+  return resources;
 }
 
-ResourceRegistry::ResourceRegistry() {
-  // Made once, as what is in it: a simulation starts thousands of servers.
-  static const auto kBuiltIn = [] {
-    auto table = std::make_shared<ResourceTable>(built_in_resources());
-    table->serial_ = 1;
-    return table;
-  }();
-  table_ = kBuiltIn;
-  serial_ = table_->serial_;
+namespace {
+
+// Made once, as what is in it: a simulation starts thousands of servers.
+ResourceTablePtr built_in_table() {
+  static const ResourceTablePtr kBuiltIn = std::make_shared<ResourceTable>(built_in_resources());
+  return kBuiltIn;
 }
+
+}  // namespace
+
+ResourceRegistry::ResourceRegistry()
+    : built_in_(built_in_table()), table_(built_in_), serial_(built_in_->serial()) {}
 
 ResourceTablePtr ResourceRegistry::table() const {
   const MutexLock lock(mutex_);
@@ -230,11 +269,11 @@ void ResourceRegistry::set_custom(const std::string& crd_name,
 }
 
 void ResourceRegistry::rebuild() {
-  std::vector<std::shared_ptr<const ResourceInfo>> resources = built_in_resources();
+  std::vector<std::shared_ptr<const ResourceInfo>> resources;
   for (const auto& [name, versions] : custom_) {
     resources.insert(resources.end(), versions.begin(), versions.end());
   }
-  auto table = std::make_shared<ResourceTable>(std::move(resources));
+  auto table = std::make_shared<ResourceTable>(built_in_, resources);
   table->serial_ = ++serial_;
   table_ = std::move(table);
 }

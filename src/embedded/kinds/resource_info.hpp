@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -114,6 +115,10 @@ struct GroupInfo {
 class ResourceTable {
  public:
   explicit ResourceTable(std::vector<std::shared_ptr<const ResourceInfo>> resources);
+  // `added` beside everything of `base`, whose entries win. Costs O(added) beside a copy of the
+  // lists of `base`.
+  ResourceTable(std::shared_ptr<const ResourceTable> base,
+                const std::vector<std::shared_ptr<const ResourceInfo>>& added);
 
   [[nodiscard]] const ResourceInfo* find(std::string_view group, std::string_view version,
                                          std::string_view plural) const;
@@ -134,12 +139,16 @@ class ResourceTable {
 
  private:
   friend class ResourceRegistry;
+  void add(std::span<const std::shared_ptr<const ResourceInfo>> resources);
+
+  std::shared_ptr<const ResourceTable> base_{};  // may be null
   std::vector<std::shared_ptr<const ResourceInfo>> all_{};
+  // Without what `base_` has.
   std::map<std::string, const ResourceInfo*, std::less<>> by_path_{};  // "group/version/plural"
   std::map<std::string, const ResourceInfo*, std::less<>> by_storage_{};
   std::map<std::string, const ResourceInfo*, std::less<>> by_kind_{};  // "group/version/Kind"
   std::vector<GroupInfo> groups_{};
-  std::uint64_t serial_ = 0;
+  std::uint64_t serial_ = 1;
 };
 using ResourceTablePtr = std::shared_ptr<const ResourceTable>;
 
@@ -160,6 +169,7 @@ class ResourceRegistry {
   mutable Mutex mutex_{};
   std::map<std::string, std::vector<std::shared_ptr<const ResourceInfo>>> custom_
       ATHANOR_GUARDED_BY(mutex_){};
+  const ResourceTablePtr built_in_;
   ResourceTablePtr table_ ATHANOR_GUARDED_BY(mutex_){};
   std::uint64_t serial_ ATHANOR_GUARDED_BY(mutex_) = 0;
 };

@@ -94,7 +94,7 @@ Scene queues() {
     }
   }
   for (const api::CustomKind* kind : kinds_of(all_systems())) {
-    scene.objects.push_back(api::crd_manifest(*kind));
+    scene.objects.push_back(definition_of(*kind));
   }
   for (const char* text :
        {"{apiVersion: v1, kind: ServiceAccount, metadata: {name: default, namespace: default}}",

@@ -72,7 +72,7 @@ Scene fournos_scene() {
     scene.operators.push_back(op);
   }
   for (const api::CustomKind* custom : kinds_of(all_systems())) {
-    scene.objects.push_back(api::crd_manifest(*custom));
+    scene.objects.push_back(definition_of(*custom));
   }
   for (const char* file : {"00-namespace.yaml", "10-kueue.yaml", "11-local-queue.yaml"}) {
     for (Value& object : objects_of(std::string("examples/fournos/setup/") + file)) {

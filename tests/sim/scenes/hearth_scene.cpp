@@ -256,7 +256,7 @@ void evict_all(World& world) {
 
 void add_objects(Scene& scene) {
   for (const api::CustomKind* custom : kinds_of(all_systems())) {
-    scene.objects.push_back(api::crd_manifest(*custom));
+    scene.objects.push_back(definition_of(*custom));
   }
   for (const char* ns : {kHearth, kSecrets, kJobs}) {
     scene.objects.push_back(

@@ -4,6 +4,8 @@
 
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <mutex>
 
 #include "base/check.hpp"
 #include "embedded/bridge/in_process_webhooks.hpp"
@@ -18,13 +20,43 @@
 
 namespace athanor::sim {
 
-std::vector<Value> objects_of(const std::string& file) {
+namespace {
+
+// Results by key, each made once: worlds of a process start with the same objects. Thread-safe.
+template <class Key, class Result>
+class Made {
+ public:
+  template <class Make>
+  Result get(const Key& key, const Make& make) {
+    const std::lock_guard lock(mutex_);
+    const auto found = made_.find(key);
+    return found != made_.end() ? found->second : made_.emplace(key, make()).first->second;
+  }
+
+ private:
+  std::mutex mutex_{};
+  std::map<Key, Result> made_{};
+};
+
+std::vector<Value> parsed_file(const std::string& file) {
   const std::string path = std::string(athanor::test::source_dir()) + "/" + file;
   std::ifstream stream(path, std::ios::binary);
   ATHANOR_CHECK(stream.good(), "the examples are part of the source tree");
   auto objects = yaml::parse_all(std::string{std::istreambuf_iterator<char>(stream), {}});
   ATHANOR_CHECK(objects.ok(), "the examples are YAML");
   return *std::move(objects);
+}
+
+}  // namespace
+
+std::vector<Value> objects_of(const std::string& file) {
+  static Made<std::string, std::vector<Value>> made;
+  return made.get(file, [&] { return parsed_file(file); });
+}
+
+Value definition_of(const api::CustomKind& kind) {
+  static Made<const api::CustomKind*, Value> made;
+  return made.get(&kind, [&] { return api::crd_manifest(kind); });
 }
 
 std::vector<apiserver::AdmissionStep> system_webhooks() {
@@ -46,7 +78,7 @@ Scene lab_scene() {
     scene.operators.push_back(op);
   }
   for (const api::CustomKind* kind : kinds_of(all_systems())) {
-    scene.objects.push_back(api::crd_manifest(*kind));
+    scene.objects.push_back(definition_of(*kind));
   }
   for (const char* file :
        {"00-namespace", "10-kueue", "11-local-queue", "20-secrets", "30-tasks", "31-pipelines"}) {

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The catalogue, and what one seed checks.
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
@@ -228,12 +233,53 @@ std::optional<Finding> found(std::optional<std::string> text) {
   return text ? std::optional(Finding{.text = *std::move(text)}) : std::nullopt;
 }
 
-std::optional<Finding> check_storm(const Trial& trial, const Faults& storm) {
-  if (trial.tally != nullptr) {
-    ++trial.tally->properties["P4-P6 storms of faults"];
+// The ends without faults that seeds are compared with. A scene ends alike for all seeds (P7 checks
+// that), so kSeedsOfOne seeds in a row share the run of the first: which one depends on the seed
+// alone. Thread-safe.
+class CalmRuns {
+ public:
+  static constexpr std::uint64_t kSeedsOfOne = 1024;
+
+  UndisturbedPtr get(const Play& play, std::uint64_t seed, Tally* tally) {
+    const std::uint64_t first = seed - seed % kSeedsOfOne;
+    const std::shared_ptr<Run> run = slot(play.name, first);
+    const std::lock_guard lock(run->mutex);
+    if (run->calm == nullptr) {
+      run->calm = undisturbed(
+          {.make = play.make, .seed = first, .projection = play.projection, .tally = tally},
+          play.storm);
+    }
+    return run->calm;
   }
-  Comparison comparison(trial, storm);
-  return comparison.storm();
+
+ private:
+  struct Run {
+    std::mutex mutex{};
+    UndisturbedPtr calm{};
+  };
+
+  std::shared_ptr<Run> slot(const std::string& name, std::uint64_t first) {
+    constexpr std::size_t kMost = 4;  // of one play: seeds come in order, threads lag a little
+    const std::lock_guard lock(mutex_);
+    auto& runs = runs_[name];
+    std::shared_ptr<Run>& run = runs[first];
+    if (run == nullptr) {
+      run = std::make_shared<Run>();
+    }
+    const std::shared_ptr<Run> found = run;
+    while (runs.size() > kMost) {
+      runs.erase(runs.begin()->first == first ? std::prev(runs.end()) : runs.begin());
+    }
+    return found;
+  }
+
+  std::mutex mutex_{};
+  std::map<std::string, std::map<std::uint64_t, std::shared_ptr<Run>>> runs_{};
+};
+
+UndisturbedPtr calm_of(const Play& play, const Trial& trial) {
+  static CalmRuns runs;
+  return play.make_of ? undisturbed(trial, play.storm) : runs.get(play, trial.seed, trial.tally);
 }
 
 }  // namespace
@@ -271,32 +317,41 @@ std::optional<Finding> check_seed(const Play& play, std::uint64_t seed, Tally* t
                                   const std::optional<FaultList>& placed, bool record) {
   const SceneMaker make =
       play.make_of ? SceneMaker([&play, seed] { return play.make_of(seed); }) : play.make;
-  const Trial trial{.make = make,
-                    .seed = seed,
-                    .projection = play.projection,
-                    .tally = tally,
-                    .placed = placed,
-                    .record = record};
-  if (auto finding = check_storm(trial, play.storm)) {
+  Trial trial{.make = make,
+              .seed = seed,
+              .projection = play.projection,
+              .tally = tally,
+              .placed = placed,
+              .record = record};
+  const UndisturbedPtr calm = calm_of(play, trial);
+  const std::uint64_t turn = seed / plays().size() % 8;
+  if (tally != nullptr) {
+    ++tally->properties["P4-P6 storms of faults"];
+  }
+  trial.record = record || turn == 0;
+  Comparison comparison(trial, play.storm, calm);
+  if (auto finding = comparison.storm()) {
     return finding;
   }
   if (tally != nullptr) {
     ++tally->properties["P2 quiescence"];
   }
+  trial.record = record;
   const auto stormy_scene = [&] {
     Scene scene = make();
     scene.faults = play.storm;
     return scene;
   };
-  switch (seed / plays().size() % 8) {
+  switch (turn) {
     case 0:
-      return found(check_determinism(stormy_scene, seed, tally));
+      return found(placed ? check_determinism(stormy_scene, seed, tally)
+                          : check_repeats(stormy_scene(), seed, comparison.trace(), tally));
     case 1:
       return found(check_order(trial));
     case 2:
       return play.edits.empty() ? std::nullopt : found(check_reversal(trial, play.edits));
     case 3:
-      return check_foreign_fields(trial, play.storm);
+      return check_foreign_fields(trial, play.storm, *calm);
     case 4:
       return play.crowded ? found(check_bounds(play.crowded, seed, {}, tally)) : std::nullopt;
     case 5:
@@ -312,8 +367,9 @@ std::optional<Finding> check_seed(const Play& play, std::uint64_t seed, Tally* t
       if (placed) {
         return std::nullopt;  // the pair was played as a storm of these two
       }
-      Comparison comparison(trial, play.storm);
-      return check_pairs(comparison, seed, 2, tally);
+      // Of this seed: the pairs are placed at the chances of that run.
+      Comparison pairs(trial, play.storm);
+      return check_pairs(pairs, seed, 2, tally);
     }
   }
 }

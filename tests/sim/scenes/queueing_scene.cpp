@@ -274,7 +274,7 @@ Scene queueing_scene(std::uint64_t seed) {
                      &kueue::admission_check_operator(), &kOwner};
   for (const api::CustomKind* kind : kinds_of(all_systems())) {
     if (kind->kind->group == "kueue.x-k8s.io") {
-      scene.objects.push_back(api::crd_manifest(*kind));
+      scene.objects.push_back(definition_of(*kind));
     }
   }
   Tree(seed).plant(scene);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "api/builtin.hpp"
+#include "sim/scenes/lab_scene.hpp"
 #include "sim/scenes/stand_ins.hpp"
 #include "systems/das/claim.hpp"
 #include "systems/das/kinds.hpp"
@@ -86,7 +87,7 @@ Value wanting(const std::string& name, int replicas, const std::string& profile)
 
 void add_slice_objects(Scene& scene) {
   for (const api::CustomKind* kind : kinds_of(all_systems())) {
-    scene.objects.push_back(api::crd_manifest(*kind));
+    scene.objects.push_back(definition_of(*kind));
   }
   for (const char* text :
        {"{apiVersion: v1, kind: Namespace, metadata: {name: das-operator}}",

@@ -9,6 +9,7 @@
 #include "embedded/tekton/validation/admission.hpp"
 #include "kube/text/yaml.hpp"
 #include "sim/scenes/invariants.hpp"
+#include "sim/scenes/lab_scene.hpp"
 #include "sim/scenes/scenes.hpp"
 #include "sim/scenes/stand_ins.hpp"
 
@@ -121,7 +122,7 @@ Scene tekton_scene() {
   Scene scene;
   scene.operators = {&tekton::pipelinerun_operator(), &tekton::taskrun_operator(), &kNode};
   for (const api::CustomKind* custom : api::tekton_kinds()) {
-    scene.objects.push_back(api::crd_manifest(*custom));
+    scene.objects.push_back(definition_of(*custom));
   }
   const auto documents = yaml::parse_all(kObjects);
   ATHANOR_CHECK(documents.ok(), "the scene's text is YAML");

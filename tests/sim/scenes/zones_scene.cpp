@@ -268,7 +268,7 @@ Scene bare_scene() {
   }
   scene.operators = std::move(all);
   for (const api::CustomKind* kind : kinds_of(all_systems())) {
-    scene.objects.push_back(api::crd_manifest(*kind));
+    scene.objects.push_back(definition_of(*kind));
   }
   for (const char* text :
        {"{apiVersion: v1, kind: Namespace, metadata: {name: numaresources}}",

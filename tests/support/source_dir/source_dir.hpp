@@ -5,7 +5,8 @@
 
 namespace athanor::test {
 
-// Returns the absolute path of the source tree, without a slash at its end.
+// Returns the absolute path of the source tree, without a slash at its end; the environment
+// variable ATHANOR_SOURCE_DIR names it for a program that was moved to another machine.
 const char* source_dir();
 
 }  // namespace athanor::test

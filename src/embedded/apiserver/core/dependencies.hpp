@@ -19,6 +19,7 @@ namespace athanor::apiserver {
 struct AdmissionStep;  // admission/admission.hpp
 class AuditSink;       // extras/request_audit.hpp
 class Converter;       // embedded/kinds/converter.hpp
+class CrdSchemaCache;  // resources/crd/crd_schemas.hpp
 class Outside;         // outside.hpp
 class PodLogs;         // pod_logs.hpp
 class PodStreams;      // extras/pod_streams.hpp
@@ -37,6 +38,7 @@ struct Dependencies {
   Outside* outside = nullptr;              // may be null: every call of a webhook fails
   PodStreams* streams = nullptr;           // may be null: exec, attach, portforward answer 501
   AuditSink* audit = nullptr;              // may be null: nothing is audited
+  CrdSchemaCache* crd_schemas = nullptr;   // may be null, or shared by several servers
   std::function<std::string()> metrics{};  // the text of /metrics; may be empty
   // Conversion between the versions of a custom kind (group, kind) without a webhook; may be empty
   // or answer null (converter.hpp).

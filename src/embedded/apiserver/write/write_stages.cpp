@@ -136,7 +136,8 @@ KindContext Call::kind_context(bool dry_run) {
           .entropy = conversation.entropy(),
           .now = now,
           .dry_run = dry_run,
-          .warnings = &warnings};
+          .warnings = &warnings,
+          .crd_schemas = core.dependencies.crd_schemas};
 }
 
 StatusResult<void> run_mutating(Call& call, AdmissionAttributes& request) {

@@ -8,12 +8,10 @@
 #include <set>
 
 #include "base/ascii.hpp"
-#include "cel/rules/schema_rules.hpp"
 #include "embedded/apiserver/policies/webhook_validation.hpp"
-#include "embedded/apiserver/resources/crd/selectable_rules.hpp"
+#include "embedded/apiserver/resources/crd/crd_schemas.hpp"
 #include "kube/names/field_error.hpp"
 #include "kube/names/names.hpp"
-#include "kube/schema/structural_schema.hpp"
 #include "kube/text/json.hpp"
 #include "kube/value/condition.hpp"
 
@@ -229,43 +227,23 @@ void check_spec(const Value& crd, std::vector<FieldError>& errors) {
   check_conversion(spec["conversion"], errors);
 }
 
-void check_schemas(const Value& crd, std::vector<FieldError>& errors) {
-  auto schemas = parse_crd_schemas(crd["spec"]);
-  if (!schemas.ok()) {
-    errors.insert(errors.end(), schemas.error().begin(), schemas.error().end());
-    return;
-  }
-  const Value& versions = crd["spec"]["versions"];
-  std::vector<FieldError> unselectable = check_selectable_fields(versions);
-  errors.insert(errors.end(), std::make_move_iterator(unselectable.begin()),
-                std::make_move_iterator(unselectable.end()));
-  bool shared = true;
-  for (std::size_t i = 1; i < schemas->size(); ++i) {
-    shared = shared && (*schemas)[i].schema == (*schemas)[0].schema;
-  }
-  const std::size_t distinct = shared ? std::min<std::size_t>(schemas->size(), 1) : schemas->size();
-  for (std::size_t i = 0; i < distinct; ++i) {
-    const std::string path = shared ? "spec.validation.openAPIV3Schema"
-                                    : fmt::format("spec.versions[{}].schema.openAPIV3Schema", i);
-    std::vector<FieldError> broken = cel::check_schema_rules(
-        versions[i]["schema"]["openAPIV3Schema"], *(*schemas)[i].schema->root(), path);
-    errors.insert(errors.end(), std::make_move_iterator(broken.begin()),
-                  std::make_move_iterator(broken.end()));
-  }
+void check_schemas(const Value& crd, const KindContext& context, std::vector<FieldError>& errors) {
+  const CrdSchemas::Ptr schemas = compiled_schemas(context.crd_schemas, crd["spec"]["versions"]);
+  errors.insert(errors.end(), schemas->errors().begin(), schemas->errors().end());
 }
 
-std::vector<FieldError> validate_crd(const Value& crd, const KindContext& /*context*/) {
+std::vector<FieldError> validate_crd(const Value& crd, const KindContext& context) {
   std::vector<FieldError> errors;
   check_names(crd, errors);
   check_approval(crd, errors);
   check_spec(crd, errors);
   check_versions(crd, errors);
-  check_schemas(crd, errors);
+  check_schemas(crd, context, errors);
   return errors;
 }
 
 std::vector<FieldError> validate_crd_update(const Value& crd, const Value& old_crd,
-                                            const KindContext& /*context*/) {
+                                            const KindContext& context) {
   std::vector<FieldError> errors;
   check_versions(crd, errors);
   if (crd["spec"].identical(old_crd["spec"])) {
@@ -275,7 +253,7 @@ std::vector<FieldError> validate_crd_update(const Value& crd, const Value& old_c
   check_approval(crd, errors);
   check_spec(crd, errors);
   if (crd["spec"]["versions"] != old_crd["spec"]["versions"]) {
-    check_schemas(crd, errors);
+    check_schemas(crd, context, errors);
   }
   const auto immutable = [&](const Value& now, const Value& before, std::string_view field) {
     if (now != before) {

@@ -71,6 +71,7 @@ bool CrdController::write(const store::Stored& stored, Value body, Instant now) 
 
 void CrdController::serve(const Value& crd, Served& served, bool terminating) {
   CrdServing serving;
+  serving.schemas = core_.dependencies.crd_schemas;
   serving.schema_revision = core_.store.revision();
   serving.terminating = terminating;
   if (core_.dependencies.converter) {

@@ -8,9 +8,9 @@
 
 #include "cel/rules/schema_rules.hpp"
 #include "embedded/apiserver/resources/crd/crd_behaviour.hpp"
+#include "embedded/apiserver/resources/crd/crd_schemas.hpp"
 #include "embedded/apiserver/webhooks/conversion.hpp"
 #include "embedded/store/store.hpp"
-#include "kube/schema/embedded_objects.hpp"
 #include "kube/schema/structural_schema.hpp"
 
 namespace athanor::apiserver {
@@ -18,21 +18,19 @@ namespace {
 
 class SchemaOwner final : public CustomTypes {
  public:
-  SchemaOwner(StructuralSchema::Ptr schema, bool only_version)
-      : schema_(std::move(schema)),
-        rules_(cel::SchemaRules::compile(*schema_->root())),
-        embeds_(athanor::embeds_objects(*schema_->root())),
-        trusted_(only_version) {}
-  [[nodiscard]] const cel::SchemaRules* rules() const { return rules_.get(); }
-  [[nodiscard]] bool embeds() const { return embeds_; }
+  SchemaOwner(CrdSchemas::Ptr schemas, std::size_t version)
+      : schemas_(std::move(schemas)),
+        version_(schemas_->versions()[version]),
+        trusted_(schemas_->versions().size() == 1) {}
+  [[nodiscard]] const cel::SchemaRules* rules() const { return version_.rules.get(); }
+  [[nodiscard]] bool embeds() const { return version_.embeds; }
   // What was stored has passed the rules.
   [[nodiscard]] bool trusted() const { return trusted_; }
   void distrust() const { trusted_ = false; }
 
  private:
-  StructuralSchema::Ptr schema_;
-  std::shared_ptr<const cel::SchemaRules> rules_;
-  bool embeds_;
+  CrdSchemas::Ptr schemas_;
+  const CrdSchemas::Version& version_;
   mutable std::atomic<bool> trusted_;
 };
 
@@ -169,21 +167,19 @@ std::shared_ptr<ResourceInfo> common_part(const Value& crd, const CrdServing& se
 std::vector<std::shared_ptr<const ResourceInfo>> crd_resources(const Value& crd,
                                                                const CrdServing& serving) {
   std::vector<std::shared_ptr<const ResourceInfo>> resources;
-  auto schemas = parse_crd_schemas(crd["spec"]);
-  if (!schemas.ok()) {
+  const Value& versions = crd["spec"]["versions"];
+  const CrdSchemas::Ptr schemas = compiled_schemas(serving.schemas, versions);
+  if (!schemas->readable()) {
     return resources;
   }
   const std::shared_ptr<ResourceInfo> common = common_part(crd, serving);
-  const bool only_version = crd["spec"]["versions"].size() == 1;
-  for (const Value& version : crd["spec"]["versions"].items()) {
-    const std::string_view name = version["name"].as_string();
-    const auto schema = std::find_if(schemas->begin(), schemas->end(),
-                                     [&](const auto& item) { return item.version == name; });
-    if (!version["served"].as_bool() || schema == schemas->end()) {
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    const Value& version = versions[i];
+    if (!version["served"].as_bool()) {
       continue;
     }
     auto info = std::make_shared<ResourceInfo>(*common);
-    info->version = std::string(name);
+    info->version = version["name"].str();
     info->columns = columns_of(version);
     add_subresources(version, *info);
     for (const Value& field : version["selectableFields"].items()) {
@@ -193,10 +189,10 @@ std::vector<std::shared_ptr<const ResourceInfo>> crd_resources(const Value& crd,
       }
       info->selectable_fields.emplace_back(path);
     }
-    info->deprecation_warning = deprecation_of(crd["spec"]["versions"], version, *info);
-    info->schema = schema->schema->root();
+    info->deprecation_warning = deprecation_of(versions, version, *info);
+    info->schema = schemas->versions()[i].schema->root();
     info->open_api = version["schema"]["openAPIV3Schema"];
-    info->types = std::make_shared<SchemaOwner>(schema->schema, only_version);
+    info->types = std::make_shared<SchemaOwner>(schemas, i);
     resources.push_back(std::move(info));
   }
   return resources;

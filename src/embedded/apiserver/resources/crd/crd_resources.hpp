@@ -17,11 +17,14 @@ class SchemaRules;  // cel/schema_rules.hpp
 
 namespace athanor::apiserver {
 
+class CrdSchemaCache;  // crd_schemas.hpp
+
 // What a definition's resources are served with, beside its spec.
 struct CrdServing {
   const Converter* converter = nullptr;  // between its versions; null: apiVersion alone changes
   std::uint64_t schema_revision = 0;     // objects written later fit the schema
   bool terminating = false;
+  CrdSchemaCache* schemas = nullptr;  // may be null
 };
 
 // One entry per served version; empty when a schema cannot be read (which validation refuses
