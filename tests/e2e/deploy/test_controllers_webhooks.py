@@ -253,6 +253,33 @@ def test_appwrappers_controllers_start_once_the_certificates_are_in_place(tmp_pa
         cluster.process.wait()
 
 
+def test_a_second_signal_ends_the_operator_at_once(tmp_path):
+    """docs/spec/appwrapper.md 8.1: the first SIGTERM waits here for an API server that does not answer any more."""
+    cluster, operator = Cluster(tmp_path), None
+    try:
+        cluster.apply("crds", "--group", "workload.codeflare.dev")
+        cluster.kubectl("create", "namespace", SYSTEM)
+        cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", TIMEOUT)
+        command = [
+            ATHANOR, "controllers", "--systems=appwrapper", "--kubeconfig", cluster.config("root"), "--metrics-bind-address=127.0.0.1:0",
+            "--health-address=127.0.0.1:0", "--leader-elect=true", "--log-format=json",
+        ]  # fmt: skip
+        operator = Replica(command, tmp_path / "operator.log", env={"NAMESPACE": SYSTEM, "ENABLE_WEBHOOKS": "false"})
+        wait_for("leadership", operator.leads)
+        cluster.process.send_signal(signal.SIGSTOP)
+        operator.process.send_signal(signal.SIGTERM)
+        wait_for("the end to begin", lambda: '"ending"' in operator.text)
+        time.sleep(0.5)
+        assert operator.process.poll() is None, "the first signal waits for the Lease"
+        assert operator.end() == 1
+        assert "a second signal; the program ends now" in operator.text
+    finally:
+        if operator is not None:
+            operator.end(signal.SIGKILL)
+        cluster.process.kill()
+        cluster.process.wait()
+
+
 def test_the_numa_operator_converts_both_versions_losslessly(tmp_path):
     """docs/spec/numa.md 2.5: `numaresources-operator --enable-webhooks`; the API server believes the bundle that it writes into the definitions."""
     cluster = Cluster(tmp_path)
