@@ -41,7 +41,7 @@ using api::kueue::kPodFramework;
 // Namespaces whose objects are never touched.
 bool is_system_namespace(std::string_view ns);
 
-// Kinds whose objects may be managed and own jobs: what is_below_managed reads.
+// Kinds whose objects may own jobs or pods, managed or not: what is_below_managed reads.
 std::span<const Kind* const> ancestor_kinds();
 // True if an object of the chain of controllers above is managed: it queues for all below.
 bool is_below_managed(const View& view, const Integrations& settings, const Object& object);

@@ -79,6 +79,24 @@ TEST_F(Managed, WithoutAQueueWhereTheConfigurationSelectsTheNamespace) {
   EXPECT_FALSE(managed(job("a", "", "missing"))) << "labels of a namespace that is not there";
 }
 
+// docs/spec/appwrapper.md 4.7
+TEST_F(Managed, NotBelowAManagedOwnerOfTheirReplicaSet) {
+  world.put(job("owner", kQueued));
+  const auto between = [&](const char* kind, const char* name, const std::string& owner) {
+    Value object = job(name, owner);
+    object.set("apiVersion", "apps/v1");
+    object.set("kind", kind);
+    world.put(object);
+  };
+  between("Deployment", "d", below("Job", "owner"));
+  between("ReplicaSet", "r", below("Deployment", "d"));
+  between("StatefulSet", "s", below("Job", "owner"));
+  EXPECT_TRUE(below_managed(job("child", below("ReplicaSet", "r"))));
+  EXPECT_TRUE(below_managed(job("child", below("StatefulSet", "s"))));
+  between("Deployment", "free", "");
+  EXPECT_FALSE(below_managed(job("child", below("Deployment", "free"))));
+}
+
 TEST_F(Managed, NotBelowAManagedOwner) {
   world.put(job("owner", kQueued));
   EXPECT_TRUE(below_managed(job("child", below("Job", "owner"))));
@@ -87,7 +105,9 @@ TEST_F(Managed, NotBelowAManagedOwner) {
       << "an owner of the same name that came later";
   EXPECT_FALSE(below_managed(job("child", below("Job", "gone"))));
   EXPECT_FALSE(below_managed(job("child", below("ReplicaSet", "owner"))))
-      << "a kind that is not integrated ends the chain";
+      << "an owner of another kind";
+  EXPECT_FALSE(below_managed(job("child", below("DaemonSet", "owner"))))
+      << "the chain ends at a kind that is not read";
 }
 
 TEST_F(Managed, BelowAnOwnerWithoutQueueOnlyWhereThoseAreManaged) {
