@@ -4,7 +4,10 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
+#include <ctime>
 #include <string_view>
 #include <thread>
 
@@ -12,6 +15,32 @@
 #include "base/mutex.hpp"
 
 namespace athanor::cli {
+
+namespace {
+
+// GNU timeout and shells send a signal to the program and to its process group: one wish to end.
+constexpr Duration kSameWish = std::chrono::milliseconds(500);
+
+Duration since_start() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);  // may be called in a signal handler
+  return std::chrono::duration_cast<Duration>(std::chrono::seconds(now.tv_sec) +
+                                              std::chrono::nanoseconds(now.tv_nsec));
+}
+
+std::atomic<Duration::rep> first_signal{0};  // since_start()
+
+void end_now(int /*signal*/) {
+  if (since_start() - Duration(first_signal.load()) < kSameWish) {
+    return;
+  }
+  // No log: another thread may hold its mutex.
+  constexpr std::string_view kLine = "athanor: a second signal; the program ends now\n";
+  static_cast<void>(::write(STDERR_FILENO, kLine.data(), kLine.size()));
+  ::_exit(1);
+}
+
+}  // namespace
 
 struct EndSignals::Mask {
   sigset_t signals{};
@@ -46,13 +75,10 @@ std::optional<int> EndSignals::wait_for(Duration patience) {
 }
 
 void EndSignals::end_at_next() {
+  first_signal = since_start().count();
   struct sigaction action {};
-  // No log: another thread may hold its mutex.
-  action.sa_handler = [](int /*signal*/) {
-    constexpr std::string_view kLine = "athanor: a second signal; the program ends now\n";
-    static_cast<void>(::write(STDERR_FILENO, kLine.data(), kLine.size()));
-    ::_exit(1);
-  };
+  action.sa_handler = end_now;
+  action.sa_flags = SA_RESTART;
   sigset_t last{};
   sigemptyset(&last);
   for (const int signal : {SIGINT, SIGTERM}) {

@@ -24,8 +24,8 @@ class EndSignals {
   int wait();
   // The same, for at most `patience`; nullopt: none came.
   std::optional<int> wait_for(Duration patience);
-  // Lets the next SIGINT or SIGTERM end the program at once, with exit code 1. To be called in the
-  // thread that waited.
+  // Lets the next SIGINT or SIGTERM end the program at once, with exit code 1, unless it comes
+  // within half a second: `timeout` sends its signal twice. To be called in the thread that waited.
   void end_at_next();
 
  private:
