@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extender/decisions.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -20,6 +22,16 @@ std::int64_t priority_of(const Object& pod) {
 bool is_over(const Object& pod) {
   const std::string_view phase = pod.status()["phase"].as_string();
   return phase == "Succeeded" || phase == "Failed";
+}
+
+// Refuses a node that is kept for another pod.
+std::optional<HookRefusal> kept_refusal(const KeptRooms& rooms, const Object& pod,
+                                        std::string_view node) {
+  const auto other = rooms.kept_from(pod, node);
+  return other
+             ? std::optional(HookRefusal{
+                   .reason = fmt::format("pods were preempted here for pod \"{}\"", other->text())})
+             : std::nullopt;
 }
 
 std::vector<std::string_view> views_of(const std::vector<std::string>& texts) {
@@ -63,7 +75,7 @@ std::optional<HookRefusal> Decisions::refusal(const Sessions& sessions, const Ob
   return std::nullopt;
 }
 
-FilterAnswer Decisions::filter(const NodesQuestion& question) {
+FilterAnswer Decisions::filter(const NodesQuestion& question, const KeptRooms& rooms) {
   FilterAnswer answer;
   const Sessions sessions = concerned(question.pod);
   if (sessions.empty()) {
@@ -72,8 +84,9 @@ FilterAnswer Decisions::filter(const NodesQuestion& question) {
   }
   for (const std::string& name : question.names) {
     const auto node = node_of(question, name);
-    const auto refused = node ? refusal(sessions, question.pod, *node)
-                              : std::optional(HookRefusal{.reason = kNodeNotFound});
+    auto refused = node ? refusal(sessions, question.pod, *node)
+                        : std::optional(HookRefusal{.reason = kNodeNotFound});
+    refused = refused ? std::move(refused) : kept_refusal(rooms, question.pod, name);
     if (!refused) {
       answer.passed.push_back(name);
     } else {
@@ -201,9 +214,13 @@ std::optional<Room> Decisions::make_room(const Object& pod, std::span<const std:
   return best;
 }
 
-Result<Plan> Decisions::reserve(const Object& pod, const Object& node) {
+Result<Plan> Decisions::reserve(const Object& pod, const Object& node, const KeptRooms& rooms) {
   const Sessions sessions = concerned(pod);
-  if (const auto refused = refusal(sessions, pod, node)) {
+  auto refused = refusal(sessions, pod, node);
+  if (!refused && !sessions.empty()) {
+    refused = kept_refusal(rooms, pod, node.name());
+  }
+  if (refused) {
     return Error::conflict(refused->reason);
   }
   Plan plan;

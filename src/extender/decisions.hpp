@@ -27,8 +27,9 @@ class Decisions {
  public:
   Decisions(const View& view, Instant now, std::span<const SchedulingHooks* const> hooks);
 
-  // A pod that no hook has a say about passes everywhere.
-  [[nodiscard]] FilterAnswer filter(const NodesQuestion& question);
+  // A pod that no hook has a say about passes everywhere; another passes no node that is kept from
+  // it.
+  [[nodiscard]] FilterAnswer filter(const NodesQuestion& question, const KeptRooms& rooms = {});
   // The mean of the hooks' scores, as points; a node that is unknown has none.
   [[nodiscard]] Points prioritize(const NodesQuestion& question);
   // The nodes where the pod fits once these victims are gone. Where they do not suffice, pods of
@@ -41,7 +42,8 @@ class Decisions {
                                               std::span<const std::string> nodes);
   // What has to stand before the pod is bound to the node; done() where no hook has a say. Errors:
   // the reason why it may not be there.
-  [[nodiscard]] Result<Plan> reserve(const Object& pod, const Object& node);
+  [[nodiscard]] Result<Plan> reserve(const Object& pod, const Object& node,
+                                     const KeptRooms& rooms = {});
 
  private:
   using Sessions = std::vector<SchedulingSession*>;

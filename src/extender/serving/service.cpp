@@ -57,8 +57,8 @@ struct Service::State : std::enable_shared_from_this<State> {
   }
 
   // Asks on the controllers' thread, with a view that shows what is pending.
-  void decide(const std::function<Result<Value>(Decisions& decisions)>& question,
-              const Answer& answer);
+  using Question = std::function<Result<Value>(Decisions& decisions, const KeptRooms& rooms)>;
+  void decide(const Question& question, const Answer& answer);
   void bind(const BindQuestion& question, std::optional<Object> fetched, const Answer& answer);
   // What the binding needs, or the answer where there is nothing to do.
   struct Prepared {
@@ -90,10 +90,10 @@ struct Service::State : std::enable_shared_from_this<State> {
   std::set<std::string> under_way ATHANOR_GUARDED_BY(mutex){};  // uids of pods that are being bound
   // Uids of pods for which a look for room, or the deletion of its victims, is under way.
   std::set<std::string> making_room ATHANOR_GUARDED_BY(mutex){};
+  KeptRooms rooms ATHANOR_GUARDED_BY(mutex){};
 };
 
-void Service::State::decide(const std::function<Result<Value>(Decisions& decisions)>& question,
-                            const Answer& answer) {
+void Service::State::decide(const Question& question, const Answer& answer) {
   options.inspect([self = shared_from_this(), question, answer](const View& base, Instant now) {
     Result<Value> result = Error::internal("not decided");
     const auto broken = contain([&] {
@@ -102,8 +102,9 @@ void Service::State::decide(const std::function<Result<Value>(Decisions& decisio
       const Overlay overlay(base, self->pending, self->options.indexes);
       Reads reads;
       const View view(overlay, reads);
+      self->rooms.settle(view, now);
       Decisions decisions(view, now, self->options.hooks);
-      result = question(decisions);
+      result = question(decisions, self->rooms);
     });
     answer(broken ? Result<Value>(Error::internal(*broken)) : std::move(result));
   });
@@ -139,8 +140,9 @@ Service::State::Prepared Service::State::prepare(const View& base, Instant now,
   if (!node) {
     return {.error = "node not found"};
   }
+  rooms.settle(view, now);
   Decisions decisions(view, now, options.hooks);
-  const Result<Plan> plan = decisions.reserve(*pod, *node);
+  const Result<Plan> plan = decisions.reserve(*pod, *node, rooms);
   if (!plan.ok()) {
     return {.error = plan.error().message};
   }
@@ -324,6 +326,9 @@ void Service::State::make_room(const View& base, Instant now, const Object& wait
                        pod->status()["nominatedNodeName"].as_string().empty();
     if (waits && ready()) {
       room = Decisions(view, now, options.hooks).make_room(*pod, nodes);
+      if (room) {
+        rooms.keep(*pod, *room, now);
+      }
     }
   });
   const std::string uid(waiting.uid());
@@ -347,8 +352,14 @@ void Service::State::make_room(const View& base, Instant now, const Object& wait
                                 {{"pod", victim.key().text()}, {"error", result.error->message}});
                     }
                     const auto self = weak.lock();
-                    if (--*left == 0 && self) {
-                      const MutexLock lock(self->mutex);
+                    if (!self) {
+                      return;
+                    }
+                    const MutexLock lock(self->mutex);
+                    if (result.error) {
+                      self->rooms.drop(uid);
+                    }
+                    if (--*left == 0) {
                       self->making_room.erase(uid);
                     }
                   });
@@ -358,8 +369,9 @@ void Service::State::make_room(const View& base, Instant now, const Object& wait
 void Service::State::filter(const NodesQuestion& question, const Answer& answer) {
   const auto filtered = std::make_shared<FilterAnswer>();
   decide(
-      [self = shared_from_this(), question, filtered](Decisions& decisions) {
-        *filtered = decisions.filter(question);
+      [self = shared_from_this(), question, filtered](Decisions& decisions,
+                                                      const KeptRooms& kept) {
+        *filtered = decisions.filter(question, kept);
         self->count(*filtered);
         return Result<Value>(to_value(*filtered, question));
       },
@@ -412,7 +424,8 @@ void Service::ask(Verb verb, const Value& body, const Answer& answer) {
       return verb == Verb::Filter
                  ? state_->filter(*question, answer)
                  : state_->decide(
-                       [question = *std::move(question)](Decisions& decisions) {
+                       [question = *std::move(question)](Decisions& decisions,
+                                                         const KeptRooms& /*rooms*/) {
                          return Result<Value>(to_value(decisions.prioritize(question)));
                        },
                        answer);
@@ -428,7 +441,7 @@ void Service::ask(Verb verb, const Value& body, const Answer& answer) {
         return answer(question.error());
       }
       return state_->decide(
-          [question = *std::move(question)](Decisions& decisions) {
+          [question = *std::move(question)](Decisions& decisions, const KeptRooms& /*rooms*/) {
             return Result<Value>(preempt_answer(decisions.preempt(question)));
           },
           answer);

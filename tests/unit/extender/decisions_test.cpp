@@ -299,6 +299,64 @@ TEST_F(DecisionsTest, MakesRoomWhereTheLeastIsLost) {
   EXPECT_EQ(names(*rest), std::set<std::string>{"last"});
 }
 
+// A pod that waits as well may be tried before the preemptor once the victims are gone.
+TEST_F(DecisionsTest, RoomIsKeptForThePreemptor) {
+  node("n1");
+  place(pod("low", "mig.das.com/7g.40gb: 1", 0), "n1");
+  place(pod("lower", "mig.das.com/7g.40gb: 1", 0), "n1");
+  const Object urgent = pod("urgent", "mig.das.com/7g.40gb: 1", 10);
+  const std::vector<std::string> nodes{"n1"};
+  const auto room = with([&](Decisions& one) { return one.make_room(urgent, nodes); });
+  ASSERT_TRUE(room);
+  KeptRooms rooms;
+  rooms.keep(urgent, *room, world.now);
+  for (const Object& victim : room->victims) {
+    for (const Step& step : eviction_steps(victim, urgent, "n1", world.now)) {
+      Plan plan;
+      plan.then(step);
+      ASSERT_TRUE(world.apply(plan).ok());
+    }
+  }
+  for (const Object& claim : world.list(das::kAllocationClaim, {})) {
+    if (claim.spec()["podRef"]["uid"].as_string() == room->victims.front().uid()) {
+      Plan plan;
+      plan.then(Delete{.target = {&das::kAllocationClaim, claim.key()}});
+      ASSERT_TRUE(world.apply(plan).ok());
+    }
+  }
+  const auto passes = [&](const Object& waiting) {
+    return with([&](Decisions& one) {
+             return one.filter({.pod = waiting, .names = nodes}, rooms).passed;
+           }) == nodes;
+  };
+  const Object other = pod("other", "mig.das.com/1g.5gb: 1", 0);
+  EXPECT_TRUE(filter(other, nodes).passed == nodes) << "the slots are free";
+  EXPECT_FALSE(passes(other));
+  EXPECT_FALSE(passes(pod("equal", "mig.das.com/1g.5gb: 1", 10)));
+  EXPECT_TRUE(passes(pod("higher", "mig.das.com/1g.5gb: 1", 11)));
+  EXPECT_TRUE(passes(pod("plain", "cpu: 1", 0)));
+  EXPECT_TRUE(passes(urgent));
+  const auto reserved = with([&](Decisions& one) {
+    return one.reserve(other, world.must(api::kNode, {"", "n1"}), rooms);
+  });
+  ASSERT_FALSE(reserved.ok());
+  EXPECT_EQ(reserved.error().message, "pods were preempted here for pod \"ns/urgent\"");
+
+  const auto settle = [&](Instant now) {
+    Reads reads;
+    rooms.settle(View(world, reads), now);
+  };
+  settle(world.now + std::chrono::seconds(44));
+  EXPECT_FALSE(passes(other)) << "30 s until the victims are gone, 15 s to be bound";
+  KeptRooms until_bound = rooms;
+  settle(world.now + std::chrono::seconds(45));
+  EXPECT_TRUE(passes(other));
+  rooms = until_bound;
+  place(urgent, "n1");
+  settle(world.now);
+  EXPECT_FALSE(rooms.kept_from(other, "n1"));
+}
+
 TEST_F(DecisionsTest, VictimsAreMarkedDeletedAndReported) {
   const Object victim = pod("low", "mig.das.com/7g.40gb: 1", 1);
   const Object urgent = pod("urgent", "mig.das.com/7g.40gb: 1", 10);
