@@ -39,6 +39,14 @@ TEST(Queueing, TwoEnginesNeverAdmitTwice) {
   EXPECT_GT(handovers, 0U) << "no engine handed over to the other";
 }
 
+// docs/decisions/preemption-circles.md: three workloads took each other's quota in turn, one of
+// them while borrowing.
+TEST(Queueing, ACircleOfThreeEnds) {
+  constexpr std::uint64_t kSeed = 1364;
+  World world(queueing_scene(kSeed), kSeed);
+  EXPECT_EQ(world.run().failure.value_or(""), "");
+}
+
 // The scene with a change of somebody's who writes what the engine would not.
 std::string failure_with(const std::string& status) {
   Scene scene = queueing_scene(1);

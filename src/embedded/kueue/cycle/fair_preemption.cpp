@@ -305,7 +305,7 @@ class Search {
       }
       while (!donor->empty()) {
         const Held& held = donor->take();
-        if (preemptor.borrows() && times_preempted(held.object) >= kMostFairPreemptions) {
+        if (preemptor.borrows() && times_preempted(held.object) >= kMostPreemptionsForBorrowers) {
           continue;
         }
         release(quota_, held);

@@ -10,10 +10,6 @@
 
 namespace athanor::kueue {
 
-// A workload that was preempted so often gives way no more to who borrows by it: whatever the
-// shares do, preemption comes to rest (docs/decisions/preemption-circles.md).
-inline constexpr std::int64_t kMostFairPreemptions = 10;
-
 // Rules of fairSharing.preemptionStrategies: the preemptor's share is at most the donor's share
 // after the preemption, or is below the donor's share before it.
 enum class FairStrategy : std::uint8_t { LessThanOrEqualToFinalShare, LessThanInitialShare };

@@ -6,6 +6,8 @@
 #include <array>
 #include <optional>
 
+#include "embedded/kueue/workload/workload_info.hpp"
+
 namespace athanor::kueue {
 namespace {
 
@@ -136,7 +138,8 @@ class Search {
       const std::int64_t priority = found.held->priority;
       candidate.not_while_borrowing =
           !own().preempts_while_borrowing || priority >= claim_.preemptor.priority ||
-          (own().borrow_threshold && priority > *own().borrow_threshold);
+          (own().borrow_threshold && priority > *own().borrow_threshold) ||
+          times_preempted(found.held->object) >= kMostPreemptionsForBorrowers;
       if (!candidate.not_while_borrowing) {
         candidate.why = PreemptedFor::InCohortReclaimWhileBorrowing;
       }

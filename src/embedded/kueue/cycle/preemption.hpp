@@ -25,6 +25,10 @@ std::string_view reason_of(PreemptedFor why);
 // Returns the words of condition messages and events: "prioritization in the ClusterQueue".
 std::string_view text_of(PreemptedFor why);
 
+// A workload that was preempted so often gives way no more to who borrows by it: whatever
+// priorities and shares say, preemption comes to rest (docs/decisions/preemption-circles.md).
+inline constexpr std::int64_t kMostPreemptionsForBorrowers = 10;
+
 // A workload to preempt. Valid as long as the HeldWorkloads it came from.
 struct Target {
   const Held* held = nullptr;

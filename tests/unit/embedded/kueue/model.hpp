@@ -37,6 +37,9 @@ struct Node {
   double weight = 1;  // of a cohort, too
 };
 
+// After so many preemptions who borrows takes nothing from a job any more.
+inline constexpr std::int64_t kMostPreemptions = 10;
+
 struct Job {
   std::string queue{};
   std::int64_t need = 1;

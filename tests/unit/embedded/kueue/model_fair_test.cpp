@@ -10,9 +10,6 @@
 namespace athanor::kueue::model {
 namespace {
 
-// A workload that was preempted so often gives way no more to who borrows by it.
-constexpr std::int64_t kMostPreemptions = 10;
-
 using Donors = std::map<std::string, std::vector<std::string>>;  // queue: jobs, in turn
 
 class FairSearch {

@@ -56,7 +56,8 @@ class Engine {
       if (!advantage) {
         candidate.not_while_borrowing = !own.borrow_within_cohort ||
                                         job.priority >= preemptor.priority ||
-                                        (own.threshold && job.priority > *own.threshold);
+                                        (own.threshold && job.priority > *own.threshold) ||
+                                        job.times_preempted >= kMostPreemptions;
         if (!candidate.not_while_borrowing) {
           candidate.reason = "InCohortReclaimWhileBorrowing";
         }
