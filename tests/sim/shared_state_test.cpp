@@ -30,7 +30,7 @@ std::vector<std::string> main_job(std::uint64_t seed) {
 TEST(SharedState, ASeedPlaysAlikeFirstAndLater) {
   const std::vector<std::string> first = main_job(5);
   ASSERT_FALSE(first.empty());
-  for (const std::uint64_t other : {6, 7}) {
+  for (const std::uint64_t other : {6U, 7U}) {
     EXPECT_NE(main_job(other), first);
   }
   static_cast<void>(journal(hearth_scene(), stormy(), 3));

@@ -369,8 +369,7 @@ void Service::State::make_room(const View& base, Instant now, const Object& wait
 void Service::State::filter(const NodesQuestion& question, const Answer& answer) {
   const auto filtered = std::make_shared<FilterAnswer>();
   decide(
-      [self = shared_from_this(), question, filtered](Decisions& decisions,
-                                                      const KeptRooms& kept) {
+      [self = shared_from_this(), question, filtered](Decisions& decisions, const KeptRooms& kept) {
         *filtered = decisions.filter(question, kept);
         self->count(*filtered);
         return Result<Value>(to_value(*filtered, question));

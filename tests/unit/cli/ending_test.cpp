@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
+#include <initializer_list>
 #include <thread>
 
 namespace athanor::cli {
@@ -20,22 +22,28 @@ TEST(EndGuardDeathTest, EndsAProgramThatDoesNot) {
       ::testing::ExitedWithCode(1), "does not end");
 }
 
-void end_after(int signals) {
+// Sends the signal again after each of these pauses.
+void end_after(std::initializer_list<std::chrono::milliseconds> pauses) {
   EndSignals ending;
-  for (int i = 0; i < signals; ++i) {
+  ::kill(::getpid(), SIGTERM);
+  ending.wait();
+  ending.end_at_next();
+  for (const std::chrono::milliseconds pause : pauses) {
+    std::this_thread::sleep_for(pause);
     ::kill(::getpid(), SIGTERM);
-    if (i == 0) {
-      ending.wait();
-      ending.end_at_next();
-    }
   }
   ::_exit(0);
 }
 
 TEST(EndSignalsDeathTest, TheSecondSignalEndsTheProgram) {
+  using std::chrono::milliseconds;
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(end_after(2), ::testing::ExitedWithCode(1), "a second signal");
-  EXPECT_EXIT(end_after(1), ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(end_after({milliseconds(600)}), ::testing::ExitedWithCode(1), "a second signal");
+  EXPECT_EXIT(end_after({}), ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(end_after({milliseconds(0)}), ::testing::ExitedWithCode(0), "")
+      << "`timeout` sends its signal twice";
+  EXPECT_EXIT(end_after({milliseconds(0), milliseconds(600)}), ::testing::ExitedWithCode(1),
+              "a second signal");
 }
 
 TEST(EndGuard, LetsOneBeThatEndsInTime) {

@@ -56,7 +56,7 @@ TEST(ReadIndex, OneKeyReadsOneListInManyWaysAndMoreThanOnce) {
 
 TEST(ReadIndex, PassesOverControllersThatOverlookTheChange) {
   ReadIndex index({});
-  for (const TaskId id : {1, 2, 3, 4, 5, 6}) {
+  for (const TaskId id : {1U, 2U, 3U, 4U, 5U, 6U}) {
     index.set(id, {.objects = {{&kPod, {"a", "p"}}}, .lists = {{.kind = &kPod}}}, id / 2);
   }
   std::vector<std::size_t> asked;
