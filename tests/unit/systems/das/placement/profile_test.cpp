@@ -4,6 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "systems/das/placement/tables.hpp"
+
 namespace athanor::das {
 namespace {
 
@@ -31,6 +38,42 @@ TEST(Profile, DerivedFromNvml) {
                             .gpu_total_mib = 40960,
                             .gi_profile = 1}),
             "1c.2g.10gb");
+}
+
+// As an H200 with driver 580.159.04 reports its profiles.
+TEST(Profile, OfAnH200AreThoseOfItsTable) {
+  struct Reported {
+    int gi = 0;
+    int compute = 0;
+    int most = 0;
+    std::int64_t memory = 0;
+    int size = 0;
+    std::vector<int> starts{};
+  };
+  const Reported all[] = {{0, 1, 7, 16384, 1, {0, 1, 2, 3, 4, 5, 6}},
+                          {1, 2, 3, 33280, 2, {0, 2, 4}},
+                          {2, 3, 2, 71424, 4, {0, 4}},
+                          {3, 4, 1, 71424, 4, {0}},
+                          {4, 7, 1, 143360, 8, {0}},
+                          {7, 1, 1, 16384, 1, {0, 1, 2, 3, 4, 5, 6}},
+                          {9, 1, 4, 33280, 2, {0, 2, 4, 6}}};
+  const auto models = gpu_models();
+  const auto model = std::ranges::find(models, "H200", &GpuModel::key);
+  ASSERT_NE(model, models.end());
+  ASSERT_EQ(model->table.profiles.size(), std::size(all));
+  for (const Reported& one : all) {
+    const std::string name = derive_profile({.compute = one.compute,
+                                             .memory_mib = one.memory,
+                                             .gpu_total_mib = 143771,
+                                             .gi_profile = one.gi});
+    const int index = model->table.find(name);
+    ASSERT_GE(index, 0) << name;
+    const MigProfile& known = model->table.profiles[static_cast<std::size_t>(index)];
+    EXPECT_EQ(known.most, one.most) << name;
+    EXPECT_EQ(known.size, one.size) << name;
+    EXPECT_EQ(known.starts, one.starts) << name;
+    EXPECT_EQ(known.compute, one.compute) << name;
+  }
 }
 
 TEST(Profile, ResourceNames) {
