@@ -345,7 +345,7 @@ def test_a14_every_legal_multiset_and_no_other(make_lab, tmp_path):
     for multiset in sorted(legal - {()}):
         ask(multiset)
         wait_for(f"{multiset} is placed", lambda: len(claims(lab)) == len(multiset) and "nodeName" in lab.get(f"{PODS}/p")["spec"], interval=0.01)
-        assert sorted(c["spec"]["profile"] for c in claims(lab)) == sorted(multiset)
+        assert sorted(c["spec"]["profile"] for c in claims(lab)) == sorted(multiset), lab.get(f"{PODS}/p")
         clear()
     more = {tuple(sorted((*m, p))) for m in maximal for p in SHAPES}
     assert not more & legal
