@@ -30,3 +30,7 @@ else()
     add_link_options(-fuse-ld=lld-16)
   endif()
 endif()
+
+# Thin archives name their objects instead of copying them: 1.5 GB less in a debug build. Nothing installs a library.
+set(CMAKE_CXX_ARCHIVE_CREATE "<CMAKE_AR> qcT <TARGET> <LINK_FLAGS> <OBJECTS>")
+set(CMAKE_CXX_ARCHIVE_APPEND "<CMAKE_AR> qT <TARGET> <LINK_FLAGS> <OBJECTS>")
