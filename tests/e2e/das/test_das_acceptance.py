@@ -337,7 +337,7 @@ def test_a14_every_legal_multiset_and_no_other(make_lab, tmp_path):
             key = "mig.das.com/" + profile.replace("+", "-plus-")
             limits[key] = limits.get(key, 0) + 1
         one = pod("p", limits, terminationGracePeriodSeconds=0)
-        one["metadata"]["annotations"] = {"athanor.dev/emulate": "pause"}  # a timed pod may end, and its claims go, before they are read
+        one["metadata"]["annotations"] = {"athanor.dev/simulate": '{"c": {"seconds": 600}}'}  # else it ends after 0.1 s, and its claims go
         create(lab, one)
 
     def clear():
@@ -346,12 +346,8 @@ def test_a14_every_legal_multiset_and_no_other(make_lab, tmp_path):
 
     for multiset in sorted(legal - {()}):
         ask(multiset)
-
-        def placed(wanted=len(multiset)):
-            seen = claims(lab)
-            return seen if len(seen) == wanted and "nodeName" in lab.get(f"{PODS}/p")["spec"] else None
-
-        assert sorted(c["spec"]["profile"] for c in wait_for(f"{multiset} is placed", placed, interval=0.01)) == sorted(multiset)
+        wait_for(f"{multiset} is placed", lambda: len(claims(lab)) == len(multiset) and "nodeName" in lab.get(f"{PODS}/p")["spec"], interval=0.01)
+        assert sorted(c["spec"]["profile"] for c in claims(lab)) == sorted(multiset), lab.get(f"{PODS}/p")
         clear()
     more = {tuple(sorted((*m, p))) for m in maximal for p in SHAPES}
     assert not more & legal
