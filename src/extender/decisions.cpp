@@ -24,24 +24,15 @@ bool is_over(const Object& pod) {
   return phase == "Succeeded" || phase == "Failed";
 }
 
-// Refuses a node that is kept for another pod.
-std::optional<HookRefusal> kept_refusal(const KeptRooms& rooms, const Object& pod,
-                                        std::string_view node) {
-  const auto other = rooms.kept_from(pod, node);
-  return other
-             ? std::optional(HookRefusal{
-                   .reason = fmt::format("pods were preempted here for pod \"{}\"", other->text())})
-             : std::nullopt;
-}
-
 std::vector<std::string_view> views_of(const std::vector<std::string>& texts) {
   return {texts.begin(), texts.end()};
 }
 
 }  // namespace
 
-Decisions::Decisions(const View& view, Instant now, std::span<const SchedulingHooks* const> hooks)
-    : view_(view) {
+Decisions::Decisions(const View& view, Instant now, std::span<const SchedulingHooks* const> hooks,
+                     const KeptRooms& rooms)
+    : view_(view), rooms_(rooms) {
   for (const SchedulingHooks* one : hooks) {
     sessions_.push_back(one->begin(view, now));
   }
@@ -75,7 +66,15 @@ std::optional<HookRefusal> Decisions::refusal(const Sessions& sessions, const Ob
   return std::nullopt;
 }
 
-FilterAnswer Decisions::filter(const NodesQuestion& question, const KeptRooms& rooms) {
+std::optional<HookRefusal> Decisions::kept_refusal(const Object& pod, std::string_view node) const {
+  const auto other = rooms_.kept_from(pod, node);
+  return other
+             ? std::optional(HookRefusal{
+                   .reason = fmt::format("pods were preempted here for pod \"{}\"", other->text())})
+             : std::nullopt;
+}
+
+FilterAnswer Decisions::filter(const NodesQuestion& question) {
   FilterAnswer answer;
   const Sessions sessions = concerned(question.pod);
   if (sessions.empty()) {
@@ -86,7 +85,7 @@ FilterAnswer Decisions::filter(const NodesQuestion& question, const KeptRooms& r
     const auto node = node_of(question, name);
     auto refused = node ? refusal(sessions, question.pod, *node)
                         : std::optional(HookRefusal{.reason = kNodeNotFound});
-    refused = refused ? std::move(refused) : kept_refusal(rooms, question.pod, name);
+    refused = refused ? std::move(refused) : kept_refusal(question.pod, name);
     if (!refused) {
       answer.passed.push_back(name);
     } else {
@@ -214,11 +213,11 @@ std::optional<Room> Decisions::make_room(const Object& pod, std::span<const std:
   return best;
 }
 
-Result<Plan> Decisions::reserve(const Object& pod, const Object& node, const KeptRooms& rooms) {
+Result<Plan> Decisions::reserve(const Object& pod, const Object& node) {
   const Sessions sessions = concerned(pod);
   auto refused = refusal(sessions, pod, node);
   if (!refused && !sessions.empty()) {
-    refused = kept_refusal(rooms, pod, node.name());
+    refused = kept_refusal(pod, node.name());
   }
   if (refused) {
     return Error::conflict(refused->reason);

@@ -22,14 +22,15 @@
 
 namespace athanor::extender {
 
-// Answers one question. Not thread-safe; `view` outlives it.
+// Answers one question. Not thread-safe; `view` and `rooms` outlive it.
 class Decisions {
  public:
-  Decisions(const View& view, Instant now, std::span<const SchedulingHooks* const> hooks);
+  Decisions(const View& view, Instant now, std::span<const SchedulingHooks* const> hooks,
+            const KeptRooms& rooms);
 
   // A pod that no hook has a say about passes everywhere; another passes no node that is kept from
   // it.
-  [[nodiscard]] FilterAnswer filter(const NodesQuestion& question, const KeptRooms& rooms = {});
+  [[nodiscard]] FilterAnswer filter(const NodesQuestion& question);
   // The mean of the hooks' scores, as points; a node that is unknown has none.
   [[nodiscard]] Points prioritize(const NodesQuestion& question);
   // The nodes where the pod fits once these victims are gone. Where they do not suffice, pods of
@@ -42,8 +43,7 @@ class Decisions {
                                               std::span<const std::string> nodes);
   // What has to stand before the pod is bound to the node; done() where no hook has a say. Errors:
   // the reason why it may not be there.
-  [[nodiscard]] Result<Plan> reserve(const Object& pod, const Object& node,
-                                     const KeptRooms& rooms = {});
+  [[nodiscard]] Result<Plan> reserve(const Object& pod, const Object& node);
 
  private:
   using Sessions = std::vector<SchedulingSession*>;
@@ -56,7 +56,12 @@ class Decisions {
   [[nodiscard]] std::optional<Victims> victims_on(const Sessions& sessions, const Object& pod,
                                                   const Object& node, Victims given) const;
 
+  // Refuses a node that is kept for another pod.
+  [[nodiscard]] std::optional<HookRefusal> kept_refusal(const Object& pod,
+                                                        std::string_view node) const;
+
   const View& view_;
+  const KeptRooms& rooms_;
   std::vector<std::unique_ptr<SchedulingSession>> sessions_{};
 };
 

@@ -66,7 +66,8 @@ std::string answers(const Value& body) {
   Reads reads;
   const View view(kCluster, reads);
   const SchedulingHooks* const hooks[] = {&das::mig_scheduling(), &numa::numa_scheduling()};
-  extender::Decisions decisions(view, Instant{}, hooks);
+  const extender::KeptRooms rooms;
+  extender::Decisions decisions(view, Instant{}, hooks, rooms);
   std::string text;
   if (const auto question = extender::read_nodes_question(body); question.ok()) {
     text += json::print(extender::to_value(decisions.filter(*question), *question));

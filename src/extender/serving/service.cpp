@@ -57,8 +57,8 @@ struct Service::State : std::enable_shared_from_this<State> {
   }
 
   // Asks on the controllers' thread, with a view that shows what is pending.
-  using Question = std::function<Result<Value>(Decisions& decisions, const KeptRooms& rooms)>;
-  void decide(const Question& question, const Answer& answer);
+  void decide(const std::function<Result<Value>(Decisions& decisions)>& question,
+              const Answer& answer);
   void bind(const BindQuestion& question, std::optional<Object> fetched, const Answer& answer);
   // What the binding needs, or the answer where there is nothing to do.
   struct Prepared {
@@ -93,7 +93,8 @@ struct Service::State : std::enable_shared_from_this<State> {
   KeptRooms rooms ATHANOR_GUARDED_BY(mutex){};
 };
 
-void Service::State::decide(const Question& question, const Answer& answer) {
+void Service::State::decide(const std::function<Result<Value>(Decisions& decisions)>& question,
+                            const Answer& answer) {
   options.inspect([self = shared_from_this(), question, answer](const View& base, Instant now) {
     Result<Value> result = Error::internal("not decided");
     const auto broken = contain([&] {
@@ -103,8 +104,8 @@ void Service::State::decide(const Question& question, const Answer& answer) {
       Reads reads;
       const View view(overlay, reads);
       self->rooms.settle(view, now);
-      Decisions decisions(view, now, self->options.hooks);
-      result = question(decisions, self->rooms);
+      Decisions decisions(view, now, self->options.hooks, self->rooms);
+      result = question(decisions);
     });
     answer(broken ? Result<Value>(Error::internal(*broken)) : std::move(result));
   });
@@ -141,8 +142,8 @@ Service::State::Prepared Service::State::prepare(const View& base, Instant now,
     return {.error = "node not found"};
   }
   rooms.settle(view, now);
-  Decisions decisions(view, now, options.hooks);
-  const Result<Plan> plan = decisions.reserve(*pod, *node, rooms);
+  Decisions decisions(view, now, options.hooks, rooms);
+  const Result<Plan> plan = decisions.reserve(*pod, *node);
   if (!plan.ok()) {
     return {.error = plan.error().message};
   }
@@ -325,7 +326,7 @@ void Service::State::make_room(const View& base, Instant now, const Object& wait
                        pod->spec()["nodeName"].as_string().empty() &&
                        pod->status()["nominatedNodeName"].as_string().empty();
     if (waits && ready()) {
-      room = Decisions(view, now, options.hooks).make_room(*pod, nodes);
+      room = Decisions(view, now, options.hooks, rooms).make_room(*pod, nodes);
       if (room) {
         rooms.keep(*pod, *room, now);
       }
@@ -369,8 +370,8 @@ void Service::State::make_room(const View& base, Instant now, const Object& wait
 void Service::State::filter(const NodesQuestion& question, const Answer& answer) {
   const auto filtered = std::make_shared<FilterAnswer>();
   decide(
-      [self = shared_from_this(), question, filtered](Decisions& decisions, const KeptRooms& kept) {
-        *filtered = decisions.filter(question, kept);
+      [self = shared_from_this(), question, filtered](Decisions& decisions) {
+        *filtered = decisions.filter(question);
         self->count(*filtered);
         return Result<Value>(to_value(*filtered, question));
       },
@@ -423,8 +424,7 @@ void Service::ask(Verb verb, const Value& body, const Answer& answer) {
       return verb == Verb::Filter
                  ? state_->filter(*question, answer)
                  : state_->decide(
-                       [question = *std::move(question)](Decisions& decisions,
-                                                         const KeptRooms& /*rooms*/) {
+                       [question = *std::move(question)](Decisions& decisions) {
                          return Result<Value>(to_value(decisions.prioritize(question)));
                        },
                        answer);
@@ -440,7 +440,7 @@ void Service::ask(Verb verb, const Value& body, const Answer& answer) {
         return answer(question.error());
       }
       return state_->decide(
-          [question = *std::move(question)](Decisions& decisions, const KeptRooms& /*rooms*/) {
+          [question = *std::move(question)](Decisions& decisions) {
             return Result<Value>(preempt_answer(decisions.preempt(question)));
           },
           answer);

@@ -67,7 +67,7 @@ class DecisionsTest : public testing::Test {
     const Overlay overlay(base, pending, watching.get().indexes);
     Reads reads;
     const View view(overlay, reads);
-    Decisions decisions(view, world.now, hooks);
+    Decisions decisions(view, world.now, hooks, rooms);
     return ask(decisions);
   }
   FilterAnswer filter(const Object& waiting, const std::vector<std::string>& names) {
@@ -106,6 +106,7 @@ class DecisionsTest : public testing::Test {
   std::vector<const SchedulingHooks*> hooks{&das::mig_scheduling(), &numa::numa_scheduling()};
   Watching watching{hooks};
   Pending pending{};
+  KeptRooms rooms{};
 };
 
 TEST_F(DecisionsTest, FilterTellsWhatPreemptionCannotHelp) {
@@ -308,8 +309,6 @@ TEST_F(DecisionsTest, RoomIsKeptForThePreemptor) {
   const std::vector<std::string> nodes{"n1"};
   const auto room = with([&](Decisions& one) { return one.make_room(urgent, nodes); });
   ASSERT_TRUE(room);
-  KeptRooms rooms;
-  rooms.keep(urgent, *room, world.now);
   for (const Object& victim : room->victims) {
     for (const Step& step : eviction_steps(victim, urgent, "n1", world.now)) {
       Plan plan;
@@ -326,18 +325,19 @@ TEST_F(DecisionsTest, RoomIsKeptForThePreemptor) {
   }
   const auto passes = [&](const Object& waiting) {
     return with([&](Decisions& one) {
-             return one.filter({.pod = waiting, .names = nodes}, rooms).passed;
+             return one.filter({.pod = waiting, .names = nodes}).passed;
            }) == nodes;
   };
   const Object other = pod("other", "mig.das.com/1g.5gb: 1", 0);
   EXPECT_TRUE(filter(other, nodes).passed == nodes) << "the slots are free";
+  rooms.keep(urgent, *room, world.now);
   EXPECT_FALSE(passes(other));
   EXPECT_FALSE(passes(pod("equal", "mig.das.com/1g.5gb: 1", 10)));
   EXPECT_TRUE(passes(pod("higher", "mig.das.com/1g.5gb: 1", 11)));
   EXPECT_TRUE(passes(pod("plain", "cpu: 1", 0)));
   EXPECT_TRUE(passes(urgent));
   const auto reserved = with([&](Decisions& one) {
-    return one.reserve(other, world.must(api::kNode, {"", "n1"}), rooms);
+    return one.reserve(other, world.must(api::kNode, {"", "n1"}));
   });
   ASSERT_FALSE(reserved.ok());
   EXPECT_EQ(reserved.error().message, "pods were preempted here for pod \"ns/urgent\"");
