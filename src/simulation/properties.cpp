@@ -223,16 +223,15 @@ std::optional<std::string> check_faults(const SceneMaker& make, std::uint64_t se
 
 std::optional<Finding> check_singles(Comparison& comparison, const Placement& placement,
                                      Tally* tally, bool old_caches) {
-  if (comparison.stop_faults().failure) {
-    return Finding{.text = "without faults: " + *comparison.stop_faults().failure};
+  if (comparison.calm().failure) {
+    return Finding{.text = "without faults: " + *comparison.calm().failure};
   }
   for (const Fault kind : all_faults()) {
     const auto& kinds = placement.kinds;
     if (!kinds.empty() && std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
       continue;
     }
-    const std::uint64_t chances =
-        comparison.stop_faults().occasions.at(static_cast<std::size_t>(kind));
+    const std::uint64_t chances = comparison.calm().occasions.at(static_cast<std::size_t>(kind));
     for (std::uint64_t at = placement.first; at <= chances; at += placement.stride) {
       // A fixed scatter of details over the places: how long, what still arrives.
       const std::uint64_t amount = (at * 0x9e3779b97f4a7c15ULL) >> 40;
@@ -257,14 +256,14 @@ std::optional<Finding> check_singles(Comparison& comparison, const Placement& pl
 
 std::optional<Finding> check_pairs(Comparison& comparison, std::uint64_t seed, int pairs,
                                    Tally* tally) {
-  if (comparison.stop_faults().failure) {
-    return Finding{.text = "without faults: " + *comparison.stop_faults().failure};
+  if (comparison.calm().failure) {
+    return Finding{.text = "without faults: " + *comparison.calm().failure};
   }
   const auto entropy = seeded_entropy(seed ^ 0x9a125ULL);
   std::vector<Fault> kinds;
   for (const Fault kind : all_faults()) {
     if (comparison.allows(kind) &&
-        comparison.stop_faults().occasions.at(static_cast<std::size_t>(kind)) > 0) {
+        comparison.calm().occasions.at(static_cast<std::size_t>(kind)) > 0) {
       kinds.push_back(kind);
     }
   }
@@ -272,8 +271,7 @@ std::optional<Finding> check_pairs(Comparison& comparison, std::uint64_t seed, i
     FaultList placed;
     for (int i = 0; i < 2; ++i) {
       const Fault kind = kinds[entropy->next() % kinds.size()];
-      const std::uint64_t chances =
-          comparison.stop_faults().occasions.at(static_cast<std::size_t>(kind));
+      const std::uint64_t chances = comparison.calm().occasions.at(static_cast<std::size_t>(kind));
       placed.push_back({.kind = kind,
                         .occasion = 1 + entropy->next() % chances,
                         .amount = entropy->next() >> 40});

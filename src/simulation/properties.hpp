@@ -60,8 +60,8 @@ class Comparison {
   Comparison(Trial trial, Faults faults);
   // Compares with `calm`, of the same scene and such faults, instead of a run of its own.
   Comparison(Trial trial, Faults faults, UndisturbedPtr calm);
-  // The run without faults.
-  [[nodiscard]] const Outcome& stop_faults() const { return calm_->outcome; }
+  // Returns what the run without faults came to.
+  [[nodiscard]] const Outcome& calm() const { return calm_->outcome; }
   // Whether storms of these chances contain this kind.
   [[nodiscard]] bool allows(Fault kind) const;
   // By chance, or as the trial says.

@@ -45,7 +45,7 @@ TEST_P(Singles, EveryFaultAtEveryChanceOfASmallWorld) {
   EXPECT_EQ(finding ? finding->text : "", "");
   // Each write kind was placed at each of this share's chances.
   const auto lost = static_cast<std::size_t>(Fault::WriteLost);
-  const std::uint64_t chances = comparison.stop_faults().occasions.at(lost);
+  const std::uint64_t chances = comparison.calm().occasions.at(lost);
   ASSERT_GE(chances, GetParam());
   EXPECT_EQ(tally.faults.at(lost), (chances - GetParam()) / kShares + 1);
   EXPECT_GT(tally.faults.at(static_cast<std::size_t>(Fault::OldCache)), 0U);

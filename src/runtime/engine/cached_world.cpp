@@ -115,8 +115,8 @@ std::vector<Object> CachedWorld::ranked(const Kind& kind, const Select& select,
              : Snapshot::ranked(kind, select, ranking, group, after, limit);
 }
 
-bool CachedWorld::is_current(Derived& kept, const Derivation& derivation,
-                             const std::vector<std::uint64_t>& changes) const {
+bool CachedWorld::keep(Derived& kept, const Derivation& derivation,
+                       const std::vector<std::uint64_t>& changes) const {
   if (kept.made == nullptr || (kept.changes != changes && derivation.overlooks == nullptr)) {
     return false;
   }
@@ -147,7 +147,7 @@ std::shared_ptr<const void> CachedWorld::derived(const Derivation& derivation) c
     changes.push_back(held->changes());
   }
   Derived& kept = kept_derived_[derivation.make];
-  if (derive_anew_ || !is_current(kept, derivation, changes)) {
+  if (derive_anew_ || !keep(kept, derivation, changes)) {
     Reads done;
     kept.made = derivation.make(View(*this, done));
     kept.changes = std::move(changes);

@@ -60,9 +60,9 @@ class CachedWorld final : public Snapshot {
     std::shared_ptr<const void> made{};
     std::vector<std::vector<Object>> objects{};  // by kind; of one that overlooks changes
   };
-  // Returns true if nothing changed since but what the derivation overlooks.
-  bool is_current(Derived& kept, const Derivation& derivation,
-                  const std::vector<std::uint64_t>& changes) const;
+  // Notes changes that the derivation overlooks. False: it must be made anew.
+  bool keep(Derived& kept, const Derivation& derivation,
+            const std::vector<std::uint64_t>& changes) const;
 
   const EngineOptions& options_;
   const Observations& observations_;
