@@ -239,7 +239,7 @@ std::vector<const ResourceInfo*> ResourceTable::resources(std::string_view group
 
 namespace {
 
-// Made once, as what is in it: a simulation starts thousands of servers.
+// Makes the table once for all servers: a simulation starts thousands of them.
 ResourceTablePtr built_in_table() {
   static const ResourceTablePtr kBuiltIn = std::make_shared<ResourceTable>(built_in_resources());
   return kBuiltIn;

@@ -38,10 +38,6 @@ bool follow_gate(Plan& plan, const Object& workload, const Object& job) {
   return true;
 }
 
-std::optional<Instant> retires_at(const Object& workload, const Integrations& settings) {
-  return api::kueue::retires_at(workload, settings.keep_deactivated);
-}
-
 void write_finished(Plan& plan, const Object& workload, std::string_view reason,
                     std::string_view message, Instant now) {
   Value list = workload.status()["conditions"];

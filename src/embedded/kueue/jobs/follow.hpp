@@ -23,10 +23,6 @@ bool says(const Object& workload, std::string_view type);
 // it so already.
 bool follow_gate(Plan& plan, const Object& workload, const Object& job);
 
-using api::kueue::kRetired;
-// Returns when a job is deleted whose Workload the engine deactivated; nullopt: it stays.
-std::optional<Instant> retires_at(const Object& workload, const Integrations& settings);
-
 // Finished True.
 void write_finished(Plan& plan, const Object& workload, std::string_view reason,
                     std::string_view message, Instant now);

@@ -9,6 +9,7 @@
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
+#include "api/kueue_integration.hpp"
 #include "embedded/kueue/jobs/adapter.hpp"
 #include "embedded/kueue/jobs/child_jobs.hpp"
 #include "embedded/kueue/jobs/follow.hpp"
@@ -359,14 +360,14 @@ class Manager {
 
   // Deletes a job that the engine deactivated long enough ago (9). False: it stays for now.
   bool retire(const Object& workload) {
-    const auto due = retires_at(workload, settings_);
+    const auto due = api::kueue::retires_at(workload, settings_.keep_deactivated);
     if (!due || *due > now_) {
       if (due) {
         plan_.wake_at(*due);
       }
       return false;
     }
-    emit_for_job("Deleted", std::string(kRetired));
+    emit_for_job("Deleted", std::string(api::kueue::kRetired));
     plan_.then(
         Delete{.target = {adapter_.kind, job_->key()}, .guard = {.uid = std::string(job_->uid())}});
     return true;

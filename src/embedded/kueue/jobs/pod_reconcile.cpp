@@ -8,6 +8,7 @@
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
+#include "api/kueue_integration.hpp"
 #include "embedded/kueue/jobs/follow.hpp"
 #include "embedded/kueue/jobs/job_workload.hpp"
 #include "embedded/kueue/jobs/managed.hpp"
@@ -219,9 +220,10 @@ class PodManager {
         }
         return;
       }
-      if (const auto due = retires_at(workload, settings_); due && *due > now_) {
+      if (const auto due = api::kueue::retires_at(workload, settings_.keep_deactivated);
+          due && *due > now_) {
         plan_.wake_at(*due);
-      } else if (due && stop(std::string(kRetired))) {
+      } else if (due && stop(std::string(api::kueue::kRetired))) {
         return;
       }
     }

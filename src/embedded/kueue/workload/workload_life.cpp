@@ -11,6 +11,7 @@
 #include "api/kueue.hpp"
 #include "embedded/kueue/configuration.hpp"
 #include "embedded/kueue/cycle/scheduler.hpp"
+#include "embedded/kueue/cycle/snapshot.hpp"
 #include "embedded/kueue/rules/left_out.hpp"
 #include "embedded/kueue/settings.hpp"
 #include "embedded/kueue/workload/workload_status.hpp"
@@ -430,10 +431,9 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   return plan;
 }
 
-// Of queues, which each admission changes, only the rules count.
 bool overlooks(const Kind& kind, const Object& before, const Object& after) {
   return (&kind == &api::kueue::kClusterQueue || &kind == &api::kueue::kLocalQueue) &&
-         before.deleting() == after.deleting() && before.spec() == after.spec();
+         makes_same_snapshot(kind, before, after);
 }
 
 }  // namespace
