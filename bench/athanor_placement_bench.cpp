@@ -297,6 +297,7 @@ void extender_filter() {
             .value()},
        {"NodeNames", names}}));
   const extender::Pending pending;
+  const extender::KeptRooms rooms;
   std::size_t passed = 0;
   timing("extender: filter of 500 nodes of 8 GPUs (p50 / p99)", 200, 5000, [&](int /*call*/) {
     const auto question = extender::read_nodes_question(json::parse(asked).value());
@@ -305,7 +306,7 @@ void extender_filter() {
     const extender::Overlay overlay(base, pending, watching.get().indexes);
     Reads reads;
     const View view(overlay, reads);
-    extender::Decisions decisions(view, Instant{}, hooks);
+    extender::Decisions decisions(view, Instant{}, hooks, rooms);
     const extender::FilterAnswer answer = decisions.filter(*question);
     passed = answer.passed.size();
     static_cast<void>(json::print(extender::to_value(answer, *question)));
