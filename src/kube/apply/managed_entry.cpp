@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -122,21 +123,36 @@ bool same_writer(const Entry& a, const Entry& b) {
          (a.is_apply() || a.api_version == b.api_version);
 }
 
+namespace {
+
+// What entries of one writer have in common: manager, operation, subresource and, of updates, the
+// version (as same_writer). Points into the entry.
+using WriterKey =
+    std::tuple<std::string_view, std::string_view, std::string_view, std::string_view>;
+
+WriterKey writer_key(const Value& entry) {
+  const std::string_view operation = entry["operation"].as_string();
+  return {entry["manager"].as_string(), operation, entry["subresource"].as_string(),
+          operation == kApply ? std::string_view() : entry["apiVersion"].as_string()};
+}
+
+}  // namespace
+
 Entries read_stored(const Value& list, const FieldManagement& by) {
   Entries entries;
   entries.reserve(list.size() + 1);
+  std::map<WriterKey, std::size_t> places;
   for (const Value& source : list.items()) {
     Entry entry = read(source);
     if (!version_known(entry, by)) {
       continue;
     }
     // Of two entries of one writer, as a write of a Scale may leave them, the later one counts.
-    const auto twin = std::ranges::find_if(
-        entries, [&](const Entry& other) { return same_writer(other, entry); });
-    if (twin == entries.end()) {
+    const auto [place, fresh] = places.emplace(writer_key(source), entries.size());
+    if (fresh) {
       entries.push_back(std::move(entry));
     } else {
-      *twin = std::move(entry);
+      entries[place->second] = std::move(entry);
     }
   }
   return entries;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "kube/text/json.hpp"
 #include "kube/text/text.hpp"
@@ -86,16 +87,13 @@ std::string FieldError::text() const {
 
 std::string invalid_message(std::string_view kind, std::string_view name,
                             std::span<const FieldError> errors) {
-  std::vector<std::string> texts;
-  for (const FieldError& error : errors) {
-    std::string text = error.text();
-    if (std::find(texts.begin(), texts.end(), text) == texts.end()) {
-      texts.push_back(std::move(text));
-    }
-  }
+  std::unordered_set<std::string> texts;  // each once
   std::string all;
-  for (const std::string& text : texts) {
-    all.append(all.empty() ? "" : ", ").append(text);
+  for (const FieldError& error : errors) {
+    const auto [text, fresh] = texts.insert(error.text());
+    if (fresh) {
+      all.append(all.empty() ? "" : ", ").append(*text);
+    }
   }
   return texts.size() == 1 ? fmt::format("{} \"{}\" is invalid: {}", kind, name, all)
                            : fmt::format("{} \"{}\" is invalid: [{}]", kind, name, all);

@@ -9,6 +9,7 @@
 #include "base/cancellation.hpp"
 #include "kube/names/field_error.hpp"
 #include "kube/schema/prune_builtin.hpp"
+#include "kube/value/member_edits.hpp"
 
 namespace athanor {
 namespace {
@@ -114,8 +115,7 @@ class Pruner {
     if (embedded && !error_) {
       check_embedded_type(in);
     }
-    Value copy = in;
-    bool changed = false;
+    MemberEdits edits(in.members());
     for (const Member& member : in.members()) {
       give_up_if_cancelled();
       const std::string_view key = member.key();
@@ -123,31 +123,33 @@ class Pruner {
       const SchemaField* field = schema.field(key);
       const SchemaPtr below = field != nullptr ? field->schema : schema.additional;
       if (below == nullptr) {
-        if (!keep) {
+        if (keep) {
+          edits.keep();
+        } else {
           issues_.unknown(path_, key);
-          copy.erase(key);
-          changed = true;
+          edits.drop();
         }
         continue;
       }
       if (field == nullptr) {
-        keys_.emplace_back(path_.text().size(), key.size());
+        keys_.emplace_back(path_.size(), key.size());
       }
       const PathText::Step step(path_, key);
       Value value;
       if (embedded && key == "metadata" && member.value.is_null()) {
-        copy.set(key, Value::object());
-        changed = true;
+        edits.replace(Value::object());
       } else if (!member.value.is_null() && prune(member.value, *below, value)) {
-        copy.set(key, std::move(value));
-        changed = true;
+        edits.replace(std::move(value));
+      } else {
+        edits.keep();
       }
       if (field == nullptr) {
         keys_.pop_back();
       }
     }
+    const bool changed = edits.changed();
     if (changed) {
-      out = std::move(copy);
+      out = std::move(edits).take();
     }
     return changed;
   }
@@ -179,19 +181,18 @@ bool resolve_null(const Schema& schema, Value& value) {
 }
 
 bool default_object(const Value& in, const Schema& schema, Nulls nulls, Value& out) {
-  Value copy = in;
-  bool changed = false;
+  MemberEdits edits(in.members());
   for (const Member& member : in.members()) {
     give_up_if_cancelled();
     const SchemaField* field = schema.field(member.key());
     const SchemaPtr below = field != nullptr ? field->schema : schema.additional;
     if (below == nullptr || is_builtin(*below)) {
+      edits.keep();
       continue;
     }
     Value value = member.value;
     if (resolve_null(*below, value) && nulls == Nulls::Dropped) {
-      copy.erase(member.key());
-      changed = true;
+      edits.drop();
       continue;
     }
     bool replaced = member.value.is_null() && !value.is_null();
@@ -201,10 +202,13 @@ bool default_object(const Value& in, const Schema& schema, Nulls nulls, Value& o
       replaced = true;
     }
     if (replaced) {
-      copy.set(member.key(), std::move(value));
-      changed = true;
+      edits.replace(std::move(value));
+    } else {
+      edits.keep();
     }
   }
+  bool changed = edits.changed();
+  Value copy = changed ? std::move(edits).take() : in;
   for (const SchemaField& field : schema.fields) {
     const Value* fallback = is_builtin(*field.schema) ? nullptr : default_of(*field.schema);
     if (fallback == nullptr || copy.contains(field.name)) {

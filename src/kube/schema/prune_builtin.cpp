@@ -216,35 +216,45 @@ Value zero_value(const SchemaField& field) {
   return {};
 }
 
-void IssueCollector::visit(const PathText& path, std::string_view field) {
-  if (issues_ == nullptr || issues_->duplicates == nullptr || issues_->duplicates->empty()) {
+void IssueCollector::add(std::string_view what, std::string_view path) {
+  std::string text = fmt::format("{} field {}", what, go_quote(path));
+  if (budget_.take(text.size())) {
+    issues_->texts.push_back(std::move(text));
+  }
+}
+
+void IssueCollector::add_duplicate(std::size_t index) {
+  if (reported_[index] || budget_.spent()) {
     return;
   }
-  const std::string full = path.child(field);
-  for (const std::string& duplicate : *issues_->duplicates) {
-    if (duplicate == full &&
-        std::find(reported_.begin(), reported_.end(), full) == reported_.end()) {
-      issues_->texts.push_back(fmt::format("duplicate field {}", go_quote(full)));
-      reported_.push_back(full);
+  const std::vector<std::string>& all = *issues_->duplicates;
+  bool told = false;  // YAML notes a key that comes three times twice
+  for (std::size_t i = 0; i < all.size() && !told; ++i) {
+    told = reported_[i] && all[i] == all[index];
+  }
+  reported_[index] = true;
+  if (!told) {
+    add("duplicate", all[index]);
+  }
+}
+
+void IssueCollector::visit(const PathText& path, std::string_view field) {
+  for (std::size_t i = 0; i < reported_.size(); ++i) {
+    if (!reported_[i] && path.child_is(field, (*issues_->duplicates)[i])) {
+      add_duplicate(i);
     }
   }
 }
 
 void IssueCollector::unknown(const PathText& path, std::string_view field) {
-  if (issues_ != nullptr) {
-    issues_->texts.push_back(fmt::format("unknown field {}", go_quote(path.child(field))));
+  if (issues_ != nullptr && !budget_.spent()) {
+    add("unknown", path.child(field));
   }
 }
 
 void IssueCollector::finish() {
-  if (issues_ == nullptr || issues_->duplicates == nullptr) {
-    return;
-  }
-  for (const std::string& duplicate : *issues_->duplicates) {
-    if (std::find(reported_.begin(), reported_.end(), duplicate) == reported_.end()) {
-      issues_->texts.push_back(fmt::format("duplicate field {}", go_quote(duplicate)));
-      reported_.push_back(duplicate);
-    }
+  for (std::size_t i = 0; i < reported_.size(); ++i) {
+    add_duplicate(i);
   }
 }
 

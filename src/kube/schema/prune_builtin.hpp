@@ -9,13 +9,17 @@
 
 #include "kube/schema/prune.hpp"
 #include "kube/text/path_text.hpp"
+#include "kube/value/issue_budget.hpp"
 
 namespace athanor::prune {
 
 // Notes duplicates and unknown fields while a walk passes them.
 class IssueCollector {
  public:
-  explicit IssueCollector(FieldIssues* issues) : issues_(issues) {}
+  explicit IssueCollector(FieldIssues* issues)
+      : issues_(issues),
+        reported_(issues != nullptr && issues->duplicates != nullptr ? issues->duplicates->size()
+                                                                     : 0) {}
   // The walk came to a field.
   void visit(const PathText& path, std::string_view field);
   void unknown(const PathText& path, std::string_view field);
@@ -23,8 +27,12 @@ class IssueCollector {
   void finish();
 
  private:
+  void add(std::string_view what, std::string_view path);
+  void add_duplicate(std::size_t index);
+
   FieldIssues* issues_;
-  std::vector<std::string> reported_{};
+  std::vector<bool> reported_{};  // by index in the duplicates
+  IssueBudget budget_{};          // of issues_->texts
 };
 
 // One walk over one object of a built-in type. After the first wrong type, error() is set and the

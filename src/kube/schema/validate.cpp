@@ -17,6 +17,10 @@
 namespace athanor {
 namespace {
 
+constexpr std::size_t kFewErrors = 10;
+constexpr std::size_t kMostErrors = 10'000;
+constexpr std::size_t kMostErrorBytes = std::size_t{4} << 20;
+
 std::string_view json_type(const Value& value) {
   switch (value.type()) {
     case Value::Type::Null:
@@ -128,6 +132,9 @@ class Validator {
 
   void node(const Value& value, const Schema& schema, const Value* old) {
     give_up_if_cancelled();
+    if (is_full()) {
+      return;
+    }
     if (!schema.name.empty()) {
       builtin_node(value, schema);
       return;
@@ -161,6 +168,13 @@ class Validator {
   std::vector<FieldError> take_list_key_errors() { return std::move(list_key_errors_); }
 
  private:
+  // Returns true if there are errors enough: each names the whole path, and a key in it may be as
+  // long as a request.
+  [[nodiscard]] bool is_full() const {
+    return errors_.size() > kFewErrors &&
+           (errors_.size() > kMostErrors || errors_.size() * path_.size() > kMostErrorBytes);
+  }
+
   // metadata: only what a CRD restricts (name, generateName) is checked here.
   void builtin_node(const Value& value, const Schema& schema) {
     for (const SchemaField& field : schema.fields) {
@@ -278,7 +292,7 @@ class Validator {
         const auto found = old_items.find(text);
         old_item = found == old_items.end() ? nullptr : found->second;
         // Reported for the second of its kind alone, and only if all items can have keys.
-        if (++seen[std::move(text)] == 2 && stranger == value.size()) {
+        if (++seen[std::move(text)] == 2 && stranger == value.size() && !is_full()) {
           list_key_error(
               FieldError::duplicate(path_.text(), keyed ? key_of(value[i], schema) : value[i]));
         }

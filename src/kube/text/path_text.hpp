@@ -66,6 +66,42 @@ class PathText {
     return path += field;
   }
 
+  // Returns true if child(field) is `whole`. Compares from the end and makes no text: a part of the
+  // path may be as long as a request.
+  [[nodiscard]] bool child_is(std::string_view field, std::string_view whole) const {
+    const auto strip = [&whole](std::string_view end) {
+      const bool matches = whole.ends_with(end);
+      whole.remove_suffix(matches ? end.size() : 0);
+      return matches;
+    };
+    if (!strip(field)) {
+      return false;
+    }
+    bool dotted = !steps_.empty() || !start_.empty();  // a name follows
+    for (auto part = steps_.rbegin(); part != steps_.rend(); ++part) {
+      if (dotted && !strip(".")) {
+        return false;
+      }
+      if (part->is_index ? !strip("[" + std::to_string(part->index) + "]")
+          : part->is_key ? !(strip("]") && strip(part->field) && strip("["))
+                         : !strip(part->field)) {
+        return false;
+      }
+      dotted = !part->is_index && !part->is_key && (part + 1 != steps_.rend() || !start_.empty());
+    }
+    return (!dotted || strip(".")) && whole == start_;
+  }
+  // Returns text().size().
+  [[nodiscard]] std::size_t size() const {
+    std::size_t size = start_.size();
+    for (const Part& part : steps_) {
+      size += part.is_index ? std::to_string(part.index).size() + 2
+              : part.is_key ? part.field.size() + 2
+                            : part.field.size() + (size > 0 ? 1 : 0);
+    }
+    return size;
+  }
+
  private:
   friend class Step;
   struct Part {

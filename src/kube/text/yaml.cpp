@@ -15,6 +15,7 @@
 #include "base/utf8.hpp"
 #include "kube/text/text.hpp"
 #include "kube/text/yaml_scalar.hpp"
+#include "kube/value/issue_budget.hpp"
 
 namespace athanor::yaml {
 namespace {
@@ -259,7 +260,7 @@ class Composer {
         return yaml_error("unmarshal errors:\n  line " + std::to_string(line_of(*event)) +
                           ": key " + go_quote(key.text) + " already set in map");
       }
-      if (place && options_.duplicates != nullptr) {
+      if (place && options_.duplicates != nullptr && budget_.take(path_.size())) {
         options_.duplicates->push_back(path_);
       }
       record_line(line_of(*event));
@@ -417,6 +418,7 @@ class Composer {
   const ParseOptions& options_;
   std::map<std::string, Anchor, std::less<>> anchors_{};
   std::string path_{};           // of the node being read
+  IssueBudget budget_{};         // of options_.duplicates
   std::size_t nodes_ = 0;        // of the stream so far, aliases expanded
   std::size_t alias_nodes_ = 0;  // of those, what aliases brought
   int deepest_ = 0;              // level within the container being read, aliases expanded

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "base/check.hpp"
 #include "kube/value/value_access.hpp"
@@ -98,19 +99,35 @@ bool TreeBuilder::any_repeat(std::size_t base) const {
 void TreeBuilder::drop_repeats(std::size_t base) {
   std::vector<Member> kept;
   kept.reserve(members_.size() - base);  // no reallocation: the table's keys point into it
-  std::unordered_map<std::string_view, std::size_t> places;
+  struct Place {
+    std::size_t index = 0;  // in kept
+    bool repeated = false;
+  };
+  std::unordered_map<std::string_view, Place> places;
   for (std::size_t i = base; i < members_.size(); ++i) {
     Member& member = members_[i];
     if (const auto place = places.find(member.key()); place != places.end()) {
-      repeats_.push_back({.offset = marks_[i].offset, .path = path_of(member)});
-      kept[place->second].value = std::move(member.value);
+      if (!std::exchange(place->second.repeated, true)) {
+        note_repeat(member, marks_[i].offset);
+      }
+      kept[place->second.index].value = std::move(member.value);
       continue;
     }
     kept.push_back(std::move(member));
-    places.emplace(kept.back().key(), kept.size() - 1);
+    places.emplace(kept.back().key(), Place{.index = kept.size() - 1});
   }
   members_.resize(base);
   std::ranges::move(kept, std::back_inserter(members_));
+}
+
+void TreeBuilder::note_repeat(const Member& member, std::size_t offset) {
+  if (budget_.spent()) {
+    return;
+  }
+  std::string path = path_of(member);
+  if (budget_.take(path.size())) {
+    repeats_.push_back({.offset = offset, .path = std::move(path)});
+  }
 }
 
 std::string TreeBuilder::path_of(const Member& member) const {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "kube/value/issue_budget.hpp"
 #include "kube/value/value.hpp"
 
 namespace athanor {
@@ -28,7 +29,8 @@ class TreeBuilder {
   void add(Value item);
   Value close_list();
 
-  // Paths of the keys that came more than once ("data.a"), each once, in document order.
+  // Paths of the keys that came more than once ("data.a"), each once, in document order; no more
+  // than an IssueBudget allows.
   [[nodiscard]] std::vector<std::string> duplicates() const;
 
  private:
@@ -49,6 +51,7 @@ class TreeBuilder {
   // True when two of the innermost object's keys are equal.
   [[nodiscard]] bool any_repeat(std::size_t base) const;
   void drop_repeats(std::size_t base);
+  void note_repeat(const Member& member, std::size_t offset);
   // The path of a member of the innermost object.
   [[nodiscard]] std::string path_of(const Member& member) const;
 
@@ -57,6 +60,7 @@ class TreeBuilder {
   std::vector<KeyMark> marks_{};  // one a member
   std::vector<Value> items_{};
   std::vector<Repeat> repeats_{};
+  IssueBudget budget_{};  // of repeats_
 };
 
 }  // namespace athanor

@@ -4,10 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+
 #include "kube/schema/structural_schema.hpp"
 #include "kube/schema/types.hpp"
 #include "kube/schema/wrap_integers.hpp"
 #include "kube/text/json.hpp"
+#include "kube/value/issue_budget.hpp"
 
 namespace athanor {
 namespace {
@@ -59,6 +63,43 @@ TEST(NormalizeBuiltin, ReportsUnknownAndDuplicateFieldsInDocumentOrder) {
   EXPECT_EQ(strict_decoding_error("ConfigMap", "v1", issues).message,
             "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: "
             "unknown field \"metadata.nope\", duplicate field \"data.a\", unknown field \"xyz\"");
+}
+
+TEST(NormalizeBuiltin, AKeyThatCameThreeTimesIsReportedOnce) {
+  const std::vector<std::string> duplicates = {"data.a", "data.a", "gone.b", "gone.b"};
+  FieldIssues issues{.duplicates = &duplicates};
+  ASSERT_TRUE(normalize("core.v1.ConfigMap", R"({"metadata":{},"data":{"a":"2"}})", &issues).ok());
+  EXPECT_THAT(issues.texts,
+              testing::ElementsAre("duplicate field \"data.a\"", "duplicate field \"gone.b\""));
+}
+
+// Four times as many take four times as long, sixteen if each removal moves all others.
+TEST(PruneCustom, ManyUnknownFieldsCostNoMoreEach) {
+  const auto schema =
+      StructuralSchema::parse(parse(R"({"type":"object","properties":{"spec":{"type":"object",
+                "properties":{"a":{"type":"integer"}}}}})"),
+                              "P");
+  ASSERT_TRUE(schema.ok());
+  const auto time_of = [&](std::size_t count) {
+    std::vector<Member> members{{"a", 1}};
+    for (std::size_t i = 0; i < count; ++i) {
+      members.emplace_back("u" + std::to_string(i), 1);
+    }
+    const Value object = Value::object({{"spec", Value::object(std::move(members))}});
+    FieldIssues issues;
+    const auto start = std::chrono::steady_clock::now();
+    const Value pruned = prune_custom(object, *(*schema)->root(), &issues);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    EXPECT_EQ(pruned, parse(R"({"spec":{"a":1}})"));
+    EXPECT_EQ(issues.texts.size(), IssueBudget::kMostTexts);
+    return took.count();
+  };
+  double best = 1e9;
+  for (int attempt = 0; attempt < 3 && best > 10; ++attempt) {
+    const double small = time_of(20'000) + 0.005;
+    best = std::min(best, time_of(80'000) / small);
+  }
+  EXPECT_LT(best, 10);
 }
 
 TEST(NormalizeBuiltin, NamesUnknownFieldsInsideLists) {

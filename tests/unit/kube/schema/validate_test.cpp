@@ -42,6 +42,21 @@ std::vector<std::string> errors_of(std::string_view properties, std::string_view
   return texts(validate(parse("{\"spec\":" + std::string(spec) + "}"), *schema->root()));
 }
 
+// Each error names the path, and a key in it may be as long as the request.
+TEST(Validate, ErrorsBelowALongKeyAreLimited) {
+  std::string spec = "{\"" + std::string(1'000'000, 'k') + "\":{";
+  for (int i = 0; i < 20'000; ++i) {
+    spec += "\"a" + std::to_string(i) + "\":\"x\",";
+  }
+  const StructuralSchema::Ptr schema = spec_schema(
+      R"({"m":{"type":"object","additionalProperties":{"type":"object",
+          "additionalProperties":{"type":"integer"}}}})");
+  const auto errors =
+      validate(parse("{\"spec\":{\"m\":" + spec + "\"z\":\"x\"}}}}"), *schema->root());
+  EXPECT_GE(errors.size(), 1U);
+  EXPECT_LE(errors.size(), 20U);
+}
+
 TEST(Validate, TextsOfEveryKeyword) {
   const struct {
     std::string_view properties, spec, error;

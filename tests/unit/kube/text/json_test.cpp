@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
+#include <vector>
+
+#include "kube/value/issue_budget.hpp"
 
 namespace athanor {
 namespace {
@@ -187,6 +191,24 @@ TEST(Json, TheLastOfRepeatedKeysWinsAndPathsAreReported) {
   EXPECT_EQ((*value)["a"].as_int(), 4);
   EXPECT_EQ((*value)["spec"]["list"][1]["name"].as_string(), "b");
   EXPECT_EQ(duplicates, (std::vector<std::string>{"spec.list[1].x.q", "spec.list[1].name", "a"}));
+}
+
+// A request of 3 MB with a long key above 100,000 repeated ones would make 150 GB of paths.
+TEST(Json, PathsOfRepeatedKeysAreLimitedInNumberAndBytes) {
+  const auto repeats = [](std::size_t key, int count) {
+    std::string text = "{\"" + std::string(key, 'k') + "\":{\"a\":1,\"a\":1";
+    for (int i = 0; i < count; ++i) {
+      const std::string name = ",\"b" + std::to_string(i) + "\":1";
+      text.append(name).append(name);
+    }
+    std::vector<std::string> duplicates;
+    EXPECT_TRUE(json::parse(text + "}}", {.duplicates = &duplicates}).ok());
+    return duplicates.size();
+  };
+  EXPECT_EQ(repeats(1, 20), 21U);
+  EXPECT_EQ(repeats(1, 5'000), IssueBudget::kMostTexts);
+  EXPECT_EQ(repeats(100'000, 5'000), 2U);    // IssueBudget::kMostBytes
+  EXPECT_EQ(repeats(1'000'000, 5'000), 1U);  // the first always
 }
 
 TEST(Json, FindsRepeatsInLargeObjects) {

@@ -143,6 +143,16 @@ TEST(Yaml, TheLastOfRepeatedKeysWinsUnlessStrict) {
             "set in map");
 }
 
+TEST(Yaml, PathsOfRepeatedKeysAreLimited) {
+  std::string text = "? " + std::string(100'000, 'k') + "\n:\n";
+  for (int i = 0; i < 1'000; ++i) {
+    text += "  a: 1\n";
+  }
+  std::vector<std::string> duplicates;
+  ASSERT_TRUE(yaml::parse(text, {.duplicates = &duplicates}).ok());
+  EXPECT_EQ(duplicates.size(), 2U);
+}
+
 TEST(Yaml, NamesTheLineOfAnError) {
   const std::vector<std::pair<std::string, std::string>> table = {
       {"a:\n\tb: 1", "yaml: line 2: found character that cannot start any token"},
