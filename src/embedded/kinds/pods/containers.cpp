@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string_view>
 
 #include "embedded/kinds/edit.hpp"
 #include "embedded/kinds/field_refs.hpp"
@@ -129,6 +131,12 @@ void check_mount_options(FieldErrors& errors, const Value& mount, bool privilege
 
 void check_mounts(FieldErrors& errors, const Value& container, const std::set<std::string>& volumes,
                   const std::string& path) {
+  std::set<std::string_view> device_names;
+  std::set<std::string_view> device_paths;
+  for (const Value& device : container["volumeDevices"].items()) {
+    device_names.insert(device["name"].as_string());
+    device_paths.insert(device["devicePath"].as_string());
+  }
   std::set<std::string> paths;
   const Value& mounts = container["volumeMounts"];
   for (std::size_t i = 0; i < mounts.size(); ++i) {
@@ -147,15 +155,13 @@ void check_mounts(FieldErrors& errors, const Value& container, const std::set<st
     if (!paths.insert(mount).second) {
       errors.push_back(FieldError::invalid(here + ".mountPath", mount, "must be unique"));
     }
-    for (const Value& device : container["volumeDevices"].items()) {
-      if (device["name"].str() == name) {
-        errors.push_back(
-            FieldError::invalid(here + ".name", name, "must not already exist in volumeDevices"));
-      }
-      if (device["devicePath"].str() == mount) {
-        errors.push_back(FieldError::invalid(here + ".mountPath", mount,
-                                             "must not already exist as a path in volumeDevices"));
-      }
+    if (device_names.contains(name)) {
+      errors.push_back(
+          FieldError::invalid(here + ".name", name, "must not already exist in volumeDevices"));
+    }
+    if (device_paths.contains(mount)) {
+      errors.push_back(FieldError::invalid(here + ".mountPath", mount,
+                                           "must not already exist as a path in volumeDevices"));
     }
     check_mount_options(errors, mounts[i], container["securityContext"]["privileged"].as_bool(),
                         path, here);

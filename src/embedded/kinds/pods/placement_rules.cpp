@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "embedded/kinds/edit.hpp"
 
@@ -105,7 +108,20 @@ void check_min_domains(FieldErrors& errors, const Value& constraint, const std::
   }
 }
 
+// Which constraints have the same topologyKey and whenUnsatisfiable as a later one.
+std::vector<bool> repeated_later(const Value& constraints) {
+  std::set<std::pair<std::string_view, std::string_view>> seen;
+  std::vector<bool> repeated(constraints.size());
+  for (std::size_t i = constraints.size(); i-- > 0;) {
+    repeated[i] = !seen.emplace(constraints[i]["topologyKey"].as_string(),
+                                constraints[i]["whenUnsatisfiable"].as_string())
+                       .second;
+  }
+  return repeated;
+}
+
 void check_spread(FieldErrors& errors, const Value& constraints, const std::string& path) {
+  const std::vector<bool> repeated = repeated_later(constraints);
   for (std::size_t i = 0; i < constraints.size(); ++i) {
     const Value& one = constraints[i];
     const std::string here = at(path, i);
@@ -119,14 +135,10 @@ void check_spread(FieldErrors& errors, const Value& constraints, const std::stri
       errors.push_back(FieldError::not_supported(here + ".whenUnsatisfiable", Value(action),
                                                  {"DoNotSchedule", "ScheduleAnyway"}));
     }
-    for (std::size_t k = i + 1; k < constraints.size(); ++k) {
-      if (constraints[k]["topologyKey"].as_string() == one["topologyKey"].as_string() &&
-          constraints[k]["whenUnsatisfiable"].as_string() == action) {
-        errors.push_back(FieldError::duplicate(
-            here + ".{topologyKey, whenUnsatisfiable}",
-            Value(fmt::format("{{{}, {}}}", one["topologyKey"].as_string(), action))));
-        break;
-      }
+    if (repeated[i]) {
+      errors.push_back(FieldError::duplicate(
+          here + ".{topologyKey, whenUnsatisfiable}",
+          Value(fmt::format("{{{}, {}}}", one["topologyKey"].as_string(), action))));
     }
     check_min_domains(errors, one, here);
     for (const std::string_view policy : {"nodeAffinityPolicy", "nodeTaintsPolicy"}) {

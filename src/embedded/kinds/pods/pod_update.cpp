@@ -4,6 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+#include <tuple>
 
 namespace athanor::apiserver {
 namespace {
@@ -33,21 +37,22 @@ void check_deadline(FieldErrors& errors, const Value& now, const Value& before) 
   }
 }
 
-Value without_seconds(Value toleration) {
-  if (toleration.contains("tolerationSeconds")) {
-    toleration.erase("tolerationSeconds");
-  }
-  return toleration;
+// All of a toleration but its tolerationSeconds.
+using Toleration =
+    std::tuple<std::string_view, std::string_view, std::string_view, std::string_view>;
+
+Toleration without_seconds(const Value& toleration) {
+  return {toleration["key"].as_string(), toleration["operator"].as_string(),
+          toleration["value"].as_string(), toleration["effect"].as_string()};
 }
 
 void check_tolerations(FieldErrors& errors, const Value& now, const Value& before) {
-  const auto items = now.items();
+  std::set<Toleration> kept;
+  for (const Value& toleration : now.items()) {
+    kept.insert(without_seconds(toleration));
+  }
   for (const Value& old : before.items()) {
-    const Value wanted = without_seconds(old);
-    const bool kept = std::any_of(items.begin(), items.end(), [&](const Value& toleration) {
-      return without_seconds(toleration) == wanted;
-    });
-    if (!kept) {
+    if (!kept.contains(without_seconds(old))) {
       errors.push_back(FieldError::forbidden(
           "spec.tolerations",
           "existing toleration can not be modified except its tolerationSeconds"));
@@ -205,16 +210,17 @@ FieldErrors validate_ephemeral_update(const Value& pod, const Value& old_pod) {
   FieldErrors errors;
   const Value& now = pod["spec"]["ephemeralContainers"];
   const Value& before = old_pod["spec"]["ephemeralContainers"];
-  const auto items = now.items();
+  std::map<std::string_view, const Value*> containers;
+  for (const Value& container : now.items()) {
+    containers.emplace(container["name"].as_string(), &container);
+  }
   for (const Value& old : before.items()) {
-    const auto found = std::find_if(items.begin(), items.end(), [&](const Value& container) {
-      return container["name"] == old["name"];
-    });
-    if (found == items.end() || *found != old) {
+    const auto found = containers.find(old["name"].as_string());
+    if (found == containers.end() || *found->second != old) {
       errors.push_back(FieldError::forbidden(
           "spec.ephemeralContainers",
           fmt::format("existing ephemeral containers \"{}\" may not be {}\n",
-                      old["name"].as_string(), found == items.end() ? "removed" : "changed")));
+                      old["name"].as_string(), found == containers.end() ? "removed" : "changed")));
     }
   }
   return errors;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "embedded/kinds/checks.hpp"
+#include "embedded/kinds/pods/pair_budget.hpp"
 #include "embedded/kinds/pods/volume_warnings.hpp"
 #include "kube/names/names.hpp"
 #include "kube/text/quantity.hpp"
@@ -82,6 +83,7 @@ struct Port {
 
 void warn_of_ports(const Value& spec, const std::string& path, std::vector<std::string>& warnings) {
   std::map<std::string, std::vector<Port>> seen;
+  PairBudget budget(warnings);
   each_container(spec, path, [&](const Value& container, const std::string& here) {
     const Value& ports = container["ports"];
     for (std::size_t i = 0; i < ports.size(); ++i) {
@@ -91,6 +93,9 @@ void warn_of_ports(const Value& spec, const std::string& path, std::vector<std::
       std::vector<Port>& others = seen[fmt::format("{}/{}", ports[i]["containerPort"].as_int(),
                                                    ports[i]["protocol"].as_string())];
       for (const Port& other : others) {
+        if (!budget.take()) {
+          return;
+        }
         if (port.host_ip == other.host_ip && port.host_port == other.host_port) {
           warnings.push_back(
               fmt::format("{}: duplicate port definition with {}", port.path, other.path));

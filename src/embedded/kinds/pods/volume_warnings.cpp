@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "embedded/kinds/checks.hpp"
+#include "embedded/kinds/pods/pair_budget.hpp"
 #include "kube/text/quantity.hpp"
 #include "kube/text/text.hpp"
 
@@ -42,9 +43,13 @@ struct File {
   }
 };
 
-bool overlap(const std::string& one, const std::string& other) {
-  return !one.empty() && !other.empty() &&
-         ((one + "/").starts_with(other + "/") || (other + "/").starts_with(one + "/"));
+// Returns true if `path` is `folder` or below it.
+bool lies_in(std::string_view path, std::string_view folder) {
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
+bool overlap(std::string_view one, std::string_view other) {
+  return !one.empty() && !other.empty() && (lies_in(one, other) || lies_in(other, one));
 }
 
 std::vector<File> files_of(const Value& items, const std::string& source) {
@@ -56,11 +61,14 @@ std::vector<File> files_of(const Value& items, const std::string& source) {
 }
 
 void add_file(std::vector<File>& files, File file, std::string_view volume, const std::string& kind,
-              std::vector<std::string>& warnings) {
+              PairBudget& budget, std::vector<std::string>& warnings) {
   while (file.path.ends_with('/')) {
     file.path.pop_back();
   }
   for (const File& other : files) {
+    if (!budget.take()) {
+      return;
+    }
     if (overlap(file.path, other.path)) {
       warnings.push_back(fmt::format("volume {} ({}): overlapping paths: {} with {}",
                                      go_quote(volume), kind, file.text(), other.text()));
@@ -96,12 +104,12 @@ bool is_without_source(const Value& projection) {
   return true;
 }
 
-void warn_of_files(const Value& volume, std::vector<std::string>& warnings) {
+void warn_of_files(const Value& volume, PairBudget& budget, std::vector<std::string>& warnings) {
   const std::string_view name = volume["name"].as_string();
   const auto warn_of_items = [&](const Value& source, const std::string& kind) {
     std::vector<File> files;
     for (File& file : files_of(source["items"], "")) {
-      add_file(files, std::move(file), name, kind, warnings);
+      add_file(files, std::move(file), name, kind, budget, warnings);
     }
   };
   if (const Value& config = volume["configMap"]; config.is_object()) {
@@ -121,7 +129,7 @@ void warn_of_files(const Value& volume, std::vector<std::string>& warnings) {
       continue;
     }
     for (File& file : projected_files(source)) {
-      add_file(files, std::move(file), name, "Projected", warnings);
+      add_file(files, std::move(file), name, "Projected", budget, warnings);
     }
   }
 }
@@ -141,8 +149,9 @@ void warn_of_volumes(const Value& volumes, const std::string& path,
       warn_of_claim(claim["spec"], here + ".ephemeral.volumeClaimTemplate.spec", warnings);
     }
   }
+  PairBudget budget(warnings);
   for (const Value& volume : volumes.items()) {
-    warn_of_files(volume, warnings);
+    warn_of_files(volume, budget, warnings);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/time.hpp"
 #include "kube/text/text.hpp"
@@ -99,22 +100,39 @@ std::string indexes_error(std::string_view text, std::int64_t completions) {
   return "";
 }
 
-// The first index that is in both lists; what does not parse is reported elsewhere.
-std::optional<std::int64_t> common_index(std::string_view completed, std::string_view failed,
-                                         std::int64_t completions) {
-  std::optional<std::int64_t> common;
-  for (const std::string_view one : split(completed, ',')) {
-    const ParsedInterval a = parse_interval(one, completions);
-    for (const std::string_view other : split(failed, ',')) {
-      const ParsedInterval b = parse_interval(other, completions);
-      const std::int64_t from = std::max(a.interval.first, b.interval.first);
-      if (a.error.empty() && b.error.empty() &&
-          from <= std::min(a.interval.last, b.interval.last)) {
-        common = std::min(common.value_or(from), from);
-      }
+// The intervals of a list, sorted; what does not parse is reported elsewhere.
+std::vector<Interval> intervals_of(std::string_view list, std::int64_t completions) {
+  std::vector<Interval> intervals;
+  for (const std::string_view part : split(list, ',')) {
+    if (const ParsedInterval parsed = parse_interval(part, completions); parsed.error.empty()) {
+      intervals.push_back(parsed.interval);
     }
   }
-  return common;
+  std::ranges::sort(intervals, {}, &Interval::first);
+  return intervals;
+}
+
+// The first index that is in both lists.
+std::optional<std::int64_t> common_index(std::string_view completed, std::string_view failed,
+                                         std::int64_t completions) {
+  const std::vector<Interval> ours = intervals_of(completed, completions);
+  const std::vector<Interval> theirs = intervals_of(failed, completions);
+  // Passes the interval that starts first; `reached` of each list is the last index it covers so
+  // far, since intervals of a wrong list may overlap.
+  std::optional<std::int64_t> ours_reached;
+  std::optional<std::int64_t> theirs_reached;
+  for (std::size_t i = 0, k = 0; i < ours.size() || k < theirs.size();) {
+    const bool is_ours =
+        k == theirs.size() || (i < ours.size() && ours[i].first <= theirs[k].first);
+    const Interval next = is_ours ? ours[i++] : theirs[k++];
+    const auto& other = is_ours ? theirs_reached : ours_reached;
+    if (other && *other >= next.first) {
+      return next.first;
+    }
+    auto& reached = is_ours ? ours_reached : theirs_reached;
+    reached = std::max(reached.value_or(next.last), next.last);
+  }
+  return std::nullopt;
 }
 
 // One write of a status. Lives for one call.

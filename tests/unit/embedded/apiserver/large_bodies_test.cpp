@@ -87,6 +87,122 @@ TEST(LargeBodies, UnknownFieldsThatWarn) {
   });
 }
 
+// A pod with one container; `change` gets the pod's spec.
+Value pod_with(const std::function<void(Value& spec)>& change) {
+  Value pod = Value::object({{"apiVersion", "v1"},
+                             {"kind", "Pod"},
+                             {"metadata", Value::object({{"name", "p"}})},
+                             {"spec", Value::object({{"containers", Value::list()}})}});
+  pod.member("spec").member("containers").push_back(Value::object({{"name", "c"}, {"image", "i"}}));
+  change(pod.member("spec"));
+  return pod;
+}
+
+Value& container_of(Value& spec) {
+  return spec.member("containers").item(0);
+}
+
+// The warnings name each pair.
+TEST(LargeBodies, EqualPorts) {
+  expect_linear([](std::size_t count) {
+    return pod_with([&](Value& spec) {
+      Value ports = Value::list();
+      for (std::size_t i = 0; i < count; ++i) {
+        ports.push_back(Value::object({{"containerPort", 1}}));
+      }
+      container_of(spec).set("ports", std::move(ports));
+    });
+  });
+}
+
+TEST(LargeBodies, EqualNamesOfEnvironmentVariables) {
+  expect_linear([](std::size_t count) {
+    return pod_with([&](Value& spec) {
+      Value env = Value::list();
+      for (std::size_t i = 0; i < count; ++i) {
+        env.push_back(Value::object({{"name", "A"}, {"value", "b"}}));
+      }
+      container_of(spec).set("env", std::move(env));
+    });
+  });
+}
+
+TEST(LargeBodies, EqualPathsInAVolume) {
+  expect_linear([](std::size_t count) {
+    return pod_with([&](Value& spec) {
+      Value items = Value::list();
+      for (std::size_t i = 0; i < count; ++i) {
+        items.push_back(Value::object({{"key", fmt::format("k{}", i)}, {"path", "a/b"}}));
+      }
+      Value volumes = Value::list();
+      volumes.push_back(Value::object(
+          {{"name", "v"},
+           {"configMap", Value::object({{"name", "c"}, {"items", std::move(items)}})}}));
+      spec.set("volumes", std::move(volumes));
+    });
+  });
+}
+
+TEST(LargeBodies, MountsBesideDevices) {
+  expect_linear([](std::size_t count) {
+    return pod_with([&](Value& spec) {
+      Value mounts = Value::list();
+      Value devices = Value::list();
+      for (std::size_t i = 0; i < count; ++i) {
+        mounts.push_back(Value::object({{"name", "v"}, {"mountPath", fmt::format("/m{}", i)}}));
+        devices.push_back(Value::object(
+            {{"name", fmt::format("d{}", i)}, {"devicePath", fmt::format("/d{}", i)}}));
+      }
+      container_of(spec).set("volumeMounts", std::move(mounts));
+      container_of(spec).set("volumeDevices", std::move(devices));
+    });
+  });
+}
+
+TEST(LargeBodies, SpreadConstraints) {
+  expect_linear([](std::size_t count) {
+    return pod_with([&](Value& spec) {
+      Value constraints = Value::list();
+      for (std::size_t i = 0; i < count; ++i) {
+        constraints.push_back(Value::object({{"maxSkew", 1},
+                                             {"topologyKey", fmt::format("k{}", i)},
+                                             {"whenUnsatisfiable", "DoNotSchedule"},
+                                             {"labelSelector", Value::object()}}));
+      }
+      spec.set("topologySpreadConstraints", std::move(constraints));
+    });
+  });
+}
+
+// A text of `count` bytes as a key, below it as many repeated keys, above 100 at each level.
+TEST(LargeBodies, RepeatedKeysBelowALongOne) {
+  const auto time_of_text = [](std::size_t count) {
+    TestServer server;
+    std::string repeated;
+    for (std::size_t i = 0; i < count; ++i) {
+      repeated += fmt::format("{}\"a\":1,\"b{}\":1,\"b{}\":1", i == 0 ? "" : ",", i, i);
+    }
+    const std::string text = fmt::format(
+        R"({{"kind":"ConfigMap","apiVersion":"v1","metadata":{{"name":"a"}},"{}":{{{}}}}})",
+        std::string(count * 40, 'k'), repeated);
+    const auto start = std::chrono::steady_clock::now();
+    for (const std::string_view validation : {"Warn", "Strict", "Ignore"}) {
+      const Answer answer = server.call(
+          fmt::format("POST /api/v1/namespaces/tst/configmaps?dryRun=All&fieldValidation={}",
+                      validation),
+          text);
+      EXPECT_EQ(answer.status, validation == "Strict" ? 400 : 201) << answer.text.substr(0, 300);
+    }
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  double best = 1e9;
+  for (int attempt = 0; attempt < 3 && best > 10; ++attempt) {
+    const double small = time_of_text(kSmall) + 0.005;
+    best = std::min(best, time_of_text(kSmall * kFactor) / small);
+  }
+  EXPECT_LT(best, 10);
+}
+
 // Two managers, whose fields are half the other's, apply in turns.
 TEST(LargeBodies, AppliedFields) {
   const auto applied = [](std::size_t from, std::size_t count, std::string_view value) {
