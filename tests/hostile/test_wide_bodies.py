@@ -84,6 +84,26 @@ def test_patches_of_wide_maps(victim, size, kind):
     assert victim.http("DELETE", f"{MAPS}/{name}").code == 200
 
 
+def test_repeated_keys_below_a_long_one(victim, size):
+    """A message that named each with its path would have 100 GB."""
+    count = size(20_000, 100_000)
+    repeated = ",".join(f'"a":1,"b{i}":1,"b{i}":1' for i in range(count // 4))
+    body = '{"metadata":{"name":"repeated"},"%s":{%s}}' % ("k" * 10 * count, repeated)
+    with watched(victim, memory=200 * MIB):
+        for validation, code in (("Warn", 201), ("Strict", 400), ("Ignore", 201)):
+            answer = victim.http("POST", f"{MAPS}?dryRun=All&fieldValidation={validation}", body)
+            assert answer.code == code, answer.text[:500]
+
+
+def test_equal_ports(victim, size):
+    """One warning for each pair would be 50 million."""
+    container = {"name": "c", "image": "i", "ports": [{"containerPort": 1}] * size(10_000, 60_000)}
+    pod = {"metadata": {"name": "ports"}, "spec": {"containers": [container]}}
+    with watched(victim, memory=300 * MIB):
+        answer = victim.http("POST", "/api/v1/namespaces/default/pods?dryRun=All", pod)
+        assert answer.code == 201, answer.text[:500]
+
+
 def test_a_request_ends_when_its_time_is_over(victim, wide):
     """A timeout below what the patch takes: 504, and nothing was written."""
     before = victim.http("GET", f"{WIDE}/w").json["metadata"]["resourceVersion"]
