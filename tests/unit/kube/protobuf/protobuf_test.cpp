@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <string>
+
 #include "kube/schema/prune.hpp"
 #include "kube/schema/resources.hpp"
 #include "kube/schema/types.hpp"
@@ -233,6 +237,28 @@ TEST(ProtobufDecode, KeepsTheLastOfRepeatedMapEntries) {
   const auto map = decode_message(entry("a", "1") + entry("b", "2") + entry("a", "3"), *schema);
   ASSERT_TRUE(map.ok());
   EXPECT_EQ(json::print((*map)["data"]), R"({"a":"3","b":"2"})");
+}
+
+// Four times as many take four times as long, sixteen if each entry looks at all others.
+TEST(ProtobufDecode, ManyMapEntriesCostNoMoreEach) {
+  const SchemaPtr schema = BuiltinTypes::get().by_name("core.v1.ConfigMap");
+  const auto time_of = [&](int count) {
+    std::string raw;
+    for (int i = count; i > 0; --i) {
+      raw += bytes(2, bytes(1, "k" + std::to_string(i)) + bytes(2, "v"));
+    }
+    const auto start = std::chrono::steady_clock::now();
+    const auto map = decode_message(raw, *schema);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    EXPECT_TRUE(map.ok() && (*map)["data"].size() == static_cast<std::size_t>(count));
+    return took.count();
+  };
+  double best = 1e9;
+  for (int attempt = 0; attempt < 3 && best > 10; ++attempt) {
+    const double small = time_of(20'000) + 0.005;
+    best = std::min(best, time_of(80'000) / small);
+  }
+  EXPECT_LT(best, 10);
 }
 
 TEST(ProtobufDecode, ReadsPackedNumbersToo) {
