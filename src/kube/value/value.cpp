@@ -249,10 +249,15 @@ std::span<const Value> Value::items() const& noexcept {
 }
 
 const Value* Value::find(std::string_view key) const noexcept {
+  const auto all = members();
+  if (all.size() >= NameTable::kWide) {
+    const std::size_t index = Raw(*this).node<ObjectNode>()->find(key);
+    return index == all.size() ? nullptr : &all[index].value;
+  }
   if (key.size() <= kInlineBytes) {
     return find_short(ShortText::of(key));
   }
-  for (const Member& member : members()) {
+  for (const Member& member : all) {
     if (Raw(member.name).text() == key) {
       return &member.value;
     }

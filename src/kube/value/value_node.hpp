@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <concepts>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -19,6 +20,7 @@
 
 #include "base/check.hpp"
 #include "base/threads.hpp"
+#include "kube/value/name_table.hpp"
 #include "kube/value/value.hpp"
 
 namespace athanor {
@@ -65,7 +67,8 @@ class References {
   std::atomic<std::uint32_t> count_{1};
 };
 
-// A reference-counted block: this header, then `capacity` elements of which `size` are alive.
+// A reference-counted block: this header, then `capacity` elements of which `size` are alive, then
+// the name table of an object that may become wide.
 template <class T>
 class Node {
  public:
@@ -99,7 +102,9 @@ class Node {
   [[nodiscard]] bool shared() const noexcept { return references_.several(); }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool full() const noexcept { return size_ == capacity_; }
-  [[nodiscard]] std::size_t bytes() const noexcept { return sizeof(Node) + capacity_ * sizeof(T); }
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    return sizeof(Node) + capacity_ * sizeof(T) + table_bytes(capacity_);
+  }
   [[nodiscard]] std::span<const T> elements() const noexcept { return {data(), size_}; }
   [[nodiscard]] std::span<T> elements() noexcept { return {data(), size_}; }
 
@@ -107,22 +112,65 @@ class Node {
   void append(T element) {
     std::construct_at(data() + size_, std::move(element));
     ++size_;
+    if (searches_.load(std::memory_order_relaxed) == NameTable::kBuilt) {
+      table().add(size_ - 1, names());
+    }
   }
   void insert(std::size_t index, T element) {
+    searches_.store(0, std::memory_order_relaxed);
     append(std::move(element));
     std::rotate(data() + index, data() + size_ - 1, data() + size_);
   }
   void erase(std::size_t index) {
+    searches_.store(0, std::memory_order_relaxed);
     std::move(data() + index + 1, data() + size_, data() + index);
     --size_;
     std::destroy_at(data() + size_);
   }
+  // Returns the index of the member of that name in an object of NameTable::kWide members or more;
+  // size() if there is none. The first searches look at each member, then one builds the table:
+  // other threads may search meanwhile.
+  [[nodiscard]] std::size_t find(std::string_view key) const noexcept
+    requires std::same_as<T, Member>
+  {
+    std::uint32_t state = searches_.load(std::memory_order_acquire);
+    if (state < NameTable::kFewSearches) {
+      searches_.compare_exchange_strong(state, state + 1, std::memory_order_relaxed);
+    } else if (state == NameTable::kFewSearches &&
+               searches_.compare_exchange_strong(state, NameTable::kBuilding,
+                                                 std::memory_order_acquire)) {
+      table().build(names());
+      searches_.store(NameTable::kBuilt, std::memory_order_release);
+      state = NameTable::kBuilt;
+    }
+    if (state == NameTable::kBuilt) {
+      return table().find(key, names());
+    }
+    const auto all = elements();
+    const auto found = std::ranges::find(all, key, &Member::key);
+    return static_cast<std::size_t>(found - all.begin());
+  }
 
  private:
   explicit Node(std::uint32_t capacity) : capacity_(capacity) {}
+  static std::size_t table_bytes(std::size_t capacity) noexcept {
+    return std::same_as<T, Member> ? NameTable::slots_for(capacity) * sizeof(std::uint32_t) : 0;
+  }
+  [[nodiscard]] NameTable table() const noexcept {
+    const auto* end = reinterpret_cast<const unsigned char*>(this + 1) + capacity_ * sizeof(T);
+    return {reinterpret_cast<std::uint32_t*>(const_cast<unsigned char*>(end)),
+            NameTable::slots_for(capacity_)};
+  }
+  [[nodiscard]] std::span<const Member> names() const noexcept {
+    if constexpr (std::same_as<T, Member>) {
+      return elements();
+    } else {
+      return {};
+    }
+  }
   static Node* allocate(std::size_t capacity) {
     ATHANOR_CHECK(capacity <= 0x7fff'ffff, "request limits keep documents far below 2^31 elements");
-    void* memory = ::operator new(sizeof(Node) + capacity * sizeof(T));
+    void* memory = ::operator new(sizeof(Node) + capacity * sizeof(T) + table_bytes(capacity));
     return ::new (memory) Node(static_cast<std::uint32_t>(capacity));
   }
   T* data() noexcept { return std::launder(reinterpret_cast<T*>(this + 1)); }
@@ -131,7 +179,8 @@ class Node {
   References references_{};
   std::uint32_t size_ = 0;
   std::uint32_t capacity_;
-  std::uint32_t padding_ = 0;  // elements start 16 bytes in, aligned for Value
+  // NameTable's states; the elements start 16 bytes in, aligned for Value.
+  mutable std::atomic<std::uint32_t> searches_{0};
 };
 
 using ListNode = Node<Value>;

@@ -3,7 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <limits>
+#include <map>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 namespace athanor {
 namespace {
@@ -83,6 +92,85 @@ TEST(Value, ErasesMembersAndItems) {
   list.erase_item(0);
   EXPECT_TRUE(list.is_list());
   EXPECT_TRUE(list.empty());
+}
+
+// Wide objects are searched by a table, which follows each change.
+TEST(Value, FindsInWideObjectsWhateverHappenedToThem) {
+  std::mt19937 random(17);
+  Value object = Value::object();
+  std::map<std::string, int> model;
+  std::vector<std::pair<Value, std::map<std::string, int>>> copies;
+  for (int step = 0; step < 20'000; ++step) {
+    const std::string key =
+        (step % 2 == 0 ? "k" : "a-name-of-more-bytes-") + std::to_string(random() % 300);
+    if (random() % 3 == 0 && model.size() > 100) {
+      EXPECT_EQ(object.erase(key), model.erase(key) == 1);
+    } else {
+      object.set(key, step);
+      model[key] = step;
+    }
+    const auto found = model.find(key);
+    ASSERT_EQ(object.find(key) != nullptr, found != model.end()) << key;
+    ASSERT_EQ(object[key], found == model.end() ? Value() : Value(found->second)) << key;
+    if (step % 2'000 == 0) {
+      copies.emplace_back(object, model);
+    }
+  }
+  for (const auto& [copy, then] : copies) {
+    ASSERT_EQ(copy.size(), then.size());
+    for (const auto& [key, value] : then) {
+      ASSERT_EQ(copy[key], Value(value)) << key;
+    }
+    EXPECT_FALSE(copy.contains("none"));
+  }
+}
+
+TEST(Value, WideObjectsAreSearchedByManyThreadsAtOnce) {
+  Value object = Value::object();
+  for (int i = 0; i < 5'000; ++i) {
+    object.set("k" + std::to_string(i), i);
+  }
+  const Value shared = object;  // searched by nobody yet: a copy of the node, without its table
+  object.set("more", 1);
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 5'000; ++i) {
+        wrong += object["k" + std::to_string(i)].as_int() == i ? 0 : 1;
+        wrong += shared["k" + std::to_string(i)].as_int() == i ? 0 : 1;
+      }
+      wrong += shared.contains("more") ? 1 : 0;
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+// Four times as many take four times as long, sixteen if each looks at all others.
+TEST(Value, ManyMembersCostNoMoreEach) {
+  const auto time_of = [](int count) {
+    const auto start = std::chrono::steady_clock::now();
+    Value object = Value::object();
+    for (int i = 0; i < count; ++i) {
+      object.set("k" + std::to_string(i), i);
+    }
+    int found = 0;
+    for (int i = 0; i < count; ++i) {
+      found += object.contains("k" + std::to_string(count - i)) ? 1 : 0;
+    }
+    EXPECT_EQ(found, count - 1);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    return took.count();
+  };
+  double best = 1e9;
+  for (int attempt = 0; attempt < 3 && best > 10; ++attempt) {
+    const double small = time_of(20'000) + 0.005;
+    best = std::min(best, time_of(80'000) / small);
+  }
+  EXPECT_LT(best, 10);
 }
 
 TEST(Value, GrowsLists) {
