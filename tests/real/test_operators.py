@@ -53,6 +53,8 @@ UNUSED = {
     **{("patch", group, resource): QUEUED for group, resource in (
         ("", "pods"), ("batch", "jobs"), ("batch", "jobs/status"), ("jobset.x-k8s.io", "jobsets"), ("kubeflow.org", "pytorchjobs"), ("ray.io", "rayclusters"),
         ("ray.io", "rayjobs"), ("kueue.x-k8s.io", "admissionchecks/status"), ("kueue.x-k8s.io", "cohorts/status"))},
+    **{("delete", group, resource): QUEUED for group, resource in (  # jobs that were deactivated long enough ago
+        ("jobset.x-k8s.io", "jobsets"), ("kubeflow.org", "pytorchjobs"), ("ray.io", "rayclusters"), ("ray.io", "rayjobs"))},
     **{("get", group, resource): LIVE for group, resource in (
         ("", "secrets"), ("batch", "jobs"), ("fournos.dev", "fournosclusters"), ("fournos.dev", "fournosjobs"), ("kueue.x-k8s.io", "clusterqueues"), ("kueue.x-k8s.io", "resourceflavors"), ("kueue.x-k8s.io", "workloads"),
         ("tekton.dev", "pipelineruns"), ("tekton.dev", "pipelines"))},
