@@ -19,6 +19,7 @@
 #include "cli/flags/cluster_flags.hpp"
 #include "cli/flags/setting_flags.hpp"
 #include "cli/flags/target_flags.hpp"
+#include "cli/flags/vault_flags.hpp"
 #include "cli/verb_words.hpp"
 #include "systems/list.hpp"
 
@@ -70,7 +71,7 @@ struct Parsed {
   ReplayOptions replay{};
   SystemsOptions systems{};
   std::vector<SystemVerbOptions> system_verbs = system_verb_table();
-  VaultSyncOptions vault{};
+  VaultVerbs vault{};
   VersionOptions version{};
   CompletionOptions completion{};
   ManOptions man{};
@@ -635,7 +636,7 @@ Command chosen(const CLI::App& app, Parsed& parsed) {
     }
   }
   if (app.got_subcommand("vault")) {
-    return std::move(parsed.vault);
+    return chosen_of_vault(parsed.vault);
   }
   if (app.got_subcommand("version")) {
     return parsed.version;

@@ -12,7 +12,6 @@
 #include "base/result.hpp"
 #include "cli/controllers/controllers_flags.hpp"
 #include "cli/extender/extender_flags.hpp"
-#include "cli/flags/vault_flags.hpp"
 #include "cli/lab/apiserver_flags.hpp"
 #include "cli/lab/etcd_flags.hpp"
 #include "embedded/lab/serving/serving_options.hpp"
@@ -274,6 +273,16 @@ struct SystemVerbOptions {
   Output output = Output::Table;
   std::map<std::string, std::string, std::less<>> flags{};  // those given
   std::map<std::string, std::string, std::less<>> arguments{};
+};
+
+// Options of `athanor vault sync`.
+struct VaultSyncOptions {
+  Target target{};
+  std::string address{};
+  std::string mount = "kv";
+  std::string path{};
+  std::string files{};  // folder with entries instead of a Vault
+  bool dry_run = false;
 };
 
 // Options of `athanor version`.

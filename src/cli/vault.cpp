@@ -157,13 +157,13 @@ class Sync {
       : session_(std::move(session)), options_(options) {}
 
   Result<int> run(const std::vector<VaultEntry>& entries, const fournos::VaultPlace& place) {
-    ATHANOR_TRY(const auto existing, session_.list(api::kSecret, options_.ns));
+    ATHANOR_TRY(const auto existing, session_.list(api::kSecret, options_.target.ns));
     const fournos::VaultPlan plan = fournos::plan_vault_sync(entries, existing, place);
     for (const std::string& problem : plan.errors) {
       complain(problem);
     }
     for (const std::string& note : plan.notes) {
-      if (options_.verbose || options_.dry_run) {
+      if (options_.target.verbosity > 0 || options_.dry_run) {
         out_.print(note + "\n");
       }
     }
@@ -188,7 +188,8 @@ class Sync {
   void write(const Value& secret) {
     const std::string name = secret["metadata"]["name"].str();
     if (options_.dry_run) {
-      out_.print(fmt::format("[dry-run] Would create/update Secret {}/{}\n", options_.ns, name));
+      out_.print(
+          fmt::format("[dry-run] Would create/update Secret {}/{}\n", options_.target.ns, name));
       for (const Member& key : secret["data"].members()) {
         const auto value = base64_decode(key.value.as_string());
         out_.print(fmt::format("[dry-run]   {}: {} bytes\n", key.key(),
@@ -200,30 +201,31 @@ class Sync {
     const bool known = secret["metadata"].contains("resourceVersion");
     const auto answer = session_.connection().call(
         {.method = known ? "PUT" : "POST",
-         .path = Session::path(api::kSecret, options_.ns, known ? name : std::string()),
+         .path = Session::path(api::kSecret, options_.target.ns, known ? name : std::string()),
          .body = secret});
     if (!answer.ok()) {
-      complain(fmt::format("Secret {}/{}: {}", options_.ns, name, answer.error().message));
+      complain(fmt::format("Secret {}/{}: {}", options_.target.ns, name, answer.error().message));
       return;
     }
     ++written_;
-    out_.print(fmt::format("Secret {}/{} {}\n", options_.ns, name, known ? "updated" : "created"));
+    out_.print(
+        fmt::format("Secret {}/{} {}\n", options_.target.ns, name, known ? "updated" : "created"));
   }
 
   void remove(const std::string& name) {
     if (options_.dry_run) {
       ++deleted_;
-      out_.print(fmt::format("[dry-run] Would delete Secret {}/{}\n", options_.ns, name));
+      out_.print(fmt::format("[dry-run] Would delete Secret {}/{}\n", options_.target.ns, name));
       return;
     }
     const auto answer = session_.connection().call(
-        {.method = "DELETE", .path = Session::path(api::kSecret, options_.ns, name)});
+        {.method = "DELETE", .path = Session::path(api::kSecret, options_.target.ns, name)});
     if (!answer.ok() && answer.error().code != 404) {
-      complain(fmt::format("Secret {}/{}: {}", options_.ns, name, answer.error().message));
+      complain(fmt::format("Secret {}/{}: {}", options_.target.ns, name, answer.error().message));
       return;
     }
     ++deleted_;
-    out_.print(fmt::format("Secret {}/{} deleted\n", options_.ns, name));
+    out_.print(fmt::format("Secret {}/{} deleted\n", options_.target.ns, name));
   }
 
   Session session_;
@@ -248,12 +250,11 @@ int run(const VaultSyncOptions& options) {
     Terminal(STDOUT_FILENO).print("no entries: nothing is changed\n");
     return 0;
   }
-  auto session = Session::open(
-      {.kubeconfig = options.kubeconfig, .context = options.context, .ns = options.ns});
+  auto session = Session::open(options.target);
   if (!session.ok()) {
     return fail(session.error());
   }
-  fournos::VaultPlace place{.ns = options.ns};
+  fournos::VaultPlace place{.ns = options.target.ns};
   if (files) {
     place.address = "file";
     place.path = fs::path(options.files).lexically_normal().filename().string();

@@ -7,7 +7,7 @@ import pathlib
 import time
 
 import pytest
-from attackers import MIB, authorization, connect, watched
+from attackers import MIB, authorization, connect, watched, within
 from support import wait_for
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -36,7 +36,7 @@ def loud(running_victim, size):
     lines = mib * MIB // 128
     uid = run_pod(running_victim, "loud", f"seq -f '%0127.0f' {lines}")
     with watched(running_victim):
-        wait_for("the log is written", lambda: phase(running_victim, "loud") == "Succeeded", 300, 0.2)
+        wait_for("the log is written", lambda: phase(running_victim, "loud") == "Succeeded", within(300), 0.2)
     return lines, uid
 
 

@@ -10,21 +10,13 @@
 namespace athanor::cli {
 namespace {
 
-constexpr const char* kHearthNamespace = "hearth";
+constexpr EnvironmentDefault kHearthNamespace{.variable = "HEARTH_NAMESPACE",
+                                              .otherwise = "hearth"};
 
 // The API server as everywhere; clusters are in Hearth's namespace, not in the context's.
 void add_hub(CLI::App& verb, Target& target) {
-  target.ns = kHearthNamespace;
-  verb.add_option("--context", target.context, "kubeconfig context (default: its current-context)");
-  verb.add_option("-n,--namespace", target.ns, "namespace of the FournosClusters")
-      ->envname("HEARTH_NAMESPACE")
-      ->capture_default_str();
+  add_home(verb, target, kHearthNamespace, "namespace of the FournosClusters");
   add_identity(verb, target);
-}
-
-void add_hub_file(CLI::App& verb, Target& target) {
-  verb.add_option("--kubeconfig", target.kubeconfig,
-                  "kubeconfig file (default: $KUBECONFIG, then ~/.kube/config)");
 }
 
 // A lock is its owner's; others have to say that they mean it.
@@ -73,7 +65,7 @@ void add_cluster_verbs(CLI::App& app, ClusterVerbs& parsed) {
       "  athanor clusters check edge\n"
       "  athanor clusters remove edge --wait");
   clusters.require_subcommand(0, 1);
-  add_hub_file(clusters, parsed.list.target);
+  add_file(clusters, parsed.list.target);
   add_hub(clusters, parsed.list.target);
   clusters.add_option("name", parsed.list.name, "one cluster, with what is wrong with it");
   clusters.add_flag("-w,--watch", parsed.list.watch, "go on printing changes");
@@ -82,14 +74,14 @@ void add_cluster_verbs(CLI::App& app, ClusterVerbs& parsed) {
   add_cluster_adding(clusters, parsed.add);
 
   auto& check = *clusters.add_subcommand("check", "Ask a cluster for its GPUs now; 0: all is well");
-  add_hub_file(check, parsed.check.target);
+  add_file(check, parsed.check.target);
   add_hub(check, parsed.check.target);
   check.add_option("name", parsed.check.name, "the cluster")->required();
   add_timeout(check, parsed.check.timeout);
 
   ClusterRemoveOptions& leaving = parsed.remove;
   auto& remove = *clusters.add_subcommand("remove", "Take a cluster out of service");
-  add_hub_file(remove, leaving.target);
+  add_file(remove, leaving.target);
   add_hub(remove, leaving.target);
   remove.add_option("name", leaving.name, "the cluster")->required();
   remove
@@ -107,7 +99,7 @@ void add_locks(CLI::App& app, ClusterVerbs& parsed) {
   LockOptions& options = parsed.lock;
   auto& lock = *app.add_subcommand("lock", "Take a whole cluster: running jobs end, others wait");
   lock.footer("  athanor lock edge --for 4h --wait");
-  add_hub_file(lock, options.target);
+  add_file(lock, options.target);
   add_hub(lock, options.target);
   lock.add_option("name", options.name, "the cluster")->required();
   lock.add_option("--for", options.lock_time,
@@ -118,7 +110,7 @@ void add_locks(CLI::App& app, ClusterVerbs& parsed) {
   add_timeout(lock, options.timeout);
 
   auto& unlock = *app.add_subcommand("unlock", "Give a cluster back");
-  add_hub_file(unlock, parsed.unlock.target);
+  add_file(unlock, parsed.unlock.target);
   add_hub(unlock, parsed.unlock.target);
   unlock.add_option("name", parsed.unlock.name, "the cluster")->required();
   add_asker(unlock, parsed.unlock.owner, parsed.unlock.take_over);
@@ -127,15 +119,15 @@ void add_locks(CLI::App& app, ClusterVerbs& parsed) {
 Command chosen_of_clusters(const CLI::App& clusters, ClusterVerbs& parsed) {
   const Target& outer = parsed.list.target;
   if (clusters.got_subcommand("add")) {
-    inherit(parsed.add.target, outer, kHearthNamespace);
+    inherit(parsed.add.target, outer, kHearthNamespace.value());
     return std::move(parsed.add);
   }
   if (clusters.got_subcommand("check")) {
-    inherit(parsed.check.target, outer, kHearthNamespace);
+    inherit(parsed.check.target, outer, kHearthNamespace.value());
     return std::move(parsed.check);
   }
   if (clusters.got_subcommand("remove")) {
-    inherit(parsed.remove.target, outer, kHearthNamespace);
+    inherit(parsed.remove.target, outer, kHearthNamespace.value());
     return std::move(parsed.remove);
   }
   return std::move(parsed.list);

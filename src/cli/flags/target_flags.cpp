@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 
 namespace athanor::cli {
@@ -48,15 +49,39 @@ void inherit_if_unset(T& value, const T& outer) {
 
 }  // namespace
 
+std::string EnvironmentDefault::value() const {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the program has one thread
+  const char* set = std::getenv(variable);
+  return set == nullptr || *set == '\0' ? otherwise : set;
+}
+
 void add_target(CLI::App& verb, Target& target) {
-  verb.add_option("--kubeconfig", target.kubeconfig,
-                  "kubeconfig file (default: $KUBECONFIG, then ~/.kube/config)");
+  add_file(verb, target);
   verb.add_option("--context", target.context, "kubeconfig context (default: its current-context)");
   verb.add_option("-n,--namespace", target.ns, "namespace (default: the context's)");
   add_identity(verb, target);
 }
 
+void add_file(CLI::App& verb, Target& target) {
+  verb.add_option("--kubeconfig", target.kubeconfig,
+                  "kubeconfig file (default: $KUBECONFIG, then ~/.kube/config)");
+}
+
+void add_home(CLI::App& verb, Target& target, const EnvironmentDefault& ns, const char* help) {
+  target.ns = ns.otherwise;
+  verb.add_option("--context", target.context, "kubeconfig context (default: its current-context)");
+  verb.add_option("-n,--namespace", target.ns, help)->envname(ns.variable)->capture_default_str();
+}
+
 void add_identity(CLI::App& verb, Target& target) {
+  add_credentials(verb, target);
+  verb.add_option("-v,--verbosity", target.verbosity,
+                  "1 and more: tell each request and its answer's code on stderr")
+      ->group(kGroup)
+      ->check(CLI::Range(0, 10));
+}
+
+void add_credentials(CLI::App& verb, Target& target) {
   verb.add_option("-s,--server", target.server, "address of the API server, not the kubeconfig's")
       ->group(kGroup)
       ->type_name("URL");
@@ -74,10 +99,6 @@ void add_identity(CLI::App& verb, Target& target) {
       ->group(kGroup)
       ->allow_extra_args(false)
       ->type_name("GROUP");
-  verb.add_option("-v,--verbosity", target.verbosity,
-                  "1 and more: tell each request and its answer's code on stderr")
-      ->group(kGroup)
-      ->check(CLI::Range(0, 10));
 }
 
 void add_output(CLI::App& verb, Output& output, const std::vector<Output>& formats) {

@@ -2,12 +2,31 @@
 #include "cli/flags/vault_flags.hpp"
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <utility>
+
+#include "cli/flags/target_flags.hpp"
 
 namespace athanor::cli {
+namespace {
 
-void add_vault(CLI::App& app, VaultSyncOptions& options) {
+constexpr EnvironmentDefault kSecretsNamespace{.variable = "FOURNOS_SECRETS_NAMESPACE",
+                                               .otherwise = "psap-secrets"};
+
+// The API server as everywhere; the Secrets are in a namespace of their own, not in the context's.
+void add_secrets_target(CLI::App& verb, Target& target) {
+  add_file(verb, target);
+  add_home(verb, target, kSecretsNamespace, "namespace of the Secrets");
+}
+
+}  // namespace
+
+void add_vault(CLI::App& app, VaultVerbs& parsed) {
   auto& vault = *app.add_subcommand("vault", "Secrets of jobs from a Vault or from files");
   vault.require_subcommand(1);
+  add_secrets_target(vault, parsed.outer);
+  add_identity(vault, parsed.outer);
+  VaultSyncOptions& options = parsed.sync;
   auto& verb = *vault.add_subcommand(
       "sync", "Write each entry as a Secret that jobs may name in secretRefs");
   verb.footer(
@@ -17,13 +36,8 @@ void add_vault(CLI::App& app, VaultSyncOptions& options) {
       "Entries of files: DIR/ENTRY/KEY, or DIR/ENTRY.yaml (or .json) with a map of keys.\n"
       "Secrets of entries that are gone are deleted; those of entries that could not be read "
       "stay.");
-  verb.add_option("--kubeconfig", options.kubeconfig,
-                  "kubeconfig file (default: $KUBECONFIG, then ~/.kube/config)");
-  verb.add_option("--context", options.context,
-                  "kubeconfig context (default: its current-context)");
-  verb.add_option("-n,--namespace", options.ns, "namespace of the Secrets")
-      ->envname("FOURNOS_SECRETS_NAMESPACE")
-      ->capture_default_str();
+  add_secrets_target(verb, options.target);
+  add_credentials(verb, options.target);
   verb.add_option("--vault-addr", options.address, "https://HOST:PORT of the Vault")
       ->envname("VAULT_ADDR");
   verb.add_option("--kv-mount", options.mount, "mount of its key-value engine (version 2)")
@@ -34,7 +48,18 @@ void add_vault(CLI::App& app, VaultSyncOptions& options) {
   verb.add_option("--from-files", options.files, "read entries from this folder, not from a Vault")
       ->type_name("DIR");
   verb.add_flag("--dry-run", options.dry_run, "say what would be written and deleted");
-  verb.add_flag("-v,--verbose", options.verbose, "say what is left out, too");
+  // Upstream's switch, and the number of all verbs.
+  verb.add_option("-v,--verbosity,--verbose", options.target.verbosity,
+                  "say what is left out, and each request with its answer's code on stderr")
+      ->check(CLI::Range(0, 10))
+      ->expected(0, 1)
+      ->default_str("1")
+      ->option_text("[N]");
+}
+
+VaultSyncOptions chosen_of_vault(VaultVerbs& parsed) {
+  inherit(parsed.sync.target, parsed.outer, kSecretsNamespace.value());
+  return std::move(parsed.sync);
 }
 
 }  // namespace athanor::cli

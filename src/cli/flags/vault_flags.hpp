@@ -2,7 +2,7 @@
 // The flags of `athanor vault sync`.
 #pragma once
 
-#include <string>
+#include "cli/options.hpp"
 
 // NOLINTNEXTLINE(readability-identifier-naming): CLI11 has named itself
 namespace CLI {
@@ -11,20 +11,15 @@ class App;
 
 namespace athanor::cli {
 
-// Options of `athanor vault sync`.
-struct VaultSyncOptions {
-  std::string kubeconfig{};
-  std::string context{};
-  std::string ns = "psap-secrets";
-  std::string address{};
-  std::string mount = "kv";
-  std::string path{};
-  std::string files{};  // folder with entries instead of a Vault
-  bool dry_run = false;
-  bool verbose = false;
+// The flags of the verbs below `athanor vault`.
+struct VaultVerbs {
+  Target outer{};  // of the flags before `sync`
+  VaultSyncOptions sync{};
 };
 
-// Adds the verb with its flags.
-void add_vault(CLI::App& app, VaultSyncOptions& options);
+// Adds the verbs with their flags.
+void add_vault(CLI::App& app, VaultVerbs& parsed);
+// Returns the options of the chosen verb.
+VaultSyncOptions chosen_of_vault(VaultVerbs& parsed);
 
 }  // namespace athanor::cli

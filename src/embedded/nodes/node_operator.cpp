@@ -15,6 +15,8 @@ namespace athanor::nodes {
 namespace {
 
 constexpr const char* kNotReadyTaint = "node.kubernetes.io/not-ready";
+constexpr const char* kDefaultOs = "linux";
+constexpr const char* kDefaultArch = "amd64";
 
 // The resources that the node itself has: those of its annotation, and the basic ones.
 Value own_resources(const Object& node) {
@@ -83,14 +85,20 @@ Resources resources_of(const View& view, const Object& node,
   return resources;
 }
 
+// The label's value; `otherwise` where the node has none.
+std::string label_or(const Object& node, const char* label, const char* otherwise) {
+  const std::string_view value = node.label(label);
+  return std::string(value.empty() ? otherwise : value);
+}
+
 // As a kubelet on a machine of its own reports it; ids from the node's name.
-Value node_info(std::string_view name) {
-  const std::string id = sha256_hex(name).substr(0, 32);
+Value node_info(const Object& node) {
+  const std::string id = sha256_hex(node.name()).substr(0, 32);
   const std::string uuid = id.substr(0, 8) + "-" + id.substr(8, 4) + "-" + id.substr(12, 4) + "-" +
                            id.substr(16, 4) + "-" + id.substr(20, 12);
   return Value::object({{"kubeletVersion", "v1.35.4"},
-                        {"operatingSystem", "linux"},
-                        {"architecture", "amd64"},
+                        {"operatingSystem", label_or(node, kOsLabel, kDefaultOs)},
+                        {"architecture", label_or(node, kArchLabel, kDefaultArch)},
                         {"osImage", "emulated by athanor"},
                         {"containerRuntimeVersion", "athanor://1"},
                         {"kernelVersion", "emulated"},
@@ -100,8 +108,20 @@ Value node_info(std::string_view name) {
                         {"bootID", uuid}});
 }
 
-// The patch of what the node says of itself beside its status: it is ready, and which resources are
-// its own.
+// The labels that a kubelet sets; values that others chose stay.
+void add_labels(const Object& node, Value& patch) {
+  const std::pair<const char*, std::string> labels[] = {{kHostnameLabel, std::string(node.name())},
+                                                        {kOsLabel, kDefaultOs},
+                                                        {kArchLabel, kDefaultArch}};
+  for (const auto& [label, value] : labels) {
+    if (node.label(label).empty()) {
+      patch.set_path({"metadata", "labels", label}, value);
+    }
+  }
+}
+
+// The patch of what the node says of itself beside its status: it is ready, its labels, and which
+// resources are its own.
 Value own_patch(const Object& node, const Resources& resources) {
   Value patch = Value::object();
   Value taints = Value::list();
@@ -121,6 +141,7 @@ Value own_patch(const Object& node, const Resources& resources) {
   if (node.annotation(kReportedAnnotation) != reported) {
     patch.set_path({"metadata", "annotations"}, Value::object({{kReportedAnnotation, reported}}));
   }
+  add_labels(node, patch);
   return patch;
 }
 
@@ -158,7 +179,7 @@ Plan report_node(const View& view, const Key& key, Instant now,
                   {"addresses",
                    Value::list({Value::object({{"type", "InternalIP"}, {"address", "127.0.0.1"}}),
                                 Value::object({{"type", "Hostname"}, {"address", key.name}})})},
-                  {"nodeInfo", node_info(key.name)}}),
+                  {"nodeInfo", node_info(*node)}}),
              .guard = {.uid = std::string(node->uid())}});
   if (Value patch = own_patch(*node, resources); !patch.empty()) {
     plan.then(Patch{.target = {&api::kNode, key},

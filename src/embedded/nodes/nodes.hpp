@@ -12,6 +12,10 @@ namespace athanor::nodes {
 
 // Nodes with this label are run by this process.
 inline constexpr const char* kEmulatedLabel = "athanor.dev/emulated";
+// Labels of every node (a kubelet sets them).
+inline constexpr const char* kHostnameLabel = "kubernetes.io/hostname";
+inline constexpr const char* kOsLabel = "kubernetes.io/os";
+inline constexpr const char* kArchLabel = "kubernetes.io/arch";
 // What an emulated node has, as JSON of resource names and quantities; its kubelet reports it.
 inline constexpr const char* kCapacityAnnotation = "athanor.dev/capacity";
 // Written by the node: the names of the resources that are its own, a JSON list.

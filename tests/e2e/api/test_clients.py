@@ -93,6 +93,25 @@ def test_pod_logs_of_the_typed_client(api, ns):
     assert core.read_namespaced_pod_log("p", ns) == "from the pod\n"
 
 
+def test_nodes_of_the_typed_client(api):
+    """It refuses a node without one field of nodeInfo; one that a user makes is a node like those of the lab."""
+    core = client.CoreV1Api(api)
+    name = "python-node"
+    core.create_node(client.V1Node(metadata=client.V1ObjectMeta(name=name, labels={"athanor.dev/emulated": "true"})))
+    try:
+        wait_for("the node to report", lambda: core.read_node(name).status.node_info)
+        wait_for("its labels", lambda: "kubernetes.io/arch" in core.read_node(name).metadata.labels)
+        nodes = {one.metadata.name: one for one in core.list_node().items}
+        assert name in nodes and len(nodes) > 1
+        for one in nodes.values():
+            labels, info = one.metadata.labels, one.status.node_info
+            assert (labels["kubernetes.io/arch"], labels["kubernetes.io/os"]) == (info.architecture, info.operating_system) == ("amd64", "linux")
+            assert labels["kubernetes.io/hostname"] == one.metadata.name
+            assert all(getattr(info, field) for field in info.attribute_map if field != "swap"), info
+    finally:
+        core.delete_node(name)
+
+
 def test_a_kopf_operator_of_twenty_lines(lab, ns, tmp_path):
     crd = """
 apiVersion: apiextensions.k8s.io/v1

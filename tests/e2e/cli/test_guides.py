@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of docs/lab.md, fournos.md, controllers.md, operations.md, envtest.md and kueue.md, run as they stand there, and the rows of their
-tables that say "required", "accepted" or "no effect", tried. docs/hearth.md's are in test_hearth_lab.py, docs/das.md's in test_das_lab.py."""
+"""The commands of docs/lab.md, fournos.md, controllers.md, operations.md, envtest.md and kueue.md, run as they stand there. Those of README.md,
+docs/simulate.md, numa.md and appwrapper.md: test_first_commands.py. For all pages: commands within the text, and rows of tables that say "required",
+"accepted" or "no effect", are run here or name the test that tries them."""
 
 import json
 import os
@@ -9,11 +10,31 @@ import subprocess
 
 import pytest
 import yaml
+from guide import Guide, block_with, commands_of, inline_of, text_of
 from support import ATHANOR, DEADLINE, KUBECTL, ROOT, Lab, run, wait_for
 
-GUIDES = ["lab", "fournos", "controllers", "operations", "envtest", "kueue"]
+# Every page with commands, and the test that runs its blocks.
+PAGES = {
+    "README": "test_first_commands.py::test_the_first_commands",
+    "appwrapper": "test_first_commands.py::test_the_commands_about_appwrappers",
+    "architecture": "",
+    "controllers": "test_guides.py::test_the_controllers_commands",
+    "das": "test_das_lab.py::test_the_guides_commands",
+    "envtest": "test_guides.py::test_the_envtest_commands",
+    "fournos": "test_guides.py::test_fournos_commands",
+    "hearth": "test_hearth_lab.py::test_the_guides_commands",
+    "kueue": "test_guides.py::test_the_queueings_commands_for_a_cluster",
+    "lab": "test_guides.py::test_the_labs_commands",
+    "numa": "test_first_commands.py::test_the_commands_about_zones",
+    "operations": "test_guides.py::test_operations_commands",
+    "performance": "",
+    "simulate": "test_first_commands.py::test_the_simulations_commands",
+    "streams": "",
+    "testing": "test_guides.py::test_what_the_page_about_tests_names_is_there",
+}
+PAGES_WITH_ROWS = sorted(path.stem for path in (ROOT / "docs").glob("*.md") if path.stem != "engine")  # no rows about settings
 
-# What a test of this file cannot run, and where it is run. The keys are the commands' beginnings.
+# What no test of a page runs, and where it is run. The keys are the commands' beginnings.
 ELSEWHERE = {
     "scripts/image": "make image-test (needs buildah and root)",
     "IMG=REGISTRY/athanor:0.1.0 scripts/image": "make image-test (needs buildah and root)",
@@ -25,19 +46,19 @@ ELSEWHERE = {
     "kubectl -n athanor-system port-forward": "tests/real/test_kubectl_versions.py::test_port_forward; emulated pods serve nothing",
     "kubectl get --raw": "test_queueing_jobs.py asks the paths of the visibility API",
     "kubectl get events": "test_queueing_jobs.py reads the events that are told of",
-    "athanor up --proxy-named-endpoints": "the unit test Proxies.FollowNoAddressThatAServiceNames tries both",
+    "athanor up --proxy-named-endpoints": "the unit test Proxies.FollowNoAddressThatWhoeverEditsAServiceNames tries both",
     "curl": "test_deployed.py asks the paths themselves; emulated pods serve nothing",
     "go test": "tests/real/test_go_clients.py::test_an_envtest_suite_passes_unchanged",
-    "kubectl -n athanor-system describe pod POD": "POD is a name of the reader's",
-    "kubectl -n athanor-system logs POD": "POD is a name of the reader's",
-    "kubectl patch fj NAME": "NAME is a name of the reader's; test_fournos.py stops and terminates jobs",
-    "kubectl delete fj NAME": "NAME is a name of the reader's; test_fournos.py deletes jobs",
-    "athanor up --repair": "tests/e2e/lab/test_faults.py",
-    "athanor up --set NAME=VALUE": "tests/e2e/lab/test_pipelines.py: settings of the command line",
+    "athanor up --repair": "tests/e2e/api/test_storage.py::test_a_lost_log_is_refused_until_the_loss_is_accepted",
+    "athanor up --set NAME=VALUE": "tests/e2e/lab/test_pipelines.py::test_settings_of_the_lab_file_the_environment_and_the_flag",
     "athanor vault sync": "tests/e2e/fournos/test_vault.py",
+    "kubectl create -f examples/fournos/sample-job.yaml": "test_guides.py::test_fournos_commands",
     "kubectl create -f examples/fournos/engine/engine-job.yaml": "tests/e2e/cli/test_examples.py",
-    "athanor up --data": "every lab of the tests",
-    'athanor up --controllers ""': "tests/e2e/cli/test_cli.py::test_crds_can_be_applied_to_a_bare_control_plane",
+    "athanor up --data": "support.py starts every lab so",
+    "athanor up --controllers=external": "tests/real/test_real_controllers.py",
+    "athanor up --controllers": "tests/e2e/cli/test_cli.py::test_crds_can_be_applied_to_a_bare_control_plane",
+    "athanor up --lab examples/das/lab.yaml": "test_das_lab.py starts it",
+    "athanor up --allocation-api=": "tests/e2e/das/test_das_dra.py",
     "kubectl apply --server-side -k": "test_deploy.py: the overlays apply",
     "kubectl describe pod": "tests/real/test_kubectl_versions.py::test_get_and_describe",
     "kubectl logs -f": "tests/e2e/api/test_streams.py",
@@ -46,7 +67,29 @@ ELSEWHERE = {
     "kubectl get lease athanor-extender": "tests/e2e/deploy/test_extender.py reads who leads from /readyz",
     "athanor extender --print-scheduler-config": "tests/e2e/deploy/test_extender.py::test_the_schedulers_configuration_and_roles",
     "athanor slices defrag --dry-run": "tests/e2e/das/test_das_lab.py::test_slices_answers_what_would_fit_and_who_could_move",
-    "athanor numa explain POD NODE": "POD and NODE are names of the reader's; test_numa.py explains pods",
+    "athanor slices explain POD": "tests/e2e/das/test_das_lab.py::test_slices_answers_what_would_fit_and_who_could_move",
+    "athanor slices what-if": "tests/e2e/das/test_das_lab.py::test_slices_answers_what_would_fit_and_who_could_move",
+    "athanor numa explain POD NODE": "test_first_commands.py::test_the_commands_about_zones",
+    "athanor numa exporter": "tests/e2e/numa/test_numa_exporter.py::test_files_become_a_topology_and_only_changes_are_written",
+    "athanor numa render": "tests/e2e/numa/test_numa_exporter.py::test_what_render_prints_is_accepted",
+    "athanor controllers --systems=numa": "tests/e2e/numa/test_numa_operator.py::test_its_flags_have_their_effect",
+    "athanor controllers --systems=appwrapper": "test_controllers_webhooks.py::test_appwrappers_controllers_start_once_the_certificates_are_in_place",
+    "athanor controllers --controllers hearth": "make bench-hearth",
+    "athanor extender --zones-for": "tests/e2e/deploy/test_extender.py::test_zones_beside_slices",
+    "athanor appwrappers suspend NAME": "tests/e2e/appwrapper/test_appwrapper.py::test_the_verbs",
+    "athanor clusters": "tests/e2e/hearth/test_hearth_lab.py::test_the_guides_commands, test_clusters.py",
+    "athanor lock NAME": "tests/e2e/hearth/test_hearth_lab.py::test_the_guides_commands",
+    "athanor unlock NAME": "tests/e2e/hearth/test_hearth_lab.py::test_the_guides_commands",
+    "make demo": "test_first_commands.py::test_the_demo",
+    "make test": "make test",
+    "make deploy SYSTEM=appwrapper": "tests/e2e/deploy/test_appwrapper_deploy.py::test_a_server_takes_it",
+    "make undeploy SYSTEM=appwrapper": "tests/real/test_appwrapper.py::test_install_and_run",
+    "make install run": "tests/real/test_appwrapper.py::test_install_and_run",
+    "kubectl apply -k deploy/das": "tests/e2e/deploy/test_das_deploy.py::test_deploy_and_undeploy",
+    "kubectl apply --server-side -f cm.yaml": "tests/e2e/api/test_kubectl_write.py",
+    "kubectl run -it": "tests/e2e/api/test_streams.py",
+    "scripts/salvage": "tests/unit/embedded/store/salvage_test.cpp",
+    "scripts/fuzz": "make fuzz",
     "kubectl logs -n das-operator -l name=das-daemonset": "tests/e2e/das/test_agent.py reads the agent's log; emulated pods write none",
     "athanor controllers --controllers kueue": "tests/e2e/deploy/test_deployed_queueing.py",
     "kubectl -n athanor-system rollout status deployment/athanor-queueing": "tests/e2e/deploy/test_deployed_queueing.py rolls it out",
@@ -59,93 +102,70 @@ ELSEWHERE = {
     "kubectl describe clusterqueue": "tests/e2e/kueue/test_queueing_jobs.py::test_every_command_of_the_page_works",
     "kubectl kueue list workloads": "a plugin of Kueue's; test_queueing_jobs.py asks the paths that it reads",
     "kubectl get workloads -A --sort-by=.spec.priority": "tests/e2e/fournos/test_preemption.py reads workloads and their priorities",
-    "kubectl get fournosjobs -A -w": "runs on; docs/fournos.md's `-w` is run",
+    "kubectl get fournosjobs -A -w": "runs on; test_guides.py::test_fournos_commands watches jobs",
 }
-
-
-def text_of(guide):
-    return (ROOT / f"docs/{guide}.md").read_text(encoding="utf-8")
-
-
-def commands_of(text):
-    """The lines of `sh` blocks, and of `console` blocks those behind a prompt; lines that go on are one."""
-    found = []
-    for language, block in re.findall(r"^ *```(sh|console)\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE):
-        lines = [line.strip() for line in block.replace("\\\n", " ").splitlines()]
-        found += [line for line in lines if line] if language == "sh" else [line[2:] for line in lines if line.startswith("$ ")]
-    return found
-
-
-def inline_of(text):
-    """Whole commands within the text; names of verbs alone, and what has an ellipsis, are no commands."""
-    outside = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
-    spans = re.findall(r"`((?:kubectl|athanor|helm|scripts/\w+) [^`]+)`", outside)
-    return [one for one in spans if len(one.split()) > 2 and "…" not in one and "..." not in one and "FILE" not in one]
 
 
 def elsewhere(command):
     return next((key for key in ELSEWHERE if command.startswith(key)), None)
 
 
-class Guide:
-    """A shell with athanor and kubectl in its path, in a folder of its own which is also its HOME."""
-
-    def __init__(self, folder, kubeconfig=None):
-        self.folder = folder
-        tools = folder / "bin"
-        tools.mkdir(exist_ok=True)
-        # `up` takes any free port; `controllers` serve on free ports, and end after a while as SIGTERM ends them.
-        self.tool(
-            tools / "athanor",
-            f"""real={ATHANOR.resolve()}
-case ${{1:-}} in
-up) exec "$real" "$@" --port 0 ;;
-controllers) case " $* " in *" --help "*) exec "$real" "$@" ;; *" --webhook-address "*) set -- "$@" --webhook-address=127.0.0.1:0 ;; esac
-  exec timeout --preserve-status -s TERM 6 "$real" "$@" --metrics-address=127.0.0.1:0 ;;
-esac
-exec "$real" "$@"
-""",
-        )
-        # A watch is looked at for a while.
-        self.tool(
-            tools / "kubectl",
-            f"""case " $* " in *" -w "*) timeout 8 {KUBECTL} "$@" || [ $? = 124 ] ;; *) exec {KUBECTL} "$@" ;; esac
-""",
-        )
-        for name in ("examples", "deploy"):
-            if not (folder / name).is_symlink():
-                (folder / name).symlink_to(ROOT / name)
-        self.env = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "HOME": str(folder), "NO_COLOR": "1"}
-        self.env.pop("KUBECONFIG", None)
-        if kubeconfig:
-            self.env["KUBECONFIG"] = str(kubeconfig)
-
-    @staticmethod
-    def tool(path, text):
-        path.write_text("#!/usr/bin/env bash\n" + text, encoding="utf-8")
-        path.chmod(0o755)
-
-    def run(self, commands, **replaced):
-        """All of them in one shell that ends at the first failure. A lab in the background is waited for, and ended with the shell."""
-        script = ["set -euo pipefail", "trap 'rc=$?; set +ex; kill $(jobs -p) 2>/dev/null; wait; exit $rc' EXIT", "PS4='+ '", "set -x"]
-        for command in commands:
-            for old, new in replaced.items():
-                command = command.replace(old, new)
-            script.append(command)
-            if lab := re.match(r"athanor up .*--data (\S+).*&$", command):
-                ready = f"kubectl --kubeconfig {lab.group(1)}/admin.kubeconfig get --raw /readyz"
-                script.append(f"for i in $(seq {int(DEADLINE)}); do sleep 1; {ready} && break; done >/dev/null 2>&1")
-        done = run(["bash", "-c", "\n".join(script)], env=self.env, cwd=self.folder, timeout=900)
-        assert done.code == 0, done.out[-3000:] + done.err[-4000:]
-        return done
-
-
-@pytest.mark.parametrize("guide", GUIDES)
-def test_every_command_within_the_text_is_run_or_has_its_place(guide):
-    known = set(RUN_INLINE.get(guide, []))
-    unknown = [one for one in inline_of(text_of(guide)) if one not in known and not elsewhere(one)]
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_within_the_text_is_run_or_has_its_place(page):
+    known = set(RUN_INLINE.get(page, []))
+    unknown = [one for one in inline_of(text_of(page)) if one not in known and not elsewhere(one)]
     assert not unknown, unknown
-    assert known <= set(inline_of(text_of(guide))), "commands that the text no longer has"
+    assert known <= set(inline_of(text_of(page))), "commands that the text no longer has"
+
+
+def test_every_page_with_commands_is_known():
+    texts = {page: text_of(page) for page in ["README", *(path.stem for path in (ROOT / "docs").glob("*.md"))]}
+    del texts["verbs"]  # the program's own help
+    assert {page for page, text in texts.items() if commands_of(text) or inline_of(text)} == PAGES.keys()
+    assert [page for page, test in PAGES.items() if not test and commands_of(texts[page])] == []
+
+
+def dangling(text):
+    """What a reference to a test names and is not there; everything, where no test is named."""
+    files = re.findall(r"([\w./-]+\.(?:py|sh|cpp))(?:::(\w+))?", text)
+    targets = re.findall(r"\bmake ([a-z-]+)", text)
+    units = re.findall(r"\b([A-Z]\w+)\.([A-Z]\w+)\b", text)
+    missing = [] if files or targets or units else [text]
+    for name, test in files:
+        found = [ROOT / name] if "/" in name else list((ROOT / "tests").rglob(name))
+        if len(found) != 1 or not found[0].is_file() or f"def {test}(" not in ("def (" if not test else found[0].read_text(encoding="utf-8")):
+            missing.append(f"{name}::{test}" if test else name)
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    missing += [f"make {target}" for target in targets if not re.search(rf"^{target}:", makefile, re.M)]
+    for suite, case in units:
+        test = re.compile(rf"^TEST(_F|_P)?\({suite}, {case}\)", re.M)
+        if not any(test.search(path.read_text(encoding="utf-8")) for path in (ROOT / "tests").rglob("*_test.cpp")):
+            missing.append(f"{suite}.{case}")
+    return missing
+
+
+def test_what_is_run_elsewhere_is_run_there():
+    """Every reference leads to a test, and every entry is needed."""
+    named = [*ELSEWHERE.values(), *(test for test in PAGES.values() if test), *(test for rows in ROWS.values() for test in rows.values())]
+    assert [one for text in named for one in dangling(text)] == []
+    commands = [one for page in PAGES for one in (*commands_of(text_of(page)), *inline_of(text_of(page)))]
+    assert [key for key in ELSEWHERE if not any(elsewhere(one) == key for one in commands)] == []
+    for wrong in ("test_faults.py::test_of_another_name", "test_that_is_not_there.py", "make nothing", "Proxies.OfAnotherName", "every lab"):
+        assert dangling(wrong), wrong
+
+
+def test_what_the_page_about_tests_names_is_there():
+    """Its commands take minutes to hours; here the scripts, make targets and files that they name."""
+    commands = commands_of(text_of("testing"))
+    assert len(commands) > 10
+    for command in commands:
+        words = command.split(" #")[0]
+        named = re.findall(r"(?:^| |\()((?:scripts|tests)/[\w./-]+)", words)
+        targets = re.findall(r"^make ([\w-]+)", words)
+        programs = re.findall(r"build/\w+/(?:tests/sim/athanor_sim|src/test_kueue)", words)
+        assert named or targets or programs, command
+        assert [path for path in named if not (ROOT / path).exists()] == [], command
+        assert [one for target in targets for one in dangling(f"make {target}")] == [], command
 
 
 # Commands within the text that the tests below run.
@@ -154,13 +174,37 @@ RUN_INLINE = {
         "kubectl create configmap fournos-mock-config -n fournos-local-dev --from-literal=sleep=10",
         "kubectl --kubeconfig DATA/targets/edge.kubeconfig get nodes",
     ],
-    "fournos": ["athanor submit -f examples/fournos/sample-job.yaml --follow", "kubectl get fj", "kubectl get resourceflavors", "kubectl get workloadpriorityclasses"],
+    "fournos": [
+        "athanor submit -f examples/fournos/sample-job.yaml --follow",
+        "kubectl get fj",
+        "kubectl get resourceflavors",
+        "kubectl get workloadpriorityclasses",
+        "kubectl describe pod",
+        """kubectl patch fj NAME --type merge -p '{"spec":{"shutdown":"Stop"}}'""",
+        "kubectl delete fj NAME",
+    ],
     "controllers": ["athanor controllers --help", "athanor rbac --webhooks"],
     "envtest": ["athanor apiserver --help"],
+    "appwrapper": [
+        "kubectl describe aw NAME",
+        "athanor appwrappers NAME",
+        """kubectl patch workload NAME --type merge -p '{"spec":{"active":true}}'""",
+        "kubectl describe aw",
+    ],
+    "das": ["athanor up --emulate-cluster-policy"],
+    "numa": [
+        "athanor numa [NODE]",
+        "athanor numa explain POD [NODE]",
+        "athanor rbac --controllers numa --webhooks --webhook-secret numaresources-webhook-server-cert "
+        "--webhook-crd numaresourcesoperators.nodetopology.openshift.io,numaresourcesschedulers.nodetopology.openshift.io",
+    ],
+    "simulate": ["athanor simulate --generate --jobs 2000 --days 28 --seed 3 > trace.csv"],
     "operations": [
         "kubectl -n athanor-system rollout restart deployment/athanor-controllers",
         "kubectl diff --server-side -k deploy/kustomize/base/crds",
         "kubectl -n athanor-system get pods,events",
+        "kubectl -n athanor-system describe pod POD",
+        "kubectl -n athanor-system logs POD --previous",
         "kubectl -n athanor-system get lease athanor -o yaml",
         "kubectl apply --server-side -k deploy/kustomize/base/crds",
         "kubectl apply --server-side -f deploy/kustomize/base/rbac.yaml",
@@ -222,18 +266,33 @@ def test_what_the_labs_tables_call_required_is(tmp_path, path, said):
     assert done.code == 1 and re.search(rf"lab.yaml:\d+: {re.escape(said)}", done.err), done.err
 
 
-@pytest.mark.parametrize("guide", GUIDES)
-def test_rows_that_promise_something_are_known(guide):
-    """A new row that says "required", "accepted" or "no effect" needs its test in this file."""
-    rows = [line for line in text_of(guide).splitlines() if line.startswith("|") and re.search(r"no effect|accepted|\brequired\b", line)]
-    names = [re.findall(r"`([^`]+)`", row)[0] for row in rows]
-    assert names == {
-        "lab": ["apiVersion", "nodes[].name", "nodes[].taints[]", "clusters[].name", "queues[].name", "name"],
-        "fournos": ["FOURNOS_NAMESPACE"],  # test_cli.py::test_controllers_that_cannot_start_say_so_at_once
-        "operations": ["ERROR: FOURNOS_WORKLOAD_NAMESPACE env var is required"],  # the same
-        "envtest": ["--etcd-servers", "--feature-gates"],
-        "kueue": ["UnsupportedIntegration"],  # test_queueing_jobs.py::test_what_is_not_integrated_is_warned_of
-    }.get(guide, [])
+# Rows of tables that say "required", "accepted" or "no effect", by the first name in them, and the test that tries what they say.
+LAB_ROWS = "test_guides.py::test_what_the_labs_tables_call_required_is"
+STARTS = "test_cli.py::test_controllers_that_cannot_start_say_so_at_once"
+FLAGS = "test_guides.py::test_what_the_api_server_accepts_without_effect_is_told"
+ROWS = {
+    "appwrapper": {
+        "terminalExitCodes": "the unit test ExitCodes.DecideOnRetries",
+        "--zap-stacktrace-level": "the unit test OperatorProcess.WarnsOfWhatHasNoEffect",
+    },
+    "das": {
+        "NODE_NAME": "tests/e2e/das/test_agent.py::test_what_cannot_be_is_said",
+        "requests.mig.das.com/1g.5gb": "the unit test WebhookTest.K6WarnsOfQuotasThatNeverBite",
+    },
+    "envtest": {"--etcd-servers": FLAGS, "--feature-gates": FLAGS},
+    "fournos": {"FOURNOS_NAMESPACE": STARTS},
+    "kueue": {"UnsupportedIntegration": "test_queueing_jobs.py::test_what_is_not_integrated_is_warned_of"},
+    "lab": {name: LAB_ROWS for name in ("apiVersion", "nodes[].name", "nodes[].taints[]", "clusters[].name", "queues[].name", "name")},
+    "numa": {"--enable-http2": "the unit test NumaOperatorProcess.WarnsOfWhatHasNoEffect"},
+    "operations": {"ERROR: FOURNOS_WORKLOAD_NAMESPACE env var is required": STARTS},
+}
+
+
+@pytest.mark.parametrize("page", PAGES_WITH_ROWS)
+def test_rows_that_promise_something_are_known(page):
+    """A new row that says "required", "accepted" or "no effect" needs its entry, and its test."""
+    rows = [line for line in text_of(page).splitlines() if line.startswith("|") and re.search(r"no effect|accepted|\brequired\b", line)]
+    assert [re.findall(r"`([^`]+)`", row)[0] for row in rows] == list(ROWS.get(page, {}))
 
 
 @pytest.mark.parametrize(
@@ -265,7 +324,9 @@ def test_fournos_commands(tmp_path, make_lab):
     (tmp_path / "secrets/token/value").write_text("s3cr3t", encoding="utf-8")
     create = next(i for i, one in enumerate(commands) if one.startswith("kubectl create -f"))
     commands[create] = f"JOB=$({commands[create]} -o jsonpath='{{.metadata.name}}')"
-    done = Guide(tmp_path, lab.kubeconfig).run([*commands, *RUN_INLINE["fournos"]], **{"test-job-x7k2p": "$JOB"})
+    replaced = {"test-job-x7k2p": "$JOB", "fj NAME": "fj $JOB -n fournos-local-dev"}
+    done = Guide(tmp_path, lab.kubeconfig).run([*commands, *RUN_INLINE["fournos"]], **replaced)
+    assert re.search(r"^fournosjob.fournos.dev/\S+ patched", done.out, re.M) and re.search(r'^fournosjob.fournos.dev "\S+" deleted', done.out, re.M), done.out[-2000:]
     assert "[mock-run] done" in done.out and "Succeeded" in done.out
 
 
@@ -349,28 +410,40 @@ def cluster(tmp_path_factory):
         one.close()
 
 
-def block_with(text, mark):
-    (found,) = [commands_of(f"```sh\n{block}```") for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) if mark in block]
-    return found
-
-
 def test_operations_commands(tmp_path, cluster):
     """All but the restore, which wants another cluster."""
     text = text_of("operations")
     restore = block_with(text, "FRESH=")
-    commands = [one for one in [*commands_of(text), *RUN_INLINE["operations"]] if one not in restore and not elsewhere(one)]
+    blocks = [one for one in commands_of(text) if one not in restore and not elsewhere(one)]
+    commands = [*blocks, *(one for one in RUN_INLINE["operations"] if "--previous" not in one)]
     # diff says by its exit code 1 that there is a difference.
     commands = [f"{one} || [ $? = 1 ]" if one.startswith("kubectl diff") else one for one in commands]
     assert len(commands) > 12
     guide = Guide(tmp_path, cluster.kubeconfig)
+    pod = "$(kubectl -n athanor-system get pods -o name | head -n 1 | cut -d/ -f2)"
     level = next(i for i, one in enumerate(commands) if "log-level: debug" in one) + 1
     guide.run(commands[:level])
     config = cluster.kubectl("get", "configmap", "athanor-controllers", "-n", "athanor-system", "-o", "json").json
     assert yaml.safe_load(config["data"]["controllers.yaml"])["log-level"] == "debug"
-    guide.run(commands[level:])
+    done = guide.run(commands[level:], POD=pod)
+    assert re.search(r"^Name: +athanor-controllers-", done.out, re.M), "the pod is described"
     for namespace, role in (("team-jobs", "athanor"), ("team-secrets", "athanor")):
         roles = cluster.kubectl("get", "roles", "-n", namespace, "-o", "name").out
         assert role in roles, (namespace, roles)
+
+
+def test_the_log_of_a_pod_that_restarted(tmp_path, make_lab):
+    (command,) = [one for one in RUN_INLINE["operations"] if "--previous" in one]
+    lab = make_lab("--storage", "memory").start()
+    lab.kubectl("create", "namespace", "athanor-system")
+    wait_for("its account", lambda: lab.http("GET", "/api/v1/namespaces/athanor-system/serviceaccounts/default").code == 200)
+    script = "if [ -e /v/x ]; then sleep 1000; fi; touch /v/x; echo FOURNOS_GC_INTERVAL_SEC=soon: must be a number; exit 1"
+    container = {"name": "c", "image": "athanor", "command": ["/bin/sh", "-c", script], "volumeMounts": [{"name": "v", "mountPath": "/v"}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "athanor-1"}, "spec": {"containers": [container], "volumes": [{"name": "v", "emptyDir": {}}]}}
+    lab.kubectl("apply", "-n", "athanor-system", "-f", "-", stdin=json.dumps(pod))
+    restarts = lambda: lab.get("/api/v1/namespaces/athanor-system/pods/athanor-1")["status"]["containerStatuses"][0]["restartCount"]  # noqa: E731
+    wait_for("it restarts", lambda: restarts() == 1)
+    assert "must be a number" in Guide(tmp_path, lab.kubeconfig).run([command], POD="athanor-1").out
 
 
 def test_the_overlay_of_ones_own(tmp_path):

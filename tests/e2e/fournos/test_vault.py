@@ -47,6 +47,21 @@ def test_entries_of_files(lab, ns, tmp_path):
     assert "cannot list" in sync(lab, ns, "--from-files", tmp_path / "none", code=1).err
 
 
+def test_as_somebody_else(lab, ns, tmp_path):
+    """The flags of the connection hold as for every verb; -v tells requests and what is left out."""
+    (tmp_path / "hf-token").mkdir()
+    (tmp_path / "hf-token" / "token").write_text("s3cr3t", encoding="utf-8")
+    (tmp_path / "empty.yaml").write_text("", encoding="utf-8")
+    refused = sync(lab, ns, "--from-files", tmp_path, "--as", "joe", code=1)
+    assert 'User "joe" cannot list resource "secrets"' in refused.err and secrets(lab, ns) == {}
+    assert "Unauthorized" in sync(lab, ns, "--from-files", tmp_path, "--token", "x", code=1).err
+    quiet = sync(lab, ns, "--from-files", tmp_path)
+    done = sync(lab, ns, "--from-files", tmp_path, "-v")
+    assert "entry empty: skipped" in done.out and f"GET /api/v1/namespaces/{ns}/secrets" in done.err
+    assert "skipped" not in quiet.out and quiet.err == ""
+    assert "GET " in run([ATHANOR, "-v", "6", "-n", ns, "--kubeconfig", lab.kubeconfig, "vault", "sync", "--from-files", tmp_path]).err
+
+
 @contextlib.contextmanager
 def vault(entries, broken=()):
     """A Vault with one folder of entries; `broken` ones answer 500."""

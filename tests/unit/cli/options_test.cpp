@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <string>
 #include <vector>
 
 namespace athanor::cli {
@@ -47,6 +50,91 @@ TEST(Options, FlagsOfTheConnectionReachTheVerbBelow) {
   const auto* check = std::get_if<ClusterCheckOptions>(&command);
   ASSERT_NE(check, nullptr);
   EXPECT_EQ(check->target.as, "ada");
+}
+
+// The words of each verb that has --kubeconfig, with those below other verbs.
+void collect(const VerbSummary& verb, std::vector<std::string> words,
+             std::vector<std::pair<std::vector<std::string>, VerbSummary>>& found) {
+  words.push_back(verb.name);
+  if (std::ranges::find(verb.flags, "--kubeconfig", &FlagSummary::name) != verb.flags.end()) {
+    found.emplace_back(words, verb);
+  }
+  for (const VerbSummary& below : verb.verbs) {
+    collect(below, words, found);
+  }
+}
+
+TEST(Options, EveryVerbWithAKubeconfigHasTheFlagsOfTheConnection) {
+  std::vector<std::pair<std::vector<std::string>, VerbSummary>> found;
+  for (const VerbSummary& verb : verb_summaries()) {
+    // Services act as the account that they run as.
+    if (verb.name != "controllers" && verb.name != "extender") {
+      collect(verb, {}, found);
+    }
+  }
+  EXPECT_GE(found.size(), 18U);
+  for (const auto& [words, verb] : found) {
+    std::string name;
+    std::vector<const char*> given{"--as", "joe", "--as-group", "g",  "--token",
+                                   "x",    "-s",  "https://h",  "-v", "1"};
+    for (const std::string& word : words) {
+      name += word + " ";
+      given.push_back(word.c_str());
+    }
+    for (const char* flag :
+         {"--context", "--namespace", "--server", "--certificate-authority",
+          "--insecure-skip-tls-verify", "--token", "--as", "--as-group", "--verbosity"}) {
+      EXPECT_NE(std::ranges::find(verb.flags, flag, &FlagSummary::name), verb.flags.end())
+          << name << flag;
+    }
+    const Command command = parse_words(given);
+    const auto* message = std::get_if<Message>(&command);
+    EXPECT_TRUE(message == nullptr || message->text.find("not expected") == std::string::npos)
+        << name << message->text;
+  }
+}
+
+VaultSyncOptions vault_sync(std::vector<const char*> words) {
+  const Command command = parse_words(std::move(words));
+  const auto* options = std::get_if<VaultSyncOptions>(&command);
+  EXPECT_NE(options, nullptr);
+  return options == nullptr ? VaultSyncOptions{} : *options;
+}
+
+TEST(Options, VaultSyncTakesTheFlagsOfTheConnectionBeforeAndBehindItsWords) {
+  for (const auto& words :
+       {std::vector<const char*>{"--as", "joe", "--token", "x", "-n", "bench", "vault", "sync"},
+        {"vault", "sync", "--as", "joe", "--token", "x", "-n", "bench"}}) {
+    const Target target = vault_sync(words).target;
+    EXPECT_EQ(target.as, "joe");
+    EXPECT_EQ(target.token, "x");
+    EXPECT_EQ(target.ns, "bench");
+  }
+  EXPECT_EQ(vault_sync({"vault", "sync"}).target.ns, "psap-secrets");
+}
+
+TEST(Options, VaultSyncTakesUpstreamsSwitchAndTheNumberOfAllVerbs) {
+  EXPECT_EQ(vault_sync({"vault", "sync"}).target.verbosity, 0);
+  EXPECT_EQ(vault_sync({"vault", "sync", "-v"}).target.verbosity, 1);
+  EXPECT_EQ(vault_sync({"vault", "sync", "--verbose", "--dry-run"}).target.verbosity, 1);
+  EXPECT_EQ(vault_sync({"vault", "sync", "-v", "6", "--dry-run"}).target.verbosity, 6);
+  EXPECT_EQ(vault_sync({"-v", "6", "vault", "sync"}).target.verbosity, 6);
+}
+
+// A variable replaces the default namespace, not the flag before the verb.
+TEST(Options, TheNamespaceBeforeTheVerbWinsOverTheVariable) {
+  // NOLINTBEGIN(concurrency-mt-unsafe): the test has one thread
+  ::setenv("FOURNOS_SECRETS_NAMESPACE", "of-variable", 1);
+  ::setenv("HEARTH_NAMESPACE", "of-variable", 1);
+  EXPECT_EQ(vault_sync({"vault", "sync"}).target.ns, "of-variable");
+  EXPECT_EQ(vault_sync({"-n", "bench", "vault", "sync"}).target.ns, "bench");
+  const Command command = parse_words({"-n", "bench", "clusters", "check", "edge"});
+  ::unsetenv("FOURNOS_SECRETS_NAMESPACE");
+  ::unsetenv("HEARTH_NAMESPACE");
+  // NOLINTEND(concurrency-mt-unsafe)
+  const auto* check = std::get_if<ClusterCheckOptions>(&command);
+  ASSERT_NE(check, nullptr);
+  EXPECT_EQ(check->target.ns, "bench");
 }
 
 TEST(Options, HelpOfAVerbAndExitCodes) {

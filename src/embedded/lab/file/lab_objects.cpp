@@ -43,10 +43,11 @@ Value namespace_object(const Lab& lab) {
 
 Value node_object(const Node& node, const std::string& name) {
   Value object = make_object("v1", "Node", name);
-  Value labels = text_map(node.labels);
-  labels.set("kubernetes.io/hostname", name);
-  labels.set("kubernetes.io/os", "linux");
-  labels.set("kubernetes.io/arch", "amd64");
+  Value labels = text_map(
+      {{nodes::kHostnameLabel, name}, {nodes::kOsLabel, "linux"}, {nodes::kArchLabel, "amd64"}});
+  for (const auto& [label, value] : node.labels) {
+    labels.set(label, value);
+  }
   labels.set(nodes::kEmulatedLabel, "true");
   object.set_path({"metadata", "labels"}, labels);
   object.set("spec", Value::object());

@@ -6,7 +6,8 @@
 
 namespace athanor::workloads {
 
-// Counts the pods it controls; orphans that match its selector are not adopted.
+// Counts the pods it controls; adopts orphans that match its selector, and releases pods whose
+// labels have left it.
 const Operator& replica_set_operator();
 // The same for ReplicationControllers.
 const Operator& replication_controller_operator();

@@ -8,6 +8,7 @@
 
 #include "base/check.hpp"
 #include "base/contain.hpp"
+#include "base/log.hpp"
 #include "unit/runtime/engine_fixture.hpp"
 
 namespace athanor::runtime {
@@ -90,6 +91,28 @@ TEST_F(Contained, AStepWithoutARightCostsItsKeyAlone) {
   allowed = true;
   now += seconds(1);
   EXPECT_EQ(writes(Tick{}), 1) << "it is tried again";
+}
+
+// What a replay up to that time needs: the key, the instant of the input, the plan.
+TEST_F(Contained, TheLogNamesTheKeyTheTimeAndTheSteps) {
+  const Operator op{.name = "sneaky",
+                    .primary = &kConfigMap,
+                    .writes = kMaps,
+                    .reconcile = create_secretly,
+                    .access = kMayWrite};
+  allowed = false;
+  run(op);
+  log::configure(log::Level::Error, log::Format::Json);
+  testing::internal::CaptureStderr();
+  feed(maps());
+  const std::string text = testing::internal::GetCapturedStderr();
+  log::configure(log::Level::Info, log::Format::Auto);
+  for (const char* part :
+       {R"("level":"error","msg":"a broken invariant costs a key","controller":"sneaky",)",
+        R"("key":"a/bad","what":")", R"("time":"2026-01-05T00:00:00.000000Z")",
+        R"("steps":"create Pod a/bad"})"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
 }
 
 TEST_F(Contained, WhatIsFatalEndsTheProgram) {

@@ -6,6 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "base/clock.hpp"
+#include "base/log.hpp"
 #include "runtime/engine/engine.hpp"
 #include "unit/runtime/engine_fixture.hpp"
 
@@ -154,6 +156,35 @@ TEST_F(EngineSight, AKeyThatWaitsLongerThanTenSecondsIsShown) {
   feed(slow, none(100));
   EXPECT_TRUE(has("athanor_overdue_keys{controller=\"maker\",for=\"sight\"} 0")) << metrics.text();
   EXPECT_TRUE(has("athanor_overdue_keys_total{controller=\"maker\",for=\"sight\"} 1"));
+}
+
+// With a wall clock; the simulator has none, and its faults make watches late all the time.
+TEST_F(EngineSight, KeysThatWaitLongerThanTenSecondsAreLoggedOnce) {
+  const std::unique_ptr<Clock> stopwatch = wall_clock();
+  Engine slow(operators, {.entropy = entropy.get(), .stopwatch = stopwatch.get()});
+  log::configure(log::Level::Warn, log::Format::Json);
+  const auto logged = [&](Duration later) {
+    now += later;
+    testing::internal::CaptureStderr();
+    feed(slow, Tick{});
+    const std::string text = testing::internal::GetCapturedStderr();
+    const std::size_t at = text.find("\"level\"");
+    return at == std::string::npos ? text : text.substr(at);
+  };
+  feed(slow, none(100));
+  EXPECT_EQ(logged(seconds(9)), "");
+  EXPECT_EQ(logged(seconds(2)),
+            R"("level":"warn","msg":"keys wait too long for the caches","controller":"maker",)"
+            R"("for":"sight","keys":"1","key":"singleton","waits_for":"pods"})"
+            "\n");
+  EXPECT_EQ(logged(seconds(11)), "") << "once for each wait";
+  EXPECT_EQ(feed(slow, none(101)), Counts(0, 1));
+  feed(slow, WriteResult{.id = 1, .object = object(kPod, "p", 102)});
+  EXPECT_EQ(logged(seconds(11)),
+            R"("level":"warn","msg":"keys wait too long for the caches","controller":"maker",)"
+            R"("for":"writes","keys":"1","key":"singleton","waits_for":"pods"})"
+            "\n");
+  log::configure(log::Level::Info, log::Format::Auto);
 }
 
 // It is restarted over a list that is older than what it did before: of one kind, then of the

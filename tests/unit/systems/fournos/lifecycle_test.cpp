@@ -10,6 +10,7 @@ namespace {
 using Eviction = Lab;
 using Shutdown = Lab;
 using LockOnly = Lab;
+using Secrets = Lab;
 
 // A lagging view shows the run going on and its Workload, deleted by our own last step, gone.
 TEST_F(Eviction, ARunWhoseEndIsNotSeenYetIsLeftAlone) {
@@ -74,6 +75,28 @@ TEST_F(LockOnly, HearthsKubeconfigServesBothDialects) {
   start("own", kShared);
   EXPECT_EQ(kubeconfig_of("own"), "cluster-1-kubeconfig");
   EXPECT_FALSE(world.has(api::kSecret, key("own-kubeconfig")));
+}
+
+// FOURNOS_SECRET_GRACE_SEC: how long copies outlive their job; 0: they end with it.
+TEST_F(Secrets, CopiesStayForTheGraceOfTheSettings) {
+  put("{apiVersion: fournos.dev/v1, kind: FournosCluster, metadata: {name: cluster-1, namespace: "
+      "hearth}, spec: {kubeconfigSecret: my-access}}");
+  put("{apiVersion: v1, kind: Secret, metadata: {name: my-access, namespace: psap-secrets}, data: "
+      "{kubeconfig: bW9jaw==}}");
+  const auto finish = [this](const char* job, const char* grace) {
+    configure({{"FOURNOS_SECRET_GRACE_SEC", grace}});
+    start(job, kShared);
+    EXPECT_TRUE(world.has(api::kSecret, key(std::string(job) + "-kubeconfig"))) << job;
+    run_says(job, "True", "", true);
+    EXPECT_EQ(phase(job), "Succeeded");
+    return world.has(api::kSecret, key(std::string(job) + "-kubeconfig"));
+  };
+  EXPECT_FALSE(finish("zero", "0"));
+  EXPECT_TRUE(finish("short", "30"));
+  settle_for(std::chrono::seconds(29));
+  EXPECT_TRUE(world.has(api::kSecret, key("short-kubeconfig")));
+  settle_for(std::chrono::seconds(1));
+  EXPECT_FALSE(world.has(api::kSecret, key("short-kubeconfig")));
 }
 
 // docs/spec/hearth.md 9.3: a lock keeps its place in the queue, whatever the policy.

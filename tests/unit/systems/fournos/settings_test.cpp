@@ -26,6 +26,7 @@ TEST(Settings, Defaults) {
   EXPECT_EQ(settings->gpu_prefix, "fournos/gpu-");
   EXPECT_EQ(settings->vault_secret_pattern, "vault-{entry}");
   EXPECT_EQ(settings->gc_interval(), std::chrono::seconds(300));
+  EXPECT_EQ(settings->secret_grace(), std::chrono::seconds(300));
   EXPECT_EQ(settings->resolve_deadline_seconds, 300);
   EXPECT_EQ(settings->artifact_size, "10Gi");
   EXPECT_EQ(settings->api(), api::FournosApi::Auto);
@@ -47,6 +48,8 @@ TEST(Settings, RefusalsNameTheVariable) {
       {"FOURNOS_GC_INTERVAL_SEC", "0"},      {"FOURNOS_GC_INTERVAL_SEC", "-1"},
       {"FOURNOS_GC_INTERVAL_SEC", "abc"},    {"FOURNOS_GC_INTERVAL_SEC", ""},
       {"FOURNOS_GC_INTERVAL_SEC", "nan"},    {"FOURNOS_GC_INTERVAL_SEC", "5s"},
+      {"FOURNOS_SECRET_GRACE_SEC", "-1"},    {"FOURNOS_SECRET_GRACE_SEC", "soon"},
+      {"FOURNOS_SECRET_GRACE_SEC", ""},      {"FOURNOS_SECRET_GRACE_SEC", "nan"},
       {"FOURNOS_RESOLVE_DEADLINE_SEC", "0"}, {"FOURNOS_RESOLVE_DEADLINE_SEC", "1.5"},
       {"FOURNOS_LOG_LEVEL", "loud"},         {"FOURNOS_API", "v2"},
       {"FOURNOS_EVICTION_POLICY", "maybe"},  {"FOURNOS_PIPELINE_TIMEOUT", "24h"},
@@ -64,6 +67,18 @@ TEST(Settings, Accepted) {
                                     {"FOURNOS_PIPELINE_TIMEOUT", "25h"},
                                     {"FOURNOS_PIPELINE_TIMEOUT", "0s"}}) {
     EXPECT_EQ(refusal({{"FOURNOS_NAMESPACE", "a"}, {name, value}}), "") << name;
+  }
+}
+
+// Other pauses must not be zero; this one then keeps no copies at all.
+TEST(Settings, TheGraceOfSecretsMayBeZero) {
+  for (const auto& [value, grace] : {std::pair{"0", Duration::zero()},
+                                     {"0.5", std::chrono::milliseconds(500)},
+                                     {"30", std::chrono::seconds(30)}}) {
+    const auto settings =
+        parse_settings({{"FOURNOS_NAMESPACE", "a"}, {"FOURNOS_SECRET_GRACE_SEC", value}});
+    ASSERT_TRUE(settings.ok()) << value;
+    EXPECT_EQ(settings->secret_grace(), grace) << value;
   }
 }
 

@@ -59,6 +59,24 @@ settings: {FOURNOS_GC_INTERVAL_SEC: 5}
   EXPECT_EQ(lab->settings.at("FOURNOS_GC_INTERVAL_SEC"), "5");
 }
 
+TEST(LabFile, LabelsOfAFileReplaceThoseOfEveryNode) {
+  const auto lab = parse_lab(std::string(kHead) +
+                                 "nodes:\n- name: a\n- {name: b, labels: {kubernetes.io/arch: "
+                                 "arm64, kubernetes.io/hostname: rack-7}}\n",
+                             "lab.yaml");
+  ASSERT_TRUE(lab.ok()) << lab.error().message;
+  const std::vector<Value> objects =
+      lab_objects(*lab, [](const std::string&) -> Result<std::string> {
+        return std::string();
+      }).value();
+  EXPECT_EQ(json::print(objects.at(1)["metadata"]["labels"]),
+            R"({"kubernetes.io/arch":"amd64","kubernetes.io/hostname":"a",)"
+            R"("kubernetes.io/os":"linux","athanor.dev/emulated":"true"})");
+  EXPECT_EQ(json::print(objects.at(2)["metadata"]["labels"]),
+            R"({"kubernetes.io/arch":"arm64","kubernetes.io/hostname":"rack-7",)"
+            R"("kubernetes.io/os":"linux","athanor.dev/emulated":"true"})");
+}
+
 // EMULATED_MODE=enabled in an environment, and no node of the lab with GPUs.
 TEST(LabFile, EveryNodeGetsGpusWhereTheSettingsAskAndTheFileNamesNone) {
   const System* const systems[] = {&das::system()};

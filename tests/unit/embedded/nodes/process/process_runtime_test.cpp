@@ -243,6 +243,44 @@ TEST(ProcessRuntime, PipesAndLinksInPlaceOfAStepsFilesHangNobody) {
   EXPECT_EQ(lab.log("p", "step-b"), "0\nran\n");
 }
 
+// The termination log is a bind mount; only whoever reaches the pod's folder on the host, as
+// commands without isolation do, puts something else in its place.
+TEST(ProcessRuntime, PipesLinksAndDevicesInPlaceOfATerminationLogHangNobody) {
+  PodLab lab;
+  const std::string secret = lab.folder() + "/secret";
+  write_text(secret, "of the host");
+  std::string containers;
+  for (const char* name : {"pipe", "link", "device", "folder", "plain"}) {
+    containers += fmt::format(
+        "{{name: {0}, messagePath: /dev/termination-log, mounts: [{{volume: v, path: /v}}], "
+        "command: [/bin/sh, -c, 'echo said > /dev/termination-log; touch /v/{0}; until [ -e /v/go "
+        "]; do sleep 0.01; done']}}, ",
+        name);
+  }
+  lab.start("{name: p, volumes: [{name: v, type: empty}], containers: [" + containers + "]}");
+  const std::string folder = lab.folder() + "/pods/uid-p/termination/";
+  for (const char* name : {"pipe", "link", "device", "folder", "plain"}) {
+    EXPECT_TRUE(eventually([&] {
+      return std::filesystem::exists(fmt::format("{}/{}", lab.volume("p", "v"), name));
+    })) << name;
+    EXPECT_EQ(read_text(folder + name), "said\n") << name;
+  }
+  for (const char* name : {"pipe", "link", "device", "folder"}) {
+    EXPECT_TRUE(std::filesystem::remove(folder + name)) << name;
+  }
+  EXPECT_EQ(::mkfifo((folder + "pipe").c_str(), 0666), 0);
+  std::filesystem::create_symlink(secret, folder + "link");
+  std::filesystem::create_symlink("/dev/zero", folder + "device");
+  std::filesystem::create_directory(folder + "folder");
+  write_text(lab.volume("p", "v") + "/go", "");
+  const Value state = lab.wait_end("p");
+  for (const char* name : {"pipe", "link", "device", "folder"}) {
+    EXPECT_EQ(container_of(state, name)["message"].str(), "") << name;
+    EXPECT_EQ(container_of(state, name)["exitCode"].as_int(-1), 0) << name;
+  }
+  EXPECT_EQ(container_of(state, "plain")["message"].str(), "said\n");
+}
+
 // As a kubelet's: what is read begins in the newest file, what is followed goes on into the next.
 TEST(ProcessRuntime, LogsRotateAndAreFollowedAcrossFiles) {
   PodLab lab({.bytes = 200'000, .files = 3});
