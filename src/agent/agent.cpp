@@ -97,6 +97,7 @@ struct Agent::State {
   void make_driver();
   void make_workers();
   Result<void> find();
+  void look_again(const Error& error);
   void divide(NodeFound& now);
   void assign(Value& resources, const Object& node, const Value& before, const UsedGpus& used);
   void warn(const Object& node, const char* reason, std::string note);
@@ -132,6 +133,7 @@ struct Agent::State {
   std::unique_ptr<DraServer> dra{};
   std::unique_ptr<StatusEndpoint> endpoint{};
 
+  Mutex looking{};  // held while the GPUs are looked at; taken before `mutex`
   Mutex mutex{};
   NodeFound found ATHANOR_GUARDED_BY(mutex){};
   Value published ATHANOR_GUARDED_BY(mutex){};   // see das::kGpusQuery
@@ -318,6 +320,7 @@ void Agent::State::divide(NodeFound& now) {
 
 // Looks at the GPUs, then answers waiting probes and updates the driver and the plugins.
 Result<void> Agent::State::find() {
+  const MutexLock only(looking);
   Result<NodeFound> now = Error::unavailable("not looked at");
   if (gpus) {
     now = real_node(*gpus, slices->records(), boot_id);
@@ -353,6 +356,17 @@ Result<void> Agent::State::find() {
     plugins->offer(das::device_lists(observation["nodeResources"], vendor));
   }
   return {};
+}
+
+// Publishes the slots that another program holds before the kubelet hears of the failure: the next
+// pod would be placed there again (docs/spec/das.md 8.6).
+void Agent::State::look_again(const Error& error) {
+  if (error.reason != "InsufficientResources") {
+    return;
+  }
+  if (const auto looked = find(); !looked.ok()) {
+    log::warn("the GPUs cannot be looked at", {{"error", looked.error().message}});
+  }
 }
 
 void Agent::State::make_driver() {
@@ -625,6 +639,9 @@ void Agent::State::allocate(const std::string& profile, const AllocateAsk& ask, 
     asks.push_back({.profile = profile, .ids = ids});
   }
   allocator->ask(std::move(asks), [this, done = std::move(done)](auto devices) {
+    if (!devices.ok()) {
+      look_again(devices.error());
+    }
     done(std::move(devices));
     asked = true;
     watch->wake();
@@ -676,18 +693,27 @@ Result<void> Agent::State::start(const std::function<bool(Duration)>& pause) {
       .allocate = [this](const std::string& profile, const AllocateAsk& ask,
                          AllocateDone done) { allocate(profile, ask, std::move(done)); }});
   if (preparer) {
-    ATHANOR_TRY(dra, DraServer::start(
-                         {.driver = das::kDraDriver,
-                          .registry = options.registry_folder,
-                          .folder = options.drivers_folder,
-                          .prepare =
-                              [this](std::vector<ClaimName> claims, const PrepareDone& done) {
-                                preparer->prepare(std::move(claims), done);
-                              },
-                          .unprepare =
-                              [this](std::vector<ClaimName> claims, const UnprepareDone& done) {
-                                preparer->unprepare(std::move(claims), done);
-                              }}));
+    ATHANOR_TRY(
+        dra, DraServer::start(
+                 {.driver = das::kDraDriver,
+                  .registry = options.registry_folder,
+                  .folder = options.drivers_folder,
+                  .prepare =
+                      [this](std::vector<ClaimName> claims, const PrepareDone& done) {
+                        preparer->prepare(std::move(claims), [this, done](auto answers) {
+                          const auto failed = std::ranges::find_if(answers, [](const auto& answer) {
+                            return !answer.ok() && answer.error().reason == "InsufficientResources";
+                          });
+                          if (failed != answers.end()) {
+                            look_again(failed->error());
+                          }
+                          done(std::move(answers));
+                        });
+                      },
+                  .unprepare =
+                      [this](std::vector<ClaimName> claims, const UnprepareDone& done) {
+                        preparer->unprepare(std::move(claims), done);
+                      }}));
   }
   ready = true;
   ATHANOR_TRY_VOID(find());

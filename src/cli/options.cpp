@@ -327,7 +327,8 @@ void add_simulate(CLI::App& app, SimulateOptions& options) {
   verb.footer(
       "  athanor simulate --generate --jobs 2000 --days 28 > trace.csv\n"
       "  athanor simulate trace.csv --fleet lab.yaml\n"
-      "  athanor simulate trace.csv --fleet lab.yaml --what-if bigger.yaml --html report.html\n\n"
+      "  athanor simulate trace.csv --fleet lab.yaml --what-if bigger.yaml --html report.html\n"
+      "  athanor simulate --slices small --nodes 8 --gpus 8\n\n"
       "The same controllers as in the lab, in virtual time. docs/simulate.md tells the formats.");
   verb.add_option("trace", options.trace, "who submits what when: CSV, or YAML");
   verb.add_option("--fleet", options.fleet, "lab file: clusters with quotas, priority classes");
@@ -341,6 +342,19 @@ void add_simulate(CLI::App& app, SimulateOptions& options) {
   verb.add_option("--days", options.days, "with --generate: over how many days")
       ->check(CLI::Range(1, 366))
       ->capture_default_str();
+  verb.add_option("--slices", options.slices,
+                  "play requests for GPU slices with every placement policy: uniform, small, no7, "
+                  "or a file in CSV")
+      ->type_name("MIX|FILE");
+  verb.add_option("--model", options.model, "with --slices: model of the GPUs (A100-PCIE-40GB)");
+  verb.add_option("--nodes", options.nodes, "with --slices: how many nodes (8)")
+      ->check(CLI::Range(1, 1000));
+  verb.add_option("--gpus", options.gpus, "with --slices: GPUs of each node (8)")
+      ->check(CLI::Range(1, 16));
+  verb.add_option("--requests", options.requests, "with a mix: how many requests (8000)")
+      ->check(CLI::Range(1, 1'000'000));
+  verb.add_option("--load", options.load, "with a mix: requested share of all slots (0.95)")
+      ->check(CLI::Range(0.01, 10.0));
   add_output(verb, options.output, {Output::Table, Output::Json});
 }
 

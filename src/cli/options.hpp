@@ -216,6 +216,13 @@ struct SimulateOptions {
   bool generate = false;  // print a synthetic trace instead
   std::int64_t jobs = 1000;
   std::int64_t days = 7;
+  // Slice requests instead of jobs: a standard mix, or a file; empty: jobs.
+  std::string slices{};
+  std::optional<std::string> model{};  // of the GPUs; of each node: `gpus`
+  std::optional<std::int64_t> nodes{};
+  std::optional<std::int64_t> gpus{};
+  std::optional<std::int64_t> requests{};  // of a mix
+  std::optional<double> load{};            // likewise: requested share of all slots
 };
 
 // Options of `athanor crds`.

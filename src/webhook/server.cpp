@@ -42,13 +42,22 @@ void Server::State::handle(const apiserver::Request& request, const HttpsOptions
   Result<Question> read = Error::internal("not read");
   const auto broken = contain([&] {
     read = read_question(options.webhooks, request.method, request.path,
-                         request.header("content-type"), body == nullptr ? std::string() : *body);
+                         request.header("content-type"), body);
   });
   if (broken) {
     read = Error::internal(*broken);
   }
   if (!read.ok()) {
-    reply([error = read.error()] { return transport::status_response(error); });
+    reply(
+        [error = read.error(), review = fault_text(options.webhooks, request.path, read.error())] {
+          if (review.empty()) {
+            return transport::status_response(error);
+          }
+          apiserver::Response response;
+          response.status = error.code;
+          response.body = review;
+          return response;
+        });
     return;
   }
   // The decision may come late, from another thread, or when the server is gone.
@@ -95,6 +104,15 @@ void Server::State::count(const Question& question, const Verdict& verdict, Inst
       ->counter("athanor_webhook_requests_total", "Questions to webhooks, by verdict.",
                 {{"webhook", name}, {"allowed", verdict.allowed ? "true" : "false"}})
       .add();
+  if (!question.webhook->result_metric.empty()) {
+    const char* const result = !verdict.allowed          ? "denied"
+                               : verdict.patch.is_null() ? "unchanged"
+                                                         : "mutated";
+    options.metrics
+        ->counter(std::string(question.webhook->result_metric),
+                  "Answers of the webhook, by result.", {{"result", result}})
+        .add();
+  }
   options.metrics
       ->histogram("controller_runtime_webhook_latency_seconds",
                   "From a question's last byte to its verdict.", Metrics::duration_buckets(),

@@ -74,10 +74,7 @@ const das::MigProfile* Gpu::by_id(unsigned int id) const {
 }
 
 unsigned int Gpu::id_of(const das::MigProfile& profile) const {
-  static const std::map<int, unsigned int> kEight{{0, 19}, {1, 14}, {2, 9}, {3, 5},
-                                                  {4, 0},  {7, 20}, {9, 15}};
-  static const std::map<int, unsigned int> kFour{{0, 14}, {1, 5}, {3, 0}, {7, 21}, {8, 6}};
-  return (model->table.slots == 4 ? kFour : kEight).at(profile.gi_profile);
+  return static_cast<unsigned int>(profile.smi_id);
 }
 
 Value Control::read() const {

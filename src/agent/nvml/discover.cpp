@@ -15,6 +15,7 @@ namespace athanor::agent::nvml {
 namespace {
 
 constexpr unsigned int kMostProfiles = 64;  // NVML numbers 18 today, and ends with InvalidArgument
+constexpr unsigned int kMostProfileId = 1U << 16U;  // nvidia-smi's numbers are below 100
 constexpr unsigned int kMostPlacements = 64;
 constexpr unsigned int kMostInstances = 64;
 constexpr unsigned int kMostGpus = 256;  // a node has 16 at most
@@ -117,7 +118,8 @@ Result<void> read_profiles(const Calls& nvml, Device device, das::FoundGpu& gpu)
         .most = static_cast<int>(info.instance_count),
         .gi_profile = static_cast<int>(i),
         .ci_profile = compute,
-        .memory_mib = static_cast<std::int64_t>(info.memory_size_mb)};
+        .memory_mib = static_cast<std::int64_t>(info.memory_size_mb),
+        .smi_id = static_cast<int>(std::min(info.id, kMostProfileId))};
     for (unsigned int p = 0; p < std::min(count, kMostPlacements); ++p) {
       const bool same = profile.size == 0 || profile.size == static_cast<int>(places[p].size);
       if (is_place(places[p]) && same) {
@@ -126,7 +128,7 @@ Result<void> read_profiles(const Calls& nvml, Device device, das::FoundGpu& gpu)
       }
     }
     if (!profile.starts.empty() && gpu.table.find(profile.name) < 0) {
-      gpu.table.profiles.push_back(std::move(profile));
+      gpu.table.add(std::move(profile));
     }
   }
   gpu.table.slots = das::slots_of(gpu.table);
@@ -205,6 +207,7 @@ void keep_vanished(const std::vector<das::FoundGpu>& known, std::vector<das::Fou
     if (!there) {
       gpus.push_back(before);
       gpus.back().healthy = false;
+      gpus.back().lost = true;
     }
   }
   std::ranges::stable_sort(gpus, {}, &das::FoundGpu::index);
@@ -231,6 +234,7 @@ Result<das::Discovery> discover(const Calls& nvml, const std::vector<das::FoundG
       if (!has(found.gpus, before->uuid)) {
         found.gpus.push_back(*before);
         found.gpus.back().healthy = false;
+        found.gpus.back().lost = error.reason == "GpuIsLost";
       }
       return {};
     };

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "api/describe.hpp"
+#include "cli/lab/simulate_slices.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "kube/text/json.hpp"
@@ -263,15 +264,24 @@ Result<void> simulate(const SimulateOptions& options) {
 
 int misused(const char* what) {
   Terminal(STDERR_FILENO)
-      .print(fmt::format("athanor: {}\n  athanor simulate TRACE --fleet FLEET [--what-if FLEET2]\n"
-                         "  athanor simulate --generate [--jobs N] [--days N] [--fleet FLEET]\n",
-                         what));
+      .print(
+          fmt::format("athanor: {}\n  athanor simulate TRACE --fleet FLEET [--what-if FLEET2]\n"
+                      "  athanor simulate --generate [--jobs N] [--days N] [--fleet FLEET]\n"
+                      "  athanor simulate --slices MIX|FILE [--model M] [--nodes N] [--gpus N]\n",
+                      what));
   return 2;
 }
 
 }  // namespace
 
 int run(const SimulateOptions& options) {
+  if (const std::string_view wrong = misuse_of_slices(options); !wrong.empty()) {
+    return misused(wrong.data());
+  }
+  if (!options.slices.empty()) {
+    const auto done = simulate_slices(options);
+    return done.ok() ? 0 : fail(done.error());
+  }
   if (options.generate) {
     const auto done = generate(options);
     return done.ok() ? 0 : fail(done.error());

@@ -83,6 +83,10 @@ struct Webhook {
   std::span<const std::string_view> except{};
   std::string_view condition{};  // CEL: only requests for which it holds; empty: all
   int timeout_seconds = 10;
+  // A counter of its answers by `result`: mutated, unchanged or denied; empty: none.
+  std::string_view result_metric{};
+  // A request that is no review gets a denial with code 400 as AdmissionReview, not a Status.
+  bool reviews_faults = false;
 
   [[nodiscard]] std::string url_path() const;
 };

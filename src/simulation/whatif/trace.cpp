@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 
 #include "kube/text/yaml.hpp"
 #include "kube/value/value.hpp"
+#include "simulation/whatif/trace_text.hpp"
 
 namespace athanor::whatif {
 
@@ -18,56 +18,9 @@ namespace {
 
 constexpr std::size_t kMostProblems = 20;
 constexpr std::int64_t kMostGpus = 100'000;
-constexpr Duration kLongest = std::chrono::hours(24 * 365);
 
 constexpr std::string_view kColumns[] = {"submit",   "owner",    "gpu_type", "gpus",
                                          "duration", "priority", "cluster"};
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) {
-    text.remove_prefix(1);
-  }
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) {
-    text.remove_suffix(1);
-  }
-  return text;
-}
-
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return value;
-}
-
-// "3600", "90m", "1h30m", "2d", "1d12h".
-std::optional<Duration> span_of(std::string_view text) {
-  if (const auto seconds = whole_number(text)) {
-    return *seconds < 0 ||
-                   *seconds > std::chrono::duration_cast<std::chrono::seconds>(kLongest).count()
-               ? std::nullopt
-               : std::optional<Duration>(std::chrono::seconds(*seconds));
-  }
-  Duration days{};
-  if (const auto at = text.find('d'); at != std::string_view::npos) {
-    const auto count = whole_number(text.substr(0, at));
-    if (!count || *count < 0 || *count > 365) {
-      return std::nullopt;
-    }
-    days = std::chrono::hours(24 * *count);
-    text.remove_prefix(at + 1);
-    if (text.empty()) {
-      return days;
-    }
-  }
-  const auto rest = parse_go_duration(text);
-  if (!rest.ok() || *rest < Duration::zero() || *rest > kLongest) {
-    return std::nullopt;
-  }
-  return days + *rest;
-}
 
 // Collects submissions and problems.
 class Reader {
@@ -183,18 +136,6 @@ std::string known_columns() {
     known += (known.empty() ? "" : ", ") + std::string(column);
   }
   return known;
-}
-
-std::vector<std::string> split(std::string_view line) {
-  std::vector<std::string> cells;
-  while (true) {
-    const auto comma = line.find(',');
-    cells.emplace_back(trimmed(line.substr(0, comma)));
-    if (comma == std::string_view::npos) {
-      return cells;
-    }
-    line.remove_prefix(comma + 1);
-  }
 }
 
 bool read_header(Reader& reader, const std::vector<std::string>& header, std::size_t line) {

@@ -9,6 +9,7 @@
 #include "systems/das/names.hpp"
 #include "systems/das/placement/inventory.hpp"
 #include "systems/das/placement/profile.hpp"
+#include "systems/das/request.hpp"
 
 namespace athanor::das {
 
@@ -50,16 +51,35 @@ std::vector<CdiDevice> devices_of(const std::vector<Claim>& claims) {
   return list;
 }
 
-ContainerEnvironment environment_of(const std::vector<Claim>& claims, const Settings& settings) {
+ContainerEnvironment environment_of(const std::vector<Claim>& claims, const Value& pod_spec,
+                                    const Settings& settings) {
   std::map<std::string, std::vector<std::string>> names;
-  for (const CdiDevice& device : devices_of(claims)) {
+  const std::vector<CdiDevice> devices = devices_of(claims);
+  for (const CdiDevice& device : devices) {
     for (const Claim* claim : device.claims) {
       names[device.container].push_back(device_name(*claim, settings));
     }
   }
+  for (const InitUse& init : init_uses(pod_spec)) {
+    std::vector<std::string>& used = names[init.container];
+    used.clear();
+    for (const auto& [profile, count] : init.counts) {
+      std::vector<const Claim*> usable;
+      for (const bool own : {true, false}) {
+        for (const CdiDevice& device : devices) {
+          if (device.profile == profile && (device.container == init.container) == own) {
+            usable.insert(usable.end(), device.claims.begin(), device.claims.end());
+          }
+        }
+      }
+      for (std::size_t i = 0; i < std::min(count, usable.size()); ++i) {
+        used.push_back(device_name(*usable[i], settings));
+      }
+    }
+  }
   ContainerEnvironment environment;
-  for (const auto& [container, devices] : names) {
-    environment[container] = visible_devices(devices, settings);
+  for (const auto& [container, all] : names) {
+    environment[container] = visible_devices(all, settings);
   }
   return environment;
 }

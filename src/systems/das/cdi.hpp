@@ -27,8 +27,10 @@ std::vector<CdiDevice> devices_of(const std::vector<Claim>& claims);
 using ContainerEnvironment =
     std::map<std::string, std::vector<std::pair<std::string, std::string>>, std::less<>>;
 // NVIDIA_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES of every container: all slices of the container,
-// profiles in order of bytes (docs/spec/das.md N-B19).
-ContainerEnvironment environment_of(const std::vector<Claim>& claims, const Settings& settings);
+// profiles in order of bytes (docs/spec/das.md N-B19). An init container uses its own slices, then
+// those of the containers after it (S-B2).
+ContainerEnvironment environment_of(const std::vector<Claim>& claims, const Value& pod_spec,
+                                    const Settings& settings);
 
 // What an emulated slice is called in its container (docs/spec/das.md E-B3).
 std::string device_name(const Claim& claim, const Settings& settings);

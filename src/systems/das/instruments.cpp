@@ -26,6 +26,8 @@ constexpr std::string_view kFragmentation = "das_fragmentation_ratio";
 constexpr std::string_view kClaimPhase = "das_claim_phase_seconds";
 constexpr std::string_view kSchedule = "das_schedule_seconds";
 constexpr std::string_view kFailures = "das_allocation_failures_total";
+constexpr std::string_view kCollected = "das_claims_garbage_collected_total";
+constexpr std::string_view kBuild = "openshift_instaslice_operator_build_info";
 // Names of the older design, for its dashboards.
 constexpr std::string_view kOldCompatible = "instaslice_compatible_profiles";
 constexpr std::string_view kOldProcessed = "instaslice_total_processed_gpu_slices";
@@ -46,6 +48,10 @@ constexpr MetricInfo kMetrics[] = {
     {.name = kFailures,
      .help = "Pods that found no slice, or failed on their node, by reason.",
      .type = MetricType::Counter},
+    {.name = kCollected,
+     .help = "What was left of claims and is collected, by reason.",
+     .type = MetricType::Counter},
+    {.name = kBuild, .help = "1, with the version of the program."},
     {.name = kOldCompatible, .help = "As das_profile_capacity_remaining."},
     {.name = kOldProcessed, .help = "Memory slots of a GPU that claims hold."},
     {.name = kOldPod, .help = "Memory slots that a pod holds."},
@@ -112,6 +118,17 @@ void measure(const View& view, Samples& samples) {
     measure_gpus(node, samples);
   }
   measure_claims(fleet, samples);
+  samples.push_back({.metric = kBuild,
+                     .labels = {{"major", ATHANOR_VERSION_MAJOR},
+                                {"minor", ATHANOR_VERSION_MINOR},
+                                {"gitCommit", ""},
+                                {"gitVersion", "v" ATHANOR_VERSION}}});
+}
+
+// A claim that names no pod lives until it is collected (docs/spec/das.md G8).
+bool names_no_pod(const Object& claim) {
+  const Value& pod = claim.spec()["podRef"];
+  return !is_mirror(claim) && (pod["uid"].as_string().empty() || pod["name"].as_string().empty());
 }
 
 void follow_claim(const ObjectChanged& change, Samples& samples) {
@@ -119,6 +136,9 @@ void follow_claim(const ObjectChanged& change, Samples& samples) {
   const std::string uid(newest.uid());
   if (change.after == nullptr) {
     samples.push_back({.metric = kClaimPhase, .act = Sample::Act::Leave, .key = uid});
+    if (names_no_pod(newest)) {
+      samples.push_back({.metric = kCollected, .labels = {{"reason", "ClaimWithoutPod"}}});
+    }
     return;
   }
   const std::string state = change.after->status()["state"].str();

@@ -200,9 +200,10 @@ Value scheduler_config(const DASOperator& op, const Settings& settings) {
       .set("annotations", Value::object({{kLogLevelAnnotation, op.spec.operator_log_level.empty()
                                                                    ? "Normal"
                                                                    : op.spec.operator_log_level}}));
-  object.set("data", Value::object(
-                         {{"config.yaml", fmt::format(
-                                              R"(apiVersion: kubescheduler.config.k8s.io/v1
+  object.set(
+      "data",
+      Value::object({{"config.yaml", fmt::format(
+                                         R"(apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 leaderElection:
   leaderElect: true
@@ -221,9 +222,10 @@ profiles:
       placementPolicy: {1}
       gpuOrder: {2}
       nodeScoringPolicy: {3}
+      profileWeights: {4}
 )",
-                                              settings.ns, settings.placement_policy,
-                                              settings.gpu_order, settings.node_scoring_policy)}}));
+                                         settings.ns, settings.placement_policy, settings.gpu_order,
+                                         settings.node_scoring_policy, settings.weights_text())}}));
   return object;
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "api/builtin.hpp"
+#include "api/runtime_class.hpp"
 #include "kube/value/condition.hpp"
 #include "runtime/view/tls_profile.hpp"
 #include "systems/das/log_level.hpp"
@@ -228,8 +229,8 @@ const Operator& das_operator() {
   static constexpr const Kind* kReads[] = {
       &kDASOperator, &kAllocationClaim, &api::kDeployment, &api::kDaemonSet, &api::kConfigMap,
       &api::kService, &api::kServiceAccount, &kNetworkPolicy,
-      // the webhook's: opting out by namespace, quotas that never bite
-      &api::kNamespace, &api::kResourceQuota,
+      // the webhook's: opting out by namespace, quotas that never bite, the runtime class
+      &api::kNamespace, &api::kResourceQuota, &api::kRuntimeClass,
       // the TLS profile of the agents' ports
       &kOpenShiftServer};
   static constexpr const Kind* kWrites[] = {

@@ -99,4 +99,18 @@ PodSlices slices_of(const Value& pod_spec) {
   return collector.take();
 }
 
+std::vector<InitUse> init_uses(const Value& pod_spec) {
+  std::vector<InitUse> uses;
+  for (const Value& container : pod_spec["initContainers"].items()) {
+    InitUse use{.container = container["name"].str()};
+    for (const auto& [profile, count] : counts_of(container)) {
+      use.counts[profile] = static_cast<std::size_t>(count);
+    }
+    if (!is_sidecar(container) && !use.counts.empty()) {
+      uses.push_back(std::move(use));
+    }
+  }
+  return uses;
+}
+
 }  // namespace athanor::das

@@ -2,6 +2,8 @@
 // Which slices a pod asks for (docs/spec/das.md 6.2, S-B1, S-B2).
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -32,5 +34,14 @@ struct PodSlices {
 // app containers and sidecars together and the largest init container: init containers reuse the
 // slices of app containers.
 PodSlices slices_of(const Value& pod_spec);
+
+// An init container that ends before the app containers start, and how many slices of each profile
+// it uses.
+struct InitUse {
+  std::string container{};
+  std::map<std::string, std::size_t> counts{};
+};
+// Returns the init containers with slices, in order.
+std::vector<InitUse> init_uses(const Value& pod_spec);
 
 }  // namespace athanor::das

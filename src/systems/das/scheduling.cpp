@@ -78,6 +78,12 @@ class Session final : public SchedulingSession {
     if (!type.empty() && type != kNvidiaMig) {
       return HookRefusal{.reason = "unsupported acceleratorType " + type, .for_good = true};
     }
+    if (const std::string& problem = slots_of(*accelerator).inventory->problem; !problem.empty()) {
+      return HookRefusal{
+          .reason = fmt::format("failed to decode nodeResources of nodeaccelerator \"{}\": {}",
+                                accelerator->name(), problem),
+          .for_good = true};
+    }
     if (all_dra(*accelerator)) {
       return std::nullopt;  // devices of ResourceClaims
     }

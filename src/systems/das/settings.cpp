@@ -3,12 +3,15 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <initializer_list>
 #include <system_error>
 
 #include "api/describe_ops.hpp"
 #include "base/environment.hpp"
+#include "kube/text/json.hpp"
+#include "systems/das/placement/profile.hpp"
 #include "systems/das/placement/tables.hpp"
 #include "systems/das/quota.hpp"
 #include "systems/das/vendor/vendor.hpp"
@@ -48,16 +51,52 @@ Result<void> read_number(const Environment& environment, std::string_view name, 
   return {};
 }
 
+// "1g.5gb=0.5,3g.20gb=2".
+Result<void> read_weights(const Environment& environment, std::string_view name,
+                          std::map<std::string, double>& into) {
+  constexpr double kMostWeight = 1'000'000;
+  const std::string* text = environment.find(name);
+  for (std::string_view rest = text == nullptr ? std::string_view() : *text; !rest.empty();) {
+    const std::string_view one = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+    const std::size_t equals = one.find('=');
+    const auto profile = parse_profile(one.substr(0, equals));
+    double weight = -1;
+    if (equals != std::string_view::npos) {
+      const char* const end = one.data() + one.size();
+      const auto [stop, error] = std::from_chars(one.data() + equals + 1, end, weight);
+      weight = error == std::errc() && stop == end ? weight : -1;
+    }
+    if (!profile || !(weight >= 0) || weight > kMostWeight ||
+        !into.emplace(profile->text(), weight).second) {
+      return Error::bad_request(fmt::format(
+          "invalid {} \"{}\": must be PROFILE=NUMBER, separated by commas, each profile once, with "
+          "numbers from 0 to {}",
+          name, *text, kMostWeight));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 PlacementOptions Settings::placement() const {
   PlacementOptions options;
+  options.weights.insert(profile_weights.begin(), profile_weights.end());
   options.policy =
       placement_policy == "fragmin" ? PlacementPolicy::FragMin : PlacementPolicy::FirstFit;
   options.order = gpu_order == "emptiest"  ? GpuOrder::Emptiest
                   : gpu_order == "fullest" ? GpuOrder::Fullest
                                            : GpuOrder::Listed;
   return options;
+}
+
+std::string Settings::weights_text() const {
+  Value weights = Value::object();
+  for (const auto& [profile, weight] : profile_weights) {
+    weights.set(profile, weight);
+  }
+  return json::print(weights);
 }
 
 Result<Settings> parse_settings(const std::map<std::string, std::string>& environment) {
@@ -76,6 +115,8 @@ Result<Settings> parse_settings(const std::map<std::string, std::string>& enviro
                                settings.gpu_order));
   ATHANOR_TRY_VOID(read_choice(variables, "DAS_NODE_SCORING_POLICY", {"spread", "pack"},
                                settings.node_scoring_policy));
+  ATHANOR_TRY_VOID(read_weights(variables, "DAS_PROFILE_WEIGHTS", settings.profile_weights));
+  ATHANOR_TRY_VOID(read_choice(variables, "DAS_WHOLE_GPU", {"keep", "map"}, settings.whole_gpu));
   ATHANOR_TRY_VOID(read_choice(variables, "DAS_ALLOCATION_API", {"deviceplugin", "dra", "both"},
                                settings.allocation_api));
   constexpr double kMostMs = 600'000;
@@ -129,6 +170,8 @@ const TypeInfo& Describe<das::Settings>::type() {
       field<&T::placement_policy>("placementPolicy", "firstfit or fragmin."),
       field<&T::gpu_order>("gpuOrder", "listed, emptiest or fullest."),
       field<&T::node_scoring_policy>("nodeScoringPolicy", "spread or pack."),
+      field<&T::profile_weights>("profileWeights", "Weights of profiles for fragmin."),
+      field<&T::whole_gpu>("wholeGPU", "What becomes of nvidia.com/gpu: keep or map."),
       field<&T::memory_quota_resource>("memoryQuotaResource",
                                        "A resource that stands for GPU memory in quotas."),
       field<&T::slice_create_ms>("sliceCreateMs", "How long making an emulated slice takes."),

@@ -22,11 +22,13 @@ struct Settings {
   std::string emulated_mode = "disabled";  // enabled, disabled
   std::string gpu_model = "A100-PCIE-40GB";
   std::int64_t gpu_count = 2;
-  std::string device_ids = "test";             // test, uuid
-  std::string cuda_visible_devices = "index";  // index, same
-  std::string placement_policy = "firstfit";   // firstfit, fragmin
-  std::string gpu_order = "listed";            // listed, emptiest, fullest
-  std::string node_scoring_policy = "spread";  // spread, pack
+  std::string device_ids = "test";                  // test, uuid
+  std::string cuda_visible_devices = "index";       // index, same
+  std::string placement_policy = "firstfit";        // firstfit, fragmin
+  std::string gpu_order = "listed";                 // listed, emptiest, fullest
+  std::string node_scoring_policy = "spread";       // spread, pack
+  std::map<std::string, double> profile_weights{};  // of fragmin, by profile
+  std::string whole_gpu = "keep";                   // keep, map (docs/spec/das.md W-B4)
   // A resource that stands for GPU memory in quotas; empty: none (docs/spec/das.md K7).
   std::string memory_quota_resource{};
   // Latency and faults of emulated slices (docs/spec/das.md E-B4).
@@ -44,6 +46,8 @@ struct Settings {
   [[nodiscard]] bool emulated() const { return emulated_mode == "enabled"; }
   [[nodiscard]] bool dra() const { return allocation_api != "deviceplugin"; }
   [[nodiscard]] PlacementOptions placement() const;
+  // profile_weights as JSON: {"1g.5gb":0.5}.
+  [[nodiscard]] std::string weights_text() const;
 };
 
 // Errors name the variable: `invalid EMULATED_MODE "x": must be "enabled" or "disabled"`.

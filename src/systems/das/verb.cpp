@@ -5,14 +5,17 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 #include "api/builtin.hpp"
+#include "kube/text/yaml.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/placement/fleet.hpp"
 #include "systems/das/placement/profile.hpp"
 #include "systems/das/placement/slice_map.hpp"
 #include "systems/das/request.hpp"
+#include "systems/das/settings.hpp"
 
 namespace athanor::das {
 namespace {
@@ -35,6 +38,64 @@ Result<World> read_world(VerbContext& context) {
   ATHANOR_TRY(world.claims, context.list(kAllocationClaim,
                                          context.flag("das-namespace").value_or("das-operator")));
   return world;
+}
+
+using Variables = std::map<std::string, std::string>;
+
+// The variables of parse_settings() for the arguments of the plugin MigAccelerator.
+Variables arguments_of(const Value& configuration) {
+  Variables variables;
+  for (const Value& profile : configuration["profiles"].items()) {
+    for (const Value& plugin : profile["pluginConfig"].items()) {
+      const Value& args = plugin["args"];
+      if (plugin["name"].as_string() != "MigAccelerator" || !args.is_object()) {
+        continue;
+      }
+      variables["DAS_PLACEMENT_POLICY"] = args["placementPolicy"].str();
+      variables["DAS_GPU_ORDER"] = args["gpuOrder"].str();
+      variables["DAS_NODE_SCORING_POLICY"] = args["nodeScoringPolicy"].str();
+      std::string& weights = variables["DAS_PROFILE_WEIGHTS"];
+      for (const Member& weight : args["profileWeights"].members()) {
+        weights += fmt::format("{}{}={}", weights.empty() ? "" : ",", weight.key(),
+                               weight.value.as_double());
+      }
+    }
+  }
+  return variables;
+}
+
+// The variables of the extender that is deployed beside kube-scheduler.
+Variables variables_of(const std::vector<Object>& deployments) {
+  Variables variables;
+  for (const Object& deployment : deployments) {
+    for (const Value& container : deployment.spec()["template"]["spec"]["containers"].items()) {
+      const auto& words = container["args"].items();
+      if (std::ranges::none_of(words, [](const Value& word) { return word.str() == "extender"; })) {
+        continue;
+      }
+      for (const Value& variable : container["env"].items()) {
+        if (variable["name"].as_string().starts_with("DAS_") && variable["value"].is_string()) {
+          variables[variable["name"].str()] = variable["value"].str();
+        }
+      }
+    }
+  }
+  return variables;
+}
+
+// How the scheduler of this API server places slices: a lab's has a ConfigMap, a cluster's extender
+// variables. Without either, and without the right to read them, the defaults.
+Result<Settings> scheduler_settings(VerbContext& context) {
+  const std::string ns = context.flag("das-namespace").value_or(kDefaultNamespace);
+  const auto config = context.get(api::kConfigMap, {ns, "das-scheduler-config"});
+  Variables variables;
+  if (config.ok()) {
+    const auto parsed = yaml::parse(config->body()["data"]["config.yaml"].as_string());
+    variables = arguments_of(parsed.ok() ? *parsed : Value());
+  } else if (const auto deployments = context.list(api::kDeployment, ns); deployments.ok()) {
+    variables = variables_of(*deployments);
+  }
+  return parse_settings(variables);
 }
 
 bool prints_values(const VerbContext& context) {
@@ -80,9 +141,9 @@ struct Outcome {
 };
 
 std::vector<Outcome> outcomes(const std::vector<FleetNode>& fleet, const Object& pod,
-                              const std::vector<std::string>& profiles) {
+                              const std::vector<std::string>& profiles, PlacementOptions options) {
   const std::string_view wanted = pod.annotation(kGpuAnnotation);
-  const PlacementOptions options{.same_gpu = pod.annotation(kSameGpuAnnotation) == "true"};
+  options.same_gpu = pod.annotation(kSameGpuAnnotation) == "true";
   std::vector<Outcome> found;
   for (const FleetNode& node : fleet) {
     std::vector<GpuSlots> gpus = node.gpus;
@@ -97,6 +158,7 @@ std::vector<Outcome> outcomes(const std::vector<FleetNode>& fleet, const Object&
 Result<int> explain(VerbContext& context, const std::string& name) {
   ATHANOR_TRY(const Object pod, context.get(api::kPod, {context.ns(), name}));
   ATHANOR_TRY(World world, read_world(context));
+  ATHANOR_TRY(const Settings settings, scheduler_settings(context));
   const PodSlices request = slices_of(pod.spec());
   if (request.empty()) {
     return Error::bad_request("pod " + name + " asks for no slice");
@@ -120,7 +182,7 @@ Result<int> explain(VerbContext& context, const std::string& name) {
   for (const std::string& line : held) {
     context.print(prints_values(context) ? "" : "  holds " + line + "\n");
   }
-  for (const Outcome& outcome : outcomes(world.fleet(), pod, profiles)) {
+  for (const Outcome& outcome : outcomes(world.fleet(), pod, profiles, settings.placement())) {
     std::string text = "no GPU has the slots free in a legal place";
     Value spots = Value::list();
     if (outcome.placed) {
@@ -171,8 +233,11 @@ Result<std::vector<std::string>> read_wish(const std::string& wish) {
 Result<int> what_if(VerbContext& context, const std::string& wish) {
   ATHANOR_TRY(const std::vector<std::string> profiles, read_wish(wish));
   ATHANOR_TRY(const World world, read_world(context));
+  ATHANOR_TRY(const Settings settings, scheduler_settings(context));
   std::vector<FleetNode> fleet = world.fleet();
-  const std::vector<Spot> spots = place_each(fleet, profiles, {});
+  const std::vector<Spot> spots =
+      place_each(fleet, profiles, settings.placement(),
+                 settings.node_scoring_policy == "pack" ? NodeScoring::Pack : NodeScoring::Spread);
   if (prints_values(context)) {
     std::vector<Value> values;
     values.reserve(spots.size());
@@ -219,7 +284,9 @@ Result<int> defrag(VerbContext& context) {
       movable.push_back(pod.key());
     }
   }
-  const std::vector<Move> moves = propose_moves(world.fleet(), movable, wanted, kMostMoves, {});
+  ATHANOR_TRY(const Settings settings, scheduler_settings(context));
+  const std::vector<Move> moves =
+      propose_moves(world.fleet(), movable, wanted, kMostMoves, settings.placement());
   std::vector<Value> values;
   std::vector<std::vector<std::string>> rows;
   for (const Move& move : moves) {

@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "api/builtin.hpp"
+#include "api/runtime_class.hpp"
 #include "kube/text/quantity.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/names.hpp"
@@ -23,6 +26,7 @@ namespace athanor::das {
 namespace {
 
 constexpr int kUnprocessable = 422;
+constexpr std::string_view kWholeGpu = "nvidia.com/gpu";
 constexpr std::string_view kExcluded[] = {
     kDefaultNamespace,       "cert-manager",        "kube-system", "openshift-operators",
     "openshift-marketplace", "nvidia-gpu-operator", "gpu-operator"};
@@ -66,24 +70,31 @@ std::string_view profile_text(std::string_view key) {
   return key;
 }
 
-bool is_ours(std::string_view key) {
-  return key.starts_with(kNvidiaMigPrefix) || key.starts_with(kResourcePrefix);
+bool is_ours(std::string_view key, std::string_view whole) {
+  return key.starts_with(kNvidiaMigPrefix) || key.starts_with(kResourcePrefix) ||
+         (!whole.empty() && key == kWholeGpu);
 }
 
 // Rules of one container. Keys of both spellings that mean one profile are added up.
-Result<Container> rewrite(const Value& resources, std::string_view name) {
+Result<Container> rewrite(const Value& resources, std::string_view name, std::string_view whole) {
   Container result{.resources = resources};
   std::map<std::string, Quantity> wanted;     // by target key
   std::map<std::string, bool> from_nvidia{};  // whether a key of NVIDIA's spelling is part of it
   Value limits = Value::object();
   for (const Member& limit : resources["limits"].members()) {
-    if (!is_ours(limit.key())) {
+    if (!is_ours(limit.key(), whole)) {
       limits.set(limit.key(), limit.value);
       continue;
     }
-    const auto profile = profile_of_resource(limit.key());
-    if (!profile) {
+    auto profile = limit.key() == kWholeGpu ? std::optional(std::string(whole))
+                                            : profile_of_resource(limit.key());
+    if (!profile && limit.key().starts_with(kNvidiaMigPrefix)) {
       return unknown_profile(profile_text(limit.key()), name);
+    }
+    // Ours without a profile, as mig.das.com/gpu, is kept: no node offers it (R3).
+    const bool known = profile.has_value();
+    if (!known) {
+      profile = std::string(profile_text(limit.key()));
     }
     const auto quantity = Quantity::parse(limit.value);
     if (!quantity) {
@@ -93,7 +104,7 @@ Result<Container> rewrite(const Value& resources, std::string_view name) {
     if (quantity->is_zero()) {
       continue;
     }
-    const std::string target = resource_of(*profile);
+    const std::string target = known ? resource_of(*profile) : std::string(limit.key());
     const auto [entry, fresh] = wanted.try_emplace(target, *quantity);
     if (!fresh) {
       entry->second += *quantity;
@@ -107,7 +118,7 @@ Result<Container> rewrite(const Value& resources, std::string_view name) {
   }
   Value requests = Value::object();
   for (const Member& request : resources["requests"].members()) {
-    if (!is_ours(request.key())) {
+    if (!is_ours(request.key(), whole)) {
       requests.set(request.key(), request.value);
     }
   }
@@ -150,11 +161,60 @@ std::string runtime_class(const View& view, const Settings& settings) {
   return settings.emulated() ? "" : kRuntimeClass;
 }
 
+// The profile that takes the place of nvidia.com/gpu; empty: that resource is left alone.
+Result<std::string> whole_profile(const View& view, const Settings& settings, const Value& pod) {
+  const auto wants_whole = [](const Value& container) {
+    return container["resources"]["limits"].contains(kWholeGpu);
+  };
+  if (settings.whole_gpu != "map" ||
+      (std::ranges::none_of(pod["spec"]["containers"].items(), wants_whole) &&
+       std::ranges::none_of(pod["spec"]["initContainers"].items(), wants_whole))) {
+    return std::string();
+  }
+  std::set<std::string> candidates;
+  for (const Object& node : view.list(kNodeAccelerator)) {
+    const std::string_view type = node.spec()["acceleratorType"].as_string();
+    if (!type.empty() && type != kNvidiaMig) {
+      continue;
+    }
+    for (const MigTable& table : read_resources(node.status()["nodeResources"]).tables) {
+      for (const MigProfile& profile : table.profiles) {
+        const auto name = parse_profile(profile.name);
+        if (name && name->attributes.empty() && profile.size == table.slots) {
+          candidates.insert(profile.name);
+        }
+      }
+    }
+  }
+  if (candidates.size() != 1) {
+    return Error{
+        .code = kUnprocessable,
+        .reason = "Invalid",
+        .message = fmt::format("{} cannot be mapped to a MIG profile: {} candidate profiles",
+                               kWholeGpu, candidates.size())};
+  }
+  return *candidates.begin();
+}
+
+// Without the object the API server refuses every pod that names it (docs/spec/das.md W-B6).
+void set_runtime_class(const View& view, const std::string& wanted, Value& pod,
+                       std::vector<std::string>& warnings) {
+  if (wanted.empty()) {
+    return;
+  }
+  if (view.get(api::kRuntimeClass, {"", wanted})) {
+    pod.member("spec").set("runtimeClassName", wanted);
+  } else {
+    warnings.push_back(
+        fmt::format("RuntimeClass \"{}\" not found: spec.runtimeClassName is not set", wanted));
+  }
+}
+
 void warn_of_absent(const View& view, const std::vector<std::string>& profiles, Verdict& verdict) {
   std::set<std::string> offered;
   for (const Object& node : view.list(kNodeAccelerator)) {
-    for (const Member& profile : node.status()["nodeResources"]["migPlacement"].members()) {
-      offered.insert(std::string(profile.key()));
+    for (std::string& profile : offered_profiles(node.status()["nodeResources"])) {
+      offered.insert(std::move(profile));
     }
   }
   for (const std::string& profile : profiles) {
@@ -167,7 +227,7 @@ void warn_of_absent(const View& view, const std::vector<std::string>& profiles, 
 
 }  // namespace
 
-Result<Rewritten> rewrite_pod(const Value& pod) {
+Result<Rewritten> rewrite_pod(const Value& pod, std::string_view whole) {
   if (const auto conflict = conflict_in(pod["spec"])) {
     return Error{.code = kUnprocessable, .reason = "Invalid", .message = conflict->message};
   }
@@ -180,7 +240,7 @@ Result<Rewritten> rewrite_pod(const Value& pod) {
         continue;
       }
       ATHANOR_TRY(Container changed,
-                  rewrite(container["resources"], container["name"].as_string()));
+                  rewrite(container["resources"], container["name"].as_string(), whole));
       profiles.insert(changed.profiles.begin(), changed.profiles.end());
       if (changed.resources != container["resources"]) {
         result.pod.member("spec").member(list).item(i).set("resources",
@@ -205,7 +265,9 @@ Verdict mutate_pod(const View& view, const AdmissionRequest& request, Instant /*
   if (request.object["kind"].as_string() != "Pod") {
     return Verdict::deny("expected a Pod", 400);
   }
-  auto rewritten = rewrite_pod(request.object);
+  const auto whole = whole_profile(view, settings, request.object);
+  auto rewritten =
+      whole.ok() ? rewrite_pod(request.object, *whole) : Result<Rewritten>(whole.error());
   if (rewritten.ok() && !rewritten->marked && rewritten->pod == request.object) {
     return Verdict::allow();
   }
@@ -221,14 +283,15 @@ Verdict mutate_pod(const View& view, const AdmissionRequest& request, Instant /*
         "spec.nodeName is set: MIG resources of this pod are not rewritten");
     return verdict;
   }
-  if (const std::string wanted = runtime_class(view, settings);
-      rewritten->marked && !wanted.empty()) {
-    rewritten->pod.member("spec").set("runtimeClassName", wanted);
+  std::vector<std::string> warnings;
+  if (rewritten->marked) {
+    set_runtime_class(view, runtime_class(view, settings), rewritten->pod, warnings);
   }
   if (!settings.memory_quota_resource.empty()) {
     charge_memory(rewritten->pod, settings.memory_quota_resource);
   }
   Verdict verdict = Verdict::change(request.object, rewritten->pod);
+  verdict.warnings = std::move(warnings);
   warn_of_absent(view, rewritten->profiles, verdict);
   for (std::string& warning : quota_warnings(view, request.key.ns, rewritten->profiles)) {
     verdict.warnings.push_back(std::move(warning));
@@ -247,7 +310,9 @@ std::span<const Webhook> das_webhooks() {
                                        .admit = mutate_pod,
                                        .except = kExcluded,
                                        .condition = kCondition,
-                                       .timeout_seconds = kTimeoutSeconds}};
+                                       .timeout_seconds = kTimeoutSeconds,
+                                       .result_metric = "das_webhook_mutations_total",
+                                       .reviews_faults = true}};
   return kWebhooks;
 }
 

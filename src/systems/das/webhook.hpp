@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -18,8 +19,9 @@ struct Rewritten {
   bool marked = false;                  // it asks for slices
   std::vector<std::string> profiles{};  // in order of bytes, each once
 };
-// Errors (422) name the profile and the container.
-Result<Rewritten> rewrite_pod(const Value& pod);
+// Errors (422) name the profile and the container. `whole`: the profile that takes the place of
+// nvidia.com/gpu (W-B4); empty: that resource is left alone.
+Result<Rewritten> rewrite_pod(const Value& pod, std::string_view whole = {});
 
 // Answers the webhook: the pod rewritten, allowed unchanged, or denied with rewrite_pod()'s error.
 Verdict mutate_pod(const View& view, const AdmissionRequest& request, Instant now);

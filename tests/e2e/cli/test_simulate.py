@@ -77,3 +77,42 @@ def test_misuse_says_how(tmp_path):
     fleet = tmp_path / "fleet.yaml"
     fleet.write_text("apiVersion: athanor.dev/v1\nkind: Lab\nclusters:\n- name: a\n  quota: {fournos/gpu-h200: many}\n", encoding="utf-8")
     assert f"{fleet}:5:" in simulate(EXAMPLES / "quarter.csv", "--fleet", fleet, code=1).err
+
+
+SLICES = EXAMPLES / "slices.csv"
+POLICIES = [(p, o, s) for s in ("spread", "pack") for p, o in (("firstfit", "listed"), ("firstfit", "emptiest"), ("firstfit", "fullest"), ("fragmin", None))]
+
+
+def test_slice_requests_are_played_with_every_policy():
+    """docs/spec/das.md 16: issue of slices, policy beside policy; a file and a mix."""
+    answer = simulate("--slices", SLICES, "--nodes", 1, "--gpus", 2, "-o", "json").json
+    assert answer["model"] == "A100-PCIE-40GB" and (answer["nodes"], answer["gpusPerNode"]) == (1, 2)
+    assert [(one["placementPolicy"], one.get("gpuOrder"), one["nodeScoringPolicy"]) for one in answer["policies"]] == POLICIES
+    by_order = {one["gpuOrder"]: one for one in answer["policies"][:3]}
+    assert all(one["requests"] == 8 for one in answer["policies"])
+    assert by_order["listed"]["accepted"] > by_order["emptiest"]["accepted"], by_order
+    assert "7g.40gb" in by_order["emptiest"]["rejected"]
+    table = simulate("--slices", "small", "--nodes", 2, "--gpus", 4, "--requests", 500).out
+    lines = table.splitlines()
+    assert lines[0].split() == ["PLACEMENT", "GPU", "ORDER", "NODES", "REQUESTS", "ACCEPTED", "ACCEPTANCE", "UTILISATION", "GPUS", "IN", "USE"]
+    assert len(lines) == 9 and all(" 500 " in line and line.endswith("of 8") for line in lines[1:])
+    assert table == simulate("--slices", "small", "--nodes", 2, "--gpus", 4, "--requests", 500).out
+    assert table != simulate("--slices", "small", "--nodes", 2, "--gpus", 4, "--requests", 500, "--seed", 2).out
+    less = simulate("--slices", "no7", "--model", "H200", "--load", 0.2, "--requests", 500, "-o", "json").json
+    assert all(one["acceptance"] > 0.99 for one in less["policies"])
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "says"),
+    [
+        (["--slices", "none.csv"], 1, "none.csv: cannot be read; give a mix (uniform, small, no7)"),
+        (["--slices", "small", "--model", "G1"], 1, 'unknown GPU model "G1"; known: A100-PCIE-40GB'),
+        (["--slices", "small", "--model", "A30"], 1, "mix small needs a GPU with seven compute slices"),
+        (["--slices", SLICES, "--model", "A30"], 1, "slices.csv:3: A30 has no profile 1g.5gb"),
+        (["--slices", SLICES, "--requests", "5"], 2, "are for a mix"),
+        (["--slices", "small", "--fleet", FLEET], 2, "--slices takes no trace of jobs, --fleet"),
+        (["--gpus", "4"], 2, "need --slices"),
+    ],
+)
+def test_slices_that_cannot_be_played(args, code, says):
+    assert says in simulate(*args, code=code).err

@@ -320,6 +320,29 @@ def test_a_failing_gpu_leaves_nothing(real):
     assert len(real.instances()) == 1
 
 
+def test_slots_that_another_program_took_are_published_with_the_failure(real):
+    """docs/spec/das.md 8.6: without an event of the driver; the next pod is placed elsewhere."""
+    real.start()
+    run_pod(real, "seed", {"nvidia.com/mig-1g.5gb": "1"})
+    add_pod(real, "a", {"nvidia.com/mig-3g.20gb": "1"})
+    real.kubelet.wait_bound("a")
+    place = claims(real)["a"]["spec"]["migPlacement"]
+    assert place == {"size": 4, "start": 4}
+    state = json.loads(real.state.read_text())
+    state["instances"].append({"gpu": 0, "id": 77, "profile": "3g.20gb", "start": 4, "size": 4, "computes": [{"id": 0, "profile": 2, "uuid": "MIG-foreign"}]})
+    real.state.write_text(json.dumps(state))
+    with pytest.raises(grpc.RpcError) as failed:
+        real.kubelet.admit("a")
+    assert "Insufficient Resources" in failed.value.details()
+    wait_for("the slots are published", lambda: real.lab.get(ACCELERATOR)["status"]["nodeResources"]["nodeGpus"][0].get("foreign") == [{"size": 4, "start": 4}], deadline=5)
+    assert claims(real)["a"]["status"]["state"] == "orphaned"
+    real.kubelet.finish("a", "Failed")
+    wait_for("the claim is gone", lambda: "a" not in claims(real))
+    run_pod(real, "b", {"nvidia.com/mig-3g.20gb": "1"})
+    assert claims(real)["b"]["spec"]["gpuUUID"] != claims(real)["seed"]["spec"]["gpuUUID"]
+    assert 77 in [i["id"] for i in real.instances()]
+
+
 def test_foreign_slices_and_lost_gpus_are_told(real):
     foreign = {"gpu": 0, "id": 77, "profile": "4g.20gb", "start": 0, "size": 4, "computes": [{"id": 0, "profile": 3, "uuid": "MIG-foreign"}]}
     real.state.write_text(json.dumps({"next": 78, "instances": [foreign]}))

@@ -121,6 +121,40 @@ def test_slices_answers_what_would_fit_and_who_could_move(das_lab):
     assert json.loads(das_lab.athanor("slices", "what-if", "7g.40gb", "-o", "json").out)["gpu"] == 1
 
 
+def test_what_if_tells_the_places_of_the_scheduler(make_lab, monkeypatch):
+    """docs/spec/das.md 6.1, 6.6: the policy of the settings, as the ConfigMap of the scheduler shows it."""
+    monkeypatch.setenv("DAS_PLACEMENT_POLICY", "fragmin")
+    monkeypatch.setenv("DAS_PROFILE_WEIGHTS", "1g.5gb=0.5,7g.40gb=2")
+    lab = make_lab("--storage", "memory", "--lab", str(EXAMPLES / "lab.yaml")).start()
+    path = "/api/v1/namespaces/das-operator/configmaps/das-scheduler-config"
+    wait_for("the scheduler's configuration", lambda: lab.http("GET", path).code == 200)
+    assert '      profileWeights: {"1g.5gb":0.5,"7g.40gb":2' in lab.get(path)["data"]["config.yaml"]
+    wait_for("the node has GPUs", lambda: "gpu-node" in lab.athanor("slices").out)
+    told = json.loads(lab.athanor("slices", "what-if", "1g.5gb", "-o", "json").out)
+    lab.kubectl("apply", "-f", EXAMPLES / "test-pod-emulated.yaml")
+    wait_for("the slice is in use", lambda: [c.get("status", {}).get("state") for c in claims(lab)] == ["inUse"])
+    assert told["start"] == claims(lab)[0]["spec"]["migPlacement"]["start"] == 6
+    monkeypatch.setenv("DAS_PROFILE_WEIGHTS", "1g.5gb")
+    refused = run([ATHANOR, "up", "--data", lab.data.parent / "d", "--port", "0"], env={**os.environ})
+    assert refused.code == 1 and 'invalid DAS_PROFILE_WEIGHTS "1g.5gb": must be PROFILE=NUMBER' in refused.err, refused.err
+
+
+def test_an_init_container_sees_the_slices_that_it_uses(das_lab):
+    """docs/spec/das.md E2, S-B2: its claims are those of the container after it."""
+    limits = {"limits": {"nvidia.com/mig-1g.5gb": "1"}}
+    pod = {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"},
+        "spec": {
+            "restartPolicy": "Never",
+            "initContainers": [{"name": "i", "image": "busybox", "command": ["env"], "resources": limits}],
+            "containers": [{"name": "c", "image": "busybox", "command": ["env"], "resources": limits}],
+        },
+    }  # fmt: skip
+    das_lab.kubectl("apply", "-f", "-", stdin=json.dumps(pod))
+    for container in ("i", "c"):
+        wait_for(f"the environment of {container}", lambda c=container: "NVIDIA_VISIBLE_DEVICES=test\n" in das_lab.kubectl("logs", "p", "-c", c, code=None).out)
+
+
 def test_a_killed_lab_keeps_slices(make_lab):
     """kill -9 while a pod holds its slice: the next start runs the pod again with the same claim."""
     lab = make_lab("--lab", str(EXAMPLES / "lab.yaml")).start()

@@ -40,5 +40,36 @@ TEST_F(Verdicts, ABrokenInvariantCostsItsQuestionAlone) {
   EXPECT_TRUE(of(Value::object({{"y", "1"}})).allowed);
 }
 
+// docs/spec/das.md 5.2, W3 to W6; other webhooks get a Status.
+TEST(Questions, FaultsAreReviewedWhereTheWebhookSaysSo) {
+  constexpr Webhook kPlain{.name = "plain", .path = "/plain"};
+  constexpr Webhook kOwn{.name = "own", .path = "/own", .reviews_faults = true};
+  const Webhook webhooks[] = {kPlain, kOwn};
+  const auto fault = [&](std::string_view path, std::string_view type, const std::string* body) {
+    const auto read = read_question(webhooks, "POST", path, type, body);
+    EXPECT_FALSE(read.ok());
+    return std::to_string(read.error().code) + " " + fault_text(webhooks, path, read.error());
+  };
+  const auto reviewed = [](const std::string& message) {
+    return R"(400 {"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":)"
+           R"({"uid":"","allowed":false,"status":{"code":400,"reason":"BadRequest","message":")" +
+           message + R"("}}})";
+  };
+  const std::string empty;
+  const std::string object = "{}";
+  const std::string review = R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"})";
+  constexpr const char* kJson = "application/json; charset=utf-8";
+  EXPECT_EQ(fault("/own", kJson, nullptr), reviewed("request body is nil"));
+  EXPECT_EQ(fault("/own", kJson, &empty), reviewed("request body is empty"));
+  EXPECT_EQ(fault("/own", "text/plain", &object),
+            reviewed("contentType=text/plain, expected application/json"));
+  EXPECT_EQ(fault("/own", kJson, &review), reviewed("no request in request body"));
+  const std::string torn = "{";
+  EXPECT_NE(fault("/own", kJson, &torn).find("AdmissionReview"), std::string::npos);
+  EXPECT_EQ(fault("/plain", "text/plain", &object), "415 ");
+  EXPECT_EQ(fault("/plain", kJson, &review), "400 ");
+  EXPECT_EQ(fault("/nowhere", kJson, &review), "404 ");
+}
+
 }  // namespace
 }  // namespace athanor::webhook

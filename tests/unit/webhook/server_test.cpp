@@ -20,7 +20,8 @@ Verdict refuse_x(const View& /*view*/, const AdmissionRequest& request, Instant 
   return request.object["x"].is_null() ? Verdict::allow() : Verdict::deny("no x, please");
 }
 constexpr WebhookRule kRules[] = {{&api::kPod, "CREATE", ""}};
-constexpr Webhook kHook{.name = "no-x.example.com", .rules = kRules, .admit = refuse_x};
+constexpr Webhook kHook{
+    .name = "no-x.example.com", .rules = kRules, .admit = refuse_x, .result_metric = "no_x_total"};
 
 class WebhookServer : public ::testing::Test {
  protected:
@@ -79,6 +80,8 @@ TEST_F(WebhookServer, AnswersReviews) {
       text.find(R"(athanor_webhook_requests_total{allowed="false",webhook="no-x.example.com"} 1)"),
       std::string::npos)
       << text;
+  EXPECT_NE(text.find(R"(no_x_total{result="denied"} 1)"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"(no_x_total{result="unchanged"} 1)"), std::string::npos) << text;
   api->stop();
 }
 

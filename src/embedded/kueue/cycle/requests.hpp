@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "api/runtime_class.hpp"
 #include "embedded/kueue/settings.hpp"
 #include "embedded/kueue/workload/workload_info.hpp"
 #include "kube/value/kind.hpp"
@@ -15,7 +16,7 @@
 namespace athanor::kueue {
 
 // Read for the overhead of pods.
-inline constexpr Kind kRuntimeClass{"node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", false};
+using api::kRuntimeClass;
 
 // The limit ranges of a namespace in one. Of two defaults the first by name counts, of two bounds
 // the stricter.

@@ -36,9 +36,12 @@ Value profiles_of(const MigTable& table) {
                                  {"maxInstances", profile.most},
                                  {"computeSlices", profile.compute},
                                  {"memoryMiB", profile.memory_mib}});
+    if (profile.smi_id >= 0) {
+      entry.set("smiProfileId", profile.smi_id);
+    }
     const auto name = parse_profile(profile.name);
     if (name && !name->attributes.empty()) {
-      entry.set("attributes", Value::list({name->attributes.substr(1)}));
+      entry.set("attributes", Value::list({attribute_of(*name)}));
     }
     profiles.set(profile.name, std::move(entry));
   }
@@ -92,6 +95,9 @@ Value node_resources(const Discovery& found, const std::vector<SliceRecord>& rec
                                  {"health", gpu.healthy ? "Healthy" : "Unhealthy"}});
     if (!gpu.whole) {
       entry.set("slots", slots_of(gpu.table));
+    }
+    if (gpu.lost) {
+      entry.set("lost", true);
     }
     if (gpu.numa_node >= 0) {
       entry.set("numaNode", gpu.numa_node);

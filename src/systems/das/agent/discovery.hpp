@@ -30,6 +30,7 @@ struct FoundGpu {
   std::string pci_bus_id{};
   int numa_node = -1;  // -1: not known
   bool healthy = true;
+  bool lost = false;   // the driver does not report it any more, or says that it is lost
   bool whole = false;  // without MIG mode: to be shared as a whole, or left out
   MigTable table{};
 };

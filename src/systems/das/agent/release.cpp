@@ -2,6 +2,8 @@
 // The end of a real node's claims: the slice is destroyed first, then the claim is deleted.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "api/builtin.hpp"
 #include "runtime/view/live.hpp"
 #include "systems/das/agent/ledger.hpp"
@@ -22,20 +24,25 @@ std::string release_id(const Claim& claim) {
   return fmt::format("{}/{}", claim.object.uid(), claim.pod_uid);
 }
 
+Plan orphan(const Claim& claim, Instant now) {
+  const Object& object = claim.object;
+  Plan plan;
+  plan.then(Status{.target = {&kAllocationClaim, object.key()},
+                   .status = claim_status(object.status(), {kOrphaned}, object.generation(), now),
+                   .guard = {.uid = std::string(object.uid())}});
+  return plan;
+}
+
 Plan release(const View& view, const Claim& claim, Instant now) {
   const Object& object = claim.object;
   Plan plan;
   if (is_made(claim)) {
-    const std::string uid(object.uid());
     const std::string id = release_id(claim);
     const Observed trouble = view.observe(fmt::format("{}:{}", kTroubleQuery, id), kNeverStale);
     const Observed gone = view.observe(fmt::format("{}:{}", kReleaseVerb, id), kNeverStale);
     if (!gone.value) {
       if (trouble.value && !trouble.value->as_string().empty() && claim.state != kOrphaned) {
-        plan.then(
-            Status{.target = {&kAllocationClaim, object.key()},
-                   .status = claim_status(object.status(), {kOrphaned}, object.generation(), now),
-                   .guard = {.uid = uid}});
+        plan.merge(orphan(claim, now));
       }
       plan.then(Act{.id = id,
                     .verb = std::string(kReleaseVerb),
@@ -63,6 +70,18 @@ bool is_done_with(const Object& pod, const Claim& claim) {
   return has_ended(pod) || (!node.empty() && node != claim.node);
 }
 
+// Returns true if the GPU has vanished from the node (docs/spec/das.md 3.1).
+bool is_lost(const View& view, std::string_view gpu) {
+  const Observed seen = view.observe(kGpusQuery, kNeverStale);
+  if (!seen.value) {
+    return false;
+  }
+  const Value& gpus = (*seen.value)["nodeResources"]["nodeGpus"];
+  return std::ranges::any_of(gpus.items(), [&](const Value& one) {
+    return one["gpuUuid"].as_string() == gpu && one["lost"].as_bool();
+  });
+}
+
 Plan reconcile(const View& view, const Key& key, Instant now) {
   const auto object = view.get(kAllocationClaim, key);
   if (!object || object->deleting() || is_mirror(*object)) {
@@ -75,7 +94,11 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   }
   const auto pod = view.get(api::kPod, claim->pod);
   if (pod && pod->uid() == claim->pod_uid) {
-    return is_done_with(*pod, *claim) ? release(view, *claim, now) : Plan::done();
+    if (is_done_with(*pod, *claim)) {
+      return release(view, *claim, now);
+    }
+    return claim->state != kOrphaned && is_lost(view, claim->gpu) ? orphan(*claim, now)
+                                                                  : Plan::done();
   }
   if (!is_made(*claim)) {
     return Plan::done();  // nothing of it is on the node: the controllers' business

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/builtin.hpp"
@@ -140,7 +141,7 @@ const GpuModel* model_of(const Value& gpu, const MigTable& table, Models& models
   model.memory_gib = memory ? static_cast<int>(memory->value() / kGib) : 0;
   model.table = table;
   for (MigProfile& profile : model.table.profiles) {
-    profile.smi_id = profile.gi_profile;
+    profile.smi_id = profile.smi_id < 0 ? profile.gi_profile : profile.smi_id;
   }
   return &model;
 }
@@ -190,8 +191,8 @@ Plan keep_classes(const View& view, const Key& key, Instant /*now*/) {
     const Value& resources = accelerator.status()["nodeResources"];
     if (std::ranges::count(apis_of(resources), AllocationApi::Dra) > 0) {
       any = true;
-      for (const Member& profile : resources["migPlacement"].members()) {
-        profiles.insert(std::string(profile.key()));
+      for (std::string& profile : offered_profiles(resources)) {
+        profiles.insert(std::move(profile));
       }
     }
   }

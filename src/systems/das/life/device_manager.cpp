@@ -103,7 +103,8 @@ Value of_device_plugins(const Object& pod) {
 }
 
 NodeAdmission admit(const View& view, const Object& pod, const Object& node, Instant now) {
-  const PodSlices request = slices_of(of_device_plugins(pod));
+  const Value spec = of_device_plugins(pod);
+  const PodSlices request = slices_of(spec);
   if (request.empty()) {
     return {};
   }
@@ -141,7 +142,7 @@ NodeAdmission admit(const View& view, const Object& pod, const Object& node, Ins
       write_state(admission.steps, claim, {kProcessing}, now);
     }
   }
-  admission.environment = environment_of(own, settings);
+  admission.environment = environment_of(own, spec, settings);
   for (const CdiDevice& device : devices_of(own)) {
     admission.steps.then(
         Act{.id = fmt::format("{}/{}/cdi", pod.uid(), device.id),

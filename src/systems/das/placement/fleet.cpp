@@ -266,15 +266,36 @@ std::vector<FleetNode> read_fleet(std::span<const Object> accelerators,
 }
 
 std::vector<Spot> place_each(std::vector<FleetNode>& fleet, std::span<const std::string> profiles,
-                             const PlacementOptions& options) {
+                             const PlacementOptions& options, NodeScoring scoring) {
   std::vector<Spot> spots;
   for (const std::string& profile : profiles) {
-    const auto spot =
-        put(fleet, {profile}, options, [](const FleetNode&, std::size_t) { return false; });
-    if (!spot) {
+    FleetNode* best = nullptr;
+    Spot chosen;
+    std::int64_t most = 0;
+    for (FleetNode& node : fleet) {
+      const std::vector<std::string> wanted{profile};
+      const auto placed = place(node.gpus, wanted, options);
+      if (!placed) {
+        continue;
+      }
+      const Spot spot = spots_of(node, wanted, *placed).front();
+      // With the slice in its place, as the scheduler scores.
+      std::vector<GpuSlots> after = node.gpus;
+      GpuSlots& gpu = after[spot.gpu];
+      gpu.occupancy.take(gpu.table->find(profile), spot.place.start, *gpu.table);
+      const std::int64_t free = spread_score(after);
+      const std::int64_t score = scoring == NodeScoring::Pack ? -free : free;
+      if (best == nullptr || score > most) {
+        best = &node;
+        most = score;
+        chosen = spot;
+      }
+    }
+    if (best == nullptr) {
       break;
     }
-    spots.push_back(spot->front());
+    take(*best, chosen);
+    spots.push_back(std::move(chosen));
   }
   return spots;
 }

@@ -3,6 +3,7 @@
 // have to move so that more does (docs/spec/das.md 16.5).
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
@@ -34,10 +35,14 @@ struct Spot {
   PlacedSlice place{};
 };
 
+// Which node a pod goes to where several have room: the one with most free slots, or with fewest.
+// Of equal ones the first by name.
+enum class NodeScoring : std::uint8_t { Spread, Pack };
 // Places that many pods of one slice each, one after the other; stops at the first that fits
 // nowhere.
 std::vector<Spot> place_each(std::vector<FleetNode>& fleet, std::span<const std::string> profiles,
-                             const PlacementOptions& options);
+                             const PlacementOptions& options,
+                             NodeScoring scoring = NodeScoring::Spread);
 
 // A pod that would move: all its slices, from a node and GPUs to others.
 struct Move {

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/digest.hpp"
 #include "systems/das/dra/ownership.hpp"
@@ -26,12 +27,17 @@ Value placements_of(const MigTable& table) {
       placements.push_back(Value::object({{"size", profile.size}, {"start", start}}));
     }
     // Emulated nodes publish the numbers that existing readers know (docs/spec/das.md 4.4).
-    profiles.set(profile.name, Value::object({{"placements", placements},
-                                              {"giProfileId", profile.gi_profile},
-                                              {"ciProfileId", profile.gi_profile},
-                                              {"maxInstances", profile.most},
-                                              {"computeSlices", profile.compute},
-                                              {"memoryMiB", profile.memory_mib}}));
+    Value entry = Value::object({{"placements", placements},
+                                 {"giProfileId", profile.gi_profile},
+                                 {"ciProfileId", profile.gi_profile},
+                                 {"maxInstances", profile.most},
+                                 {"computeSlices", profile.compute},
+                                 {"memoryMiB", profile.memory_mib}});
+    const auto name = parse_profile(profile.name);
+    if (name && !name->attributes.empty()) {
+      entry.set("attributes", Value::list({attribute_of(*name)}));
+    }
+    profiles.set(profile.name, std::move(entry));
   }
   return profiles;
 }
@@ -43,7 +49,8 @@ MigTable read_table(const Value& placements, int slots) {
     MigProfile profile{.name = std::string(member.key()),
                        .compute = name ? name->compute : 0,
                        .gi_profile = static_cast<int>(member.value["giProfileId"].as_int()),
-                       .memory_mib = member.value["memoryMiB"].as_int()};
+                       .memory_mib = member.value["memoryMiB"].as_int(),
+                       .smi_id = static_cast<int>(member.value["smiProfileId"].as_int(-1))};
     for (const Value& placement : member.value["placements"].items()) {
       const std::int64_t size = placement["size"].as_int();
       const std::int64_t start = placement["start"].as_int();
@@ -59,9 +66,30 @@ MigTable read_table(const Value& placements, int slots) {
     const bool single = name && name->attributes.starts_with("+me");
     profile.most = static_cast<int>(member.value["maxInstances"].as_int(
         single ? 1 : static_cast<std::int64_t>(profile.starts.size())));
-    table.profiles.push_back(std::move(profile));
+    table.add(std::move(profile));
   }
   return table;
+}
+
+// What is wrong with the shape of status.nodeResources; nothing is, while it is not written yet.
+std::string problem_of(const Value& node_resources) {
+  const Value& gpus = node_resources["nodeGpus"];
+  if (!gpus.is_null() && !gpus.is_list()) {
+    return "nodeGpus is no list";
+  }
+  if (const Value& shared = node_resources["migPlacement"];
+      !shared.is_null() && !shared.is_object()) {
+    return "migPlacement is no object";
+  }
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    if (!gpus[i]["gpuUuid"].is_string()) {
+      return fmt::format("nodeGpus[{}].gpuUuid is no string", i);
+    }
+    if (const Value& own = gpus[i]["migPlacement"]; !own.is_null() && !own.is_object()) {
+      return fmt::format("nodeGpus[{}].migPlacement is no object", i);
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -121,6 +149,8 @@ Value emulated_resources(std::string_view node, const EmulatedGpus& gpus) {
                                   {"gpuMemory", fmt::format("{}Gi", gpus.model->memory_gib)},
                                   {"index", i},
                                   {"slots", gpus.model->table.slots},
+                                  {"pciBusId", fmt::format("00000000:{:02x}:00.0", i + 1)},
+                                  {"numaNode", 0},
                                   {"health", "Healthy"}}));
   }
   return Value::object({{"nodeGpus", list},
@@ -141,8 +171,22 @@ SlotMask foreign_slots(const Value& gpu) {
   return slots;
 }
 
+std::vector<std::string> offered_profiles(const Value& node_resources) {
+  std::set<std::string> names;
+  const auto add = [&](const Value& profiles) {
+    for (const Member& profile : profiles.members()) {
+      names.insert(std::string(profile.key()));
+    }
+  };
+  add(node_resources["migPlacement"]);
+  for (const Value& gpu : node_resources["nodeGpus"].items()) {
+    add(gpu["migPlacement"]);  // of a node with several models
+  }
+  return {names.begin(), names.end()};
+}
+
 NodeGpus read_resources(const Value& node_resources) {
-  NodeGpus node;
+  NodeGpus node{.problem = problem_of(node_resources)};
   const auto table_of = [&](const Value& placements, int slots) {
     node.tables.push_back(read_table(placements, slots));
     return node.tables.size() - 1;

@@ -47,9 +47,12 @@ struct NodeGpu {
 struct NodeGpus {
   std::vector<NodeGpu> gpus{};  // in the published order
   std::vector<MigTable> tables{};
+  std::string problem{};  // why the resources cannot be decoded; empty: they can
 };
 // Returns the slots of a published GPU that are held by instances which DAS did not make.
 SlotMask foreign_slots(const Value& gpu);
+// Returns the profiles of all GPUs in status.nodeResources, in order of bytes.
+std::vector<std::string> offered_profiles(const Value& node_resources);
 // Reads status.nodeResources; leaves out placements outside a GPU's slots.
 NodeGpus read_resources(const Value& node_resources);
 

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "systems/das/placement/placement.hpp"
@@ -15,7 +17,6 @@ namespace {
 
 constexpr std::size_t kNodes = 8;
 constexpr std::size_t kGpusOfNode = 8;
-constexpr int kArrivals = 8000;
 constexpr int kBatch = 300;
 
 // SplitMix64: the same numbers everywhere.
@@ -77,6 +78,59 @@ std::vector<Counts> legal_sets() {
   };
   extend(extend, {}, 0);
   return sets;
+}
+
+// Those that no other set contains.
+const std::vector<Counts>& maximal_sets() {
+  static const std::vector<Counts> kSets = [] {
+    std::vector<Counts> sets = legal_sets();
+    const std::vector<Counts> all = sets;
+    std::erase_if(sets, [&](const Counts& set) {
+      return std::ranges::any_of(all, [&](const Counts& other) {
+        return other != set && std::ranges::equal(set, other, std::less_equal<>{});
+      });
+    });
+    return sets;
+  }();
+  return kSets;
+}
+
+// Whether GPUs hold a demand: one GPU after another takes a maximal set with the largest profile
+// that is left. (Demand, GPUs) that failed once is not tried again.
+class Search {
+ public:
+  bool fits(const Counts& left, int gpus) {
+    const auto largest =
+        std::find_if(left.rbegin(), left.rend(), [](int count) { return count > 0; });
+    if (largest == left.rend()) {
+      return true;
+    }
+    if (least_gpus(left) > gpus || failed_.contains({left, gpus})) {
+      return false;
+    }
+    const auto kind = static_cast<std::size_t>(left.rend() - largest) - 1;
+    for (const Counts& set : maximal_sets()) {
+      if (set[kind] == 0) {
+        continue;
+      }
+      Counts rest = left;
+      for (std::size_t i = 0; i < rest.size(); ++i) {
+        rest[i] -= std::min(rest[i], set[i]);
+      }
+      if (fits(rest, gpus - 1)) {
+        return true;
+      }
+    }
+    failed_.insert({left, gpus});
+    return false;
+  }
+
+ private:
+  std::set<std::pair<Counts, int>> failed_{};
+};
+
+int up(int amount, int by) {
+  return (amount + by - 1) / by;
 }
 
 // GPUs used when each takes the set of what is left that weighs most.
@@ -228,33 +282,56 @@ std::span<const Mix> standard_mixes() {
   return kMixes;
 }
 
-PackingOutcome play_arrivals(const Mix& mix, Packing way, std::uint64_t seed) {
-  constexpr double kLoad = 0.95;
-  constexpr std::size_t kGpus = kNodes * kGpusOfNode;
+std::vector<Arrival> arrivals_of(const Mix& mix, const ArrivalPlan& plan) {
   double mean_size = 0;
   for (std::size_t i = 0; i < mix.shares.size(); ++i) {
     mean_size += mix.shares[i] * profile_of(i).size;
   }
   const double life =
-      kLoad * static_cast<double>(table().slots) * static_cast<double>(kGpus) / mean_size;
-  Fleet fleet(kGpus);
-  Numbers numbers(seed);
-  int accepted = 0;
-  for (int i = 0; i < kArrivals; ++i) {
-    fleet.advance(fleet.now() + numbers.exponential(1));
-    const std::size_t kind = numbers.pick(mix);
-    accepted += fleet.start(kind, way, fleet.now() + numbers.exponential(life)) ? 1 : 0;
+      plan.load * static_cast<double>(table().slots) * static_cast<double>(plan.gpus) / mean_size;
+  Numbers numbers(plan.seed);
+  std::vector<Arrival> arrivals;
+  double now = 0;
+  for (int i = 0; i < plan.arrivals; ++i) {
+    Arrival arrival{.at = now += numbers.exponential(1)};
+    arrival.kind = numbers.pick(mix);
+    arrival.life = numbers.exponential(life);
+    arrivals.push_back(arrival);
   }
-  return {.acceptance = static_cast<double>(accepted) / kArrivals,
+  return arrivals;
+}
+
+PackingOutcome play_arrivals(const Mix& mix, Packing way, std::uint64_t seed) {
+  constexpr std::size_t kGpus = kNodes * kGpusOfNode;
+  const std::vector<Arrival> arrivals = arrivals_of(mix, {.gpus = kGpus, .seed = seed});
+  Fleet fleet(kGpus);
+  int accepted = 0;
+  for (const Arrival& one : arrivals) {
+    fleet.advance(one.at);
+    accepted += fleet.start(one.kind, way, fleet.now() + one.life) ? 1 : 0;
+  }
+  return {.acceptance = static_cast<double>(accepted) / static_cast<double>(arrivals.size()),
           .utilisation = fleet.utilisation()};
 }
 
-int least_gpus(const std::array<int, 6>& counts) {
+int least_gpus(const std::array<int, 6>& counts, int media) {
   const auto [one, doubled, two, three, four, seven] = counts;
-  const auto up = [](int amount, int by) { return (amount + by - 1) / by; };
   return std::max({up(one + 2 * doubled + 2 * two + 4 * three + 4 * four + 8 * seven, 8),
                    up(one + doubled + 2 * two + 3 * three + 4 * four + 7 * seven, 7),
-                   up(two + three + 2 * four + 3 * seven, 3), four + seven});
+                   up(two + three + 2 * four + 3 * seven, 3), four + seven, media});
+}
+
+int least_a30_gpus(const std::array<int, 3>& counts, const std::array<int, 2>& media) {
+  const auto [one, two, four] = counts;
+  return std::max({up(one + 2 * two + 4 * four, 4), media[0], media[1]});
+}
+
+int exact_gpus(const std::array<int, 6>& counts) {
+  for (int gpus = least_gpus(counts);; ++gpus) {
+    if (Search().fits(counts, gpus)) {
+      return gpus;
+    }
+  }
 }
 
 double play_batch(const Mix& mix, Batch batch, std::uint64_t seed) {

@@ -24,6 +24,24 @@ struct Mix {
 // uniform, small, no7.
 std::span<const Mix> standard_mixes();
 
+// A request of a mix: when it comes, its place in kMixProfiles, how long its slice lives.
+struct Arrival {
+  double at = 0;
+  std::size_t kind = 0;
+  double life = 0;
+};
+// What arrivals_of() makes. `load`: the requested share of all slots, 0.95 in
+// docs/spec/das.md 16.3.
+struct ArrivalPlan {
+  std::size_t gpus = 64;  // with seven compute slices
+  int arrivals = 8000;
+  double load = 0.95;
+  std::uint64_t seed = 1;
+};
+// Returns Poisson arrivals at rate 1, whose slices live exponentially long. The same seed gives the
+// same arrivals.
+std::vector<Arrival> arrivals_of(const Mix& mix, const ArrivalPlan& plan);
+
 // Placements: first fit on the node with most free slots, first fit in a fixed order, least
 // fragmentation.
 enum class Packing : std::uint8_t { SpreadFirstFit, FixedFirstFit, FragMin };
@@ -36,8 +54,14 @@ struct PackingOutcome {
 // the same outcome.
 PackingOutcome play_arrivals(const Mix& mix, Packing way, std::uint64_t seed);
 
-// Least number of GPUs that hold so many requests of each profile (docs/spec/das.md 16.2).
-int least_gpus(const std::array<int, 6>& counts);
+// Lower bound of the GPUs that hold so many requests of each profile, `media` of them "+me", which
+// count as 1g, too (docs/spec/das.md 16.2).
+int least_gpus(const std::array<int, 6>& counts, int media = 0);
+// The same for A30: counts of 1g, 2g and 4g, and how many of the first two are "+me".
+int least_a30_gpus(const std::array<int, 3>& counts, const std::array<int, 2>& media);
+// Returns the exact number by branch and bound over the sets that one GPU holds. For small demands:
+// the time grows with the number of requests.
+int exact_gpus(const std::array<int, 6>& counts);
 // GPUs used for 300 requests at random / least_gpus(). Offline: the whole batch is known.
 enum class Batch : std::uint8_t { Online, Offline };
 // Returns that ratio; the same seed gives the same value.

@@ -109,6 +109,10 @@ std::optional<ProfileName> parse_profile(std::string_view text) {
   return name;
 }
 
+std::string attribute_of(const ProfileName& name) {
+  return name.attributes.starts_with('+') ? name.attributes.substr(1) : name.attributes;
+}
+
 std::string encode_profile(std::string_view profile) {
   std::string encoded;
   for (const char c : profile) {

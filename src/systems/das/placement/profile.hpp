@@ -30,6 +30,9 @@ struct ProfileName {
 // spells it; nullopt for anything else.
 std::optional<ProfileName> parse_profile(std::string_view text);
 
+// "me" of "1g.5gb+me", "-me" of "1g.24gb-me", empty of "1g.5gb".
+std::string attribute_of(const ProfileName& name);
+
 // Replaces every '+' by "-plus-"; decode_profile() is its inverse.
 std::string encode_profile(std::string_view profile);
 // Replaces every "-plus-" by '+'.

@@ -11,6 +11,21 @@ const MigProfile& profile_at(const MigTable& table, int profile) {
   return table.profiles[static_cast<std::size_t>(profile)];
 }
 
+// Returns true if the GPU's instances leave media engines for this profile.
+bool has_media(const MigTable& table, const Occupancy& occupancy, Media wanted) {
+  if (!table.exclusive || wanted == Media::None) {
+    return true;
+  }
+  for (std::size_t i = 0; i < occupancy.used.size() && i < table.profiles.size(); ++i) {
+    const Media other = table.profiles[i].media;
+    if (occupancy.used[i] > 0 && other != Media::None &&
+        (other == Media::All || wanted == Media::All)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 SlotMask mask_of(int start, int size) {
@@ -44,7 +59,7 @@ bool fits_at(const MigTable& table, const Occupancy& occupancy, int profile, int
   const MigProfile& wanted = profile_at(table, profile);
   const SlotMask mask = mask_of(start, wanted.size);
   return mask != 0 && start + wanted.size <= table.slots && (mask & occupancy.taken) == 0 &&
-         occupancy.used_of(profile) < wanted.most;
+         occupancy.used_of(profile) < wanted.most && has_media(table, occupancy, wanted.media);
 }
 
 int first_start(const MigTable& table, const Occupancy& occupancy, int profile) {
@@ -58,6 +73,9 @@ int first_start(const MigTable& table, const Occupancy& occupancy, int profile) 
 
 int remaining(const MigTable& table, const Occupancy& occupancy, int profile) {
   const MigProfile& wanted = profile_at(table, profile);
+  if (!has_media(table, occupancy, wanted.media)) {
+    return 0;
+  }
   const int most = wanted.most - occupancy.used_of(profile);
   SlotMask taken = occupancy.taken;
   int count = 0;

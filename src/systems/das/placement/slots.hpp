@@ -43,8 +43,8 @@ struct Slice {
   int profile = 0;
   int start = 0;
 };
-// Returns true if every slice lies on a legal start, none overlap, and no profile exceeds its
-// maximum.
+// Returns true if every slice lies on a legal start, none overlap, no profile exceeds its maximum,
+// and media engines suffice.
 bool is_legal(const MigTable& table, const std::vector<Slice>& slices);
 
 }  // namespace athanor::das

@@ -40,7 +40,7 @@ MigTable seven_slices(const std::array<int, 6>& gigabytes,
                       const std::array<std::int64_t, 6>& mib = {}) {
   MigTable table;
   const auto add = [&](const Shape& shape, std::size_t column) {
-    table.profiles.push_back(profile(shape, gigabytes[column], mib[column]));
+    table.add(profile(shape, gigabytes[column], mib[column]));
   };
   add({"1g.", 1, {0, 1, 2, 3, 4, 5, 6}, 7, 0, 0, "", 19}, 0);
   add({"2g.", 2, {0, 2, 4}, 3, 1, 1, "", 14}, 2);
@@ -60,7 +60,29 @@ MigTable a30() {
         {Shape{"4g.", 4, {0}, 1, 3, 3, "", 0}, 24, 23344},
         {Shape{"1g.", 1, {0, 1, 2, 3}, 1, 7, 0, "+me", 21}, 6, 5836},
         {Shape{"2g.", 2, {0, 2}, 1, 8, 1, "+me", 6}, 12, 11672}}) {
-    table.profiles.push_back(profile(shape, gigabytes, mib));
+    table.add(profile(shape, gigabytes, mib));
+  }
+  return table;
+}
+
+MigTable rtx_pro_6000() {
+  MigTable table{.slots = 4};
+  constexpr int kMib1 = 24192;
+  constexpr int kMib2 = 48512;
+  constexpr int kMib4 = 97280;
+  for (const auto& [shape, gigabytes, mib] :
+       {std::tuple{Shape{"1g.", 1, {0, 1, 2, 3}, 4, 0, 0, "", 14}, 24, kMib1},
+        {Shape{"2g.", 2, {0, 2}, 2, 1, 1, "", 5}, 48, kMib2},
+        {Shape{"4g.", 4, {0}, 1, 3, 3, "", 0}, 96, kMib4},
+        {Shape{"1g.", 1, {0, 1, 2, 3}, 1, 7, 0, "+me", 21}, 24, kMib1},
+        {Shape{"1g.", 1, {0, 1, 2, 3}, 4, 10, 0, "+gfx", 47}, 24, kMib1},
+        {Shape{"2g.", 2, {0, 2}, 2, 11, 1, "+gfx", 35}, 48, kMib2},
+        {Shape{"4g.", 4, {0}, 1, 12, 3, "+gfx", 32}, 96, kMib4},
+        {Shape{"1g.", 1, {0, 1, 2, 3}, 4, 13, 0, "-me", 67}, 24, kMib1},
+        {Shape{"2g.", 2, {0, 2}, 2, 14, 1, "-me", 66}, 48, kMib2},
+        {Shape{"1g.", 1, {0, 1, 2, 3}, 1, 15, 0, "+me.all", 65}, 24, kMib1},
+        {Shape{"2g.", 2, {0, 2}, 1, 16, 1, "+me.all", 64}, 48, kMib2}}) {
+    table.add(profile(shape, gigabytes, mib));
   }
   return table;
 }
@@ -95,6 +117,7 @@ std::vector<GpuModel> make_models() {
   add(kBlackwell, "B300", 269, seven_slices({34, 67, 67, 135, 135, 269}));
   add(kBlackwell, "GB300", 278, seven_slices({35, 70, 70, 139, 139, 278}));
   add(kAmpere, "A30", 24, a30());
+  add({"Blackwell", "12.0.0"}, "RTX-PRO-6000", 96, rtx_pro_6000());
   return models;
 }
 
@@ -104,6 +127,18 @@ const std::vector<GpuModel>& all_models() {
 }
 
 }  // namespace
+
+Media media_of(std::string_view profile) {
+  return profile.ends_with("+me.all") ? Media::All
+         : profile.ends_with("-me")   ? Media::None
+                                      : Media::Some;
+}
+
+void MigTable::add(MigProfile profile) {
+  profile.media = media_of(profile.name);
+  exclusive = exclusive || profile.media == Media::All;
+  profiles.push_back(std::move(profile));
+}
 
 int MigTable::find(std::string_view profile) const {
   for (std::size_t i = 0; i < profiles.size(); ++i) {

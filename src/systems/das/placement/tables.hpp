@@ -12,6 +12,11 @@
 
 namespace athanor::das {
 
+// How much of a GPU's media engines an instance takes: "+me.all" takes all of them and leaves room
+// for "-me" alone (docs/spec/das.md 4.3).
+enum class Media : std::uint8_t { Some, All, None };
+Media media_of(std::string_view profile);
+
 // One profile of one GPU model.
 struct MigProfile {
   std::string name{};           // "1g.5gb+me"
@@ -22,13 +27,17 @@ struct MigProfile {
   int gi_profile = 0;           // published as giProfileId
   int ci_profile = 0;           // the compute-instance profile of one full-width instance
   std::int64_t memory_mib = 0;  // 0: read from NVML
-  int smi_id = 0;               // the profile's number in nvidia-smi
+  int smi_id = -1;              // the profile's number in nvidia-smi; -1: unknown
+  Media media = Media::Some;
 };
 
 // All profiles of one GPU, in the order in which they are published.
 struct MigTable {
   int slots = 8;
   std::vector<MigProfile> profiles{};
+  bool exclusive = false;  // a profile takes all media engines
+  // Appends a profile, whose media engines follow from its name.
+  void add(MigProfile profile);
   // Index into `profiles`, or -1.
   [[nodiscard]] int find(std::string_view profile) const;
 };

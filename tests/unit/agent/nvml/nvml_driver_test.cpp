@@ -79,6 +79,7 @@ TEST_F(NvmlDriverTest, FindsGpusWithTheProfilesOfTheirModel) {
     EXPECT_EQ(profile.name, expected.profiles[i].name);
     EXPECT_EQ(profile.starts, expected.profiles[i].starts);
     EXPECT_EQ(profile.most, expected.profiles[i].most);
+    EXPECT_EQ(profile.smi_id, expected.profiles[i].smi_id);
     EXPECT_EQ(profile.ci_profile, expected.profiles[i].ci_profile) << profile.name;
   }
 }
@@ -178,6 +179,10 @@ TEST_F(NvmlDriverTest, ALostGpuStaysKnownAndIsUnhealthy) {
   ASSERT_EQ(found.gpus.size(), 2U);
   EXPECT_TRUE(found.gpus[0].healthy);
   EXPECT_FALSE(found.gpus[1].healthy);
+  EXPECT_FALSE(found.gpus[0].lost);
+  EXPECT_TRUE(found.gpus[1].lost);
+  control("{}");
+  EXPECT_FALSE(driver().discover()->gpus[1].lost) << "it is there again";
 }
 
 TEST_F(NvmlDriverTest, GpusWithoutMigAreWholeAndHaveNoProfiles) {

@@ -83,6 +83,8 @@ TEST(DasInstruments, TellWhatIsTakenAndWhatStillFits) {
         "das_slots_free node=n1 gpu=" + gpu + " 6000\n",
         "das_fragmentation_ratio node=n1 gpu=" + gpu + " 333\n",
         "instaslice_total_processed_gpu_slices node=n1 gpu_id=" + gpu + " 2000\n",
+        std::string("openshift_instaslice_operator_build_info major=0 minor=1 gitCommit= "
+                    "gitVersion=v0.1.0 1000\n"),
         std::string("das_profile_capacity_remaining node=n1 profile=1g.5gb 5000\n"),
         std::string("das_profile_capacity_remaining node=n1 profile=7g.40gb 0\n"),
         std::string("instaslice_compatible_profiles node=n1 profile=3g.20gb 1000\n"),
@@ -105,6 +107,20 @@ TEST(DasInstruments, FollowClaimsThroughTheirStates) {
             "enter das_claim_phase_seconds phase=inUse\n");
   EXPECT_EQ(tally(kAllocationClaim, nullptr, &used), "begin das_claim_phase_seconds phase=inUse\n");
   EXPECT_EQ(tally(kAllocationClaim, &used, nullptr), "leave das_claim_phase_seconds\n");
+}
+
+// docs/spec/das.md G8; the end of a claim with a pod is no garbage.
+TEST(DasInstruments, CountClaimsThatNameNoPod) {
+  Value body = claim("").body();
+  body.member("spec").erase("podRef");
+  const Object lost(body);
+  EXPECT_EQ(tally(kAllocationClaim, &lost, nullptr),
+            "leave das_claim_phase_seconds\n"
+            "das_claims_garbage_collected_total reason=ClaimWithoutPod 1000\n");
+  EXPECT_EQ(tally(kAllocationClaim, nullptr, &lost), "");
+  body.member("spec").set("resourceClaim", Value::object({{"uid", "r"}}));
+  const Object mirror(body);
+  EXPECT_EQ(tally(kAllocationClaim, &mirror, nullptr), "leave das_claim_phase_seconds\n");
 }
 
 TEST(DasInstruments, FollowPodsWithSlices) {

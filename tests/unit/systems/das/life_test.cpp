@@ -178,6 +178,24 @@ TEST_F(LifeTest, TwoProfilesInOneContainerSeeAllTheirSlices) {
   EXPECT_EQ(world.acts.size(), 2U) << "one CDI file for each profile";
 }
 
+// docs/spec/das.md S-B2: its claims are those of the app containers.
+TEST_F(LifeTest, AnInitContainerSeesTheSlicesThatItUsesBeforeTheOthers) {
+  node("n1");
+  const Object waiting = world.put(from_yaml(
+      "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: ns}, spec: {schedulerName: "
+      "das-scheduler, initContainers: [{name: i, resources: {limits: {mig.das.com/1g.5gb: 1}}}, "
+      "{name: j, resources: {limits: {mig.das.com/1g.5gb: 3, mig.das.com/2g.10gb: 1}}}, {name: k}],"
+      " containers: [{name: c, resources: {limits: {mig.das.com/1g.5gb: 2}}}]}}"));
+  EXPECT_EQ(schedule(waiting, "n1"), "");
+  ASSERT_EQ(claims_of(waiting).size(), 4U);
+  const NodeAdmission admission = admit("p");
+  EXPECT_EQ(admission.environment.at("c")[1].second, "0,1");
+  ASSERT_TRUE(admission.environment.contains("i"));
+  EXPECT_EQ(admission.environment.at("i")[0].second, "test");
+  EXPECT_EQ(admission.environment.at("j")[0].second, "test,test,test,test");
+  EXPECT_FALSE(admission.environment.contains("k"));
+}
+
 TEST_F(LifeTest, NodesThatCannotHoldThePodSayWhy) {
   world.put(from_yaml("{apiVersion: v1, kind: Node, metadata: {name: plain}}"));
   world.put(
@@ -207,6 +225,25 @@ TEST_F(LifeTest, FilterWritesNothing) {
   node("n1");
   EXPECT_EQ(schedule(pod("p", "mig.das.com/1g.5gb: 1"), "n1", false), "");
   EXPECT_EQ(world.count(kAllocationClaim), 0U);
+}
+
+// docs/spec/das.md F5: other than a node without room.
+TEST_F(LifeTest, ResourcesThatCannotBeDecodedAreNamed) {
+  node("n1");
+  const Object waiting = pod("p", "mig.das.com/1g.5gb: 1");
+  const auto write = [&](const std::string& resources) {
+    world.update(kNodeAccelerator, {"das-operator", "n1"}, [&](Value& object) {
+      object.set_path({"status", "nodeResources"}, from_yaml(resources));
+    });
+    return schedule(waiting, "n1");
+  };
+  const std::string failed = "failed to decode nodeResources of nodeaccelerator \"n1\": ";
+  EXPECT_EQ(write("{nodeGpus: none}"), failed + "nodeGpus is no list");
+  EXPECT_EQ(write("{migPlacement: [], nodeGpus: []}"), failed + "migPlacement is no object");
+  EXPECT_EQ(write("{nodeGpus: [{gpuUuid: a}, 7]}"), failed + "nodeGpus[1].gpuUuid is no string");
+  EXPECT_EQ(write("{nodeGpus: [{gpuUuid: a, migPlacement: x}]}"),
+            failed + "nodeGpus[0].migPlacement is no object");
+  EXPECT_EQ(write("{nodeGpus: []}"), "no GPU available");
 }
 
 TEST_F(LifeTest, PodsOfOneCycleNeverShareASlot) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string>
 
 namespace athanor::das {
@@ -46,6 +47,33 @@ TEST(Packing, LeastGpus) {
   EXPECT_EQ(least_gpus({0, 0, 0, 4, 0, 0}), 2);
   EXPECT_EQ(least_gpus({3, 0, 0, 0, 1, 0}), 1);
   EXPECT_EQ(least_gpus({8, 0, 0, 0, 0, 0}), 2);
+}
+
+TEST(Packing, MediaEnginesNeedAGpuEach) {
+  EXPECT_EQ(least_gpus({3, 0, 0, 0, 0, 0}, 0), 1);
+  EXPECT_EQ(least_gpus({3, 0, 0, 0, 0, 0}, 3), 3);
+  EXPECT_EQ(least_a30_gpus({4, 0, 0}, {0, 0}), 1);
+  EXPECT_EQ(least_a30_gpus({1, 2, 1}, {0, 0}), 3);
+  EXPECT_EQ(least_a30_gpus({2, 2, 0}, {2, 1}), 2);
+  EXPECT_EQ(least_a30_gpus({0, 3, 0}, {0, 3}), 3);
+}
+
+// docs/spec/das.md 16.2: the bound was exact for 400 random demands.
+TEST(Packing, TheBoundIsExactForSmallDemands) {
+  EXPECT_EQ(exact_gpus({7, 0, 0, 0, 1, 0}), 2);
+  EXPECT_EQ(exact_gpus({0, 0, 0, 3, 3, 0}), 3);
+  EXPECT_EQ(exact_gpus({0, 0, 0, 0, 0, 0}), 0);
+  std::uint64_t state = 1;
+  for (int i = 0; i < 40; ++i) {
+    std::array<int, 6> counts{};
+    for (int& count : counts) {
+      state = state * 6364136223846793005U + 1442695040888963407U;
+      count = static_cast<int>(state >> 33U) % 5;
+    }
+    EXPECT_EQ(exact_gpus(counts), least_gpus(counts))
+        << counts[0] << " " << counts[1] << " " << counts[2] << " " << counts[3] << " " << counts[4]
+        << " " << counts[5];
+  }
 }
 
 TEST(Packing, BatchesUseFewMoreGpusThanTheyMust) {

@@ -71,6 +71,18 @@ TEST_F(WebhookTest, R3KeepsOurOwnSpellingAndMarksThePod) {
             R"({"limits":{"mig.das.com/3g.20gb":"2"}})");
 }
 
+TEST_F(WebhookTest, R3KeepsOursWithoutAProfile) {
+  const Value object = pod("limits: {mig.das.com/gpu: 2}");
+  const Verdict verdict = ask(object);
+  EXPECT_TRUE(verdict.allowed) << verdict.message;
+  EXPECT_EQ(verdict.warnings,
+            std::vector<std::string>{"no node currently offers MIG profile \"gpu\""});
+  const Value changed = after(object);
+  EXPECT_EQ(changed["spec"]["schedulerName"].str(), "das-scheduler");
+  EXPECT_EQ(json::print(changed["spec"]["containers"][0]["resources"]),
+            R"({"limits":{"mig.das.com/gpu":"2"}})");
+}
+
 TEST_F(WebhookTest, R4R6KeepOtherKeys) {
   EXPECT_EQ(resources_after("limits: {cpu: '2', nvidia.com/mig-1g.5gb: '1'}, requests: {cpu: '1', "
                             "nvidia.com/mig-1g.5gb: '1'}"),
@@ -105,6 +117,35 @@ TEST_F(WebhookTest, WB3AddsBothSpellings) {
             R"({"limits":{"mig.das.com/1g.5gb":"3"},"requests":{"mig.das.com/1g.5gb":"3"}})");
 }
 
+TEST_F(WebhookTest, WB4MapsWholeGpusWhereOneProfileIsMeant) {
+  const auto settings = parse_settings({{"EMULATED_MODE", "enabled"}, {"DAS_WHOLE_GPU", "map"}});
+  ASSERT_TRUE(settings.ok()) << settings.error().message;
+  world.configure(kSettingsSection, api::encode(*settings));
+  const Value whole = pod("limits: {nvidia.com/gpu: '2'}, requests: {nvidia.com/gpu: '2'}");
+  EXPECT_EQ(ask(whole).message,
+            "nvidia.com/gpu cannot be mapped to a MIG profile: 0 candidate profiles");
+  EXPECT_EQ(ask(whole).code, 422);
+  const auto offer = [&](const std::string& node, const std::string& gigabytes) {
+    world.put(from_yaml(
+        "{apiVersion: inference.redhat.com/v1alpha1, kind: NodeAccelerator, metadata: {name: " +
+        node + ", namespace: das-operator}, status: {nodeResources: {nodeGpus: [{gpuUuid: " + node +
+        ", slots: 8}], migPlacement: {1g.5gb: {placements: [{size: 1, start: 0}]}, 7g." +
+        gigabytes + "gb: {placements: [{size: 8, start: 0}]}, 7g." + gigabytes +
+        "gb+gfx: {placements: [{size: 8, start: 0}]}}}}}"));
+  };
+  offer("n1", "40");
+  offer("n2", "40");
+  EXPECT_EQ(json::print(after(whole)["spec"]["containers"][0]["resources"]),
+            R"({"limits":{"mig.das.com/7g.40gb":"2"},"requests":{"mig.das.com/7g.40gb":"2"}})");
+  EXPECT_EQ(after(whole)["spec"]["schedulerName"].str(), "das-scheduler");
+  EXPECT_TRUE(ask(after(whole)).patch.is_null());
+  offer("n3", "80");
+  EXPECT_EQ(ask(whole).message,
+            "nvidia.com/gpu cannot be mapped to a MIG profile: 2 candidate profiles");
+  EXPECT_TRUE(ask(pod("limits: {nvidia.com/mig-1g.5gb: '1'}")).allowed);
+  EXPECT_FALSE(parse_settings({{"DAS_WHOLE_GPU", "perhaps"}}).ok());
+}
+
 TEST_F(WebhookTest, WB5RefusesUnknownSyntaxAndWarnsOfAbsentProfiles) {
   const Verdict refused = ask(pod("limits: {nvidia.com/mig-foo: '1'}"));
   EXPECT_FALSE(refused.allowed);
@@ -116,19 +157,38 @@ TEST_F(WebhookTest, WB5RefusesUnknownSyntaxAndWarnsOfAbsentProfiles) {
   world.put(
       from_yaml("{apiVersion: inference.redhat.com/v1alpha1, kind: NodeAccelerator, metadata: "
                 "{name: n1, namespace: das-operator}, status: {nodeResources: {migPlacement: "
-                "{9g.9gb: {}}}}}"));
+                "{9g.9gb: {}}, nodeGpus: [{gpuUuid: a}, {gpuUuid: b, migPlacement: {8g.8gb: "
+                "{}}}]}}}"));
   EXPECT_TRUE(ask(pod("limits: {nvidia.com/mig-9g.9gb: '1'}")).warnings.empty());
+  EXPECT_TRUE(ask(pod("limits: {nvidia.com/mig-8g.8gb: '1'}")).warnings.empty())
+      << "a model of its own on one GPU";
 }
 
 TEST_F(WebhookTest, WB6RuntimeClassByModeAndAnnotation) {
   const Value plain = pod("limits: {nvidia.com/mig-1g.5gb: '1'}");
   EXPECT_TRUE(after(plain)["spec"]["runtimeClassName"].is_null());
   configure(false);
+  for (const char* name : {"nvidia-legacy", "other"}) {
+    world.put(from_yaml("{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: " +
+                        std::string(name) + "}, handler: x}"));
+  }
   EXPECT_EQ(after(plain)["spec"]["runtimeClassName"].str(), "nvidia-legacy");
   world.put(from_yaml(
       "{apiVersion: inference.redhat.com/v1alpha1, kind: DASOperator, metadata: {name: cluster, "
       "namespace: das-operator, annotations: {das.inference.redhat.com/runtime-class: other}}}"));
   EXPECT_EQ(after(plain)["spec"]["runtimeClassName"].str(), "other");
+}
+
+// Its API server would refuse the pod: RuntimeClass "nvidia-legacy" not found.
+TEST_F(WebhookTest, WB6SetsNoRuntimeClassThatIsNotThere) {
+  configure(false);
+  const Value wants = pod("limits: {nvidia.com/mig-1g.5gb: '1'}", ", runtimeClassName: mine");
+  const Verdict verdict = ask(wants);
+  ASSERT_EQ(verdict.warnings.size(), 2U);
+  EXPECT_EQ(verdict.warnings[0],
+            "RuntimeClass \"nvidia-legacy\" not found: spec.runtimeClassName is not set");
+  EXPECT_EQ(after(wants)["spec"]["runtimeClassName"].str(), "mine");
+  EXPECT_TRUE(ask(pod("limits: {cpu: '1'}")).warnings.empty());
 }
 
 TEST_F(WebhookTest, WB7OptOutOfPodAndNamespace) {

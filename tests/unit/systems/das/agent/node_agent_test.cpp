@@ -154,6 +154,27 @@ TEST_F(NodeAgentTest, AClaimInUseStaysWhileItsPodRuns) {
   EXPECT_TRUE(world.has(kAllocationClaim, kClaim));
 }
 
+// docs/spec/das.md 3.1
+TEST_F(NodeAgentTest, AClaimOnAGpuThatVanishedIsOrphaned) {
+  publish();
+  add_claim("inUse");
+  add_pod("Running");
+  found.gpus[0].healthy = false;
+  publish();
+  world.settle({&release_operator()});
+  EXPECT_EQ(state(), kInUse) << "it may come back to health";
+  found.gpus[0].lost = true;
+  publish();
+  world.settle({&release_operator()});
+  EXPECT_EQ(state(), kOrphaned);
+  EXPECT_TRUE(world.has(kAllocationClaim, kClaim));
+  world.update(api::kPod, {"ns", "p"}, [](Value& pod) {
+    pod.set_path({"status", "phase"}, "Failed");
+  });
+  world.settle({&release_operator()});
+  EXPECT_EQ(world.acts.size(), 1U) << "its slice is destroyed before it goes";
+}
+
 TEST_F(NodeAgentTest, TheSliceGoesBeforeItsClaim) {
   add_claim("inUse");
   add_pod("Succeeded");

@@ -225,6 +225,7 @@ TEST(Publication, CountersAllowExactlyTheLegalLayouts) {
     SCOPED_TRACE(model);
     EXPECT_EQ(Layouts(*find_model(model)).count(), 2319);
   }
+  EXPECT_EQ(Layouts(*find_model("RTX-PRO-6000")).count(), 717);
 }
 
 TEST(Publication, OneClassForEachProfile) {

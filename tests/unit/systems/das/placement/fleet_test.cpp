@@ -43,6 +43,21 @@ TEST(Fleet, PlacesOnePodAfterTheOther) {
   EXPECT_TRUE(place_each(fleet, times(1, "3g.20gb"), {}).empty()) << "the fleet is full now";
 }
 
+// As the scheduler scores nodes (docs/spec/das.md 6.4, 6.6).
+TEST(Fleet, SpreadsPodsOverNodesOrPacksThem) {
+  const Object nodes[] = {accelerator("n1", 1), accelerator("n2", 1)};
+  const auto nodes_of = [&](NodeScoring scoring) {
+    std::vector<FleetNode> fleet = read_fleet(nodes, {});
+    std::string names;
+    for (const Spot& spot : place_each(fleet, times(3, "2g.10gb"), {}, scoring)) {
+      names += spot.node + " ";
+    }
+    return names;
+  };
+  EXPECT_EQ(nodes_of(NodeScoring::Spread), "n1 n2 n1 ");
+  EXPECT_EQ(nodes_of(NodeScoring::Pack), "n1 n1 n1 ");
+}
+
 TEST(Fleet, PutsNoSliceOnASharedGpu) {
   Value body = accelerator("n1", 2).body();
   body.member("status")

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The placement engine (docs/spec/das.md 6.3, 6.6, S-B7, S-B8, S-B12, S-B14).
 #include "systems/das/placement/placement.hpp"
+#include "systems/das/settings.hpp"
 #include "systems/das/vendor/vendor.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -186,6 +188,21 @@ TEST(Score, SpreadIsTheFreeShare) {
   gpus[0].occupancy.take(a100().find("1g.5gb"), 0, a100());
   EXPECT_EQ(spread_score(gpus), 93);
   EXPECT_EQ(spread_score({}), 0);
+}
+
+TEST(Placement, TakesWeightsFromTheSettings) {
+  const auto settings =
+      parse_settings({{"DAS_PROFILE_WEIGHTS", "1g.5gb=0.5,1g.5gb.me=2,7g.40gb=0"}});
+  ASSERT_TRUE(settings.ok()) << settings.error().message;
+  const PlacementOptions options = settings->placement();
+  EXPECT_EQ(options.weights, (std::map<std::string, double, std::less<>>{
+                                 {"1g.5gb", 0.5}, {"1g.5gb+me", 2}, {"7g.40gb", 0}}));
+  EXPECT_EQ(settings->weights_text(), R"({"1g.5gb":0.5,"1g.5gb+me":2,"7g.40gb":0})");
+  EXPECT_EQ(Settings().weights_text(), "{}");
+  for (const char* wrong : {"1g.5gb", "1g.5gb=", "1g.5gb=-1", "1g.5gb=nan", "1g.5gb=inf", "gpu=1",
+                            "1g.5gb=1,1g.5gb=2", "1g.5gb=1;2g.10gb=1", ",1g.5gb=1"}) {
+    EXPECT_FALSE(parse_settings({{"DAS_PROFILE_WEIGHTS", wrong}}).ok()) << wrong;
+  }
 }
 
 }  // namespace

@@ -123,6 +123,9 @@ TEST(MigTables, NameTheProfilesOfEveryProduct) {
       {"B300", "1g.34gb 2g.67gb 3g.135gb 4g.135gb 7g.269gb 1g.34gb+me 1g.67gb"},
       {"GB300", "1g.35gb 2g.70gb 3g.139gb 4g.139gb 7g.278gb 1g.35gb+me 1g.70gb"},
       {"A30", "1g.6gb 2g.12gb 4g.24gb 1g.6gb+me 2g.12gb+me"},
+      {"RTX-PRO-6000",
+       "1g.24gb 2g.48gb 4g.96gb 1g.24gb+me 1g.24gb+gfx 2g.48gb+gfx 4g.96gb+gfx 1g.24gb-me "
+       "2g.48gb-me 1g.24gb+me.all 2g.48gb+me.all"},
   };
   ASSERT_EQ(gpu_models().size(), expected.size());
   for (const GpuModel& model : gpu_models()) {
@@ -179,6 +182,30 @@ TEST(Slots, LegalityOfLayouts) {
   EXPECT_FALSE(legal({{"2g.10gb", 0}, {"1g.5gb", 1}}));
   EXPECT_FALSE(legal({{"1g.5gb+me", 0}, {"1g.5gb+me", 1}}));
   EXPECT_FALSE(legal({{"9g.1gb", 0}}));
+}
+
+// docs/spec/das.md 4.3: "+me.all" leaves room only for "-me".
+TEST(Slots, AllMediaEnginesLeaveRoomForInstancesWithoutAny) {
+  const MigTable& table = find_model("RTX-PRO-6000")->table;
+  const auto legal = [&](std::vector<std::pair<std::string, int>> slices) {
+    std::vector<Slice> list;
+    for (const auto& [name, start] : slices) {
+      list.push_back({table.find(name), start});
+    }
+    return is_legal(table, list);
+  };
+  EXPECT_TRUE(legal({{"1g.24gb+me.all", 0}, {"1g.24gb-me", 1}, {"2g.48gb-me", 2}}));
+  EXPECT_TRUE(legal({{"1g.24gb-me", 1}, {"2g.48gb+me.all", 2}}));
+  EXPECT_TRUE(legal({{"1g.24gb+me", 0}, {"1g.24gb+gfx", 1}, {"2g.48gb", 2}}));
+  for (const char* other : {"1g.24gb", "1g.24gb+me", "1g.24gb+gfx", "1g.24gb+me.all"}) {
+    EXPECT_FALSE(legal({{other, 0}, {"2g.48gb+me.all", 2}})) << other;
+    EXPECT_FALSE(legal({{"2g.48gb+me.all", 2}, {other, 0}})) << other;
+  }
+  Occupancy occupancy;
+  occupancy.take(table.find("1g.24gb+me.all"), 0, table);
+  EXPECT_EQ(remaining(table, occupancy, table.find("1g.24gb")), 0);
+  EXPECT_EQ(remaining(table, occupancy, table.find("2g.48gb+me.all")), 0);
+  EXPECT_EQ(remaining(table, occupancy, table.find("1g.24gb-me")), 3);
 }
 
 // Upstream publishes the GPU instance's number for both, which no compute instance has.

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plays a trace of slice requests on GPUs of one model, once for each policy of the scheduler:
+// which share is accepted, and how much of the GPUs is in use (docs/spec/das.md 16.1).
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "kube/value/value.hpp"
+#include "simulation/whatif/slice_trace.hpp"
+#include "systems/das/placement/tables.hpp"
+
+namespace athanor::whatif {
+
+// Equal nodes with equal GPUs.
+struct SliceFleet {
+  const das::GpuModel* model = nullptr;
+  std::size_t nodes = 0;
+  std::size_t gpus = 0;  // of each node
+};
+
+// What a policy makes of a trace. Its names are those of the settings DAS_PLACEMENT_POLICY,
+// DAS_GPU_ORDER and DAS_NODE_SCORING_POLICY.
+struct SliceOutcome {
+  std::string placement{};  // firstfit, fragmin
+  std::string gpu_order{};  // of firstfit: listed, emptiest, fullest; else empty
+  std::string scoring{};    // spread, pack
+  std::size_t requests = 0;
+  std::size_t accepted = 0;
+  double utilisation = 0;       // share of all slots in use, from the first to the last submission
+  std::size_t gpus_in_use = 0;  // most at one time
+  std::map<std::string, std::size_t> rejected{};  // by profile
+  [[nodiscard]] double acceptance() const;
+};
+
+// Whether every pod fits on an empty node; the error has a line "NAME:LINE: what is wrong; how to
+// mend it" for each that does not (twenty at most).
+Result<void> check_slices(const SliceTrace& trace, const SliceFleet& fleet, std::string_view name);
+
+// Plays the trace with every policy; a pod that fits nowhere when it comes is dropped.
+std::vector<SliceOutcome> play_slices(const SliceTrace& trace, const SliceFleet& fleet);
+
+// As JSON: {placementPolicy, gpuOrder, nodeScoringPolicy, requests, accepted, acceptance,
+// utilisation, gpusInUse, rejected}.
+Value to_value(const SliceOutcome& outcome);
+
+}  // namespace athanor::whatif

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulation/whatif/slice_trace.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "simulation/whatif/trace_text.hpp"
+#include "systems/das/placement/packing.hpp"
+#include "systems/das/placement/profile.hpp"
+#include "systems/das/vendor/vendor.hpp"
+
+namespace athanor::whatif {
+namespace {
+
+constexpr std::size_t kMostProblems = 20;
+constexpr std::int64_t kMostSlices = 128;  // of one pod
+constexpr std::string_view kColumns[] = {"submit", "profile", "duration", "count"};
+
+class Reader {
+ public:
+  explicit Reader(std::string_view name) : name_(name) {}
+
+  void problem(std::size_t line, const std::string& what) {
+    if (++problems_ <= kMostProblems) {
+      text_ += fmt::format("{}{}:{}: {}", text_.empty() ? "" : "\n", name_, line, what);
+    }
+  }
+
+  // Returns true if the columns are known and complete.
+  bool header(const std::vector<std::string>& columns, std::size_t line) {
+    const std::size_t before = problems_;
+    std::set<std::string> seen;
+    for (const std::string& column : columns) {
+      if (std::ranges::find(kColumns, column) == std::end(kColumns)) {
+        problem(line, fmt::format("column \"{}\" is unknown; the first line names the columns, of "
+                                  "submit, profile, duration, count",
+                                  column));
+      } else if (!seen.insert(column).second) {
+        problem(line, fmt::format("column \"{}\" is there twice; remove one", column));
+      }
+    }
+    for (const char* needed : {"submit", "profile", "duration"}) {
+      if (!seen.contains(needed)) {
+        problem(line,
+                fmt::format("column \"{}\" is missing; the first line names the columns", needed));
+      }
+    }
+    return problems_ == before;
+  }
+
+  void request(const std::map<std::string, std::string>& fields, std::size_t line) {
+    const auto field = [&](const char* key) {
+      const auto at = fields.find(key);
+      return at == fields.end() ? std::string() : at->second;
+    };
+    const auto seconds = [](const std::optional<Duration>& time) {
+      return time ? std::chrono::duration<double>(*time).count() : -1;
+    };
+    SliceSubmission one{.submit = seconds(span_of(field("submit"))),
+                        .duration = seconds(span_of(field("duration"))),
+                        .line = line};
+    if (one.submit < 0) {
+      problem(line, fmt::format("submit \"{}\" is no time after the start; write seconds, 90m, "
+                                "1d12h",
+                                field("submit")));
+    }
+    if (one.duration <= 0) {
+      problem(line, fmt::format("duration \"{}\" is no length of time; write seconds or 90m, "
+                                "1h30m, 2d, at most 365d",
+                                field("duration")));
+    }
+    if (const auto profile = das::parse_profile(field("profile"))) {
+      one.profile = profile->text();
+    } else {
+      problem(line, fmt::format("profile \"{}\" is no MIG profile; write one as 1g.5gb",
+                                field("profile")));
+    }
+    const std::string count = field("count");
+    const auto slices = count.empty() ? std::optional<std::int64_t>(1) : whole_number(count);
+    if (slices && *slices >= 1 && *slices <= kMostSlices) {
+      one.count = static_cast<int>(*slices);
+    } else {
+      problem(line, fmt::format("count \"{}\" is no number of slices; write a whole number from 1 "
+                                "to {}",
+                                count, kMostSlices));
+    }
+    trace_.push_back(std::move(one));
+  }
+
+  Result<SliceTrace> finish() {
+    if (trace_.empty() && problems_ == 0) {
+      problem(1, "no request; write one line per pod below the header");
+    }
+    if (problems_ > kMostProblems) {
+      text_ += fmt::format("\n{}: and {} more", name_, problems_ - kMostProblems);
+    }
+    if (problems_ > 0) {
+      return Error::bad_request(std::move(text_));
+    }
+    std::ranges::stable_sort(trace_, {}, &SliceSubmission::submit);
+    return std::move(trace_);
+  }
+
+ private:
+  std::string_view name_;
+  SliceTrace trace_{};
+  std::size_t problems_ = 0;
+  std::string text_{};
+};
+
+// The model's profiles in the shapes of the mixes; empty: it lacks one.
+std::vector<std::string> profiles_of(const das::GpuModel& model) {
+  const das::MigTable& shapes = das::find_model(das::kDefaultModel)->table;
+  std::vector<std::string> names;
+  for (const std::string_view profile : das::kMixProfiles) {
+    const das::MigProfile& shape = shapes.profiles[static_cast<std::size_t>(shapes.find(profile))];
+    const auto found = std::ranges::find_if(model.table.profiles, [&](const das::MigProfile& one) {
+      return one.compute == shape.compute && one.starts == shape.starts && one.size == shape.size &&
+             one.most == shape.most;
+    });
+    if (found == model.table.profiles.end()) {
+      return {};
+    }
+    names.push_back(found->name);
+  }
+  return names;
+}
+
+}  // namespace
+
+Result<SliceTrace> parse_slice_trace(std::string_view text, std::string_view name) {
+  Reader reader(name);
+  std::vector<std::string> header;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = trimmed(text.substr(0, end));
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    if (line.empty() || line.front() == '#') {
+      continue;
+    }
+    std::vector<std::string> cells = split(line);
+    if (header.empty()) {
+      if (!reader.header(cells, number)) {
+        break;
+      }
+      header = std::move(cells);
+    } else if (cells.size() != header.size()) {
+      reader.problem(number, fmt::format("{} values, but {} columns; write a comma for each empty "
+                                         "value",
+                                         cells.size(), header.size()));
+    } else {
+      std::map<std::string, std::string> fields;
+      for (std::size_t i = 0; i < header.size(); ++i) {
+        fields[header[i]] = std::move(cells[i]);
+      }
+      reader.request(fields, number);
+    }
+  }
+  return reader.finish();
+}
+
+bool is_mix(std::string_view name) {
+  return std::ranges::find(das::standard_mixes(), name, &das::Mix::name) !=
+         das::standard_mixes().end();
+}
+
+Result<SliceTrace> trace_of_mix(std::string_view name, const MixPlan& plan) {
+  const auto mix = std::ranges::find(das::standard_mixes(), name, &das::Mix::name);
+  const std::vector<std::string> profiles = profiles_of(*plan.model);
+  if (profiles.empty()) {
+    return Error::bad_request(
+        fmt::format("mix {} needs a GPU with seven compute slices, and {} is none; give a trace of "
+                    "its profiles",
+                    name, plan.model->key));
+  }
+  SliceTrace trace;
+  for (const das::Arrival& one : das::arrivals_of(*mix, {.gpus = plan.gpus,
+                                                        .arrivals = static_cast<int>(plan.requests),
+                                                        .load = plan.load,
+                                                        .seed = plan.seed})) {
+    trace.push_back({.submit = one.at, .profile = profiles[one.kind], .duration = one.life});
+  }
+  return trace;
+}
+
+}  // namespace athanor::whatif

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Slice requests on a fleet, policy beside policy (docs/spec/das.md 16).
+#include "simulation/whatif/slice_play.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "systems/das/vendor/vendor.hpp"
+
+namespace athanor::whatif {
+namespace {
+
+SliceFleet fleet(std::size_t nodes, std::size_t gpus) {
+  return {.model = das::find_model("A100-PCIE-40GB"), .nodes = nodes, .gpus = gpus};
+}
+
+const SliceOutcome& of(const std::vector<SliceOutcome>& outcomes, std::string_view placement,
+                       std::string_view order, std::string_view scoring) {
+  return *std::ranges::find_if(outcomes, [&](const SliceOutcome& one) {
+    return one.placement == placement && one.gpu_order == order && one.scoring == scoring;
+  });
+}
+
+TEST(SliceTrace, ReadsPodsInOrderOfTime) {
+  const auto trace = parse_slice_trace(
+      "# pods\nprofile,submit,duration,count\n3g.20gb,10m,1h,\n1g.5gb.me,0,30,2\n", "t.csv");
+  ASSERT_TRUE(trace.ok()) << trace.error().message;
+  ASSERT_EQ(trace->size(), 2U);
+  EXPECT_EQ(trace->at(0).profile, "1g.5gb+me");
+  EXPECT_EQ(trace->at(0).count, 2);
+  EXPECT_EQ(trace->at(0).duration, 30);
+  EXPECT_EQ(trace->at(1).submit, 600);
+  EXPECT_EQ(trace->at(1).count, 1);
+}
+
+TEST(SliceTrace, NamesEveryProblemWithItsLine) {
+  const auto wrong = parse_slice_trace(
+      "submit,profile,duration,count\nx,1g.5gb,1h,1\n0,big,1h,1\n0,1g.5gb,0,1\n0,1g.5gb,1h,0\n0,1g."
+      "5gb\n",
+      "t.csv");
+  ASSERT_FALSE(wrong.ok());
+  for (const char* part :
+       {"t.csv:2: submit \"x\"", "t.csv:3: profile \"big\"", "t.csv:4: duration \"0\"",
+        "t.csv:5: count \"0\"", "t.csv:6: 2 values, but 4 columns"}) {
+    EXPECT_NE(wrong.error().message.find(part), std::string::npos) << wrong.error().message;
+  }
+  EXPECT_FALSE(parse_slice_trace("", "t.csv").ok());
+  EXPECT_FALSE(parse_slice_trace("submit,profile\n0,1g.5gb\n", "t.csv").ok());
+  EXPECT_FALSE(parse_slice_trace("submit,profile,duration,owner\n", "t.csv").ok());
+}
+
+TEST(SlicePlay, AWholeGpuIsLostWhereSmallSlicesSpread) {
+  const SliceTrace trace{{.submit = 0, .profile = "1g.5gb", .duration = 100},
+                         {.submit = 1, .profile = "1g.5gb", .duration = 100},
+                         {.submit = 2, .profile = "7g.40gb", .duration = 98}};
+  const std::vector<SliceOutcome> outcomes = play_slices(trace, fleet(1, 2));
+  EXPECT_EQ(outcomes.size(), 8U);
+  EXPECT_EQ(of(outcomes, "firstfit", "listed", "spread").accepted, 3U);
+  const SliceOutcome& lost = of(outcomes, "firstfit", "emptiest", "spread");
+  EXPECT_EQ(lost.accepted, 2U);
+  EXPECT_EQ(lost.rejected.at("7g.40gb"), 1U);
+  EXPECT_EQ(lost.gpus_in_use, 2U);
+  // One slot of 16 for a second, then two.
+  EXPECT_DOUBLE_EQ(lost.utilisation, (1.0 + 2.0) / 2 / 16);
+  EXPECT_EQ(of(outcomes, "fragmin", "", "pack").accepted, 3U);
+}
+
+TEST(SlicePlay, ScoringChoosesTheNode) {
+  const SliceTrace trace{{.submit = 0, .profile = "1g.5gb", .duration = 100},
+                         {.submit = 1, .profile = "1g.5gb", .duration = 100},
+                         {.submit = 2, .profile = "7g.40gb", .duration = 100}};
+  const std::vector<SliceOutcome> outcomes = play_slices(trace, fleet(2, 1));
+  EXPECT_EQ(of(outcomes, "firstfit", "listed", "spread").accepted, 2U);
+  EXPECT_EQ(of(outcomes, "firstfit", "listed", "pack").accepted, 3U);
+}
+
+TEST(SlicePlay, EndedSlicesAreFree) {
+  const SliceTrace trace{{.submit = 0, .profile = "7g.40gb", .duration = 10},
+                         {.submit = 10, .profile = "7g.40gb", .duration = 10},
+                         {.submit = 15, .profile = "7g.40gb", .duration = 10}};
+  const std::vector<SliceOutcome> outcomes = play_slices(trace, fleet(1, 1));
+  EXPECT_EQ(outcomes.front().accepted, 2U);
+  EXPECT_DOUBLE_EQ(outcomes.front().utilisation, 1);
+}
+
+// The model values of docs/spec/das.md 16.3.
+TEST(SlicePlay, MixesReachTheModelValues) {
+  const SliceFleet eight = fleet(8, 8);
+  const auto trace = trace_of_mix(
+      "uniform", {.model = eight.model, .gpus = 64, .requests = 8000, .load = 0.95, .seed = 1});
+  ASSERT_TRUE(trace.ok());
+  const std::vector<SliceOutcome> outcomes = play_slices(*trace, eight);
+  const SliceOutcome& seed = of(outcomes, "firstfit", "listed", "spread");
+  EXPECT_NEAR(seed.acceptance(), 0.920, 0.02);
+  EXPECT_NEAR(seed.utilisation, 0.774, 0.02);
+  EXPECT_GT(of(outcomes, "fragmin", "", "pack").acceptance(), seed.acceptance());
+}
+
+TEST(SlicePlay, RefusesWhatNeverFits) {
+  const SliceTrace trace{{.profile = "1g.5gb", .count = 8, .duration = 1, .line = 2},
+                         {.profile = "1g.6gb", .duration = 1, .line = 3}};
+  const auto checked = check_slices(trace, fleet(1, 1), "t.csv");
+  ASSERT_FALSE(checked.ok());
+  EXPECT_NE(checked.error().message.find("t.csv:2: 8 slices of 1g.5gb fit on no node of 1 GPUs"),
+            std::string::npos)
+      << checked.error().message;
+  EXPECT_NE(checked.error().message.find("t.csv:3: A100-PCIE-40GB has no profile 1g.6gb"),
+            std::string::npos);
+  EXPECT_TRUE(check_slices(trace, {.model = das::find_model("A30"), .nodes = 1, .gpus = 1}, "t.csv")
+                  .error()
+                  .message.find("t.csv:3") == std::string::npos);
+  EXPECT_FALSE(trace_of_mix("small", {.model = das::find_model("A30"), .gpus = 1}).ok());
+  EXPECT_TRUE(
+      trace_of_mix("small", {.model = das::find_model("H200"), .gpus = 1, .requests = 1, .load = 1})
+          .ok());
+}
+
+}  // namespace
+}  // namespace athanor::whatif
