@@ -27,9 +27,9 @@ struct Operand {
   Value object{};
 };
 // In the order in which they are applied: agent, scheduler, webhook, network policies. In a lab the
-// process itself does the work of the pods, which only stand for it. In production the agent alone:
-// scheduler and webhook are `athanor extender` and `athanor controllers`, which are deployed.
-// `tls`: spec.tlsSecurityProfile of OpenShift's APIServer; nullptr: the cluster has none.
+// process itself does the work of the pods, which only stand for it. In production the agent, and
+// with an image of kube-scheduler the scheduler: webhook and extender are deployed with the
+// operator. `tls`: spec.tlsSecurityProfile of OpenShift's APIServer; nullptr: the cluster has none.
 std::vector<Operand> operands_of(const DASOperator& op, const Settings& settings,
                                  const Value* tls = nullptr);
 // The operator's own Deployment, which the deployment brings (docs/spec/das.md 13.1).

@@ -93,6 +93,7 @@ Result<Settings> parse_settings(const std::map<std::string, std::string>& enviro
     }
   }
   variables.text("RELATED_IMAGE_DAEMONSET_IMAGE", settings.agent_image);
+  variables.text("RELATED_IMAGE_SCHEDULER_IMAGE", settings.scheduler_image);
   std::string policy = "false";
   ATHANOR_TRY_VOID(read_choice(variables, "EMULATE_CLUSTER_POLICY", {"true", "false"}, policy));
   settings.cluster_policy = policy == "true";
@@ -136,6 +137,8 @@ const TypeInfo& Describe<das::Settings>::type() {
       field<&T::fail_per_million>("failPerMillion", "Emulated slices of a million that fail."),
       field<&T::production>("production", "Whether nodes run agents of their own."),
       field<&T::agent_image>("agentImage", "Image of these agents."),
+      field<&T::scheduler_image>("schedulerImage",
+                                 "Image of kube-scheduler; empty: none is deployed."),
       field<&T::allocation_api>("allocationApi", "What hands out GPUs: deviceplugin, dra or both."),
       field<&T::cluster_policy>("clusterPolicy", "Whether the GPU operator's policy is served."),
   };

@@ -36,6 +36,8 @@ struct Settings {
   // True: not a lab; nodes run an agent of their own in this image (docs/spec/das.md 8.1).
   bool production = false;
   std::string agent_image = "athanor-agent:latest";
+  // Image of the stock kube-scheduler; empty: the operator deploys no scheduler.
+  std::string scheduler_image{};
   // What hands out GPUs: deviceplugin, dra or both (docs/spec/das.md 15.1).
   std::string allocation_api = "deviceplugin";
   // True: ClusterPolicy of the GPU operator is served, and ready (docs/spec/das.md E6).

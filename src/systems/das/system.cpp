@@ -174,7 +174,7 @@ const System& system() {
                     "EMULATED_DEVICE_IDS", "EMULATED_FAIL_RATE", "EMULATED_GPU_COUNT",
                     "EMULATED_GPU_MODEL", "EMULATED_MODE", "EMULATED_SLICE_CREATE_MS",
                     "EMULATED_SLICE_DESTROY_MS", "EMULATE_CLUSTER_POLICY", "INSTASLICE_NAMESPACE",
-                    "RELATED_IMAGE_DAEMONSET_IMAGE"},
+                    "RELATED_IMAGE_DAEMONSET_IMAGE", "RELATED_IMAGE_SCHEDULER_IMAGE"},
       .scheduling = {das_scheduling().begin(), das_scheduling().end()},
       .node_hooks = {das_nodes().begin(), das_nodes().end()},
       .lab_node_members = {{.name = "gpus", .read = read_gpus, .usual = usual_gpus}},

@@ -4,9 +4,11 @@
 import json
 import os
 import re
+import signal
 
 import pytest
 import yaml
+from replica import Replica
 from support import ATHANOR, KUBECTL, ROOT, run, wait_for
 
 DAS = ROOT / "deploy/das"
@@ -61,6 +63,18 @@ def recipe(lab, *words, code=0, **variables):
     return done
 
 
+NAMESPACE = "/apis/apps/v1/namespaces/das-operator"
+
+
+def may(lab, account, verb, resource, ns="das-operator", name=""):
+    """Whether a service account of the deployment has a right; the group is after a dot: "pods", "leases.coordination.k8s.io"."""
+    plural, _, group = resource.partition(".")
+    plural, _, sub = plural.partition("/")
+    attributes = {"namespace": ns, "verb": verb, "group": group, "resource": plural, "subresource": sub, "name": name}
+    spec = {"user": f"system:serviceaccount:das-operator:{account}", "groups": ["system:serviceaccounts"], "resourceAttributes": attributes}
+    return lab.http("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {"spec": spec}).json["status"]["allowed"]
+
+
 def test_deploy_and_undeploy(cluster):
     lab = cluster
     wrong = recipe(lab, "deploy", code=1, EMULATED_MODE="on")
@@ -72,6 +86,16 @@ def test_deploy_and_undeploy(cluster):
     assert container["image"] == "registry.example/athanor:7"
     # Upstream defect of 9.1: there the mode never reaches the operator's Deployment.
     assert {"name": "EMULATED_MODE", "value": "enabled"} in container["env"]
+    variables = {one["name"]: one.get("value") for one in container["env"]}
+    assert variables["RELATED_IMAGE_DAEMONSET_IMAGE"] == "registry.example/athanor-agent:7"
+    assert variables["RELATED_IMAGE_SCHEDULER_IMAGE"] == "registry.k8s.io/kube-scheduler:" + lab.get("/version")["gitVersion"].split("+")[0]
+    for right in (("patch", "allocationclaims.inference.redhat.com"), ("patch", "nodeaccelerators/status.inference.redhat.com"), ("watch", "pods"), ("patch", "nodes/status", "")):
+        assert may(lab, "das-daemonset", *right), right
+    assert not may(lab, "das-daemonset", "get", "secrets")
+    for right in (("create", "pods/binding", "default"), ("watch", "nodes", ""), ("update", "leases.coordination.k8s.io", "das-operator", "das-scheduler")):
+        assert may(lab, "das-scheduler", *right), right
+    assert not may(lab, "das-scheduler", "update", "leases.coordination.k8s.io", "kube-system", "kube-scheduler")
+    assert may(lab, "das-extender", "create", "allocationclaims.inference.redhat.com") and not may(lab, "das-extender", "get", "secrets")
     for name in ("das-operator", "das-extender"):
         wait_for(f"{name} has its pods", lambda n=name: lab.get(f"/apis/apps/v1/namespaces/das-operator/deployments/{n}").get("status", {}).get("replicas") == 2)
     (hook,) = lab.get("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/das-mutating-webhook-configuration")["webhooks"]
@@ -84,17 +108,68 @@ def test_deploy_and_undeploy(cluster):
     recipe(lab, "undeploy")  # absent objects are ignored
 
 
+def test_the_images_can_be_named(cluster):
+    recipe(cluster, "deploy", IMG="registry.example:5000/athanor", DAEMONSET_IMAGE="other.example/agent@sha256:12", SCHEDULER_IMAGE="other.example/scheduler:1")
+    (container,) = cluster.get(f"{NAMESPACE}/deployments/das-operator")["spec"]["template"]["spec"]["containers"]
+    variables = {one["name"]: one.get("value") for one in container["env"]}
+    assert container["image"] == "registry.example:5000/athanor"
+    assert variables["RELATED_IMAGE_DAEMONSET_IMAGE"] == "other.example/agent@sha256:12"
+    assert variables["RELATED_IMAGE_SCHEDULER_IMAGE"] == "other.example/scheduler:1"
+    assert "DAEMONSET_IMAGE registry.example:5000/athanor-agent\n" in recipe(cluster, "info", IMG="registry.example:5000/athanor").out
+    refused = recipe(cluster, "deploy", IMG="registry.example/athanor@sha256:12", code=1)
+    assert "IMG has a digest: name the agent's image, too (DAEMONSET_IMAGE)" in refused.err
+
+
+@pytest.fixture
+def deployed(make_lab, tmp_path):
+    """(lab, operator): deploy/das on a lab without DAS of its own, its operator with the Deployment's flags, variables and rights."""
+    lab = make_lab("--storage", "memory", "--pods", "timed", "--controllers", "*,-das-operator,-das-claims,-das-daemonset").start()
+    recipe(lab, "deploy", IMG="registry.example/athanor:7", EMULATED_MODE="enabled")
+    pod = lab.get(f"{NAMESPACE}/deployments/das-operator")["spec"]["template"]["spec"]
+    access = yaml.safe_load(lab.kubeconfig.read_text(encoding="utf-8"))
+    access["users"][0]["user"] = {"token": lab.kubectl("create", "token", pod["serviceAccountName"], "-n", "das-operator").out.strip()}
+    (tmp_path / "kubeconfig").write_text(yaml.safe_dump(access), encoding="utf-8")
+    (container,) = pod["containers"]
+    fields = {"metadata.name": "das-operator-0", "metadata.namespace": "das-operator"}
+    environment = {one["name"]: one.get("value") or fields[one["valueFrom"]["fieldRef"]["fieldPath"]] for one in container["env"]}
+    flags = [re.sub(r"^(--[a-z]+-address=):\d+$", r"\g<1>127.0.0.1:0", one) for one in container["args"]]
+    operator = Replica([ATHANOR, *flags], tmp_path / "operator.log", env={**environment, "KUBECONFIG": str(tmp_path / "kubeconfig")}, cwd="/")
+    yield lab, operator
+    operator.end(signal.SIGKILL)
+
+
+def test_the_deployed_operator_makes_its_operands(deployed):
+    """docs/spec/das.md 10.1: agent and scheduler; nothing is denied to the operator."""
+    lab, operator = deployed
+    wait_for("the agents", lambda: lab.http("GET", f"{NAMESPACE}/daemonsets/das-daemonset").code == 200)
+    (agent,) = lab.get(f"{NAMESPACE}/daemonsets/das-daemonset")["spec"]["template"]["spec"]["containers"]
+    assert agent["image"] == "registry.example/athanor-agent:7"
+    wait_for("the scheduler's pods", lambda: lab.get(f"{NAMESPACE}/deployments/das-scheduler").get("status", {}).get("replicas") == 2)
+    config = lab.get("/api/v1/namespaces/das-operator/configmaps/das-scheduler-config")["data"]["config.yaml"]
+    printed = run([ATHANOR, "extender", "--print-scheduler-config", "--systems=das", "--url=https://das-extender.das-operator.svc:9443", "--ca-file=/etc/das-extender/ca.crt"])
+    assert yaml.safe_load(config) == yaml.safe_load(printed.out)
+    wait_for("readiness", operator.ready)
+    secret = lab.get("/api/v1/namespaces/das-operator/secrets/webhook-server-cert")
+    assert secret["data"]["ca.crt"] and lab.get("/api/v1/namespaces/das-operator/services/das-extender")["spec"]["ports"][0]["port"] == 9443
+    operands = lambda: lab.get("/apis/inference.redhat.com/v1alpha1/namespaces/das-operator/dasoperators/cluster").get("status", {}).get("conditions", [])  # noqa: E731
+    wait_for("the status", operands)
+    assert not operator.denied(), operator.denied()
+    assert "forbidden" not in operator.text.lower()
+
+
 def test_roles_are_what_the_program_asks_for():
     roles = load("02_operator_rbac.yaml")
     cluster = {one["metadata"]["name"]: one for one in roles if one["kind"] == "ClusterRole"}
-    assert set(cluster) == {"das-operator", "das-scheduler"}
+    assert set(cluster) == {"das-operator", "das-extender", "das-daemonset", "das-scheduler"}
     for one in cluster.values():
         for rule in one["rules"]:
             assert "*" not in rule["verbs"] and "*" not in rule.get("resources", [])
             if "secrets" in rule.get("resources", []):
                 pytest.fail("no secrets of the whole cluster (O-B8)")
     bindings = [one for one in roles if one["kind"].endswith("Binding")]
-    assert {(s["name"], s["namespace"]) for one in bindings for s in one["subjects"]} == {("das-operator", "das-operator"), ("das-scheduler", "das-operator")}
+    assert {(s["name"], s["namespace"]) for one in bindings for s in one["subjects"]} == {(name, "das-operator") for name in cluster}
+    accounts = {one["metadata"]["name"] for one in load("01_operator_sa.yaml")}
+    assert accounts == set(cluster)
 
 
 def test_the_bundle():
@@ -123,7 +198,11 @@ def test_the_bundle():
     served = {load(name)[0]["metadata"]["name"]: load(name)[0] for name in ORDER if name.startswith("00_")}
     assert owned == {(name, crd["spec"]["names"]["kind"], "v1alpha1") for name, crd in served.items()}
     assert all(one["description"] for one in spec["customresourcedefinitions"]["owned"])
-    assert {one["name"] for one in spec["relatedImages"]} == {"daemonset-image", "webhook-image", "scheduler-image"}
+    images = {one["name"]: one["image"] for one in spec["relatedImages"]}
+    (operator, *_) = [one["spec"]["template"]["spec"]["containers"][0] for one in spec["install"]["spec"]["deployments"]]
+    variables = {one["name"]: one.get("value") for one in operator["env"]}
+    assert images["webhook-image"] == operator["image"] == "athanor" and images["daemonset-image"] == "athanor-agent"
+    assert images["daemonset-image"] == variables["RELATED_IMAGE_DAEMONSET_IMAGE"] and images["scheduler-image"] == variables["RELATED_IMAGE_SCHEDULER_IMAGE"]
     install = spec["install"]["spec"]
     roles = {one["metadata"]["name"]: one["rules"] for one in load("02_operator_rbac.yaml") if one["kind"] == "ClusterRole"}
     assert {one["serviceAccountName"]: one["rules"] for one in install["clusterPermissions"]} == roles
@@ -149,7 +228,7 @@ def test_recipes_of_the_seed_have_an_answer():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
     targets = {name for line in re.findall(r"^([a-z][a-z0-9 -]*):", makefile, re.MULTILINE) for name in line.split()}
     assert set(names) <= targets, set(names) - targets
-    for name in ("generate-clients", "deploy-cert-manager", "lint-go", "build-push-webhook"):
+    for name in ("generate-clients", "deploy-cert-manager", "lint-go", "build-push-webhook", "build-push-scheduler"):
         done = run(["make", "-s", name], cwd=ROOT, env={**os.environ})
         assert done.code == 0 and len(done.out.splitlines()) == 1, done.out + done.err
     refused = run([ROOT / "scripts/das", "answer", "other"])

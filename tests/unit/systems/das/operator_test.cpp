@@ -202,11 +202,18 @@ class ProductionTest : public testing::Test {
  protected:
   ProductionTest() { configure("disabled"); }
   void configure(const std::string& emulated, const std::string& api = "deviceplugin") {
-    Settings settings;
+    Settings settings = deployed();
     settings.allocation_api = api;
-    settings.production = true;
     settings.emulated_mode = emulated;
+    configure(settings);
+  }
+  static Settings deployed() {
+    Settings settings;
+    settings.production = true;
     settings.agent_image = "registry/agent:1";
+    return settings;
+  }
+  void configure(const Settings& settings) {
     world.configure(kSettingsSection, api::encode(settings));
     world.put(
         yaml::parse("{apiVersion: inference.redhat.com/v1alpha1, kind: DASOperator, metadata: "
@@ -279,6 +286,59 @@ TEST_F(ProductionTest, TheAgentHasWhatItNeedsOfTheNode) {
                                               "/var/run/das", "/dev/shm"}));
   EXPECT_TRUE(spec["hostPID"].as_bool()) << "MPS daemons know their clients by it";
   EXPECT_FALSE(world.has(api::kDeployment, {"das-operator", "das-scheduler"}));
+}
+
+// docs/spec/das.md 10.1, 7.1: a stock kube-scheduler that asks the deployed extender.
+TEST_F(ProductionTest, DeploysKubeSchedulerWithItsConfiguration) {
+  Settings settings = deployed();
+  settings.scheduler_image = "registry/kube-scheduler:1";
+  configure(settings);
+  const Key key{"das-operator", "das-scheduler"};
+  const Value spec = world.must(api::kDeployment, key).spec();
+  EXPECT_EQ(spec["replicas"].as_int(), 2);
+  const Value pod = spec["template"]["spec"];
+  EXPECT_EQ(pod["serviceAccountName"].as_string(), "das-scheduler");
+  EXPECT_TRUE(world.has(api::kServiceAccount, key));
+  const Value& container = pod["containers"][0];
+  EXPECT_EQ(container["name"].as_string(), "scheduler");
+  EXPECT_EQ(container["image"].as_string(), "registry/kube-scheduler:1");
+  EXPECT_EQ(container["command"][0].as_string(), "kube-scheduler");
+  EXPECT_EQ(container["args"][0].as_string(), "--config=/etc/das-scheduler/config.yaml");
+  EXPECT_EQ(container["args"][1].as_string(), "--v=2");
+  EXPECT_EQ(pod["volumes"][0]["configMap"]["name"].as_string(), "das-scheduler-config");
+  const Value& secret = pod["volumes"][1]["secret"];
+  EXPECT_EQ(secret["secretName"].as_string(), "webhook-server-cert");
+  ASSERT_EQ(secret["items"].size(), 1U) << "not the key";
+  EXPECT_EQ(secret["items"][0]["key"].as_string(), "ca.crt");
+  EXPECT_EQ(container["volumeMounts"][1]["mountPath"].as_string(), "/etc/das-extender");
+
+  const Value config =
+      yaml::parse(world.must(api::kConfigMap, {"das-operator", "das-scheduler-config"})
+                      .body()["data"]["config.yaml"]
+                      .str())
+          .value();
+  EXPECT_EQ(config["leaderElection"]["resourceName"].as_string(), "das-scheduler");
+  EXPECT_EQ(config["profiles"][0]["schedulerName"].as_string(), "das-scheduler");
+  const Value& extender = config["extenders"][0];
+  EXPECT_EQ(extender["urlPrefix"].as_string(),
+            "https://das-extender.das-operator.svc:9443/scheduler");
+  EXPECT_EQ(extender["tlsConfig"]["caFile"].as_string(), "/etc/das-extender/ca.crt");
+  const Value& managed = extender["managedResources"];
+  EXPECT_TRUE(std::ranges::any_of(managed.items(), [](const Value& one) {
+    return one["name"].as_string() == "mig.das.com/1g.5gb";
+  }));
+}
+
+TEST_F(ProductionTest, TheSchedulerIsAsVerboseAsTheOperatorAsks) {
+  Settings settings = deployed();
+  settings.scheduler_image = "registry/kube-scheduler:1";
+  configure(settings);
+  world.update(kDASOperator, kCluster, [](Value& object) {
+    object.set_path({"spec", "logLevel"}, "Trace");
+  });
+  world.settle({&das_operator()});
+  const Value spec = world.must(api::kDeployment, {"das-operator", "das-scheduler"}).spec();
+  EXPECT_EQ(spec["template"]["spec"]["containers"][0]["args"][1].as_string(), "--v=6");
 }
 
 TEST_F(ProductionTest, EmulationIsHandedToTheAgent) {
