@@ -142,8 +142,6 @@ def moved(objects, account):
     for one in objects:
         meta = one["metadata"]
         meta["name"] = account + meta["name"].removeprefix("athanor-extender").removeprefix(account)
-        if "namespace" in meta:
-            meta["namespace"] = NAMESPACE
         meta["labels"] = labels("das-operator")
         for subject in one.get("subjects", []):
             subject.update(name=account, namespace=NAMESPACE)
@@ -235,8 +233,9 @@ def manifests(output_of, athanor, agent):
 
 
 def rules_of(objects, account_name, cluster):
-    kind = "ClusterRole" if cluster else "Role"
-    rules = [rule for one in objects if one["kind"] == kind and one["metadata"]["name"].removesuffix("-own") == account_name for rule in one["rules"]]
+    """OLM grants rights in its own namespace or everywhere: those in another namespace are granted everywhere."""
+    roles = [one for one in objects if one["kind"].endswith("Role") and one["metadata"]["name"].removesuffix("-own") == account_name]
+    rules = [rule for one in roles if (one["metadata"].get("namespace") != NAMESPACE) == cluster for rule in one["rules"]]
     return [{"serviceAccountName": account_name, "rules": rules}] if rules else []
 
 

@@ -26,16 +26,16 @@ std::vector<Operand> owned_by(const DASOperator& op, std::vector<Operand> operan
 }  // namespace
 
 std::vector<Operand> operands_of(const DASOperator& op, const Settings& settings,
-                                 const Value* tls) {
+                                 const Cluster& cluster) {
   std::vector<Operand> operands;
   operands.push_back({&api::kDaemonSet, agent_set(op, settings)});
-  if (tls != nullptr && settings.production) {
+  if (cluster.tls != nullptr && settings.production) {
     Value& set = operands.back().object;
-    add_tls_flags(read_tls_profile(*tls), "--", set);
+    add_tls_flags(read_tls_profile(*cluster.tls), "--", set);
     set.member("spec")
         .member("template")
         .member("metadata")
-        .set("annotations", Value::object({{kTlsAnnotation, tls_profile_hash(*tls)}}));
+        .set("annotations", Value::object({{kTlsAnnotation, tls_profile_hash(*cluster.tls)}}));
   }
   if (settings.production) {
     operands.push_back(
@@ -43,6 +43,7 @@ std::vector<Operand> operands_of(const DASOperator& op, const Settings& settings
     if (!settings.scheduler_image.empty()) {
       add_scheduler(op, settings, operands);
     }
+    add_policies(settings, cluster, operands);
     return owned_by(op, std::move(operands));
   }
   add_scheduler(op, settings, operands);
@@ -64,7 +65,7 @@ std::vector<Operand> operands_of(const DASOperator& op, const Settings& settings
                                                                    {"targetPort", 8443},
                                                                    {"protocol", "TCP"}})})}}));
   operands.push_back({&api::kService, std::move(service)});
-  add_policies(settings, operands);
+  add_policies(settings, cluster, operands);
   return owned_by(op, std::move(operands));
 }
 

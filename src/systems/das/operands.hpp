@@ -2,6 +2,7 @@
 // The objects that the operator keeps for a DASOperator (docs/spec/das.md 10).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,12 +27,19 @@ struct Operand {
   const Kind* kind = nullptr;
   Value object{};
 };
+// What the operands depend on beside the DASOperator.
+struct Cluster {
+  // spec.tlsSecurityProfile of OpenShift's APIServer; nullptr: the cluster has none.
+  const Value* tls = nullptr;
+  // Ports of the API server's endpoints.
+  std::vector<std::int64_t> api_ports{6443};
+};
 // In the order in which they are applied: agent, scheduler, webhook, network policies. In a lab the
 // process itself does the work of the pods, which only stand for it. In production the agent, and
 // with an image of kube-scheduler the scheduler: webhook and extender are deployed with the
-// operator. `tls`: spec.tlsSecurityProfile of OpenShift's APIServer; nullptr: the cluster has none.
+// operator.
 std::vector<Operand> operands_of(const DASOperator& op, const Settings& settings,
-                                 const Value* tls = nullptr);
+                                 const Cluster& cluster);
 // The operator's own Deployment, which the deployment brings (docs/spec/das.md 13.1).
 Value operator_deployment(const Settings& settings);
 

@@ -95,7 +95,7 @@ class Run {
     unset("Managed");
     unset("RemovalBlocked");
     tell_log_level();
-    for (Operand& operand : operands_of(op_, settings_, tls_profile())) {
+    for (Operand& operand : operands_of(op_, settings_, cluster())) {
       const Key key{settings_.ns, operand.object["metadata"]["name"].str()};
       // Reading it makes the run depend on it: what is changed or deleted comes back.
       if (const auto known = view_.get(*operand.kind, key); known && known->deleting()) {
@@ -105,12 +105,24 @@ class Run {
     }
   }
 
-  // nullptr: no OpenShift, or a lab, whose agents are this process.
-  const Value* tls_profile() {
-    if (!server_ && settings_.production) {
-      server_ = view_.get(kOpenShiftServer, {"", "cluster"});
+  // A lab has no OpenShift, and its API server is this process.
+  Cluster cluster() {
+    Cluster cluster;
+    if (!settings_.production) {
+      return cluster;
     }
-    return server_ ? &server_->spec()["tlsSecurityProfile"] : nullptr;
+    server_ = view_.get(kOpenShiftServer, {"", "cluster"});
+    if (server_) {
+      cluster.tls = &server_->spec()["tlsSecurityProfile"];
+    }
+    if (const auto slice = view_.get(api::kEndpointSlice, {"default", "kubernetes"});
+        slice && !slice->body()["ports"].empty()) {
+      cluster.api_ports.clear();
+      for (const Value& port : slice->body()["ports"].items()) {
+        cluster.api_ports.push_back(port["port"].as_int());
+      }
+    }
+    return cluster;
   }
 
   void tell_log_level() {
@@ -139,7 +151,7 @@ class Run {
       return;
     }
     unset("RemovalBlocked");
-    for (const Operand& operand : operands_of(op_, settings_, tls_profile())) {
+    for (const Operand& operand : operands_of(op_, settings_, cluster())) {
       const Key key{settings_.ns, operand.object["metadata"]["name"].str()};
       if (const auto known = view_.get(*operand.kind, key); known && !known->deleting()) {
         plan_.then(
@@ -230,8 +242,8 @@ const Operator& das_operator() {
       &api::kService, &api::kServiceAccount, &kNetworkPolicy,
       // the webhook's: opting out by namespace, quotas that never bite
       &api::kNamespace, &api::kResourceQuota,
-      // the TLS profile of the agents' ports
-      &kOpenShiftServer};
+      // the TLS profile of the agents' ports; the API server's own ports
+      &kOpenShiftServer, &api::kEndpointSlice};
   static constexpr const Kind* kWrites[] = {
       &kDASOperator,  &api::kDeployment,     &api::kDaemonSet, &api::kConfigMap,
       &api::kService, &api::kServiceAccount, &kNetworkPolicy};

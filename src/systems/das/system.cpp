@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "api/builtin.hpp"
 #include "runtime/view/tls_profile.hpp"
 #include "systems/das/dra/operators.hpp"
 #include "systems/das/instruments.hpp"
@@ -151,6 +152,11 @@ Result<LabNodeExtra> read_gpus(const Value& written, const Value& settings) {
   return extra;
 }
 
+// Of the cluster's EndpointSlices the API server's alone are read (docs/spec/das.md O-B7).
+Places places(const SystemConfig& /*config*/) {
+  return {{&api::kEndpointSlice, {.watched = {"default"}}}};
+}
+
 // EMULATED_MODE=enabled gives every node GPUs, as upstream's emulated agent does.
 Value usual_gpus(const Value& settings) {
   return settings[kAsked].as_bool() ? Value::object() : Value();
@@ -175,6 +181,7 @@ const System& system() {
                     "EMULATED_GPU_MODEL", "EMULATED_MODE", "EMULATED_SLICE_CREATE_MS",
                     "EMULATED_SLICE_DESTROY_MS", "EMULATE_CLUSTER_POLICY", "INSTASLICE_NAMESPACE",
                     "RELATED_IMAGE_DAEMONSET_IMAGE", "RELATED_IMAGE_SCHEDULER_IMAGE"},
+      .places = places,
       .scheduling = {das_scheduling().begin(), das_scheduling().end()},
       .node_hooks = {das_nodes().begin(), das_nodes().end()},
       .lab_node_members = {{.name = "gpus", .read = read_gpus, .usual = usual_gpus}},

@@ -145,6 +145,7 @@ def test_the_deployed_operator_makes_its_operands(deployed):
     (agent,) = lab.get(f"{NAMESPACE}/daemonsets/das-daemonset")["spec"]["template"]["spec"]["containers"]
     assert agent["image"] == "registry.example/athanor-agent:7"
     wait_for("the scheduler's pods", lambda: lab.get(f"{NAMESPACE}/deployments/das-scheduler").get("status", {}).get("replicas") == 2)
+    wait_for("the policies", lambda: len(lab.get("/apis/networking.k8s.io/v1/namespaces/das-operator/networkpolicies")["items"]) == 7)
     config = lab.get("/api/v1/namespaces/das-operator/configmaps/das-scheduler-config")["data"]["config.yaml"]
     printed = run([ATHANOR, "extender", "--print-scheduler-config", "--systems=das", "--url=https://das-extender.das-operator.svc:9443", "--ca-file=/etc/das-extender/ca.crt"])
     assert yaml.safe_load(config) == yaml.safe_load(printed.out)
@@ -204,7 +205,10 @@ def test_the_bundle():
     assert images["webhook-image"] == operator["image"] == "athanor" and images["daemonset-image"] == "athanor-agent"
     assert images["daemonset-image"] == variables["RELATED_IMAGE_DAEMONSET_IMAGE"] and images["scheduler-image"] == variables["RELATED_IMAGE_SCHEDULER_IMAGE"]
     install = spec["install"]["spec"]
-    roles = {one["metadata"]["name"]: one["rules"] for one in load("02_operator_rbac.yaml") if one["kind"] == "ClusterRole"}
+    roles = {}
+    for one in load("02_operator_rbac.yaml"):
+        if one["kind"].endswith("Role") and one["metadata"].get("namespace") != "das-operator":
+            roles[one["metadata"]["name"]] = roles.get(one["metadata"]["name"], []) + one["rules"]
     assert {one["serviceAccountName"]: one["rules"] for one in install["clusterPermissions"]} == roles
     assert {one["name"] for one in install["deployments"]} == {"das-operator", "das-extender"}
     # Every file of the bundle is a manifest of one object.

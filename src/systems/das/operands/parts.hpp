@@ -37,6 +37,6 @@ Value make_deployment(DeploymentParts parts, const Settings& settings);
 Value agent_set(const DASOperator& op, const Settings& settings);
 // Add the objects of the scheduler, and the NetworkPolicies.
 void add_scheduler(const DASOperator& op, const Settings& settings, std::vector<Operand>& operands);
-void add_policies(const Settings& settings, std::vector<Operand>& operands);
+void add_policies(const Settings& settings, const Cluster& cluster, std::vector<Operand>& operands);
 
 }  // namespace athanor::das

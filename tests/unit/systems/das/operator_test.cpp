@@ -98,10 +98,10 @@ TEST_F(OperatorTest, MakesOperandsAndTellsWhenTheyAreThere) {
 
 TEST_F(OperatorTest, RestoresWhatIsDeleted) {
   settle();
-  EXPECT_EQ(world.count(kNetworkPolicy), 4U);
+  EXPECT_EQ(world.count(kNetworkPolicy), 7U);
   world.remove(kNetworkPolicy, {"das-operator", "das-deny-all"});
   settle();
-  EXPECT_EQ(world.count(kNetworkPolicy), 4U);
+  EXPECT_EQ(world.count(kNetworkPolicy), 7U);
 }
 
 TEST_F(OperatorTest, AgentRunsInEmulatedModeOnSelectedNodes) {
@@ -173,10 +173,10 @@ TEST_F(OperatorTest, UnmanagedLeavesOperandsAlone) {
   edit("managementState", "Unmanaged");
   world.remove(kNetworkPolicy, {"das-operator", "das-deny-all"});
   settle();
-  EXPECT_EQ(world.count(kNetworkPolicy), 3U);
+  EXPECT_EQ(world.count(kNetworkPolicy), 6U);
   EXPECT_TRUE(condition("Managed").starts_with("False"));
   edit("managementState", "Managed");
-  EXPECT_EQ(world.count(kNetworkPolicy), 4U);
+  EXPECT_EQ(world.count(kNetworkPolicy), 7U);
   EXPECT_EQ(condition("Managed"), "absent");
 }
 
@@ -327,6 +327,49 @@ TEST_F(ProductionTest, DeploysKubeSchedulerWithItsConfiguration) {
   EXPECT_TRUE(std::ranges::any_of(managed.items(), [](const Value& one) {
     return one["name"].as_string() == "mig.das.com/1g.5gb";
   }));
+}
+
+// docs/spec/das.md 10.7, O-B7.
+TEST_F(ProductionTest, NetworkPoliciesFollowTheCluster) {
+  const auto policy = [&](const char* name) {
+    return world.must(kNetworkPolicy, {"das-operator", name}).spec();
+  };
+  const auto ports = [&](const char* name, const char* direction) {
+    std::string text;
+    const Value list = policy(name)[direction][0]["ports"];
+    for (const Value& port : list.items()) {
+      text +=
+          (text.empty() ? "" : " ") + port["protocol"].str() + "/" +
+          (port["port"].is_string() ? port["port"].str() : std::to_string(port["port"].as_int()));
+    }
+    return text;
+  };
+  EXPECT_EQ(policy("das-deny-all")["policyTypes"].size(), 2U);
+  EXPECT_EQ(ports("das-allow-egress-kube-apiserver", "egress"), "TCP/6443") << "no slice yet";
+  EXPECT_EQ(ports("das-allow-ingress-webhook", "ingress"), "TCP/8443");
+  const Value webhook = policy("das-allow-ingress-webhook")["podSelector"]["matchLabels"];
+  EXPECT_EQ(webhook["app.kubernetes.io/name"].as_string(), "das-operator") << "these pods serve it";
+  EXPECT_EQ(ports("das-allow-ingress-metrics", "ingress"), "TCP/8443");
+  EXPECT_EQ(ports("das-allow-ingress-extender", "ingress"), "TCP/9443");
+  EXPECT_EQ(ports("das-allow-egress-extender", "egress"), "TCP/9443");
+  const auto dns = [&](const char* label) {
+    const Value peer = policy("das-allow-egress-cluster-dns")["egress"][0]["to"][0];
+    return peer["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"].str() + " " +
+           peer["podSelector"]["matchLabels"][label].str();
+  };
+  EXPECT_EQ(dns("k8s-app"), "kube-system kube-dns");
+  world.put(yaml::parse("{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: "
+                        "kubernetes, namespace: default}, ports: [{name: https, port: 16443}]}")
+                .value());
+  world.put(yaml::parse("{apiVersion: config.openshift.io/v1, kind: APIServer, metadata: {name: "
+                        "cluster}, spec: {}}")
+                .value());
+  world.settle({&das_operator()});
+  EXPECT_EQ(ports("das-allow-egress-kube-apiserver", "egress"), "TCP/16443");
+  EXPECT_EQ(dns("dns.operator.openshift.io/daemonset-dns"), "openshift-dns default");
+  world.remove(kNetworkPolicy, {"das-operator", "das-deny-all"});
+  world.settle({&das_operator()});
+  EXPECT_TRUE(world.has(kNetworkPolicy, {"das-operator", "das-deny-all"}));
 }
 
 TEST_F(ProductionTest, TheSchedulerIsAsVerboseAsTheOperatorAsks) {
