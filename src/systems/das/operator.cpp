@@ -7,11 +7,14 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "api/builtin.hpp"
 #include "kube/value/condition.hpp"
+#include "runtime/view/refused_steps.hpp"
 #include "runtime/view/tls_profile.hpp"
 #include "systems/das/log_level.hpp"
 #include "systems/das/names.hpp"
@@ -20,6 +23,9 @@
 
 namespace athanor::das {
 namespace {
+
+// Ends the type of the condition of an operand that the API server refuses.
+constexpr std::string_view kRefusedSuffix = ".Refused";
 
 struct Component {
   const char* name;
@@ -70,6 +76,7 @@ class Run {
     } else {
       reconcile();
     }
+    report_refusals();
     judge();
     return std::move(plan_);
   }
@@ -83,12 +90,35 @@ class Run {
                    .message = std::move(message)},
                   now_);
   }
-  void unset(std::string_view type) {
+  template <class Test>
+  void unset_if(const Test& test) {
     for (std::size_t i = conditions_.size(); i-- > 0;) {
-      if (conditions_[i]["type"].as_string() == type) {
+      if (test(conditions_[i]["type"].as_string())) {
         conditions_.erase_item(i);
       }
     }
+  }
+  void unset(std::string_view type) {
+    unset_if([type](std::string_view one) { return one == type; });
+  }
+
+  // One condition for each operand that is refused; the others are applied (docs/spec/das.md O-B2).
+  void report_refusals() {
+    std::set<std::string, std::less<>> types;
+    for (const RefusedStep& step : take_refused(view_, now_, plan_)) {
+      if (step.target.kind == nullptr) {
+        continue;  // no step on an object
+      }
+      const std::string name(step.target.kind->name);
+      const std::string type = name + "." + step.target.key.name + std::string(kRefusedSuffix);
+      refused_ += (refused_.empty() ? "" : ", ") + name + " " + step.target.key.name;
+      types.insert(type);
+      set(type.c_str(), true, step.error.reason.empty() ? "Refused" : step.error.reason.c_str(),
+          step.error.message);
+    }
+    unset_if([&](std::string_view one) {
+      return one.ends_with(kRefusedSuffix) && !types.contains(one);
+    });
   }
 
   void reconcile() {
@@ -196,7 +226,11 @@ class Run {
     if (behind.empty()) {
       set("Progressing", false, "AllComponentsAtDesiredState",
           "All components are at desired state");
-      set("Degraded", false, "AllComponentsHealthy", "");
+      if (refused_.empty()) {
+        set("Degraded", false, "AllComponentsHealthy", "");
+      } else {
+        set("Degraded", true, "OperandsRefused", "Operands not written: " + refused_);
+      }
     } else {
       set("Progressing", true, "Reconciling", "Components are being reconciled to desired state");
       set("Degraded", true, "ComponentReplicaMismatch",
@@ -222,6 +256,7 @@ class Run {
   std::optional<Object> server_{};
   Value conditions_{};
   Plan plan_{};
+  std::string refused_{};  // operands, for the message
 };
 
 Plan reconcile(const View& view, const Key& key, Instant now) {

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 #include <string>
 
 #include "api/builtin.hpp"
@@ -102,6 +104,43 @@ TEST_F(OperatorTest, RestoresWhatIsDeleted) {
   world.remove(kNetworkPolicy, {"das-operator", "das-deny-all"});
   settle();
   EXPECT_EQ(world.count(kNetworkPolicy), 7U);
+}
+
+// docs/spec/das.md O-B2.
+TEST_F(OperatorTest, ARefusedOperandIsAConditionAndHidesNoOther) {
+  bool refuses = true;
+  world.fault = [&](const Step& step) -> std::optional<Error> {
+    const auto* apply = std::get_if<Apply>(&step);
+    const bool hit = apply != nullptr && (apply->target.kind == &api::kDaemonSet ||
+                                          apply->target.key.name == "das-deny-all");
+    return refuses && hit ? std::optional(Error{.code = 403,
+                                                .reason = "Forbidden",
+                                                .message = apply->target.key.name + ": no right"})
+                          : std::nullopt;
+  };
+  settle();
+  EXPECT_EQ(world.count(kNetworkPolicy), 6U);
+  EXPECT_TRUE(world.has(api::kDeployment, {"das-operator", "das-scheduler"}));
+  EXPECT_EQ(condition("DaemonSet.das-daemonset.Refused"),
+            "True: Forbidden: das-daemonset: no right");
+  EXPECT_EQ(condition("NetworkPolicy.das-deny-all.Refused"),
+            "True: Forbidden: das-deny-all: no right");
+  for (const char* name : {"das-operator", "das-scheduler", "das-operator-webhook"}) {
+    world.update(api::kDeployment, {"das-operator", name}, [](Value& object) {
+      object.set_path({"status", "readyReplicas"}, 2);
+    });
+  }
+  settle();
+  EXPECT_EQ(condition("Degraded"),
+            "True: OperandsRefused: Operands not written: DaemonSet das-daemonset, NetworkPolicy "
+            "das-deny-all");
+  refuses = false;
+  world.settle_for({&das_operator()}, std::chrono::minutes(1));
+  EXPECT_EQ(world.count(kNetworkPolicy), 7U);
+  EXPECT_TRUE(world.has(api::kDaemonSet, {"das-operator", "das-daemonset"}));
+  EXPECT_EQ(condition("DaemonSet.das-daemonset.Refused"), "absent");
+  EXPECT_EQ(condition("NetworkPolicy.das-deny-all.Refused"), "absent");
+  EXPECT_EQ(condition("Degraded"), "False: AllComponentsHealthy: ");
 }
 
 TEST_F(OperatorTest, AgentRunsInEmulatedModeOnSelectedNodes) {
