@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The agents' DaemonSet.
+#include <fmt/core.h>
+
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -47,6 +50,19 @@ Value real_agent(const Settings& settings) {
     env.push_back(variable("EMULATED_GPU_MODEL", settings.gpu_model));
     env.push_back(variable("EMULATED_GPU_COUNT", std::to_string(settings.gpu_count)));
     env.push_back(variable("EMULATED_DEVICE_IDS", settings.device_ids));
+    const auto add = [&](const char* name, std::int64_t number) {
+      if (number != 0) {
+        env.push_back(variable(name, std::to_string(number)));
+      }
+    };
+    add("EMULATED_SLICE_CREATE_MS", settings.slice_create_ms);
+    add("EMULATED_SLICE_DESTROY_MS", settings.slice_destroy_ms);
+    if (settings.fail_per_million != 0) {
+      constexpr double kMillion = 1e6;
+      env.push_back(
+          variable("EMULATED_FAIL_RATE",
+                   fmt::format("{}", static_cast<double>(settings.fail_per_million) / kMillion)));
+    }
   }
   if (settings.dra()) {
     env.push_back(variable("DAS_ALLOCATION_API", settings.allocation_api));

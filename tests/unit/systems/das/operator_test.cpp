@@ -435,6 +435,34 @@ TEST_F(ProductionTest, EmulationIsHandedToTheAgent) {
   EXPECT_TRUE(told);
 }
 
+// docs/spec/das.md E-B4.
+TEST_F(ProductionTest, LatencyAndFaultsOfEmulationAreHandedToTheAgent) {
+  const auto given = [&] {
+    std::string text;
+    const Value env = pod()["containers"][0]["env"];
+    for (const Value& one : env.items()) {
+      if (one["name"].as_string().starts_with("EMULATED_SLICE") ||
+          one["name"].as_string() == "EMULATED_FAIL_RATE") {
+        text += one["name"].str() + "=" + one["value"].str() + " ";
+      }
+    }
+    return text;
+  };
+  auto settings = parse_settings({{"EMULATED_MODE", "enabled"},
+                                  {"EMULATED_SLICE_CREATE_MS", "1500"},
+                                  {"EMULATED_SLICE_DESTROY_MS", "20"},
+                                  {"EMULATED_FAIL_RATE", "0.25"}});
+  ASSERT_TRUE(settings.ok());
+  settings->production = true;
+  settings->emulated_mode = "disabled";
+  configure(*settings);
+  EXPECT_EQ(given(), "");
+  settings->emulated_mode = "enabled";
+  configure(*settings);
+  EXPECT_EQ(given(),
+            "EMULATED_SLICE_CREATE_MS=1500 EMULATED_SLICE_DESTROY_MS=20 EMULATED_FAIL_RATE=0.25 ");
+}
+
 TEST_F(ProductionTest, ADraDriverHasItsFolders) {
   configure("disabled", "both");
   const Value spec = pod();
