@@ -32,6 +32,9 @@ SCHEDULER_RULES = [
     (["resource.k8s.io"], ["resourceclaims", "resourceclaims/status"], ["get", "list", "watch", "patch", "update"]),
     (["storage.k8s.io"], ["csidrivers", "csinodes", "csistoragecapacities", "storageclasses", "volumeattachments"], ["get", "list", "watch"]),
 ]
+# docs/spec/das.md 1: the Lease of the part that decides about slices, and the times of both Leases.
+SCHEDULER_LEASE = "das-scheduler-lock"
+LEASE_TIMES = ("--lease-duration=137s", "--renew-deadline=107s", "--retry-period=26s")
 DESCRIPTIONS = {
     "AllocationClaim": "A GPU slice that is held for one pod.",
     "DASOperator": "The configuration of the slicer; only the object named cluster counts.",
@@ -106,6 +109,7 @@ def operator():
         "--all-namespaces",
         "--leader-elect=true",
         "--leader-elect-resource-name=instaslice-operator-lock",
+        *LEASE_TIMES,
         "--metrics-address=:8080",
         "--health-address=:8080",
         "--webhook-address=:8443",
@@ -127,6 +131,8 @@ def extender():
         "--address=:9443",
         "--tls-cert-file=/etc/das-extender/tls.crt",
         "--tls-private-key-file=/etc/das-extender/tls.key",
+        f"--leader-elect-resource-name={SCHEDULER_LEASE}",
+        *LEASE_TIMES,
         "--metrics-address=:8080",
         "--health-address=:8080",
     ]
@@ -208,7 +214,7 @@ def manifests(output_of, athanor, agent):
         output_of(athanor, "rbac", "--controllers", "das", "--install-namespace", NAMESPACE, "--name", "das-operator",
                   "--leader-elect-resource-name", "instaslice-operator-lock", "--webhooks", "--webhook-secret", SECRET)
     )  # fmt: skip
-    asked = load_all(output_of(athanor, "extender", "--print-rbac"))
+    asked = load_all(output_of(athanor, "extender", "--systems=das", "--print-rbac", "--leader-elect-resource-name", SCHEDULER_LEASE))
     on_nodes = load_all(output_of(agent, "rbac", "--namespace", NAMESPACE))
     registration = load_all(output_of(athanor, "webhooks", "--controllers", "das", "--install-namespace", NAMESPACE, "--service", SERVICE))
     hooks = [one for one in registration if one["kind"].endswith("WebhookConfiguration")]

@@ -55,7 +55,8 @@ std::vector<Operand> operands_of(const DASOperator& op, const Settings& settings
                         .account = "das-operator",
                         .pod_labels = webhook_labels,
                         .container = stand_in("das-operator-webhook",
-                                              {"/usr/bin/das-webhook", "serve", "--tls=true"})},
+                                              {"/usr/bin/das-webhook", "serve", "--tls=true"},
+                                              settings.webhook_image)},
                        settings)});
   Value service = make_object(api::kService, "das-operator-webhook", settings);
   service.set("spec",

@@ -77,6 +77,12 @@ class Run {
       reconcile();
     }
     report_refusals();
+    if (settings_.production && !settings_.webhook_image.empty()) {
+      set("WebhookImageUsed", false, "ServedByOperator",
+          "RELATED_IMAGE_WEBHOOK_IMAGE has no effect: the operator's pods serve the webhook");
+    } else {
+      unset("WebhookImageUsed");
+    }
     judge();
     return std::move(plan_);
   }

@@ -47,8 +47,10 @@ def test_the_scheduler_elects_under_a_lease_of_its_own():
     printed = run([ATHANOR, "extender", "--print-scheduler-config"])
     (config,) = [d for d in yaml.safe_load_all(printed.out) if d]
     assert config["leaderElection"]["resourceName"] == "das-scheduler" and config["leaderElection"]["resourceNamespace"] == "das-operator"
-    leases = {flag for one in load("04_deployment.yaml") if one["kind"] == "Deployment" for flag in one["spec"]["template"]["spec"]["containers"][0]["args"]}
-    assert "--leader-elect-resource-name=instaslice-operator-lock" in leases
+    deployments = {one["metadata"]["name"]: one["spec"]["template"]["spec"]["containers"][0] for one in load("04_deployment.yaml") if one["kind"] == "Deployment"}
+    for name, lease in (("das-operator", "instaslice-operator-lock"), ("das-extender", "das-scheduler-lock")):
+        flags = {f"--leader-elect-resource-name={lease}", "--lease-duration=137s", "--renew-deadline=107s", "--retry-period=26s"}
+        assert flags <= set(deployments[name]["args"]), name
 
 
 @pytest.fixture
@@ -95,6 +97,7 @@ def test_deploy_and_undeploy(cluster):
     for right in (("create", "pods/binding", "default"), ("watch", "nodes", ""), ("update", "leases.coordination.k8s.io", "das-operator", "das-scheduler")):
         assert may(lab, "das-scheduler", *right), right
     assert not may(lab, "das-scheduler", "update", "leases.coordination.k8s.io", "kube-system", "kube-scheduler")
+    assert may(lab, "das-extender", "update", "leases.coordination.k8s.io", "das-operator", "das-scheduler-lock")
     assert may(lab, "das-extender", "create", "allocationclaims.inference.redhat.com") and not may(lab, "das-extender", "get", "secrets")
     for name in ("das-operator", "das-extender"):
         wait_for(f"{name} has its pods", lambda n=name: lab.get(f"/apis/apps/v1/namespaces/das-operator/deployments/{n}").get("status", {}).get("replicas") == 2)
@@ -150,6 +153,7 @@ def test_the_deployed_operator_makes_its_operands(deployed):
     printed = run([ATHANOR, "extender", "--print-scheduler-config", "--systems=das", "--url=https://das-extender.das-operator.svc:9443", "--ca-file=/etc/das-extender/ca.crt"])
     assert yaml.safe_load(config) == yaml.safe_load(printed.out)
     wait_for("readiness", operator.ready)
+    assert lab.get("/apis/coordination.k8s.io/v1/namespaces/das-operator/leases/instaslice-operator-lock")["spec"]["leaseDurationSeconds"] == 137
     secret = lab.get("/api/v1/namespaces/das-operator/secrets/webhook-server-cert")
     assert secret["data"]["ca.crt"] and lab.get("/api/v1/namespaces/das-operator/services/das-extender")["spec"]["ports"][0]["port"] == 9443
     operands = lambda: lab.get("/apis/inference.redhat.com/v1alpha1/namespaces/das-operator/dasoperators/cluster").get("status", {}).get("conditions", [])  # noqa: E731

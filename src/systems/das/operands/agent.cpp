@@ -41,6 +41,9 @@ Value real_agent(const Settings& settings) {
   if (settings.cuda_visible_devices != "index") {
     arguments.push_back("--cuda-visible-devices=" + settings.cuda_visible_devices);
   }
+  if (settings.cluster_policy_name) {
+    arguments.push_back("--cluster-policy-name=" + *settings.cluster_policy_name);
+  }
   Value env = Value::list({node_name(), variable("NVIDIA_MIG_CONFIG_DEVICES", "all"),
                            variable("NVIDIA_VISIBLE_DEVICES", "all"),
                            variable("NVIDIA_DRIVER_CAPABILITIES", "compute,utility"),
@@ -144,6 +147,9 @@ Value agent_set(const DASOperator& op, const Settings& settings) {
       env.push_back(variable("EMULATED_MODE", "enabled"));
     }
     container.set("env", std::move(env));
+    if (settings.agent_image != Settings{}.agent_image) {
+      container.set("image", settings.agent_image);
+    }
   }
   const Value pod_labels = Value::object({{"k8s-app", "das-daemonset"}, {"name", "das-daemonset"}});
   Value pod = pod_template(pod_labels, settings.production ? "das-daemonset" : "das-operator",

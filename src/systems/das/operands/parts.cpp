@@ -18,13 +18,15 @@ Value make_object(const Kind& kind, std::string_view name, const Settings& setti
                         {"metadata", Value::object({{"name", name}, {"namespace", settings.ns}})}});
 }
 
-Value stand_in(const char* container, std::initializer_list<std::string> words) {
+Value stand_in(const char* container, std::initializer_list<std::string> words,
+               const std::string& image) {
   Value command = Value::list({"/bin/sh", "-c", "exec sleep infinity"});
   for (const std::string& word : words) {
     command.push_back(word);
   }
-  return Value::object(
-      {{"name", container}, {"image", "athanor/das:lab"}, {"command", std::move(command)}});
+  return Value::object({{"name", container},
+                        {"image", image.empty() ? "athanor/das:lab" : image},
+                        {"command", std::move(command)}});
 }
 
 Value variable(const char* name, std::string_view value) {

@@ -18,7 +18,9 @@ namespace athanor::das {
 // Returns an object with apiVersion, kind, name and the operator's namespace.
 Value make_object(const Kind& kind, std::string_view name, const Settings& settings);
 // Returns the container of a lab's pod: it only runs, and its arguments name what it stands for.
-Value stand_in(const char* container, std::initializer_list<std::string> words);
+// `image` empty: a usual one.
+Value stand_in(const char* container, std::initializer_list<std::string> words,
+               const std::string& image = {});
 // Returns an environment variable of a container.
 Value variable(const char* name, std::string_view value);
 Value pod_template(const Value& pod_labels, const char* account, Value container);

@@ -147,7 +147,8 @@ void add_scheduler(const DASOperator& op, const Settings& settings,
   Value container =
       settings.production
           ? kube_scheduler(op, settings)
-          : stand_in("scheduler", {"das-scheduler", "--config=/etc/das-scheduler/config.yaml"});
+          : stand_in("scheduler", {"das-scheduler", "--config=/etc/das-scheduler/config.yaml"},
+                     settings.scheduler_image);
   Value object = make_deployment({.name = kSchedulerName,
                                   .account = kSchedulerName,
                                   .pod_labels = labels,

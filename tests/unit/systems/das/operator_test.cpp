@@ -160,6 +160,24 @@ TEST_F(OperatorTest, AgentRunsInEmulatedModeOnSelectedNodes) {
   EXPECT_TRUE(emulated);
 }
 
+TEST_F(OperatorTest, StandInsHaveTheRelatedImages) {
+  Settings settings;
+  settings.emulated_mode = "enabled";
+  settings.agent_image = "registry/agent:1";
+  settings.scheduler_image = "registry/scheduler:1";
+  settings.webhook_image = "registry/webhook:1";
+  world.configure(kSettingsSection, api::encode(settings));
+  settle();
+  const auto image = [&](const Kind& kind, const char* name) {
+    return world.must(kind, {"das-operator", name})
+        .spec()["template"]["spec"]["containers"][0]["image"]
+        .str();
+  };
+  EXPECT_EQ(image(api::kDaemonSet, "das-daemonset"), "registry/agent:1");
+  EXPECT_EQ(image(api::kDeployment, "das-scheduler"), "registry/scheduler:1");
+  EXPECT_EQ(image(api::kDeployment, "das-operator-webhook"), "registry/webhook:1");
+}
+
 TEST_F(OperatorTest, ActsOnClusterAlone) {
   world.remove(kDASOperator, kCluster);
   declare("other");
@@ -461,6 +479,40 @@ TEST_F(ProductionTest, LatencyAndFaultsOfEmulationAreHandedToTheAgent) {
   configure(*settings);
   EXPECT_EQ(given(),
             "EMULATED_SLICE_CREATE_MS=1500 EMULATED_SLICE_DESTROY_MS=20 EMULATED_FAIL_RATE=0.25 ");
+}
+
+TEST_F(ProductionTest, TheAgentWaitsForTheNamedClusterPolicy) {
+  const auto words = [&](const std::string& name) {
+    auto settings = parse_settings({{"DAS_CLUSTER_POLICY_NAME", name}});
+    EXPECT_TRUE(settings.ok());
+    settings->production = true;
+    configure(*settings);
+    std::string text;
+    const Value args = pod()["containers"][0]["args"];
+    for (const Value& word : args.items()) {
+      text += word.str() + " ";
+    }
+    return text;
+  };
+  EXPECT_EQ(words("mine"), "daemonset --namespace=das-operator --cluster-policy-name=mine ");
+  EXPECT_EQ(words(""), "daemonset --namespace=das-operator --cluster-policy-name= ");
+}
+
+// docs/spec/das.md 1: empty keeps the usual image.
+TEST_F(ProductionTest, ImagesOfOperandsComeFromTheEnvironment) {
+  auto settings = parse_settings({{"RELATED_IMAGE_DAEMONSET_IMAGE", ""},
+                                  {"RELATED_IMAGE_SCHEDULER_IMAGE", "registry/kube-scheduler:1"},
+                                  {"RELATED_IMAGE_WEBHOOK_IMAGE", "registry/webhook:1"}});
+  ASSERT_TRUE(settings.ok());
+  EXPECT_EQ(settings->agent_image, "athanor-agent:latest");
+  settings->production = true;
+  configure(*settings);
+  EXPECT_EQ(world.condition(kDASOperator, kCluster, "WebhookImageUsed")["reason"].as_string(),
+            "ServedByOperator")
+      << "what has no effect is said";
+  settings->webhook_image.clear();
+  configure(*settings);
+  EXPECT_TRUE(world.condition(kDASOperator, kCluster, "WebhookImageUsed").is_null());
 }
 
 TEST_F(ProductionTest, ADraDriverHasItsFolders) {
