@@ -6,11 +6,24 @@
 
 #include "api/builtin.hpp"
 #include "runtime/view/tls_profile.hpp"
+#include "runtime/view/webhook_registration.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/operands/parts.hpp"
+#include "systems/das/webhook.hpp"
 
 namespace athanor::das {
 namespace {
+
+constexpr int kWebhookPort = 8443;
+
+Value registration(const Settings& settings) {
+  Value object =
+      webhook_configuration(das_webhooks(), true, std::string(das_webhooks().front().configuration),
+                            {.service = kWebhookName, .ns = settings.ns, .port = kWebhookPort});
+  object.member("metadata")
+      .set("labels", Value::object({{"app.kubernetes.io/managed-by", "das-operator"}}));
+  return object;
+}
 
 std::vector<Operand> owned_by(const DASOperator& op, std::vector<Operand> operands) {
   const OwnerReference owner{.api_version = kGroupVersion,
@@ -18,6 +31,9 @@ std::vector<Operand> owned_by(const DASOperator& op, std::vector<Operand> operan
                              .name = std::string(op.object.name()),
                              .uid = std::string(op.object.uid())};
   for (Operand& operand : operands) {
+    if (!operand.kind->namespaced) {
+      continue;  // an owner with a namespace would count as absent
+    }
     operand.object.member("metadata").set("ownerReferences", Value::list({owner.to_value()}));
   }
   return operands;
@@ -44,6 +60,9 @@ std::vector<Operand> operands_of(const DASOperator& op, const Settings& settings
       add_scheduler(op, settings, operands);
     }
     add_policies(settings, cluster, operands);
+    if (cluster.serves_webhook) {
+      operands.push_back({&kMutatingWebhooks, registration(settings)});
+    }
     return owned_by(op, std::move(operands));
   }
   add_scheduler(op, settings, operands);
@@ -51,19 +70,19 @@ std::vector<Operand> operands_of(const DASOperator& op, const Settings& settings
                                               {"app.kubernetes.io/part-of", "das-operator"}});
   operands.push_back(
       {&api::kDeployment,
-       make_deployment({.name = "das-operator-webhook",
+       make_deployment({.name = kWebhookName,
                         .account = "das-operator",
                         .pod_labels = webhook_labels,
                         .container = stand_in("das-operator-webhook",
                                               {"/usr/bin/das-webhook", "serve", "--tls=true"},
                                               settings.webhook_image)},
                        settings)});
-  Value service = make_object(api::kService, "das-operator-webhook", settings);
+  Value service = make_object(api::kService, kWebhookName, settings);
   service.set("spec",
               Value::object({{"selector", webhook_labels},
                              {"ports", Value::list({Value::object({{"name", "https"},
-                                                                   {"port", 8443},
-                                                                   {"targetPort", 8443},
+                                                                   {"port", kWebhookPort},
+                                                                   {"targetPort", kWebhookPort},
                                                                    {"protocol", "TCP"}})})}}));
   operands.push_back({&api::kService, std::move(service)});
   add_policies(settings, cluster, operands);

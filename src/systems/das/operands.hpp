@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kube/value/kind.hpp"
+#include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/settings.hpp"
@@ -16,6 +17,10 @@ namespace athanor::das {
 // The built-in kind NetworkPolicy.
 inline constexpr Kind kNetworkPolicy{"networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies",
                                      true};
+// The built-in kind MutatingWebhookConfiguration.
+inline constexpr Kind kMutatingWebhooks{"admissionregistration.k8s.io", "v1",
+                                        "MutatingWebhookConfiguration",
+                                        "mutatingwebhookconfigurations", false};
 // Records on the scheduler's ConfigMap which operatorLogLevel is in force.
 inline constexpr const char* kLogLevelAnnotation = "das.inference.redhat.com/operator-log-level";
 
@@ -26,6 +31,7 @@ inline constexpr const char* kTlsAnnotation = "das-operator.openshift.io/tls-pro
 struct Operand {
   const Kind* kind = nullptr;
   Value object{};
+  [[nodiscard]] Key key() const { return Object(object).key(); }
 };
 // What the operands depend on beside the DASOperator.
 struct Cluster {
@@ -33,11 +39,14 @@ struct Cluster {
   const Value* tls = nullptr;
   // Ports of the API server's endpoints.
   std::vector<std::int64_t> api_ports{6443};
+  // The webhook's Service exists: it is registered.
+  bool serves_webhook = false;
 };
-// In the order in which they are applied: agent, scheduler, webhook, network policies. In a lab the
-// process itself does the work of the pods, which only stand for it. In production the agent, and
-// with an image of kube-scheduler the scheduler: webhook and extender are deployed with the
-// operator.
+// In the order in which they are applied: agent, scheduler, webhook, network policies, and last the
+// webhook's registration, the only one without namespace. They are deleted in the reverse order. In
+// a lab the process itself does the work of the pods, which only stand for it. In production the
+// agent, and with an image of kube-scheduler the scheduler: webhook and extender are deployed with
+// the operator.
 std::vector<Operand> operands_of(const DASOperator& op, const Settings& settings,
                                  const Cluster& cluster);
 // The operator's own Deployment, which the deployment brings (docs/spec/das.md 13.1).

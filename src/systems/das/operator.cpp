@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Certificates and the webhook's registration are no operands: a lab's server asks the webhook in
-// process, and in production `athanor controllers` registers it.
+// Certificates are no operands: `athanor controllers` makes them and puts their authorities into
+// the webhook's registration. A lab has neither: its server asks the webhook in process.
 #include "systems/das/operator.hpp"
 
 #include <fmt/core.h>
@@ -65,6 +65,18 @@ class Run {
  public:
   Run(const View& view, const DASOperator& op, Instant now)
       : view_(view), op_(op), settings_(settings_of(view)), now_(now) {}
+
+  // The DASOperator is being deleted.
+  Plan clean_up() {
+    bool gone = true;
+    for (const Operand& operand : all_operands()) {
+      gone = (operand.kind->namespaced || remove(operand)) && gone;
+    }
+    if (gone) {
+      set_finalizer(false);
+    }
+    return std::move(plan_);
+  }
 
   Plan plan() {
     const std::string& state = op_.spec.management_state;
@@ -131,8 +143,12 @@ class Run {
     unset("Managed");
     unset("RemovalBlocked");
     tell_log_level();
-    for (Operand& operand : operands_of(op_, settings_, cluster())) {
-      const Key key{settings_.ns, operand.object["metadata"]["name"].str()};
+    const Cluster cluster = this->cluster();
+    if (cluster.serves_webhook) {
+      set_finalizer(true);
+    }
+    for (Operand& operand : operands_of(op_, settings_, cluster)) {
+      const Key key = operand.key();
       // Reading it makes the run depend on it: what is changed or deleted comes back.
       if (const auto known = view_.get(*operand.kind, key); known && known->deleting()) {
         continue;
@@ -151,6 +167,7 @@ class Run {
     if (server_) {
       cluster.tls = &server_->spec()["tlsSecurityProfile"];
     }
+    cluster.serves_webhook = view_.get(api::kService, {settings_.ns, kWebhookName}).has_value();
     if (const auto slice = view_.get(api::kEndpointSlice, {"default", "kubernetes"});
         slice && !slice->body()["ports"].empty()) {
       cluster.api_ports.clear();
@@ -187,13 +204,54 @@ class Run {
       return;
     }
     unset("RemovalBlocked");
-    for (const Operand& operand : operands_of(op_, settings_, cluster())) {
-      const Key key{settings_.ns, operand.object["metadata"]["name"].str()};
-      if (const auto known = view_.get(*operand.kind, key); known && !known->deleting()) {
-        plan_.then(
-            Delete{.target = {operand.kind, key}, .guard = {.uid = std::string(known->uid())}});
+    // The registration first: nothing may be sent to a scheduler that is gone.
+    const std::vector<Operand> operands = all_operands();
+    std::for_each(operands.rbegin(), operands.rend(),
+                  [&](const Operand& operand) { remove(operand); });
+  }
+
+  // Also those that the cluster as it is does not need.
+  std::vector<Operand> all_operands() {
+    Cluster cluster = this->cluster();
+    cluster.serves_webhook = true;
+    return operands_of(op_, settings_, cluster);
+  }
+
+  // True: it is gone.
+  bool remove(const Operand& operand) {
+    const auto known = view_.get(*operand.kind, operand.key());
+    if (known && !known->deleting()) {
+      plan_.then(Delete{.target = {operand.kind, operand.key()},
+                        .guard = {.uid = std::string(known->uid())}});
+    }
+    return !known;
+  }
+
+  [[nodiscard]] bool has_finalizer() const {
+    const Value& all = op_.object.body()["metadata"]["finalizers"];
+    return std::ranges::any_of(
+        all.items(), [](const Value& one) { return one.as_string() == kCleanupFinalizer; });
+  }
+  // What has no namespace has no owner: the garbage collector leaves it to the finalizer.
+  void set_finalizer(bool wanted) {
+    if (has_finalizer() == wanted) {
+      return;
+    }
+    Value finalizers = Value::list();
+    for (const Value& one : op_.object.body()["metadata"]["finalizers"].items()) {
+      if (one.as_string() != kCleanupFinalizer) {
+        finalizers.push_back(one);
       }
     }
+    if (wanted) {
+      finalizers.push_back(kCleanupFinalizer);
+    }
+    Value merge = Value::object();
+    merge.set_path({"metadata", "finalizers"}, std::move(finalizers));
+    plan_.then(Patch{.target = {&kDASOperator, op_.object.key()},
+                     .merge = std::move(merge),
+                     .guard = {.uid = std::string(op_.object.uid()),
+                               .resource_version = std::string(op_.object.resource_version())}});
   }
 
   // In production scheduler and webhook count where they are deployed under these names; this
@@ -268,9 +326,12 @@ class Run {
 Plan reconcile(const View& view, const Key& key, Instant now) {
   const auto op = view.get<DASOperator>(key);
   const Settings settings = settings_of(view);
-  if (!op || op->object.deleting() || key != Key{settings.ns, kOperatorName} ||
+  if (!op || key != Key{settings.ns, kOperatorName} ||
       (!settings.emulated() && !settings.production)) {
     return Plan::done();
+  }
+  if (op->object.deleting()) {
+    return Run(view, *op, now).clean_up();
   }
   return Run(view, *op, now).plan();
 }
@@ -284,10 +345,12 @@ const Operator& das_operator() {
       // the webhook's: opting out by namespace, quotas that never bite
       &api::kNamespace, &api::kResourceQuota,
       // the TLS profile of the agents' ports; the API server's own ports
-      &kOpenShiftServer, &api::kEndpointSlice};
+      &kOpenShiftServer, &api::kEndpointSlice,
+      // the webhook's registration
+      &kMutatingWebhooks};
   static constexpr const Kind* kWrites[] = {
       &kDASOperator,  &api::kDeployment,     &api::kDaemonSet, &api::kConfigMap,
-      &api::kService, &api::kServiceAccount, &kNetworkPolicy};
+      &api::kService, &api::kServiceAccount, &kNetworkPolicy,  &kMutatingWebhooks};
   static const Operator kOperator{.name = "das-operator",
                                   .primary = &kDASOperator,
                                   .reads = kReads,

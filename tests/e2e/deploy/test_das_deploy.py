@@ -162,6 +162,26 @@ def test_the_deployed_operator_makes_its_operands(deployed):
     assert "forbidden" not in operator.text.lower()
 
 
+def test_what_was_deployed_can_be_removed(deployed):
+    """docs/spec/das.md 10.5: the webhook's registration is the operator's; the DASOperator does not end before it."""
+    lab, operator = deployed
+    hook = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/das-mutating-webhook-configuration"
+    bundle = lambda: lab.get(hook)["webhooks"][0]["clientConfig"].get("caBundle")  # noqa: E731
+    wait_for("the authorities are in it", bundle)
+    path = "/apis/inference.redhat.com/v1alpha1/namespaces/das-operator/dasoperators/cluster"
+
+    def manage(state):
+        assert lab.http("PATCH", path, {"spec": {"managementState": state}}, content_type="application/merge-patch+json").code == 200
+
+    manage("Removed")
+    wait_for("it is gone", lambda: lab.http("GET", hook).code == 404)
+    wait_for("the agents are gone", lambda: lab.http("GET", f"{NAMESPACE}/daemonsets/das-daemonset").code == 404)
+    manage("Managed")
+    wait_for("it is back", bundle)
+    recipe(lab, "undeploy")
+    assert lab.http("GET", hook).code == 404 and lab.http("GET", "/api/v1/namespaces/das-operator").code == 404
+
+
 def test_roles_are_what_the_program_asks_for():
     roles = load("02_operator_rbac.yaml")
     cluster = {one["metadata"]["name"]: one for one in roles if one["kind"] == "ClusterRole"}

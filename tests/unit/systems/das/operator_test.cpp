@@ -515,6 +515,75 @@ TEST_F(ProductionTest, ImagesOfOperandsComeFromTheEnvironment) {
   EXPECT_TRUE(world.condition(kDASOperator, kCluster, "WebhookImageUsed").is_null());
 }
 
+// docs/spec/das.md 10.1, 10.5: what has no namespace is removed first, and by the finalizer.
+class RegistrationTest : public ProductionTest {
+ protected:
+  RegistrationTest() {
+    world.put(yaml::parse("{apiVersion: v1, kind: Service, metadata: {name: das-operator-webhook, "
+                          "namespace: das-operator}, spec: {}}")
+                  .value());
+    settle();
+  }
+  void settle() { world.settle({&das_operator()}); }
+  void manage(const std::string& state) {
+    world.update(kDASOperator, kCluster, [&](Value& object) {
+      object.set_path({"spec", "managementState"}, state);
+    });
+    settle();
+  }
+  const Key registration{"", "das-mutating-webhook-configuration"};
+};
+
+TEST_F(RegistrationTest, FollowsTheManagementState) {
+  const Value object = world.must(kMutatingWebhooks, registration).body();
+  const Value& service = object["webhooks"][0]["clientConfig"]["service"];
+  EXPECT_EQ(service["name"].as_string(), "das-operator-webhook");
+  EXPECT_EQ(service["path"].as_string(), "/mutate-pod");
+  EXPECT_EQ(service["port"].as_int(), 8443);
+  EXPECT_TRUE(object["metadata"]["ownerReferences"].is_null());
+  EXPECT_EQ(object["metadata"]["labels"]["app.kubernetes.io/managed-by"].as_string(),
+            "das-operator");
+  world.writes.clear();
+  manage("Removed");
+  EXPECT_FALSE(world.has(kMutatingWebhooks, registration));
+  EXPECT_FALSE(world.has(api::kDaemonSet, {"das-operator", "das-daemonset"}));
+  ASSERT_FALSE(world.writes.empty());
+  EXPECT_EQ(world.writes.front().kind, "MutatingWebhookConfiguration") << "first of all";
+  manage("Managed");
+  EXPECT_TRUE(world.has(kMutatingWebhooks, registration));
+}
+
+TEST_F(RegistrationTest, GoesWithTheDASOperator) {
+  world.remove(kDASOperator, kCluster);
+  settle();
+  EXPECT_FALSE(world.has(kMutatingWebhooks, registration));
+  EXPECT_FALSE(world.has(kDASOperator, kCluster)) << "the finalizer is released";
+}
+
+TEST_F(ProductionTest, WithoutAServiceNothingIsRegistered) {
+  EXPECT_EQ(world.count(kMutatingWebhooks), 0U);
+  EXPECT_TRUE(world.must(kDASOperator, kCluster).body()["metadata"]["finalizers"].is_null());
+}
+
+TEST_F(OperatorTest, PodsStayAsTheyAreAfterRemoval) {
+  const Value pod =
+      yaml::parse(
+          "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: x}, spec: "
+          "{containers: [{name: c, resources: {limits: {nvidia.com/mig-1g.5gb: 1}}}]}}")
+          .value();
+  const auto changes = [&] {
+    AdmissionRequest request;
+    request.operation = AdmissionRequest::Operation::Create;
+    request.key = {"x", "a"};
+    request.object = pod;
+    Reads reads;
+    return !system().webhooks.front().admit(View(world, reads), request, world.now).patch.is_null();
+  };
+  EXPECT_TRUE(changes());
+  edit("managementState", "Removed");
+  EXPECT_FALSE(changes());
+}
+
 TEST_F(ProductionTest, ADraDriverHasItsFolders) {
   configure("disabled", "both");
   const Value spec = pod();
