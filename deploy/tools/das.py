@@ -35,6 +35,8 @@ SCHEDULER_RULES = [
 # docs/spec/das.md 1: the Lease of the part that decides about slices, and the times of both Leases.
 SCHEDULER_LEASE = "das-scheduler-lock"
 LEASE_TIMES = ("--lease-duration=137s", "--renew-deadline=107s", "--retry-period=26s")
+# Applied where monitoring.coreos.com is served.
+MONITORING = "06_monitoring.yaml"
 DESCRIPTIONS = {
     "AllocationClaim": "A GPU slice that is held for one pod.",
     "DASOperator": "The configuration of the slicer; only the object named cluster counts.",
@@ -102,6 +104,53 @@ def service(name, selects, port, target):
     }
 
 
+# docs/spec/das.md 11, V6. The extender alone serves metrics without TLS, beside its health.
+MONITORED = {"das-operator": ("metrics", "https"), "das-extender": ("health", "http"), "das-scheduler": ("https", "https"), "das-daemonset": ("https", "https")}
+METRICS_PORTS = {"das-operator": 8444, "das-extender": 8080, "das-scheduler": 10259, "das-daemonset": 8443}
+# What the operator's own pods are selected by.
+OPERANDS = {"das-scheduler": {"app": "das-scheduler"}, "das-daemonset": {"name": "das-daemonset"}}
+
+
+def metrics_service(name):
+    """A Service without address: it names the pods to a Prometheus."""
+    port, _ = MONITORED[name]
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": f"{name}-metrics", "namespace": NAMESPACE, "labels": labels(f"{name}-metrics")},
+        "spec": {
+            "clusterIP": "None",
+            "selector": OPERANDS.get(name, labels(name)),
+            "ports": [{"name": "metrics", "port": METRICS_PORTS[name], "targetPort": port, "protocol": "TCP"}],
+        },
+    }
+
+
+def service_monitor(name):
+    _, scheme = MONITORED[name]
+    secure = {"bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token", "tlsConfig": {"insecureSkipVerify": True}} if scheme == "https" else {}
+    # Alerts and dashboards of deploy/kustomize/components/accelerators select jobs by this prefix.
+    job = [{"targetLabel": "job", "replacement": f"athanor-{name}"}]
+    return {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "ServiceMonitor",
+        "metadata": {"name": name, "namespace": NAMESPACE, "labels": labels(name)},
+        "spec": {
+            "selector": {"matchLabels": labels(f"{name}-metrics")},
+            "endpoints": [{"port": "metrics", "scheme": scheme, "interval": "15s", **secure, "relabelings": job}],
+        },
+    }
+
+
+def reviewers():
+    """The operator asks the API server who reads its metrics."""
+    rules = [
+        {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
+        {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]},
+    ]
+    return role("ClusterRole", "das-operator-metrics", rules, "das-operator")
+
+
 def operator():
     args = [
         "controllers",
@@ -110,7 +159,8 @@ def operator():
         "--leader-elect=true",
         "--leader-elect-resource-name=instaslice-operator-lock",
         *LEASE_TIMES,
-        "--metrics-address=:8080",
+        "--metrics-address=:8444",
+        "--metrics-secure=true",
         "--health-address=:8080",
         "--webhook-address=:8443",
         f"--webhook-service={SERVICE}",
@@ -120,7 +170,7 @@ def operator():
     # What the seed's deploy recipe forgets: the operator has to know the mode.
     env = [("OPERATOR_NAME", "das-operator"), ("INSTASLICE_NAMESPACE", NAMESPACE), ("EMULATED_MODE", "disabled")]
     env += [(f"RELATED_IMAGE_{part}_IMAGE", image) for part, image in RELATED.items()]
-    return deployment("das-operator", "das-operator", container("das-operator", args, [("health", 8080), ("https", 8443)], env))
+    return deployment("das-operator", "das-operator", container("das-operator", args, [("health", 8080), ("https", 8443), ("metrics", 8444)], env))
 
 
 def extender():
@@ -223,7 +273,7 @@ def manifests(output_of, athanor, agent):
         for entry in hook["webhooks"]:
             entry["clientConfig"]["service"]["port"] = 8443
     printed = moved(rbac, "das-operator") + moved(asked, "das-extender") + moved(on_nodes, "das-daemonset")
-    kept = [one for one in printed if one["kind"] != "ServiceAccount"] + scheduler_roles()
+    kept = [one for one in printed if one["kind"] != "ServiceAccount"] + reviewers() + scheduler_roles()
     return {
         **{f"00_{one['spec']['names']['plural']}.crd.yaml": [one] for one in sorted(crds, key=lambda one: one["metadata"]["name"])},
         "01_namespace.yaml": [
@@ -233,14 +283,21 @@ def manifests(output_of, athanor, agent):
         "01_operator_use_privileged_scc.yaml": [privileged()],
         "02_operator_rbac.yaml": kept,
         "03_instaslice_operator.cr.yaml": [configuration()],
-        "04_deployment.yaml": [operator(), service(SERVICE, "das-operator", 8443, "https"), extender(), service("das-extender", "das-extender", 9443, "extender")],
+        "04_deployment.yaml": [
+            operator(),
+            service(SERVICE, "das-operator", 8443, "https"),
+            extender(),
+            service("das-extender", "das-extender", 9443, "extender"),
+            *map(metrics_service, MONITORED),
+        ],
         "05_webhook.yaml": hooks,
+        MONITORING: [service_monitor(one) for one in MONITORED],
     }
 
 
 def rules_of(objects, account_name, cluster):
     """OLM grants rights in its own namespace or everywhere: those in another namespace are granted everywhere."""
-    roles = [one for one in objects if one["kind"].endswith("Role") and one["metadata"]["name"].removesuffix("-own") == account_name]
+    roles = [one for one in objects if one["kind"].endswith("Role") and one["metadata"]["name"].removesuffix("-own").removesuffix("-metrics") == account_name]
     rules = [rule for one in roles if (one["metadata"].get("namespace") != NAMESPACE) == cluster for rule in one["rules"]]
     return [{"serviceAccountName": account_name, "rules": rules}] if rules else []
 
@@ -324,6 +381,6 @@ def das(output_of, programs, version, generated):
     """Every file below deploy/das. `programs`: athanor and athanor-agent."""
     files = manifests(output_of, *programs)
     text = {f"das/{name}": generated + "---\n".join(map(dump, objects)) for name, objects in files.items()}
-    kustomization = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": list(files)}
+    kustomization = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": [one for one in files if one != MONITORING]}
     text["das/kustomization.yaml"] = generated + dump(kustomization)
     return {**text, **{f"das/bundle/{name}": generated + one for name, one in bundle(files, version).items()}}

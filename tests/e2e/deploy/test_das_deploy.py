@@ -31,7 +31,7 @@ def load(path):
 
 
 def test_the_order_and_the_kustomization():
-    assert sorted(p.name for p in DAS.glob("0*.yaml")) == ORDER
+    assert sorted(p.name for p in DAS.glob("0*.yaml")) == [*ORDER, "06_monitoring.yaml"]
     assert load("kustomization.yaml")[0]["resources"] == ORDER
     rendered = run([KUBECTL, "kustomize", DAS])
     assert rendered.code == 0, rendered.err
@@ -123,6 +123,42 @@ def test_the_images_can_be_named(cluster):
     assert "IMG has a digest: name the agent's image, too (DAEMONSET_IMAGE)" in refused.err
 
 
+SERVICE_MONITOR = {
+    "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "servicemonitors.monitoring.coreos.com"},
+    "spec": {"group": "monitoring.coreos.com", "scope": "Namespaced",
+             "names": {"kind": "ServiceMonitor", "plural": "servicemonitors", "singular": "servicemonitor", "listKind": "ServiceMonitorList"},
+             "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]},
+}  # fmt: skip
+
+
+def test_every_component_is_monitored_where_there_is_a_prometheus(cluster):
+    """docs/spec/das.md 11, V6: each monitor leads to a Service, each Service to a port of the component's pods."""
+    monitors = "/apis/monitoring.coreos.com/v1/namespaces/das-operator/servicemonitors"
+    cluster.kubectl("delete", "crd", "servicemonitors.monitoring.coreos.com")
+    recipe(cluster, "deploy")
+    assert cluster.http("GET", monitors).code == 404, "without the kind the rest is deployed"
+    cluster.kubectl("apply", "-f", "-", stdin=json.dumps(SERVICE_MONITOR))
+    cluster.kubectl("wait", "--for=condition=Established", "crd/servicemonitors.monitoring.coreos.com")
+    recipe(cluster, "deploy")
+    services = cluster.get("/api/v1/namespaces/das-operator/services")["items"]
+    pods = {one["metadata"]["name"]: one["spec"]["template"] for one in load("04_deployment.yaml") if one["kind"] == "Deployment"}
+    found = {}
+    for one in cluster.get(monitors)["items"]:
+        (endpoint,) = one["spec"]["endpoints"]
+        assert endpoint["interval"] == "15s" and (endpoint["scheme"] == "https" or one["metadata"]["name"] == "das-extender")
+        wanted = one["spec"]["selector"]["matchLabels"].items()
+        (service,) = [s for s in services if wanted <= s["metadata"].get("labels", {}).items()]
+        (port,) = [p for p in service["spec"]["ports"] if p["name"] == endpoint["port"]]
+        found[one["metadata"]["name"]] = (service["spec"]["selector"], port["port"])
+        if template := pods.get(one["metadata"]["name"]):
+            assert service["spec"]["selector"].items() <= template["metadata"]["labels"].items()
+            assert port["port"] in [p["containerPort"] for p in template["spec"]["containers"][0]["ports"] if p["name"] == port["targetPort"]]
+    assert set(found) == {"das-operator", "das-extender", "das-scheduler", "das-daemonset"}
+    assert found["das-scheduler"] == ({"app": "das-scheduler"}, 10259) and found["das-daemonset"] == ({"name": "das-daemonset"}, 8443)
+    for right in (("create", "tokenreviews.authentication.k8s.io", ""), ("create", "subjectaccessreviews.authorization.k8s.io", "")):
+        assert may(cluster, "das-operator", *right), right
+
+
 @pytest.fixture
 def deployed(make_lab, tmp_path):
     """(lab, operator): deploy/das on a lab without DAS of its own, its operator with the Deployment's flags, variables and rights."""
@@ -135,7 +171,7 @@ def deployed(make_lab, tmp_path):
     (container,) = pod["containers"]
     fields = {"metadata.name": "das-operator-0", "metadata.namespace": "das-operator"}
     environment = {one["name"]: one.get("value") or fields[one["valueFrom"]["fieldRef"]["fieldPath"]] for one in container["env"]}
-    flags = [re.sub(r"^(--[a-z]+-address=):\d+$", r"\g<1>127.0.0.1:0", one) for one in container["args"]]
+    flags = [re.sub(r"^(--[a-z]+-address=):\d+$", r"\g<1>127.0.0.1:0", one) for one in container["args"] if one != "--metrics-secure=true"]
     operator = Replica([ATHANOR, *flags], tmp_path / "operator.log", env={**environment, "KUBECONFIG": str(tmp_path / "kubeconfig")}, cwd="/")
     yield lab, operator
     operator.end(signal.SIGKILL)
@@ -185,16 +221,16 @@ def test_what_was_deployed_can_be_removed(deployed):
 def test_roles_are_what_the_program_asks_for():
     roles = load("02_operator_rbac.yaml")
     cluster = {one["metadata"]["name"]: one for one in roles if one["kind"] == "ClusterRole"}
-    assert set(cluster) == {"das-operator", "das-extender", "das-daemonset", "das-scheduler"}
+    assert set(cluster) - {"das-operator-metrics"} == {"das-operator", "das-extender", "das-daemonset", "das-scheduler"}
     for one in cluster.values():
         for rule in one["rules"]:
             assert "*" not in rule["verbs"] and "*" not in rule.get("resources", [])
             if "secrets" in rule.get("resources", []):
                 pytest.fail("no secrets of the whole cluster (O-B8)")
     bindings = [one for one in roles if one["kind"].endswith("Binding")]
-    assert {(s["name"], s["namespace"]) for one in bindings for s in one["subjects"]} == {(name, "das-operator") for name in cluster}
+    assert {(s["name"], s["namespace"]) for one in bindings for s in one["subjects"]} == {(name, "das-operator") for name in set(cluster) - {"das-operator-metrics"}}
     accounts = {one["metadata"]["name"] for one in load("01_operator_sa.yaml")}
-    assert accounts == set(cluster)
+    assert accounts == set(cluster) - {"das-operator-metrics"}
 
 
 def test_the_bundle():
@@ -232,7 +268,8 @@ def test_the_bundle():
     roles = {}
     for one in load("02_operator_rbac.yaml"):
         if one["kind"].endswith("Role") and one["metadata"].get("namespace") != "das-operator":
-            roles[one["metadata"]["name"]] = roles.get(one["metadata"]["name"], []) + one["rules"]
+            account = one["metadata"]["name"].removesuffix("-metrics")
+            roles[account] = roles.get(account, []) + one["rules"]
     assert {one["serviceAccountName"]: one["rules"] for one in install["clusterPermissions"]} == roles
     assert {one["name"] for one in install["deployments"]} == {"das-operator", "das-extender"}
     # Every file of the bundle is a manifest of one object.
