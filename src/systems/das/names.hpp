@@ -11,6 +11,8 @@ inline constexpr const char* kDefaultNamespace = "das-operator";
 inline constexpr const char* kOperatorName = "cluster";
 // Secret of the serving certificate of webhook and extender, with its authorities.
 inline constexpr const char* kServingSecret = "webhook-server-cert";
+// Name of the ConfigMap with the scheduler's configuration.
+inline constexpr const char* kSchedulerConfigMap = "das-scheduler-config";
 // Name of the webhook's Service, and of its Deployment in a lab.
 inline constexpr const char* kWebhookName = "das-operator-webhook";
 // Name of the scheduler that DAS deploys, and RuntimeClass of pods with slices of real GPUs.

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "api/builtin.hpp"
+#include "base/digest.hpp"
+#include "kube/text/json.hpp"
 #include "runtime/view/tls_profile.hpp"
 #include "runtime/view/webhook_registration.hpp"
 #include "systems/das/names.hpp"
@@ -15,6 +17,38 @@ namespace athanor::das {
 namespace {
 
 constexpr int kWebhookPort = 8443;
+
+Value webhook_labels() {
+  return Value::object(
+      {{"app.kubernetes.io/name", kWebhookName}, {"app.kubernetes.io/part-of", "das-operator"}});
+}
+
+// docs/spec/das.md 10.2; without probes, as nothing answers in such a pod.
+Value webhook_stand_in(const Settings& settings) {
+  Value container = stand_in(kWebhookName, {"/usr/bin/das-webhook", "serve", "--tls=true"},
+                             settings.webhook_image);
+  container.set("resources",
+                Value::object({{"requests", Value::object({{"cpu", "5m"}, {"memory", "30Mi"}})}}));
+  Value object = make_deployment({.name = kWebhookName,
+                                  .account = "das-operator",
+                                  .pod_labels = webhook_labels(),
+                                  .container = std::move(container)},
+                                 settings);
+  Value all = webhook_labels();
+  all.set("app.kubernetes.io/managed-by", "das-operator");
+  all.set("app.kubernetes.io/version", "0.0.1");
+  object.member("metadata").set("labels", std::move(all));
+  Value& spec = object.member("spec");
+  spec.set("strategy", Value::object({{"type", "RollingUpdate"},
+                                      {"rollingUpdate", Value::object({{"maxUnavailable", 1}})}}));
+  Value& pod = spec.member("template");
+  pod.member("metadata")
+      .set("annotations", Value::object({{"openshift.io/required-scc", "restricted-v2"},
+                                         {"target.workload.openshift.io/management",
+                                          R"({"effect": "PreferredDuringScheduling"})"}}));
+  pod.member("spec").set("priorityClassName", "system-cluster-critical");
+  return object;
+}
 
 Value registration(const Settings& settings) {
   Value object =
@@ -31,6 +65,10 @@ std::vector<Operand> owned_by(const DASOperator& op, std::vector<Operand> operan
                              .name = std::string(op.object.name()),
                              .uid = std::string(op.object.uid())};
   for (Operand& operand : operands) {
+    if (operand.kind == &api::kDeployment || operand.kind == &api::kDaemonSet) {
+      operand.object.set_path({"metadata", "annotations", kSpecHashAnnotation},
+                              sha256_hex(json::print(operand.object["spec"])));
+    }
     if (!operand.kind->namespaced) {
       continue;  // an owner with a namespace would count as absent
     }
@@ -57,7 +95,7 @@ std::vector<Operand> operands_of(const DASOperator& op, const Settings& settings
     operands.push_back(
         {&api::kServiceAccount, make_object(api::kServiceAccount, "das-daemonset", settings)});
     if (!settings.scheduler_image.empty()) {
-      add_scheduler(op, settings, operands);
+      add_scheduler(op, settings, cluster, operands);
     }
     add_policies(settings, cluster, operands);
     if (cluster.serves_webhook) {
@@ -65,21 +103,11 @@ std::vector<Operand> operands_of(const DASOperator& op, const Settings& settings
     }
     return owned_by(op, std::move(operands));
   }
-  add_scheduler(op, settings, operands);
-  const Value webhook_labels = Value::object({{"app.kubernetes.io/name", "das-operator-webhook"},
-                                              {"app.kubernetes.io/part-of", "das-operator"}});
-  operands.push_back(
-      {&api::kDeployment,
-       make_deployment({.name = kWebhookName,
-                        .account = "das-operator",
-                        .pod_labels = webhook_labels,
-                        .container = stand_in("das-operator-webhook",
-                                              {"/usr/bin/das-webhook", "serve", "--tls=true"},
-                                              settings.webhook_image)},
-                       settings)});
+  add_scheduler(op, settings, cluster, operands);
+  operands.push_back({&api::kDeployment, webhook_stand_in(settings)});
   Value service = make_object(api::kService, kWebhookName, settings);
   service.set("spec",
-              Value::object({{"selector", webhook_labels},
+              Value::object({{"selector", webhook_labels()},
                              {"ports", Value::list({Value::object({{"name", "https"},
                                                                    {"port", kWebhookPort},
                                                                    {"targetPort", kWebhookPort},

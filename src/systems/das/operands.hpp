@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ inline constexpr Kind kMutatingWebhooks{"admissionregistration.k8s.io", "v1",
 // Records on the scheduler's ConfigMap which operatorLogLevel is in force.
 inline constexpr const char* kLogLevelAnnotation = "das.inference.redhat.com/operator-log-level";
 
+// Of workloads: a digest of the spec that was applied (docs/spec/das.md 10.1).
+inline constexpr const char* kSpecHashAnnotation = "operator.openshift.io/spec-hash";
 // Of the agent's pods: which TLS profile their arguments are of (docs/spec/das.md 10.6).
 inline constexpr const char* kTlsAnnotation = "das-operator.openshift.io/tls-profile-hash";
 
@@ -39,6 +42,8 @@ struct Cluster {
   const Value* tls = nullptr;
   // Ports of the API server's endpoints.
   std::vector<std::int64_t> api_ports{6443};
+  // Annotations of the scheduler's pods: "configmaps/NAME" and the like, and a resource version.
+  std::map<std::string, std::string> scheduler_versions{};
   // The webhook's Service exists: it is registered.
   bool serves_webhook = false;
 };

@@ -167,6 +167,14 @@ class Run {
     if (server_) {
       cluster.tls = &server_->spec()["tlsSecurityProfile"];
     }
+    const auto version = [&](const char* type, const Kind& kind, const char* name) {
+      if (const auto found = view_.get(kind, {settings_.ns, name})) {
+        cluster.scheduler_versions[std::string(type) + "/" + name] =
+            std::string(found->resource_version());
+      }
+    };
+    version("configmaps", api::kConfigMap, kSchedulerConfigMap);
+    version("serviceaccounts", api::kServiceAccount, kSchedulerName);
     cluster.serves_webhook = view_.get(api::kService, {settings_.ns, kWebhookName}).has_value();
     if (const auto slice = view_.get(api::kEndpointSlice, {"default", "kubernetes"});
         slice && !slice->body()["ports"].empty()) {
@@ -181,7 +189,7 @@ class Run {
   void tell_log_level() {
     const std::string wanted =
         op_.spec.operator_log_level.empty() ? "Normal" : op_.spec.operator_log_level;
-    const auto config = view_.get(api::kConfigMap, {settings_.ns, "das-scheduler-config"});
+    const auto config = view_.get(api::kConfigMap, {settings_.ns, kSchedulerConfigMap});
     const std::string before(config ? config->annotation(kLogLevelAnnotation) : "");
     if (!before.empty() && before != wanted) {
       plan_.then(Emit{
@@ -271,6 +279,27 @@ class Run {
     return parts;
   }
 
+  // status.generations: of the workloads that are kept.
+  [[nodiscard]] Value generations() const {
+    Value list = Value::list();
+    const auto add = [&](const Kind& kind, const char* name) {
+      if (const auto found = view_.get(kind, {settings_.ns, name})) {
+        list.push_back(Value::object({{"group", kind.group},
+                                      {"resource", kind.plural},
+                                      {"namespace", settings_.ns},
+                                      {"name", name},
+                                      {"lastGeneration", found->generation()},
+                                      {"hash", ""}}));
+      }
+    };
+    add(api::kDaemonSet, "das-daemonset");
+    add(api::kDeployment, kSchedulerName);
+    if (!settings_.production) {
+      add(api::kDeployment, kWebhookName);
+    }
+    return list;
+  }
+
   void judge() {
     const std::vector<Component> components = parts();
     const Component& nodes = components.back();
@@ -307,6 +336,7 @@ class Run {
     }
     plan_.then(Status{.target = {&kDASOperator, op_.object.key()},
                       .status = Value::object({{"conditions", conditions_},
+                                               {"generations", generations()},
                                                {"observedGeneration", op_.object.generation()},
                                                {"readyReplicas", components.front().ready},
                                                {"version", "0.1.0"}}),

@@ -38,7 +38,8 @@ Value make_deployment(DeploymentParts parts, const Settings& settings);
 // Returns the DaemonSet of the agents.
 Value agent_set(const DASOperator& op, const Settings& settings);
 // Add the objects of the scheduler, and the NetworkPolicies.
-void add_scheduler(const DASOperator& op, const Settings& settings, std::vector<Operand>& operands);
+void add_scheduler(const DASOperator& op, const Settings& settings, const Cluster& cluster,
+                   std::vector<Operand>& operands);
 void add_policies(const Settings& settings, const Cluster& cluster, std::vector<Operand>& operands);
 
 }  // namespace athanor::das

@@ -18,7 +18,6 @@
 namespace athanor::das {
 namespace {
 
-constexpr const char* kConfigMapName = "das-scheduler-config";
 constexpr const char* kConfigFolder = "/etc/das-scheduler";
 constexpr const char* kCaFolder = "/etc/das-extender";
 constexpr int kPort = 10259;
@@ -63,7 +62,7 @@ std::string extended_config(const Settings& settings) {
 }
 
 Value config_map(const DASOperator& op, const Settings& settings) {
-  Value object = make_object(api::kConfigMap, kConfigMapName, settings);
+  Value object = make_object(api::kConfigMap, kSchedulerConfigMap, settings);
   const std::string& level = op.spec.operator_log_level;
   object.member("metadata")
       .set("annotations", Value::object({{kLogLevelAnnotation, level.empty() ? "Normal" : level}}));
@@ -92,7 +91,6 @@ Value kube_scheduler(const DASOperator& op, const Settings& settings) {
   return Value::object(
       {{"name", "scheduler"},
        {"image", settings.scheduler_image},
-       {"imagePullPolicy", "Always"},
        {"command", Value::list({"kube-scheduler"})},
        {"args", Value::list({fmt::format("--config={}/config.yaml", kConfigFolder),
                              fmt::format("--v={}", verbosity_of(op))})},
@@ -113,7 +111,7 @@ Value kube_scheduler(const DASOperator& op, const Settings& settings) {
 Value volumes() {
   return Value::list(
       {Value::object(
-           {{"name", "config"}, {"configMap", Value::object({{"name", kConfigMapName}})}}),
+           {{"name", "config"}, {"configMap", Value::object({{"name", kSchedulerConfigMap}})}}),
        Value::object(
            {{"name", "ca"},
             {"secret",
@@ -138,7 +136,7 @@ Value spread_over_nodes(const Value& pod_labels) {
 
 }  // namespace
 
-void add_scheduler(const DASOperator& op, const Settings& settings,
+void add_scheduler(const DASOperator& op, const Settings& settings, const Cluster& cluster,
                    std::vector<Operand>& operands) {
   operands.push_back({&api::kConfigMap, config_map(op, settings)});
   operands.push_back(
@@ -149,16 +147,23 @@ void add_scheduler(const DASOperator& op, const Settings& settings,
           ? kube_scheduler(op, settings)
           : stand_in("scheduler", {"das-scheduler", "--config=/etc/das-scheduler/config.yaml"},
                      settings.scheduler_image);
+  container.set("imagePullPolicy", "Always");
   Value object = make_deployment({.name = kSchedulerName,
                                   .account = kSchedulerName,
                                   .pod_labels = labels,
                                   .container = std::move(container)},
                                  settings);
+  Value& pod = object.member("spec").member("template");
+  pod.member("spec").set("affinity", spread_over_nodes(labels));
   if (settings.production) {
-    Value& pod = object.member("spec").member("template").member("spec");
-    pod.set("priorityClassName", "system-cluster-critical");
-    pod.set("affinity", spread_over_nodes(labels));
-    pod.set("volumes", volumes());
+    pod.member("spec").set("priorityClassName", "system-cluster-critical");
+    pod.member("spec").set("volumes", volumes());
+    // kube-scheduler reads its configuration at its start: a change of it rolls the pods.
+    Value versions = Value::object();
+    for (const auto& [name, version] : cluster.scheduler_versions) {
+      versions.set(name, version);
+    }
+    pod.member("metadata").set("annotations", std::move(versions));
   }
   operands.push_back({&api::kDeployment, std::move(object)});
 }

@@ -98,6 +98,41 @@ TEST_F(OperatorTest, MakesOperandsAndTellsWhenTheyAreThere) {
   EXPECT_TRUE(world.writes.empty()) << "an idle operator writes nothing";
 }
 
+// docs/spec/das.md 10.1, 10.2.
+TEST_F(OperatorTest, WorkloadsCarryTheirHashAndGeneration) {
+  settle();
+  const Key webhook{"das-operator", "das-operator-webhook"};
+  const auto hash = [&](const Kind& kind, const Key& key) {
+    return world.must(kind, key).body()["metadata"]["annotations"][kSpecHashAnnotation].str();
+  };
+  const Key agents{"das-operator", "das-daemonset"};
+  EXPECT_EQ(hash(api::kDeployment, webhook).size(), 64U);
+  const std::string before = hash(api::kDaemonSet, agents);
+  const auto generation = [&] {
+    const Value list = world.must(kDASOperator, kCluster).status()["generations"];
+    EXPECT_EQ(list.size(), 3U);
+    EXPECT_EQ(list[0]["resource"].as_string(), "daemonsets");
+    EXPECT_EQ(list[0]["namespace"].as_string(), "das-operator");
+    EXPECT_EQ(list[0]["name"].as_string(), "das-daemonset");
+    return list[0]["lastGeneration"].as_int();
+  };
+  const std::int64_t first = generation();
+  world.update(kDASOperator, kCluster, [](Value& object) {
+    object.set_path({"spec", "nodeSelector"}, Value::object({{"zone", "a"}}));
+  });
+  settle();
+  EXPECT_NE(hash(api::kDaemonSet, agents), before);
+  EXPECT_GT(generation(), first);
+  const Value body = world.must(api::kDeployment, webhook).body();
+  EXPECT_EQ(body["metadata"]["labels"]["app.kubernetes.io/version"].as_string(), "0.0.1");
+  EXPECT_EQ(body["spec"]["selector"]["matchLabels"].size(), 2U);
+  const Value pod = body["spec"]["template"];
+  EXPECT_EQ(pod["spec"]["priorityClassName"].as_string(), "system-cluster-critical");
+  EXPECT_EQ(pod["spec"]["containers"][0]["resources"]["requests"]["memory"].as_string(), "30Mi");
+  EXPECT_EQ(pod["metadata"]["annotations"]["openshift.io/required-scc"].as_string(),
+            "restricted-v2");
+}
+
 TEST_F(OperatorTest, RestoresWhatIsDeleted) {
   settle();
   EXPECT_EQ(world.count(kNetworkPolicy), 7U);
@@ -428,6 +463,29 @@ TEST_F(ProductionTest, NetworkPoliciesFollowTheCluster) {
   world.remove(kNetworkPolicy, {"das-operator", "das-deny-all"});
   world.settle({&das_operator()});
   EXPECT_TRUE(world.has(kNetworkPolicy, {"das-operator", "das-deny-all"}));
+}
+
+TEST_F(ProductionTest, AChangedConfigurationRollsTheScheduler) {
+  Settings settings = deployed();
+  settings.scheduler_image = "registry/kube-scheduler:1";
+  configure(settings);
+  const Key config{"das-operator", "das-scheduler-config"};
+  const auto noted = [&] {
+    return world.must(api::kDeployment, {"das-operator", "das-scheduler"})
+        .spec()["template"]["metadata"]["annotations"];
+  };
+  const auto version = [&](const Kind& kind, const Key& key) {
+    return std::string(world.must(kind, key).resource_version());
+  };
+  EXPECT_EQ(noted()["configmaps/das-scheduler-config"].str(), version(api::kConfigMap, config));
+  EXPECT_EQ(noted()["serviceaccounts/das-scheduler"].str(),
+            version(api::kServiceAccount, {"das-operator", "das-scheduler"}));
+  const Value before = noted();
+  world.update(api::kConfigMap, config, [](Value& object) {
+    object.set_path({"data", "config.yaml"}, "mine");
+  });
+  world.settle({&das_operator()});
+  EXPECT_NE(noted(), before) << "repaired, which is a change, too";
 }
 
 TEST_F(ProductionTest, TheSchedulerIsAsVerboseAsTheOperatorAsks) {
