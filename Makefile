@@ -1,8 +1,8 @@
 # Short names for scripts/ and CMake. `make help` lists the targets.
 .DEFAULT_GOAL := help
-export IMG WNS SNS CNS SYSTEM NAMESPACE
+export IMG DAEMONSET_IMAGE SCHEDULER_IMAGE WNS SNS CNS SYSTEM NAMESPACE
 .PHONY: help bootstrap build demo test unit e2e attack test-real bench bench-apiserver bench-hearth bench-das bench-numa bench-appwrapper bench-queue bench-sim bench-controllers sim mutations fuzz sanitize lint format clean \
-	info deploy-das deploy-das-ocp undeploy-das run-local build-push bundle-generate build-push-bundle regen-crd regen-crd-k8s generate \
+	info deploy-das deploy-das-ocp undeploy-das run-local build-push build-push-daemonset bundle-generate build-push-bundle regen-crd regen-crd-k8s generate \
 	verify-codegen test-e2e test-e2e-ci lint-sh \
 	image image-test docker-build docker-push install run deploy undeploy sync-vault-secrets sync-vault-secrets-dry-run dev-setup dev-run dev-teardown ci-setup ci-run ci-stop
 
@@ -139,7 +139,10 @@ undeploy-das: ## delete the objects of deploy-das-ocp
 run-local: build ## run the controllers of DAS on this machine for the cluster of KUBECONFIG
 	@scripts/das run-local
 
-build-push: image docker-push ## build the image $(IMG) and push it
+build-push: image docker-push build-push-daemonset ## build the images $(IMG) and $(DAEMONSET_IMAGE) and push them
+
+build-push-daemonset: ## build the image of the agent and push it ($(DAEMONSET_IMAGE), default: $(IMG) with -agent after its name)
+	@scripts/das build-push-daemonset
 
 bundle-generate: ## generate the OLM bundle of DAS, and all other generated files of deploy/
 	@scripts/das bundle
@@ -158,7 +161,7 @@ test-e2e test-e2e-ci: ## run the black-box tests of DAS (FOCUS=words of their na
 
 lint-sh: lint
 
-build-push-parallel build-push-scheduler build-push-daemonset build-push-operator build-push-webhook build-push-developer-bundle \
+build-push-parallel build-push-scheduler build-push-operator build-push-webhook build-push-developer-bundle \
 deploy-cert-manager deploy-cert-manager-ocp undeploy-cert-manager-ocp deploy-nfd-ocp deploy-nvidia-ocp undeploy-nvidia-ocp create-related-images \
 generate-clients lint-fix lint-sh-fix lint-go lint-go-fix lint-md lint-md-fix lint-just lint-just-fix:
 	@scripts/das answer $@

@@ -9,7 +9,34 @@ from kinds import dump, load_all
 NAMESPACE = "das-operator"
 GROUP = "inference.redhat.com"
 SERVICE, SECRET = "das-operator-webhook", "webhook-server-cert"
-IMAGE = "athanor"
+IMAGE, AGENT_IMAGE = "athanor", "athanor-agent"
+# A scheduler is of its API server's minor version, or one before: scripts/das puts in the cluster's own.
+SCHEDULER_IMAGE = "registry.k8s.io/kube-scheduler:v1.35.4"
+ACCOUNTS = ("das-operator", "das-extender", "das-scheduler", "das-daemonset")
+RELATED = {"DAEMONSET": AGENT_IMAGE, "SCHEDULER": SCHEDULER_IMAGE}
+# The API server's roles system:kube-scheduler and system:volume-scheduler; the Lease is in the Role.
+SCHEDULER_RULES = [
+    (["", "events.k8s.io"], ["events"], ["create", "patch", "update"]),
+    ([""], ["nodes", "namespaces", "replicationcontrollers", "services"], ["get", "list", "watch"]),
+    ([""], ["pods"], ["get", "list", "watch", "delete"]),
+    ([""], ["bindings", "pods/binding"], ["create"]),
+    ([""], ["pods/status"], ["patch", "update"]),
+    ([""], ["pods/finalizers"], ["update"]),
+    ([""], ["persistentvolumeclaims", "persistentvolumes"], ["get", "list", "watch", "patch", "update"]),
+    (["apps", "extensions"], ["replicasets"], ["get", "list", "watch"]),
+    (["apps"], ["statefulsets"], ["get", "list", "watch"]),
+    (["authentication.k8s.io"], ["tokenreviews"], ["create"]),
+    (["authorization.k8s.io"], ["subjectaccessreviews"], ["create"]),
+    (["policy"], ["poddisruptionbudgets"], ["get", "list", "watch"]),
+    (["resource.k8s.io"], ["deviceclasses", "resourceslices"], ["get", "list", "watch"]),
+    (["resource.k8s.io"], ["resourceclaims", "resourceclaims/status"], ["get", "list", "watch", "patch", "update"]),
+    (["storage.k8s.io"], ["csidrivers", "csinodes", "csistoragecapacities", "storageclasses", "volumeattachments"], ["get", "list", "watch"]),
+]
+# docs/spec/das.md 1: the Lease of the part that decides about slices, and the times of both Leases.
+SCHEDULER_LEASE = "das-scheduler-lock"
+LEASE_TIMES = ("--lease-duration=137s", "--renew-deadline=107s", "--retry-period=26s")
+# Applied where monitoring.coreos.com is served.
+MONITORING = "06_monitoring.yaml"
 DESCRIPTIONS = {
     "AllocationClaim": "A GPU slice that is held for one pod.",
     "DASOperator": "The configuration of the slicer; only the object named cluster counts.",
@@ -77,13 +104,63 @@ def service(name, selects, port, target):
     }
 
 
+# docs/spec/das.md 11, V6. The extender alone serves metrics without TLS, beside its health.
+MONITORED = {"das-operator": ("metrics", "https"), "das-extender": ("health", "http"), "das-scheduler": ("https", "https"), "das-daemonset": ("https", "https")}
+METRICS_PORTS = {"das-operator": 8444, "das-extender": 8080, "das-scheduler": 10259, "das-daemonset": 8443}
+# What the operator's own pods are selected by.
+OPERANDS = {"das-scheduler": {"app": "das-scheduler"}, "das-daemonset": {"name": "das-daemonset"}}
+
+
+def metrics_service(name):
+    """A Service without address: it names the pods to a Prometheus."""
+    port, _ = MONITORED[name]
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": f"{name}-metrics", "namespace": NAMESPACE, "labels": labels(f"{name}-metrics")},
+        "spec": {
+            "clusterIP": "None",
+            "selector": OPERANDS.get(name, labels(name)),
+            "ports": [{"name": "metrics", "port": METRICS_PORTS[name], "targetPort": port, "protocol": "TCP"}],
+        },
+    }
+
+
+def service_monitor(name):
+    _, scheme = MONITORED[name]
+    secure = {"bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token", "tlsConfig": {"insecureSkipVerify": True}} if scheme == "https" else {}
+    # Alerts and dashboards of deploy/kustomize/components/accelerators select jobs by this prefix.
+    job = [{"targetLabel": "job", "replacement": f"athanor-{name}"}]
+    return {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "ServiceMonitor",
+        "metadata": {"name": name, "namespace": NAMESPACE, "labels": labels(name)},
+        "spec": {
+            "selector": {"matchLabels": labels(f"{name}-metrics")},
+            "endpoints": [{"port": "metrics", "scheme": scheme, "interval": "15s", **secure, "relabelings": job}],
+        },
+    }
+
+
+def reviewers():
+    """The operator asks the API server who reads its metrics."""
+    rules = [
+        {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
+        {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]},
+    ]
+    return role("ClusterRole", "das-operator-metrics", rules, "das-operator")
+
+
 def operator():
     args = [
         "controllers",
         "--controllers=das",
-        "--leader-elect",
+        "--all-namespaces",
+        "--leader-elect=true",
         "--leader-elect-resource-name=instaslice-operator-lock",
-        "--metrics-address=:8080",
+        *LEASE_TIMES,
+        "--metrics-address=:8444",
+        "--metrics-secure=true",
         "--health-address=:8080",
         "--webhook-address=:8443",
         f"--webhook-service={SERVICE}",
@@ -92,7 +169,8 @@ def operator():
     ]
     # What the seed's deploy recipe forgets: the operator has to know the mode.
     env = [("OPERATOR_NAME", "das-operator"), ("INSTASLICE_NAMESPACE", NAMESPACE), ("EMULATED_MODE", "disabled")]
-    return deployment("das-operator", "das-operator", container("das-operator", args, [("health", 8080), ("https", 8443)], env))
+    env += [(f"RELATED_IMAGE_{part}_IMAGE", image) for part, image in RELATED.items()]
+    return deployment("das-operator", "das-operator", container("das-operator", args, [("health", 8080), ("https", 8443), ("metrics", 8444)], env))
 
 
 def extender():
@@ -103,12 +181,14 @@ def extender():
         "--address=:9443",
         "--tls-cert-file=/etc/das-extender/tls.crt",
         "--tls-private-key-file=/etc/das-extender/tls.key",
+        f"--leader-elect-resource-name={SCHEDULER_LEASE}",
+        *LEASE_TIMES,
         "--metrics-address=:8080",
         "--health-address=:8080",
     ]
     one = container("das-extender", args, [("health", 8080), ("extender", 9443)])
     one["volumeMounts"] = [{"name": "certificate", "mountPath": "/etc/das-extender", "readOnly": True}]
-    made = deployment("das-extender", "das-scheduler", one)
+    made = deployment("das-extender", "das-extender", one)
     made["spec"]["template"]["spec"]["volumes"] = [{"name": "certificate", "secret": {"secretName": SECRET}}]
     return made
 
@@ -118,14 +198,39 @@ def moved(objects, account):
     for one in objects:
         meta = one["metadata"]
         meta["name"] = account + meta["name"].removeprefix("athanor-extender").removeprefix(account)
-        if "namespace" in meta:
-            meta["namespace"] = NAMESPACE
         meta["labels"] = labels("das-operator")
         for subject in one.get("subjects", []):
             subject.update(name=account, namespace=NAMESPACE)
         if "roleRef" in one:
             one["roleRef"]["name"] = account + one["roleRef"]["name"].removeprefix("athanor-extender").removeprefix(account)
     return objects
+
+
+def role(kind, name, rules, account_name, namespace=None, bound=None):
+    """A role with its binding to an account; with `bound` the binding alone, to a role that the cluster has."""
+    meta = {"name": name, **({"namespace": namespace} if namespace else {}), "labels": labels("das-operator")}
+    group = "rbac.authorization.k8s.io"
+    made = [] if bound else [{"apiVersion": f"{group}/v1", "kind": kind, "metadata": meta, "rules": rules}]
+    binding = {
+        "apiVersion": f"{group}/v1",
+        "kind": f"{kind}Binding",
+        "metadata": meta,
+        "roleRef": {"apiGroup": group, "kind": kind, "name": bound or name},
+        "subjects": [{"kind": "ServiceAccount", "name": account_name, "namespace": NAMESPACE}],
+    }
+    return [*made, binding]
+
+
+def scheduler_roles():
+    """What kube-scheduler needs under an account of ours."""
+    rules = [{"apiGroups": groups, "resources": resources, "verbs": verbs} for groups, resources, verbs in SCHEDULER_RULES]
+    lease = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"]}
+    own = [{**lease, "verbs": ["create"]}, {**lease, "resourceNames": ["das-scheduler"], "verbs": ["get", "update", "patch"]}]
+    return [
+        *role("ClusterRole", "das-scheduler", rules, "das-scheduler"),
+        *role("Role", "das-scheduler", own, "das-scheduler", NAMESPACE),
+        *role("Role", "das-scheduler-authentication-reader", None, "das-scheduler", "kube-system", "extension-apiserver-authentication-reader"),
+    ]
 
 
 def privileged():
@@ -152,38 +257,48 @@ def account(name):
     return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": NAMESPACE, "labels": labels("das-operator")}}
 
 
-def manifests(output_of, athanor):
+def manifests(output_of, athanor, agent):
     """By file name, in the order in which they are applied."""
     crds = load_all(output_of(athanor, "crds", "--group", GROUP, "-o", "yaml"))
     rbac = load_all(
         output_of(athanor, "rbac", "--controllers", "das", "--install-namespace", NAMESPACE, "--name", "das-operator",
                   "--leader-elect-resource-name", "instaslice-operator-lock", "--webhooks", "--webhook-secret", SECRET)
     )  # fmt: skip
-    scheduler = load_all(output_of(athanor, "extender", "--print-rbac"))
+    asked = load_all(output_of(athanor, "extender", "--systems=das", "--print-rbac", "--leader-elect-resource-name", SCHEDULER_LEASE))
+    on_nodes = load_all(output_of(agent, "rbac", "--namespace", NAMESPACE))
     registration = load_all(output_of(athanor, "webhooks", "--controllers", "das", "--install-namespace", NAMESPACE, "--service", SERVICE))
     hooks = [one for one in registration if one["kind"].endswith("WebhookConfiguration")]
     for hook in hooks:
         hook["metadata"]["labels"] = labels("das-operator")
         for entry in hook["webhooks"]:
             entry["clientConfig"]["service"]["port"] = 8443
-    kept = [one for one in moved(rbac, "das-operator") + moved(scheduler, "das-scheduler") if one["kind"] != "ServiceAccount"]
+    printed = moved(rbac, "das-operator") + moved(asked, "das-extender") + moved(on_nodes, "das-daemonset")
+    kept = [one for one in printed if one["kind"] != "ServiceAccount"] + reviewers() + scheduler_roles()
     return {
         **{f"00_{one['spec']['names']['plural']}.crd.yaml": [one] for one in sorted(crds, key=lambda one: one["metadata"]["name"])},
         "01_namespace.yaml": [
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": {"openshift.io/cluster-monitoring": "true"}}}
         ],
-        "01_operator_sa.yaml": [account(one) for one in ("das-operator", "das-scheduler", "das-daemonset")],
+        "01_operator_sa.yaml": [account(one) for one in ACCOUNTS],
         "01_operator_use_privileged_scc.yaml": [privileged()],
         "02_operator_rbac.yaml": kept,
         "03_instaslice_operator.cr.yaml": [configuration()],
-        "04_deployment.yaml": [operator(), service(SERVICE, "das-operator", 8443, "https"), extender(), service("das-extender", "das-extender", 9443, "extender")],
+        "04_deployment.yaml": [
+            operator(),
+            service(SERVICE, "das-operator", 8443, "https"),
+            extender(),
+            service("das-extender", "das-extender", 9443, "extender"),
+            *map(metrics_service, MONITORED),
+        ],
         "05_webhook.yaml": hooks,
+        MONITORING: [service_monitor(one) for one in MONITORED],
     }
 
 
 def rules_of(objects, account_name, cluster):
-    kind = "ClusterRole" if cluster else "Role"
-    rules = [rule for one in objects if one["kind"] == kind and one["metadata"]["name"].startswith(account_name) for rule in one["rules"]]
+    """OLM grants rights in its own namespace or everywhere: those in another namespace are granted everywhere."""
+    roles = [one for one in objects if one["kind"].endswith("Role") and one["metadata"]["name"].removesuffix("-own").removesuffix("-metrics") == account_name]
+    rules = [rule for one in roles if (one["metadata"].get("namespace") != NAMESPACE) == cluster for rule in one["rules"]]
     return [{"serviceAccountName": account_name, "rules": rules}] if rules else []
 
 
@@ -191,7 +306,7 @@ def service_version(files, version):
     crds = [one for name, (one, *_) in files.items() if name.endswith(".crd.yaml")]
     roles = files["02_operator_rbac.yaml"]
     deployments = [one for one in files["04_deployment.yaml"] if one["kind"] == "Deployment"]
-    images = [("daemonset-image", IMAGE), ("webhook-image", IMAGE), ("scheduler-image", IMAGE)]
+    images = [("daemonset-image", AGENT_IMAGE), ("webhook-image", IMAGE), ("scheduler-image", SCHEDULER_IMAGE)]
     owned = [
         {
             "name": one["metadata"]["name"],
@@ -231,8 +346,8 @@ def service_version(files, version):
             "install": {
                 "strategy": "deployment",
                 "spec": {
-                    "clusterPermissions": rules_of(roles, "das-operator", True) + rules_of(roles, "das-scheduler", True),
-                    "permissions": rules_of(roles, "das-operator", False) + rules_of(roles, "das-scheduler", False),
+                    "clusterPermissions": [one for name in ACCOUNTS for one in rules_of(roles, name, True)],
+                    "permissions": [one for name in ACCOUNTS for one in rules_of(roles, name, False)],
                     "deployments": [{"name": one["metadata"]["name"], "label": one["metadata"]["labels"], "spec": one["spec"]} for one in deployments],
                 },
             },
@@ -262,10 +377,10 @@ def bundle(files, version):
     return {**text, "Dockerfile": "\n".join(dockerfile) + "\n"}
 
 
-def das(output_of, athanor, version, generated):
-    """Every file below deploy/das."""
-    files = manifests(output_of, athanor)
+def das(output_of, programs, version, generated):
+    """Every file below deploy/das. `programs`: athanor and athanor-agent."""
+    files = manifests(output_of, *programs)
     text = {f"das/{name}": generated + "---\n".join(map(dump, objects)) for name, objects in files.items()}
-    kustomization = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": list(files)}
+    kustomization = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": [one for one in files if one != MONITORING]}
     text["das/kustomization.yaml"] = generated + dump(kustomization)
     return {**text, **{f"das/bundle/{name}": generated + one for name, one in bundle(files, version).items()}}

@@ -149,7 +149,7 @@ def main():
     known = rendered(kubectl, "production")
     manifests = known + [one for one in rendered(kubectl, "queueing") if identity(one) not in set(map(identity, known))]
     writer.write({f"chart/athanor/{path}": text for path, text in chart(manifests, version()).items()}, ["chart"])
-    writer.write(das(output_of, athanor, version(), GENERATED), ["das"])
+    writer.write(das(output_of, (athanor, os.environ["ATHANOR_AGENT"]), version(), GENERATED), ["das"])
     if arguments.check and writer.differ:
         sys.exit(f"deploy: out of date, run scripts/deploy generate: {', '.join(writer.differ)}")
     for path in writer.differ:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AdmissionReview (admission.k8s.io/v1) as requests and verdicts, and the configurations that make
-// an API server ask.
+// AdmissionReview (admission.k8s.io/v1) as requests and verdicts, and the certificates in the
+// configurations that make an API server ask.
 #pragma once
 
 #include <span>
@@ -9,6 +9,7 @@
 #include "base/result.hpp"
 #include "kube/value/value.hpp"
 #include "runtime/view/admission.hpp"
+#include "runtime/view/webhook_registration.hpp"
 
 namespace athanor::cluster {
 
@@ -17,18 +18,8 @@ Result<AdmissionRequest> parse_review(const Value& review);
 // The answer to a request with this uid.
 Value answer_review(const std::string& uid, const Verdict& verdict);
 
-// Where the API server reaches the webhooks: a Service, or a URL (tests).
-struct WebhookTarget {
-  std::string service{};
-  std::string ns{};
-  int port = 443;
-  std::string url{};        // "https://127.0.0.1:9443"; wins over the service
-  std::string ca_bundle{};  // PEM; empty: left out
-};
-// MutatingWebhookConfiguration or ValidatingWebhookConfiguration of those webhooks that are; Null
-// when none is.
-Value webhook_configuration(std::span<const Webhook> webhooks, bool mutating,
-                            const std::string& name, const WebhookTarget& target);
+using athanor::webhook_configuration;
+using athanor::WebhookTarget;
 // Whether a webhook's clientConfig leads to the target: its Service by name and namespace, or its
 // URL.
 bool names_target(const Value& client_config, const WebhookTarget& target);

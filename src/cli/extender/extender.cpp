@@ -33,12 +33,12 @@
 #include "cluster/leadership.hpp"
 #include "cluster/platform_tls.hpp"
 #include "extender/cache_operator.hpp"
-#include "extender/configuration.hpp"
 #include "extender/serving/server.hpp"
 #include "extender/serving/service.hpp"
 #include "kube/text/yaml.hpp"
 #include "runtime/metrics/metrics.hpp"
 #include "runtime/view/rbac.hpp"
+#include "runtime/view/scheduler_configuration.hpp"
 #include "runtime/view/tls_profile.hpp"
 #include "systems/list.hpp"
 
@@ -85,7 +85,7 @@ Hooks hooks_of(const std::vector<const System*>& systems) {
 }
 
 int print_configuration(const ExtenderOptions& options, const Hooks& hooks) {
-  extender::ConfigurationOptions wanted{
+  SchedulerConfigurationOptions wanted{
       .url = options.url.empty() ? "https://athanor-extender.das-operator.svc:9443" : options.url,
       .ca_file = options.ca_file,
       .profiles = options.profiles};
@@ -110,7 +110,7 @@ int print_configuration(const ExtenderOptions& options, const Hooks& hooks) {
   if (every_pod) {
     wanted.resources.clear();
   }
-  Terminal(STDOUT_FILENO).print(yaml::print(extender::scheduler_configuration(wanted)));
+  Terminal(STDOUT_FILENO).print(yaml::print(scheduler_configuration(wanted)));
   return 0;
 }
 

@@ -12,7 +12,6 @@
 
 #include "base/check.hpp"
 #include "base/contain.hpp"
-#include "extender/configuration.hpp"
 #include "kube/text/json.hpp"
 #include "net/acceptor.hpp"
 #include "net/listen.hpp"
@@ -20,6 +19,7 @@
 #include "net/served_connection.hpp"
 #include "net/serving/served_tls.hpp"
 #include "runtime/metrics/metrics.hpp"
+#include "runtime/view/scheduler_configuration.hpp"
 
 namespace athanor::extender {
 namespace {
@@ -44,7 +44,7 @@ Result<Asked> read(const apiserver::Request& request) {
   if (!verb) {
     return Error::not_found(
         fmt::format("there is no {}; verbs are {}/filter, prioritize, bind and preempt",
-                    request.path, kPathPrefix));
+                    request.path, kExtenderPath));
   }
   if (request.method != "POST") {
     return Error{.code = 405, .reason = "MethodNotAllowed", .message = "verbs are asked by POST"};
@@ -85,7 +85,7 @@ std::string_view name_of(Verb verb) {
 }
 
 std::optional<Verb> verb_of(std::string_view path) {
-  const std::string_view prefix(kPathPrefix);
+  const std::string_view prefix(kExtenderPath);
   if (!path.starts_with(prefix) || path.substr(prefix.size()).substr(0, 1) != "/") {
     return std::nullopt;
   }

@@ -9,6 +9,12 @@ inline constexpr const char* kGroupVersion = "inference.redhat.com/v1alpha1";
 inline constexpr const char* kDefaultNamespace = "das-operator";
 // The name of the only DASOperator that is acted on.
 inline constexpr const char* kOperatorName = "cluster";
+// Secret of the serving certificate of webhook and extender, with its authorities.
+inline constexpr const char* kServingSecret = "webhook-server-cert";
+// Name of the ConfigMap with the scheduler's configuration.
+inline constexpr const char* kSchedulerConfigMap = "das-scheduler-config";
+// Name of the webhook's Service, and of its Deployment in a lab.
+inline constexpr const char* kWebhookName = "das-operator-webhook";
 // Name of the scheduler that DAS deploys, and RuntimeClass of pods with slices of real GPUs.
 inline constexpr const char* kSchedulerName = "das-scheduler";
 inline constexpr const char* kRuntimeClass = "nvidia-legacy";

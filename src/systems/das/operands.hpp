@@ -2,10 +2,13 @@
 // The objects that the operator keeps for a DASOperator (docs/spec/das.md 10).
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "kube/value/kind.hpp"
+#include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/settings.hpp"
@@ -15,9 +18,15 @@ namespace athanor::das {
 // The built-in kind NetworkPolicy.
 inline constexpr Kind kNetworkPolicy{"networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies",
                                      true};
+// The built-in kind MutatingWebhookConfiguration.
+inline constexpr Kind kMutatingWebhooks{"admissionregistration.k8s.io", "v1",
+                                        "MutatingWebhookConfiguration",
+                                        "mutatingwebhookconfigurations", false};
 // Records on the scheduler's ConfigMap which operatorLogLevel is in force.
 inline constexpr const char* kLogLevelAnnotation = "das.inference.redhat.com/operator-log-level";
 
+// Of workloads: a digest of the spec that was applied (docs/spec/das.md 10.1).
+inline constexpr const char* kSpecHashAnnotation = "operator.openshift.io/spec-hash";
 // Of the agent's pods: which TLS profile their arguments are of (docs/spec/das.md 10.6).
 inline constexpr const char* kTlsAnnotation = "das-operator.openshift.io/tls-profile-hash";
 
@@ -25,13 +34,26 @@ inline constexpr const char* kTlsAnnotation = "das-operator.openshift.io/tls-pro
 struct Operand {
   const Kind* kind = nullptr;
   Value object{};
+  [[nodiscard]] Key key() const { return Object(object).key(); }
 };
-// In the order in which they are applied: agent, scheduler, webhook, network policies. In a lab the
-// process itself does the work of the pods, which only stand for it. In production the agent alone:
-// scheduler and webhook are `athanor extender` and `athanor controllers`, which are deployed.
-// `tls`: spec.tlsSecurityProfile of OpenShift's APIServer; nullptr: the cluster has none.
+// What the operands depend on beside the DASOperator.
+struct Cluster {
+  // spec.tlsSecurityProfile of OpenShift's APIServer; nullptr: the cluster has none.
+  const Value* tls = nullptr;
+  // Ports of the API server's endpoints.
+  std::vector<std::int64_t> api_ports{6443};
+  // Annotations of the scheduler's pods: "configmaps/NAME" and the like, and a resource version.
+  std::map<std::string, std::string> scheduler_versions{};
+  // The webhook's Service exists: it is registered.
+  bool serves_webhook = false;
+};
+// In the order in which they are applied: agent, scheduler, webhook, network policies, and last the
+// webhook's registration, the only one without namespace. They are deleted in the reverse order. In
+// a lab the process itself does the work of the pods, which only stand for it. In production the
+// agent, and with an image of kube-scheduler the scheduler: webhook and extender are deployed with
+// the operator.
 std::vector<Operand> operands_of(const DASOperator& op, const Settings& settings,
-                                 const Value* tls = nullptr);
+                                 const Cluster& cluster);
 // The operator's own Deployment, which the deployment brings (docs/spec/das.md 13.1).
 Value operator_deployment(const Settings& settings);
 

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Certificates and the webhook's registration are no operands: a lab's server asks the webhook in
-// process, and in production `athanor controllers` registers it.
+// Certificates are no operands: `athanor controllers` makes them and puts their authorities into
+// the webhook's registration. A lab has neither: its server asks the webhook in process.
 #include "systems/das/operator.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "api/builtin.hpp"
 #include "api/runtime_class.hpp"
 #include "kube/value/condition.hpp"
+#include "runtime/view/refused_steps.hpp"
 #include "runtime/view/tls_profile.hpp"
 #include "systems/das/log_level.hpp"
 #include "systems/das/names.hpp"
@@ -21,6 +24,9 @@
 
 namespace athanor::das {
 namespace {
+
+// Ends the type of the condition of an operand that the API server refuses.
+constexpr std::string_view kRefusedSuffix = ".Refused";
 
 struct Component {
   const char* name;
@@ -61,6 +67,18 @@ class Run {
   Run(const View& view, const DASOperator& op, Instant now)
       : view_(view), op_(op), settings_(settings_of(view)), now_(now) {}
 
+  // The DASOperator is being deleted.
+  Plan clean_up() {
+    bool gone = true;
+    for (const Operand& operand : all_operands()) {
+      gone = (operand.kind->namespaced || remove(operand)) && gone;
+    }
+    if (gone) {
+      set_finalizer(false);
+    }
+    return std::move(plan_);
+  }
+
   Plan plan() {
     const std::string& state = op_.spec.management_state;
     conditions_ = op_.status["conditions"].is_list() ? op_.status["conditions"] : Value::list();
@@ -70,6 +88,13 @@ class Run {
       set("Managed", false, "Unmanaged", "Operands are left as they are");
     } else {
       reconcile();
+    }
+    report_refusals();
+    if (settings_.production && !settings_.webhook_image.empty()) {
+      set("WebhookImageUsed", false, "ServedByOperator",
+          "RELATED_IMAGE_WEBHOOK_IMAGE has no effect: the operator's pods serve the webhook");
+    } else {
+      unset("WebhookImageUsed");
     }
     judge();
     return std::move(plan_);
@@ -84,20 +109,47 @@ class Run {
                    .message = std::move(message)},
                   now_);
   }
-  void unset(std::string_view type) {
+  template <class Test>
+  void unset_if(const Test& test) {
     for (std::size_t i = conditions_.size(); i-- > 0;) {
-      if (conditions_[i]["type"].as_string() == type) {
+      if (test(conditions_[i]["type"].as_string())) {
         conditions_.erase_item(i);
       }
     }
+  }
+  void unset(std::string_view type) {
+    unset_if([type](std::string_view one) { return one == type; });
+  }
+
+  // One condition for each operand that is refused; the others are applied (docs/spec/das.md O-B2).
+  void report_refusals() {
+    std::set<std::string, std::less<>> types;
+    for (const RefusedStep& step : take_refused(view_, now_, plan_)) {
+      if (step.target.kind == nullptr) {
+        continue;  // no step on an object
+      }
+      const std::string name(step.target.kind->name);
+      const std::string type = name + "." + step.target.key.name + std::string(kRefusedSuffix);
+      refused_ += (refused_.empty() ? "" : ", ") + name + " " + step.target.key.name;
+      types.insert(type);
+      set(type.c_str(), true, step.error.reason.empty() ? "Refused" : step.error.reason.c_str(),
+          step.error.message);
+    }
+    unset_if([&](std::string_view one) {
+      return one.ends_with(kRefusedSuffix) && !types.contains(one);
+    });
   }
 
   void reconcile() {
     unset("Managed");
     unset("RemovalBlocked");
     tell_log_level();
-    for (Operand& operand : operands_of(op_, settings_, tls_profile())) {
-      const Key key{settings_.ns, operand.object["metadata"]["name"].str()};
+    const Cluster cluster = this->cluster();
+    if (cluster.serves_webhook) {
+      set_finalizer(true);
+    }
+    for (Operand& operand : operands_of(op_, settings_, cluster)) {
+      const Key key = operand.key();
       // Reading it makes the run depend on it: what is changed or deleted comes back.
       if (const auto known = view_.get(*operand.kind, key); known && known->deleting()) {
         continue;
@@ -106,18 +158,39 @@ class Run {
     }
   }
 
-  // nullptr: no OpenShift, or a lab, whose agents are this process.
-  const Value* tls_profile() {
-    if (!server_ && settings_.production) {
-      server_ = view_.get(kOpenShiftServer, {"", "cluster"});
+  // A lab has no OpenShift, and its API server is this process.
+  Cluster cluster() {
+    Cluster cluster;
+    if (!settings_.production) {
+      return cluster;
     }
-    return server_ ? &server_->spec()["tlsSecurityProfile"] : nullptr;
+    server_ = view_.get(kOpenShiftServer, {"", "cluster"});
+    if (server_) {
+      cluster.tls = &server_->spec()["tlsSecurityProfile"];
+    }
+    const auto version = [&](const char* type, const Kind& kind, const char* name) {
+      if (const auto found = view_.get(kind, {settings_.ns, name})) {
+        cluster.scheduler_versions[std::string(type) + "/" + name] =
+            std::string(found->resource_version());
+      }
+    };
+    version("configmaps", api::kConfigMap, kSchedulerConfigMap);
+    version("serviceaccounts", api::kServiceAccount, kSchedulerName);
+    cluster.serves_webhook = view_.get(api::kService, {settings_.ns, kWebhookName}).has_value();
+    if (const auto slice = view_.get(api::kEndpointSlice, {"default", "kubernetes"});
+        slice && !slice->body()["ports"].empty()) {
+      cluster.api_ports.clear();
+      for (const Value& port : slice->body()["ports"].items()) {
+        cluster.api_ports.push_back(port["port"].as_int());
+      }
+    }
+    return cluster;
   }
 
   void tell_log_level() {
     const std::string wanted =
         op_.spec.operator_log_level.empty() ? "Normal" : op_.spec.operator_log_level;
-    const auto config = view_.get(api::kConfigMap, {settings_.ns, "das-scheduler-config"});
+    const auto config = view_.get(api::kConfigMap, {settings_.ns, kSchedulerConfigMap});
     const std::string before(config ? config->annotation(kLogLevelAnnotation) : "");
     if (!before.empty() && before != wanted) {
       plan_.then(Emit{
@@ -140,13 +213,54 @@ class Run {
       return;
     }
     unset("RemovalBlocked");
-    for (const Operand& operand : operands_of(op_, settings_, tls_profile())) {
-      const Key key{settings_.ns, operand.object["metadata"]["name"].str()};
-      if (const auto known = view_.get(*operand.kind, key); known && !known->deleting()) {
-        plan_.then(
-            Delete{.target = {operand.kind, key}, .guard = {.uid = std::string(known->uid())}});
+    // The registration first: nothing may be sent to a scheduler that is gone.
+    const std::vector<Operand> operands = all_operands();
+    std::for_each(operands.rbegin(), operands.rend(),
+                  [&](const Operand& operand) { remove(operand); });
+  }
+
+  // Also those that the cluster as it is does not need.
+  std::vector<Operand> all_operands() {
+    Cluster cluster = this->cluster();
+    cluster.serves_webhook = true;
+    return operands_of(op_, settings_, cluster);
+  }
+
+  // True: it is gone.
+  bool remove(const Operand& operand) {
+    const auto known = view_.get(*operand.kind, operand.key());
+    if (known && !known->deleting()) {
+      plan_.then(Delete{.target = {operand.kind, operand.key()},
+                        .guard = {.uid = std::string(known->uid())}});
+    }
+    return !known;
+  }
+
+  [[nodiscard]] bool has_finalizer() const {
+    const Value& all = op_.object.body()["metadata"]["finalizers"];
+    return std::ranges::any_of(
+        all.items(), [](const Value& one) { return one.as_string() == kCleanupFinalizer; });
+  }
+  // What has no namespace has no owner: the garbage collector leaves it to the finalizer.
+  void set_finalizer(bool wanted) {
+    if (has_finalizer() == wanted) {
+      return;
+    }
+    Value finalizers = Value::list();
+    for (const Value& one : op_.object.body()["metadata"]["finalizers"].items()) {
+      if (one.as_string() != kCleanupFinalizer) {
+        finalizers.push_back(one);
       }
     }
+    if (wanted) {
+      finalizers.push_back(kCleanupFinalizer);
+    }
+    Value merge = Value::object();
+    merge.set_path({"metadata", "finalizers"}, std::move(finalizers));
+    plan_.then(Patch{.target = {&kDASOperator, op_.object.key()},
+                     .merge = std::move(merge),
+                     .guard = {.uid = std::string(op_.object.uid()),
+                               .resource_version = std::string(op_.object.resource_version())}});
   }
 
   // In production scheduler and webhook count where they are deployed under these names; this
@@ -164,6 +278,27 @@ class Run {
     }
     parts.push_back(agent(view_, settings_));
     return parts;
+  }
+
+  // status.generations: of the workloads that are kept.
+  [[nodiscard]] Value generations() const {
+    Value list = Value::list();
+    const auto add = [&](const Kind& kind, const char* name) {
+      if (const auto found = view_.get(kind, {settings_.ns, name})) {
+        list.push_back(Value::object({{"group", kind.group},
+                                      {"resource", kind.plural},
+                                      {"namespace", settings_.ns},
+                                      {"name", name},
+                                      {"lastGeneration", found->generation()},
+                                      {"hash", ""}}));
+      }
+    };
+    add(api::kDaemonSet, "das-daemonset");
+    add(api::kDeployment, kSchedulerName);
+    if (!settings_.production) {
+      add(api::kDeployment, kWebhookName);
+    }
+    return list;
   }
 
   void judge() {
@@ -185,7 +320,11 @@ class Run {
     if (behind.empty()) {
       set("Progressing", false, "AllComponentsAtDesiredState",
           "All components are at desired state");
-      set("Degraded", false, "AllComponentsHealthy", "");
+      if (refused_.empty()) {
+        set("Degraded", false, "AllComponentsHealthy", "");
+      } else {
+        set("Degraded", true, "OperandsRefused", "Operands not written: " + refused_);
+      }
     } else {
       set("Progressing", true, "Reconciling", "Components are being reconciled to desired state");
       set("Degraded", true, "ComponentReplicaMismatch",
@@ -198,6 +337,7 @@ class Run {
     }
     plan_.then(Status{.target = {&kDASOperator, op_.object.key()},
                       .status = Value::object({{"conditions", conditions_},
+                                               {"generations", generations()},
                                                {"observedGeneration", op_.object.generation()},
                                                {"readyReplicas", components.front().ready},
                                                {"version", "0.1.0"}}),
@@ -211,14 +351,18 @@ class Run {
   std::optional<Object> server_{};
   Value conditions_{};
   Plan plan_{};
+  std::string refused_{};  // operands, for the message
 };
 
 Plan reconcile(const View& view, const Key& key, Instant now) {
   const auto op = view.get<DASOperator>(key);
   const Settings settings = settings_of(view);
-  if (!op || op->object.deleting() || key != Key{settings.ns, kOperatorName} ||
+  if (!op || key != Key{settings.ns, kOperatorName} ||
       (!settings.emulated() && !settings.production)) {
     return Plan::done();
+  }
+  if (op->object.deleting()) {
+    return Run(view, *op, now).clean_up();
   }
   return Run(view, *op, now).plan();
 }
@@ -231,11 +375,13 @@ const Operator& das_operator() {
       &api::kService, &api::kServiceAccount, &kNetworkPolicy,
       // the webhook's: opting out by namespace, quotas that never bite, the runtime class
       &api::kNamespace, &api::kResourceQuota, &api::kRuntimeClass,
-      // the TLS profile of the agents' ports
-      &kOpenShiftServer};
+      // the TLS profile of the agents' ports; the API server's own ports
+      &kOpenShiftServer, &api::kEndpointSlice,
+      // the webhook's registration
+      &kMutatingWebhooks};
   static constexpr const Kind* kWrites[] = {
       &kDASOperator,  &api::kDeployment,     &api::kDaemonSet, &api::kConfigMap,
-      &api::kService, &api::kServiceAccount, &kNetworkPolicy};
+      &api::kService, &api::kServiceAccount, &kNetworkPolicy,  &kMutatingWebhooks};
   static const Operator kOperator{.name = "das-operator",
                                   .primary = &kDASOperator,
                                   .reads = kReads,

@@ -134,6 +134,11 @@ Result<Settings> parse_settings(const std::map<std::string, std::string>& enviro
     }
   }
   variables.text("RELATED_IMAGE_DAEMONSET_IMAGE", settings.agent_image);
+  variables.text("RELATED_IMAGE_SCHEDULER_IMAGE", settings.scheduler_image);
+  variables.text("RELATED_IMAGE_WEBHOOK_IMAGE", settings.webhook_image);
+  if (const std::string* name = variables.given("DAS_CLUSTER_POLICY_NAME")) {
+    settings.cluster_policy_name = *name;
+  }
   std::string policy = "false";
   ATHANOR_TRY_VOID(read_choice(variables, "EMULATE_CLUSTER_POLICY", {"true", "false"}, policy));
   settings.cluster_policy = policy == "true";
@@ -179,6 +184,11 @@ const TypeInfo& Describe<das::Settings>::type() {
       field<&T::fail_per_million>("failPerMillion", "Emulated slices of a million that fail."),
       field<&T::production>("production", "Whether nodes run agents of their own."),
       field<&T::agent_image>("agentImage", "Image of these agents."),
+      field<&T::scheduler_image>("schedulerImage",
+                                 "Image of kube-scheduler; empty: none is deployed."),
+      field<&T::webhook_image>("webhookImage", "Image of a webhook of its own."),
+      field<&T::cluster_policy_name>("clusterPolicyName",
+                                     "The ClusterPolicy that agents wait for; empty: none."),
       field<&T::allocation_api>("allocationApi", "What hands out GPUs: deviceplugin, dra or both."),
       field<&T::cluster_policy>("clusterPolicy", "Whether the GPU operator's policy is served."),
   };

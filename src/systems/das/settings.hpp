@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "api/describe.hpp"
@@ -38,6 +39,12 @@ struct Settings {
   // True: not a lab; nodes run an agent of their own in this image (docs/spec/das.md 8.1).
   bool production = false;
   std::string agent_image = "athanor-agent:latest";
+  // Image of the stock kube-scheduler; empty: the operator deploys no scheduler.
+  std::string scheduler_image{};
+  // Image of a webhook of its own, which labs alone have: on a cluster the operator serves it.
+  std::string webhook_image{};
+  // The ClusterPolicy that agents wait for; empty: none; nullopt: that of the agent's default.
+  std::optional<std::string> cluster_policy_name{};
   // What hands out GPUs: deviceplugin, dra or both (docs/spec/das.md 15.1).
   std::string allocation_api = "deviceplugin";
   // True: ClusterPolicy of the GPU operator is served, and ready (docs/spec/das.md E6).

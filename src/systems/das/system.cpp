@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "api/builtin.hpp"
 #include "runtime/view/tls_profile.hpp"
 #include "systems/das/dra/operators.hpp"
 #include "systems/das/instruments.hpp"
@@ -151,6 +152,26 @@ Result<LabNodeExtra> read_gpus(const Value& written, const Value& settings) {
   return extra;
 }
 
+// Of the cluster's EndpointSlices the API server's alone are read (docs/spec/das.md O-B7).
+Places places(const SystemConfig& /*config*/) {
+  return {{&api::kEndpointSlice, {.watched = {"default"}}}};
+}
+
+// After removal pods stay as they are (docs/spec/das.md 10.5).
+Verdict mutate_unless_removed(const View& view, const AdmissionRequest& request, Instant now) {
+  const auto op = view.get<DASOperator>({settings_of(view).ns, kOperatorName});
+  return op && op->spec.management_state == "Removed" ? Verdict::allow()
+                                                      : mutate_pod(view, request, now);
+}
+
+std::vector<Webhook> webhooks() {
+  std::vector<Webhook> all(das_webhooks().begin(), das_webhooks().end());
+  for (Webhook& one : all) {
+    one.admit = mutate_unless_removed;
+  }
+  return all;
+}
+
 // EMULATED_MODE=enabled gives every node GPUs, as upstream's emulated agent does.
 Value usual_gpus(const Value& settings) {
   return settings[kAsked].as_bool() ? Value::object() : Value();
@@ -166,16 +187,31 @@ const System& system() {
       .operators = {das_operators().begin(), das_operators().end()},
       .runs = runs,
       .optional_kinds = {&kOpenShiftServer},
-      .webhooks = {das_webhooks().begin(), das_webhooks().end()},
+      .webhooks = webhooks(),
       .instruments = &das_instruments(),
       .settings = read,
-      .variables = {"DAS_ALLOCATION_API", "DAS_CUDA_VISIBLE_DEVICES", "DAS_GPU_ORDER",
-                    "DAS_MEMORY_QUOTA_RESOURCE", "DAS_NODE_SCORING_POLICY", "DAS_PLACEMENT_POLICY",
-                    "DAS_PROFILE_WEIGHTS", "DAS_WHOLE_GPU", "EMULATED_DEVICE_IDS",
-                    "EMULATED_FAIL_RATE", "EMULATED_GPU_COUNT", "EMULATED_GPU_MODEL",
-                    "EMULATED_MODE", "EMULATED_SLICE_CREATE_MS", "EMULATED_SLICE_DESTROY_MS",
-                    "EMULATE_CLUSTER_POLICY", "INSTASLICE_NAMESPACE",
-                    "RELATED_IMAGE_DAEMONSET_IMAGE"},
+      .variables = {"DAS_ALLOCATION_API",
+                    "DAS_CLUSTER_POLICY_NAME",
+                    "DAS_CUDA_VISIBLE_DEVICES",
+                    "DAS_GPU_ORDER",
+                    "DAS_MEMORY_QUOTA_RESOURCE",
+                    "DAS_NODE_SCORING_POLICY",
+                    "DAS_PLACEMENT_POLICY",
+                    "DAS_PROFILE_WEIGHTS",
+                    "DAS_WHOLE_GPU",
+                    "EMULATED_DEVICE_IDS",
+                    "EMULATED_FAIL_RATE",
+                    "EMULATED_GPU_COUNT",
+                    "EMULATED_GPU_MODEL",
+                    "EMULATED_MODE",
+                    "EMULATED_SLICE_CREATE_MS",
+                    "EMULATED_SLICE_DESTROY_MS",
+                    "EMULATE_CLUSTER_POLICY",
+                    "INSTASLICE_NAMESPACE",
+                    "RELATED_IMAGE_DAEMONSET_IMAGE",
+                    "RELATED_IMAGE_SCHEDULER_IMAGE",
+                    "RELATED_IMAGE_WEBHOOK_IMAGE"},
+      .places = places,
       .scheduling = {das_scheduling().begin(), das_scheduling().end()},
       .node_hooks = {das_nodes().begin(), das_nodes().end()},
       .lab_node_members = {{.name = "gpus", .read = read_gpus, .usual = usual_gpus}},

@@ -202,7 +202,8 @@ def test_a10_conditions_and_policies(lab):
     assert lab.get(url)["status"]["readyReplicas"] == ready == 2
     policies = "/apis/networking.k8s.io/v1/namespaces/das-operator/networkpolicies"
     names = sorted(p["metadata"]["name"] for p in lab.get(policies)["items"])
-    assert names == ["das-allow-egress-cluster-dns", "das-allow-egress-kube-apiserver", "das-allow-ingress-webhook", "das-deny-all"]
+    ingress, egress = ("extender", "metrics", "webhook"), ("cluster-dns", "extender", "kube-apiserver")
+    assert names == [*(f"das-allow-egress-{one}" for one in egress), *(f"das-allow-ingress-{one}" for one in ingress), "das-deny-all"]
     for name in names:
         uid = lab.get(f"{policies}/{name}")["metadata"]["uid"]
         assert lab.http("DELETE", f"{policies}/{name}").code == 200

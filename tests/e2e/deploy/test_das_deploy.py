@@ -4,9 +4,11 @@
 import json
 import os
 import re
+import signal
 
 import pytest
 import yaml
+from replica import Replica
 from support import ATHANOR, KUBECTL, ROOT, run, wait_for
 
 DAS = ROOT / "deploy/das"
@@ -29,7 +31,7 @@ def load(path):
 
 
 def test_the_order_and_the_kustomization():
-    assert sorted(p.name for p in DAS.glob("0*.yaml")) == ORDER
+    assert sorted(p.name for p in DAS.glob("0*.yaml")) == [*ORDER, "06_monitoring.yaml"]
     assert load("kustomization.yaml")[0]["resources"] == ORDER
     rendered = run([KUBECTL, "kustomize", DAS])
     assert rendered.code == 0, rendered.err
@@ -45,8 +47,10 @@ def test_the_scheduler_elects_under_a_lease_of_its_own():
     printed = run([ATHANOR, "extender", "--print-scheduler-config"])
     (config,) = [d for d in yaml.safe_load_all(printed.out) if d]
     assert config["leaderElection"]["resourceName"] == "das-scheduler" and config["leaderElection"]["resourceNamespace"] == "das-operator"
-    leases = {flag for one in load("04_deployment.yaml") if one["kind"] == "Deployment" for flag in one["spec"]["template"]["spec"]["containers"][0]["args"]}
-    assert "--leader-elect-resource-name=instaslice-operator-lock" in leases
+    deployments = {one["metadata"]["name"]: one["spec"]["template"]["spec"]["containers"][0] for one in load("04_deployment.yaml") if one["kind"] == "Deployment"}
+    for name, lease in (("das-operator", "instaslice-operator-lock"), ("das-extender", "das-scheduler-lock")):
+        flags = {f"--leader-elect-resource-name={lease}", "--lease-duration=137s", "--renew-deadline=107s", "--retry-period=26s"}
+        assert flags <= set(deployments[name]["args"]), name
 
 
 @pytest.fixture
@@ -61,6 +65,18 @@ def recipe(lab, *words, code=0, **variables):
     return done
 
 
+NAMESPACE = "/apis/apps/v1/namespaces/das-operator"
+
+
+def may(lab, account, verb, resource, ns="das-operator", name=""):
+    """Whether a service account of the deployment has a right; the group is after a dot: "pods", "leases.coordination.k8s.io"."""
+    plural, _, group = resource.partition(".")
+    plural, _, sub = plural.partition("/")
+    attributes = {"namespace": ns, "verb": verb, "group": group, "resource": plural, "subresource": sub, "name": name}
+    spec = {"user": f"system:serviceaccount:das-operator:{account}", "groups": ["system:serviceaccounts"], "resourceAttributes": attributes}
+    return lab.http("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {"spec": spec}).json["status"]["allowed"]
+
+
 def test_deploy_and_undeploy(cluster):
     lab = cluster
     wrong = recipe(lab, "deploy", code=1, EMULATED_MODE="on")
@@ -72,6 +88,17 @@ def test_deploy_and_undeploy(cluster):
     assert container["image"] == "registry.example/athanor:7"
     # Upstream defect of 9.1: there the mode never reaches the operator's Deployment.
     assert {"name": "EMULATED_MODE", "value": "enabled"} in container["env"]
+    variables = {one["name"]: one.get("value") for one in container["env"]}
+    assert variables["RELATED_IMAGE_DAEMONSET_IMAGE"] == "registry.example/athanor-agent:7"
+    assert variables["RELATED_IMAGE_SCHEDULER_IMAGE"] == "registry.k8s.io/kube-scheduler:" + lab.get("/version")["gitVersion"].split("+")[0]
+    for right in (("patch", "allocationclaims.inference.redhat.com"), ("patch", "nodeaccelerators/status.inference.redhat.com"), ("watch", "pods"), ("patch", "nodes/status", "")):
+        assert may(lab, "das-daemonset", *right), right
+    assert not may(lab, "das-daemonset", "get", "secrets")
+    for right in (("create", "pods/binding", "default"), ("watch", "nodes", ""), ("update", "leases.coordination.k8s.io", "das-operator", "das-scheduler")):
+        assert may(lab, "das-scheduler", *right), right
+    assert not may(lab, "das-scheduler", "update", "leases.coordination.k8s.io", "kube-system", "kube-scheduler")
+    assert may(lab, "das-extender", "update", "leases.coordination.k8s.io", "das-operator", "das-scheduler-lock")
+    assert may(lab, "das-extender", "create", "allocationclaims.inference.redhat.com") and not may(lab, "das-extender", "get", "secrets")
     for name in ("das-operator", "das-extender"):
         wait_for(f"{name} has its pods", lambda n=name: lab.get(f"/apis/apps/v1/namespaces/das-operator/deployments/{n}").get("status", {}).get("replicas") == 2)
     (hook,) = lab.get("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/das-mutating-webhook-configuration")["webhooks"]
@@ -84,17 +111,126 @@ def test_deploy_and_undeploy(cluster):
     recipe(lab, "undeploy")  # absent objects are ignored
 
 
+def test_the_images_can_be_named(cluster):
+    recipe(cluster, "deploy", IMG="registry.example:5000/athanor", DAEMONSET_IMAGE="other.example/agent@sha256:12", SCHEDULER_IMAGE="other.example/scheduler:1")
+    (container,) = cluster.get(f"{NAMESPACE}/deployments/das-operator")["spec"]["template"]["spec"]["containers"]
+    variables = {one["name"]: one.get("value") for one in container["env"]}
+    assert container["image"] == "registry.example:5000/athanor"
+    assert variables["RELATED_IMAGE_DAEMONSET_IMAGE"] == "other.example/agent@sha256:12"
+    assert variables["RELATED_IMAGE_SCHEDULER_IMAGE"] == "other.example/scheduler:1"
+    assert "DAEMONSET_IMAGE registry.example:5000/athanor-agent\n" in recipe(cluster, "info", IMG="registry.example:5000/athanor").out
+    refused = recipe(cluster, "deploy", IMG="registry.example/athanor@sha256:12", code=1)
+    assert "IMG has a digest: name the agent's image, too (DAEMONSET_IMAGE)" in refused.err
+
+
+SERVICE_MONITOR = {
+    "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "servicemonitors.monitoring.coreos.com"},
+    "spec": {"group": "monitoring.coreos.com", "scope": "Namespaced",
+             "names": {"kind": "ServiceMonitor", "plural": "servicemonitors", "singular": "servicemonitor", "listKind": "ServiceMonitorList"},
+             "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]},
+}  # fmt: skip
+
+
+def test_every_component_is_monitored_where_there_is_a_prometheus(cluster):
+    """docs/spec/das.md 11, V6: each monitor leads to a Service, each Service to a port of the component's pods."""
+    monitors = "/apis/monitoring.coreos.com/v1/namespaces/das-operator/servicemonitors"
+    cluster.kubectl("delete", "crd", "servicemonitors.monitoring.coreos.com")
+    recipe(cluster, "deploy")
+    assert cluster.http("GET", monitors).code == 404, "without the kind the rest is deployed"
+    cluster.kubectl("apply", "-f", "-", stdin=json.dumps(SERVICE_MONITOR))
+    cluster.kubectl("wait", "--for=condition=Established", "crd/servicemonitors.monitoring.coreos.com")
+    recipe(cluster, "deploy")
+    services = cluster.get("/api/v1/namespaces/das-operator/services")["items"]
+    pods = {one["metadata"]["name"]: one["spec"]["template"] for one in load("04_deployment.yaml") if one["kind"] == "Deployment"}
+    found = {}
+    for one in cluster.get(monitors)["items"]:
+        (endpoint,) = one["spec"]["endpoints"]
+        assert endpoint["interval"] == "15s" and (endpoint["scheme"] == "https" or one["metadata"]["name"] == "das-extender")
+        wanted = one["spec"]["selector"]["matchLabels"].items()
+        (service,) = [s for s in services if wanted <= s["metadata"].get("labels", {}).items()]
+        (port,) = [p for p in service["spec"]["ports"] if p["name"] == endpoint["port"]]
+        found[one["metadata"]["name"]] = (service["spec"]["selector"], port["port"])
+        if template := pods.get(one["metadata"]["name"]):
+            assert service["spec"]["selector"].items() <= template["metadata"]["labels"].items()
+            assert port["port"] in [p["containerPort"] for p in template["spec"]["containers"][0]["ports"] if p["name"] == port["targetPort"]]
+    assert set(found) == {"das-operator", "das-extender", "das-scheduler", "das-daemonset"}
+    assert found["das-scheduler"] == ({"app": "das-scheduler"}, 10259) and found["das-daemonset"] == ({"name": "das-daemonset"}, 8443)
+    for right in (("create", "tokenreviews.authentication.k8s.io", ""), ("create", "subjectaccessreviews.authorization.k8s.io", "")):
+        assert may(cluster, "das-operator", *right), right
+
+
+@pytest.fixture
+def deployed(make_lab, tmp_path):
+    """(lab, operator): deploy/das on a lab without DAS of its own, its operator with the Deployment's flags, variables and rights."""
+    lab = make_lab("--storage", "memory", "--pods", "timed", "--controllers", "*,-das-operator,-das-claims,-das-daemonset").start()
+    recipe(lab, "deploy", IMG="registry.example/athanor:7", EMULATED_MODE="enabled")
+    pod = lab.get(f"{NAMESPACE}/deployments/das-operator")["spec"]["template"]["spec"]
+    access = yaml.safe_load(lab.kubeconfig.read_text(encoding="utf-8"))
+    access["users"][0]["user"] = {"token": lab.kubectl("create", "token", pod["serviceAccountName"], "-n", "das-operator").out.strip()}
+    (tmp_path / "kubeconfig").write_text(yaml.safe_dump(access), encoding="utf-8")
+    (container,) = pod["containers"]
+    fields = {"metadata.name": "das-operator-0", "metadata.namespace": "das-operator"}
+    environment = {one["name"]: one.get("value") or fields[one["valueFrom"]["fieldRef"]["fieldPath"]] for one in container["env"]}
+    flags = [re.sub(r"^(--[a-z]+-address=):\d+$", r"\g<1>127.0.0.1:0", one) for one in container["args"] if one != "--metrics-secure=true"]
+    operator = Replica([ATHANOR, *flags], tmp_path / "operator.log", env={**environment, "KUBECONFIG": str(tmp_path / "kubeconfig")}, cwd="/")
+    yield lab, operator
+    operator.end(signal.SIGKILL)
+
+
+def test_the_deployed_operator_makes_its_operands(deployed):
+    """docs/spec/das.md 10.1: agent and scheduler; nothing is denied to the operator."""
+    lab, operator = deployed
+    wait_for("the agents", lambda: lab.http("GET", f"{NAMESPACE}/daemonsets/das-daemonset").code == 200)
+    (agent,) = lab.get(f"{NAMESPACE}/daemonsets/das-daemonset")["spec"]["template"]["spec"]["containers"]
+    assert agent["image"] == "registry.example/athanor-agent:7"
+    wait_for("the scheduler's pods", lambda: lab.get(f"{NAMESPACE}/deployments/das-scheduler").get("status", {}).get("replicas") == 2)
+    wait_for("the policies", lambda: len(lab.get("/apis/networking.k8s.io/v1/namespaces/das-operator/networkpolicies")["items"]) == 7)
+    config = lab.get("/api/v1/namespaces/das-operator/configmaps/das-scheduler-config")["data"]["config.yaml"]
+    printed = run([ATHANOR, "extender", "--print-scheduler-config", "--systems=das", "--url=https://das-extender.das-operator.svc:9443", "--ca-file=/etc/das-extender/ca.crt"])
+    assert yaml.safe_load(config) == yaml.safe_load(printed.out)
+    wait_for("readiness", operator.ready)
+    assert lab.get("/apis/coordination.k8s.io/v1/namespaces/das-operator/leases/instaslice-operator-lock")["spec"]["leaseDurationSeconds"] == 137
+    secret = lab.get("/api/v1/namespaces/das-operator/secrets/webhook-server-cert")
+    assert secret["data"]["ca.crt"] and lab.get("/api/v1/namespaces/das-operator/services/das-extender")["spec"]["ports"][0]["port"] == 9443
+    operands = lambda: lab.get("/apis/inference.redhat.com/v1alpha1/namespaces/das-operator/dasoperators/cluster").get("status", {}).get("conditions", [])  # noqa: E731
+    wait_for("the status", operands)
+    assert not operator.denied(), operator.denied()
+    assert "forbidden" not in operator.text.lower()
+
+
+def test_what_was_deployed_can_be_removed(deployed):
+    """docs/spec/das.md 10.5: the webhook's registration is the operator's; the DASOperator does not end before it."""
+    lab, operator = deployed
+    hook = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/das-mutating-webhook-configuration"
+    bundle = lambda: lab.get(hook)["webhooks"][0]["clientConfig"].get("caBundle")  # noqa: E731
+    wait_for("the authorities are in it", bundle)
+    path = "/apis/inference.redhat.com/v1alpha1/namespaces/das-operator/dasoperators/cluster"
+
+    def manage(state):
+        assert lab.http("PATCH", path, {"spec": {"managementState": state}}, content_type="application/merge-patch+json").code == 200
+
+    manage("Removed")
+    wait_for("it is gone", lambda: lab.http("GET", hook).code == 404)
+    wait_for("the agents are gone", lambda: lab.http("GET", f"{NAMESPACE}/daemonsets/das-daemonset").code == 404)
+    manage("Managed")
+    wait_for("it is back", bundle)
+    recipe(lab, "undeploy")
+    assert lab.http("GET", hook).code == 404 and lab.http("GET", "/api/v1/namespaces/das-operator").code == 404
+
+
 def test_roles_are_what_the_program_asks_for():
     roles = load("02_operator_rbac.yaml")
     cluster = {one["metadata"]["name"]: one for one in roles if one["kind"] == "ClusterRole"}
-    assert set(cluster) == {"das-operator", "das-scheduler"}
+    assert set(cluster) - {"das-operator-metrics"} == {"das-operator", "das-extender", "das-daemonset", "das-scheduler"}
     for one in cluster.values():
         for rule in one["rules"]:
             assert "*" not in rule["verbs"] and "*" not in rule.get("resources", [])
             if "secrets" in rule.get("resources", []):
                 pytest.fail("no secrets of the whole cluster (O-B8)")
     bindings = [one for one in roles if one["kind"].endswith("Binding")]
-    assert {(s["name"], s["namespace"]) for one in bindings for s in one["subjects"]} == {("das-operator", "das-operator"), ("das-scheduler", "das-operator")}
+    assert {(s["name"], s["namespace"]) for one in bindings for s in one["subjects"]} == {(name, "das-operator") for name in set(cluster) - {"das-operator-metrics"}}
+    accounts = {one["metadata"]["name"] for one in load("01_operator_sa.yaml")}
+    assert accounts == set(cluster) - {"das-operator-metrics"}
 
 
 def test_the_bundle():
@@ -123,9 +259,17 @@ def test_the_bundle():
     served = {load(name)[0]["metadata"]["name"]: load(name)[0] for name in ORDER if name.startswith("00_")}
     assert owned == {(name, crd["spec"]["names"]["kind"], "v1alpha1") for name, crd in served.items()}
     assert all(one["description"] for one in spec["customresourcedefinitions"]["owned"])
-    assert {one["name"] for one in spec["relatedImages"]} == {"daemonset-image", "webhook-image", "scheduler-image"}
+    images = {one["name"]: one["image"] for one in spec["relatedImages"]}
+    (operator, *_) = [one["spec"]["template"]["spec"]["containers"][0] for one in spec["install"]["spec"]["deployments"]]
+    variables = {one["name"]: one.get("value") for one in operator["env"]}
+    assert images["webhook-image"] == operator["image"] == "athanor" and images["daemonset-image"] == "athanor-agent"
+    assert images["daemonset-image"] == variables["RELATED_IMAGE_DAEMONSET_IMAGE"] and images["scheduler-image"] == variables["RELATED_IMAGE_SCHEDULER_IMAGE"]
     install = spec["install"]["spec"]
-    roles = {one["metadata"]["name"]: one["rules"] for one in load("02_operator_rbac.yaml") if one["kind"] == "ClusterRole"}
+    roles = {}
+    for one in load("02_operator_rbac.yaml"):
+        if one["kind"].endswith("Role") and one["metadata"].get("namespace") != "das-operator":
+            account = one["metadata"]["name"].removesuffix("-metrics")
+            roles[account] = roles.get(account, []) + one["rules"]
     assert {one["serviceAccountName"]: one["rules"] for one in install["clusterPermissions"]} == roles
     assert {one["name"] for one in install["deployments"]} == {"das-operator", "das-extender"}
     # Every file of the bundle is a manifest of one object.
@@ -149,7 +293,7 @@ def test_recipes_of_the_seed_have_an_answer():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
     targets = {name for line in re.findall(r"^([a-z][a-z0-9 -]*):", makefile, re.MULTILINE) for name in line.split()}
     assert set(names) <= targets, set(names) - targets
-    for name in ("generate-clients", "deploy-cert-manager", "lint-go", "build-push-webhook"):
+    for name in ("generate-clients", "deploy-cert-manager", "lint-go", "build-push-webhook", "build-push-scheduler"):
         done = run(["make", "-s", name], cwd=ROOT, env={**os.environ})
         assert done.code == 0 and len(done.out.splitlines()) == 1, done.out + done.err
     refused = run([ROOT / "scripts/das", "answer", "other"])

@@ -3,10 +3,12 @@
 #include "systems/numa/operator/owned.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "api/builtin.hpp"
 #include "base/check.hpp"
-#include "runtime/view/failures.hpp"
+#include "runtime/view/refused_steps.hpp"
 
 namespace athanor::numa {
 
@@ -23,28 +25,8 @@ void apply_owned(const Kind& kind, Value object, const Object& owner, Plan& plan
 }
 
 std::optional<Error> drop_refused(const View& view, Instant now, Plan& plan) {
-  std::optional<Error> first;
-  std::optional<Instant> again;
-  std::erase_if(plan.steps(), [&](const Step& step) {
-    // The question without a digest comes first: it is cheap, and nearly always enough.
-    if (!view.observe(refusals_query(step), Duration::max()).error) {
-      return false;
-    }
-    const Observed refusal = view.observe(refusal_query(step), Duration::max());
-    if (!refusal.error || refusal.at + kRefusalWait <= now) {
-      return false;
-    }
-    if (!first) {
-      first = refusal.error;
-    }
-    const Instant due = refusal.at + kRefusalWait;
-    again = again ? std::min(*again, due) : due;
-    return true;
-  });
-  if (again) {
-    plan.wake_at(*again);
-  }
-  return first;
+  std::vector<RefusedStep> refused = take_refused(view, now, plan);
+  return refused.empty() ? std::nullopt : std::optional(std::move(refused.front().error));
 }
 
 const Kind& kind_of(const Value& object) {

@@ -14,11 +14,8 @@ namespace athanor::numa {
 
 // Applies `object`, of `kind`, with `owner` as its controller.
 void apply_owned(const Kind& kind, Value object, const Object& owner, Plan& plan);
-// Takes steps that the API server refused out of the plan and returns the first refusal. Each is
-// sent again after kRefusalWait.
+// Takes steps that the API server refused out of the plan and returns the first refusal.
 std::optional<Error> drop_refused(const View& view, Instant now, Plan& plan);
-// Delay before a refused step is sent again.
-inline constexpr Duration kRefusalWait = std::chrono::seconds(30);
 // The kind of an object that the operators deploy, by its "kind".
 const Kind& kind_of(const Value& object);
 

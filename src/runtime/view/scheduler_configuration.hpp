@@ -7,13 +7,13 @@
 
 #include "kube/value/value.hpp"
 
-namespace athanor::extender {
+namespace athanor {
 
 // Path below which the extender serves its verbs.
-inline constexpr const char* kPathPrefix = "/scheduler";
+inline constexpr const char* kExtenderPath = "/scheduler";
 
 // Values of the scheduler's configuration.
-struct ConfigurationOptions {
+struct SchedulerConfigurationOptions {
   std::string url{};      // "https://das-extender.das-operator.svc:9443", without a path
   std::string ca_file{};  // on the scheduler's machine; empty: the certificate is not verified
   // Profiles of the scheduler that have no plug-ins of their own.
@@ -25,6 +25,6 @@ struct ConfigurationOptions {
   std::string lease_namespace = "das-operator";
 };
 // A KubeSchedulerConfiguration.
-Value scheduler_configuration(const ConfigurationOptions& options);
+Value scheduler_configuration(const SchedulerConfigurationOptions& options);
 
-}  // namespace athanor::extender
+}  // namespace athanor

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "extender/configuration.hpp"
+#include "runtime/view/scheduler_configuration.hpp"
 
 #include <utility>
 
-namespace athanor::extender {
+namespace athanor {
 
-Value scheduler_configuration(const ConfigurationOptions& options) {
+Value scheduler_configuration(const SchedulerConfigurationOptions& options) {
   const bool https = options.url.starts_with("https://");
-  Value extender = Value::object({{"urlPrefix", options.url + kPathPrefix},
+  Value extender = Value::object({{"urlPrefix", options.url + kExtenderPath},
                                   {"filterVerb", "filter"},
                                   {"prioritizeVerb", "prioritize"},
                                   {"bindVerb", "bind"},
@@ -44,4 +44,4 @@ Value scheduler_configuration(const ConfigurationOptions& options) {
                         {"extenders", Value::list({std::move(extender)})}});
 }
 
-}  // namespace athanor::extender
+}  // namespace athanor
