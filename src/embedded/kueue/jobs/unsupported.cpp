@@ -44,9 +44,8 @@ Operator make(std::string_view name) {
 
 std::string unsupported_text(const Kind& kind) {
   return fmt::format(
-      "{} is not integrated with the queueing: label {} has no effect, and its pods "
-      "run without quota",
-      kind.name, name::kQueue);
+      "{} is not integrated with the queueing: label {} has no effect, and {} without quota",
+      kind.name, name::kQueue, &kind == &api::kPod ? "it runs" : "its pods run");
 }
 
 std::span<const Kind* const> unsupported_kinds() {

@@ -76,12 +76,22 @@ Verdict mutate_pod(const View& view, const AdmissionRequest& request, Instant /*
 }
 
 Verdict judge_pod(const View& view, const AdmissionRequest& request, Instant /*now*/) {
+  const Object pod(request.object);
+  const Integrations settings = integrations_of(view);
+  if (!settings.has(kPodFramework) && pod.label(name::kManaged).empty()) {
+    Verdict unqueued = Verdict::allow();
+    // Pods of a controller may wait with what made them.
+    if (request.operation == Operation::Create && !pod.label(name::kQueue).empty() &&
+        !pod.controller()) {
+      unqueued.warnings.push_back(unsupported_text(api::kPod));
+    }
+    return unqueued;
+  }
   Verdict verdict = answer(validate_pod(request.object, request.old_object));
   if (!verdict.allowed || request.operation != Operation::Create) {
     return verdict;
   }
-  if (!Object(request.object).label(name::kQueue).empty() &&
-      !selects(view, integrations_of(view), request.key.ns)) {
+  if (!pod.label(name::kQueue).empty() && !selects(view, settings, request.key.ns)) {
     verdict.warnings.push_back(
         fmt::format("metadata.labels[{}] has no effect: managedJobsNamespaceSelector does not "
                     "select the namespace",
