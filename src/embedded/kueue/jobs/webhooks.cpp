@@ -103,11 +103,14 @@ Verdict judge_pod(const View& view, const AdmissionRequest& request, Instant /*n
 }
 
 // Nothing is refused: it runs, and its owner should know without what.
-template <const Kind* kind>
 Verdict warn(const View& /*view*/, const AdmissionRequest& request, Instant /*now*/) {
   Verdict verdict = Verdict::allow();
-  if (!Object(request.object).label(name::kQueue).empty()) {
-    verdict.warnings.push_back(unsupported_text(*kind));
+  const Object object(request.object);
+  for (const Kind* kind : unsupported_kinds()) {
+    if (kind->name == request.kind && kind->group == request.group &&
+        is_unsupported(*kind, object)) {
+      verdict.warnings.push_back(unsupported_text(*kind));
+    }
   }
   return verdict;
 }
@@ -129,6 +132,12 @@ constexpr WebhookRule kPod[] = {{&api::kPod, kWrites, ""}};
 constexpr WebhookRule kDeployment[] = {{&api::kDeployment, kCreate, ""}};
 constexpr WebhookRule kStatefulSet[] = {{&api::kStatefulSet, kCreate, ""}};
 constexpr WebhookRule kNewLeaderWorkerSet[] = {{&kLeaderWorkerSet, kCreate, ""}};
+constexpr WebhookRule kNewUnsupported[] = {
+    {&api::kReplicaSet, kCreate, ""}, {&api::kDaemonSet, kCreate, ""},
+    {&api::kCronJob, kCreate, ""},    {&kRayService, kCreate, ""},
+    {&kTrainJob, kCreate, ""},        {&kMpiJob, kCreate, ""},
+    {&kTfJob, kCreate, ""},           {&kXgBoostJob, kCreate, ""},
+    {&kPaddleJob, kCreate, ""},       {&kJaxJob, kCreate, ""}};
 
 // If the webhook does not answer, a pod runs ungated rather than not at all: a cluster must be able
 // to start the pods that serve the webhook.
@@ -155,17 +164,15 @@ constexpr Webhook kWebhooks[] = {
     {.name = "vraycluster.kb.io", .rules = kAnyRayCluster, .admit = judge<ray_cluster>},
     {.name = "vrayjob.kb.io", .rules = kAnyRayJob, .admit = judge<ray_job>},
     {.name = "vpod.kb.io", .rules = kPod, .admit = judge_pod, .ignore_failure = true},
-    {.name = "vdeployment.kb.io",
-     .rules = kDeployment,
-     .admit = warn<&api::kDeployment>,
-     .ignore_failure = true},
-    {.name = "vstatefulset.kb.io",
-     .rules = kStatefulSet,
-     .admit = warn<&api::kStatefulSet>,
-     .ignore_failure = true},
+    {.name = "vdeployment.kb.io", .rules = kDeployment, .admit = warn, .ignore_failure = true},
+    {.name = "vstatefulset.kb.io", .rules = kStatefulSet, .admit = warn, .ignore_failure = true},
     {.name = "vleaderworkerset.kb.io",
      .rules = kNewLeaderWorkerSet,
-     .admit = warn<&kLeaderWorkerSet>,
+     .admit = warn,
+     .ignore_failure = true},
+    {.name = "vunsupported.kb.io",
+     .rules = kNewUnsupported,
+     .admit = warn,
      .ignore_failure = true}};
 
 }  // namespace
