@@ -208,6 +208,10 @@ const TypeInfo& Describe<WorkloadStatus>::type() {
       schema_field<Value>("unhealthyNodes", "Stored, without effect.", {.schema_json = R"({
           "type": "array", "maxItems": 8, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
           "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}})"}),
+      schema_field<Value>("preemptionGates", "Stored, without effect.", {.schema_json = R"({
+          "type": "array", "maxItems": 8, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
+          "items": {"type": "object", "required": ["name"], "x-kubernetes-preserve-unknown-fields": true,
+            "properties": {"name": {"type": "string"}}}})"}),
   };
   static const TypeInfo kType{.name = "WorkloadStatus", .fields = kFields};
   return kType;

@@ -152,14 +152,19 @@ Result<Settings> parse_settings(const std::map<std::string, std::string>& enviro
       read_duration(variables, "KUEUE_PODS_READY_TIMEOUT", settings.pods_ready_timeout));
   ATHANOR_TRY_VOID(read_duration(variables, "KUEUE_PODS_READY_RECOVERY_TIMEOUT",
                                  settings.pods_ready_recovery_timeout));
+  constexpr std::string_view kLimitCount = "KUEUE_REQUEUE_BACKOFF_LIMIT_COUNT";
   constexpr std::string_view kSeconds = "must be a whole number of seconds from 1 to a year";
   ATHANOR_TRY_VOID(variables.whole("KUEUE_REQUEUE_BACKOFF_BASE_SECONDS", kMostSeconds, kSeconds,
                                    settings.requeue_backoff_base_seconds));
   ATHANOR_TRY_VOID(variables.whole("KUEUE_REQUEUE_BACKOFF_MAX_SECONDS", kMostSeconds, kSeconds,
                                    settings.requeue_backoff_max_seconds));
-  ATHANOR_TRY_VOID(variables.whole("KUEUE_REQUEUE_BACKOFF_LIMIT_COUNT", 1'000'000,
-                                   "must be a whole number from 1 to 1000000",
-                                   settings.requeue_backoff_limit_count));
+  if (const auto* text = variables.find(kLimitCount); text != nullptr && *text == "0") {
+    settings.requeue_backoff_limit_count = 0;
+  } else {
+    ATHANOR_TRY_VOID(variables.whole(kLimitCount, 1'000'000,
+                                     "must be a whole number from 0 to 1000000",
+                                     settings.requeue_backoff_limit_count));
+  }
   ATHANOR_TRY_VOID(variables.choice("KUEUE_REQUEUE_TIMESTAMP", {"Eviction", "Creation"},
                                     settings.requeue_timestamp));
   ATHANOR_TRY_VOID(read_flag(variables, "KUEUE_FAIR_SHARING", settings.fair_sharing));

@@ -95,8 +95,9 @@ std::vector<Object> CachedWorld::list(const Kind& kind, const Select& select) co
 
 Totals CachedWorld::totals(const Kind& kind, const Select& select, Measure measure) const {
   const Cache* held = find(kind);
-  return held != nullptr && Cache::is_bucket(select) ? held->totals(select, measure)
-                                                     : Snapshot::totals(kind, select, measure);
+  return held != nullptr && Cache::is_bucket(select) && !derive_anew_
+             ? held->totals(select, measure)
+             : Snapshot::totals(kind, select, measure);
 }
 
 std::vector<Group> CachedWorld::groups(const Kind& kind, const Select& select,

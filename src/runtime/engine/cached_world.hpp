@@ -50,7 +50,8 @@ class CachedWorld final : public Snapshot {
   [[nodiscard]] const Cache* watching(const Ref& ref) const;
   // Lets the caches pack what was not used lately. Requires that no object of a cache is in use.
   void pack_unused(Instant now);
-  // Whether derivations are made anew at each read, to verify that kept ones are up to date.
+  // Whether derivations and sums are made anew at each read, to verify that kept ones are up to
+  // date.
   void derive_anew(bool anew) { derive_anew_ = anew; }
 
  private:

@@ -54,14 +54,20 @@ struct Candidate {
   int borrow_height = 0;  // the largest
   const FlavorQuotas* quotas = nullptr;
   std::vector<QuotaTree::CellId> scarce{};
+  std::size_t next = 0;  // behind the flavor that ended the search; 0: that was the last
 };
 
 // One group's search for one pod set.
 class GroupSearch {
  public:
   GroupSearch(const QuotaTree& quota, const ClusterQueue& queue, const ResourceGroup& group,
-              const Usage& taken, const AssignOptions& options)
-      : quota_(quota), queue_(queue), group_(group), taken_(taken), options_(options) {}
+              const Usage& taken, const AssignOptions& options, std::size_t start)
+      : quota_(quota),
+        queue_(queue),
+        group_(group),
+        taken_(taken),
+        options_(options),
+        start_(start) {}
 
   // The best flavor for all of `requests`, or a NoFit candidate; every flavor tried leaves its
   // reasons.
@@ -83,6 +89,15 @@ class GroupSearch {
   }
   // Whether a flavor was passed over without asking.
   [[nodiscard]] bool guessed() const { return postponed_ && !simulates_; }
+  // Returns true if a search that ended with `best` ends so whatever other searches choose.
+  [[nodiscard]] bool is_hopeless(const Candidate& best) const {
+    return best.worst.mode <= Mode::NoPreemptionCandidates && start_ == 0 &&
+           std::ranges::none_of(taken_, [&](const Taken& one) {
+             return std::ranges::any_of(group_.flavors, [&](const FlavorQuotas& quotas) {
+               return quotas.name == one.flavor;
+             });
+           });
+  }
 
  private:
   Candidate scan(const std::vector<Wanted>& requests, const PodSetRequests& pod_set,
@@ -96,7 +111,9 @@ class GroupSearch {
     Candidate best;
     reasons.reserve(group_.flavors.size() * requests.size());
     attempts.reserve(attempts.size() + group_.flavors.size());
-    for (const FlavorQuotas& quotas : group_.flavors) {
+    std::size_t next = 0;
+    for (std::size_t index = start_; index < group_.flavors.size(); ++index) {
+      const FlavorQuotas& quotas = group_.flavors[index];
       Attempt& attempt = attempts.emplace_back(Attempt{.flavor = quotas.name});
       if (quotas.flavor == nullptr) {
         reasons.push_back({.why = Reason::Why::NotFound, .flavor = quotas.name});
@@ -122,9 +139,11 @@ class GroupSearch {
         best = std::move(candidate);
       }
       if (!continues) {
+        next = (index + 1) % group_.flavors.size();
         break;
       }
     }
+    best.next = next;
     return best;
   }
 
@@ -214,6 +233,7 @@ class GroupSearch {
   const ResourceGroup& group_;
   const Usage& taken_;
   const AssignOptions& options_;
+  std::size_t start_ = 0;
   bool simulates_ = true;   // asks whom preemption would free
   bool postponed_ = false;  // would have
 };
@@ -234,7 +254,11 @@ void assign_pod_set(const QuotaTree& quota, const ClusterQueue& queue,
                     PodSetAssignment& out, Assignment& whole) {
   Amounts open = effective_requests(queue, pod_set);
   out.usage = open;
-  for (const ResourceGroup& group : queue.groups) {
+  const std::size_t first_place = whole.next.size();
+  whole.next.resize(first_place + queue.groups.size());
+  for (std::size_t index = 0; index < queue.groups.size(); ++index) {
+    const ResourceGroup& group = queue.groups[index];
+    const std::size_t place = first_place + index;
     std::vector<Wanted> of_group;
     for (const std::string& resource : group.covered) {
       if (const auto found = open.find(resource); found != open.end()) {
@@ -246,8 +270,11 @@ void assign_pod_set(const QuotaTree& quota, const ClusterQueue& queue,
       continue;
     }
     std::vector<Reason> reasons;
-    GroupSearch search(quota, queue, group, taken, options);
+    GroupSearch search(quota, queue, group, taken, options,
+                       options.starts.empty() ? 0 : options.starts.at(place));
     const Candidate best = search.run(of_group, pod_set, reasons, out.attempts);
+    whole.next[place] = best.next;
+    whole.hopeless = whole.hopeless || search.is_hopeless(best);
     whole.mode = std::min(whole.mode, best.worst.mode);
     whole.guessed = whole.guessed || search.guessed();
     std::vector<Reason>& collected = best.worst.mode == Mode::Fit ? out.passed_over : out.reasons;
@@ -267,6 +294,7 @@ void assign_pod_set(const QuotaTree& quota, const ClusterQueue& queue,
   for (const auto& [resource, amount] : open) {
     out.reasons.push_back({.why = Reason::Why::NotCovered, .named = resource});
     whole.mode = Mode::NoFit;
+    whole.hopeless = true;
   }
 }
 
@@ -307,6 +335,10 @@ std::vector<std::pair<QuotaTree::CellId, Amount>> Assignment::usage(const QuotaT
   return {total.begin(), total.end()};
 }
 
+bool Assignment::leaves_flavors() const {
+  return std::ranges::any_of(next, [](std::size_t place) { return place > 0; });
+}
+
 std::string Assignment::message() const {
   std::string text;
   for (const PodSetAssignment& pod_set : pod_sets) {
@@ -331,7 +363,7 @@ std::string Assignment::message() const {
 Assignment assign_flavors(const QuotaTree& quota, const ClusterQueue& queue,
                           const std::vector<PodSetRequests>& pod_sets,
                           const AssignOptions& options) {
-  Assignment assignment;
+  Assignment assignment{.starts = options.starts};
   Usage taken;
   for (const PodSetRequests& pod_set : pod_sets) {
     PodSetAssignment result{.name = pod_set.name, .count = pod_set.count};

@@ -3,6 +3,7 @@
 // (docs/spec/kueue.md 7.6, 7.7).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -53,6 +54,9 @@ class PreemptionOracle {
   virtual Possibility simulate(QuotaTree::CellId cell, Amount amount) = 0;
 };
 
+// An index of a flavor for each pod set and each of the queue's groups, in this order.
+using Places = std::vector<std::size_t>;
+
 // Settings of one flavor assignment.
 struct AssignOptions {
   SelectorKeys keys = SelectorKeys::Group;
@@ -60,6 +64,8 @@ struct AssignOptions {
   bool simulates_all = false;
   PreemptionOracle* oracle = nullptr;  // nullptr: no preemption
   bool fair_sharing = false;
+  // Where each search begins; empty: with the first flavor.
+  Places starts{};
 };
 
 // A flavor that was tried for the resources of a group, and how well it takes them.
@@ -90,6 +96,12 @@ struct Assignment {
   bool guessed = false;
   // Of what it takes: where too little is free.
   std::vector<QuotaTree::CellId> scarce{};
+  Places starts{};  // where its searches began
+  // Behind the flavors that ended its searches; 0: no flavor is left to try.
+  Places next{};
+  // A pod set finds no flavor wherever the searches begin.
+  bool hopeless = false;
+  [[nodiscard]] bool leaves_flavors() const;
 
   // What the assignment takes, cell by cell.
   [[nodiscard]] std::vector<std::pair<QuotaTree::CellId, Amount>> usage(

@@ -3,12 +3,49 @@
 #include "embedded/kueue/cycle/preempting.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "embedded/kueue/cycle/considered.hpp"
 #include "embedded/kueue/cycle/requests.hpp"
 
 namespace athanor::kueue {
+namespace {
+
+// The most rounds of one nomination: a search has so many flavors at most, and where several
+// searches take turns, more rounds would hold up the other queues.
+constexpr int kMostRounds = 64;
+
+bool is_partial(const PodSetRequests& pod_set) {
+  return pod_set.min_count && *pod_set.min_count < pod_set.count;
+}
+
+// Adds the reasons against flavors that only `from` tried, for the groups that `to` has reasons of.
+void add_reasons(const ClusterQueue& queue, const Assignment& from, Assignment& to) {
+  const auto group_of = [&](std::string_view flavor) {
+    return std::ranges::find_if(queue.groups, [&](const ResourceGroup& group) {
+      return std::ranges::any_of(group.flavors,
+                                 [&](const FlavorQuotas& quotas) { return quotas.name == flavor; });
+    });
+  };
+  for (std::size_t i = 0; i < to.pod_sets.size(); ++i) {
+    std::vector<Reason>& known = to.pod_sets[i].reasons;
+    const std::size_t before = known.size();
+    for (const Reason& reason : from.pod_sets[i].reasons) {
+      const auto group = group_of(reason.flavor);
+      const auto is_of_group = [&](const Reason& other) {
+        return !other.flavor.empty() && group_of(other.flavor) == group;
+      };
+      const auto is_of_flavor = [&](const Reason& other) { return other.flavor == reason.flavor; };
+      const std::span<const Reason> own(known.data(), before);
+      if (std::ranges::any_of(own, is_of_group) && std::ranges::none_of(own, is_of_flavor)) {
+        known.push_back(reason);
+      }
+    }
+  }
+}
+
+}  // namespace
 
 class Preempting::Oracle final : public PreemptionOracle {
  public:
@@ -90,11 +127,12 @@ bool Preempting::may_gain(const Preemptor& preemptor, QuotaTree::CellId cell) {
          });
 }
 
-AssignOptions Preempting::options(Oracle& oracle) const {
+AssignOptions Preempting::options(Oracle& oracle, const Places& starts) const {
   return {.keys = settings_.flavor_selector_keys == "flavor" ? SelectorKeys::Flavor
                                                              : SelectorKeys::Group,
           .oracle = &oracle,
-          .fair_sharing = settings_.fair_sharing};
+          .fair_sharing = settings_.fair_sharing,
+          .starts = starts};
 }
 
 std::string Preempting::considered(const Preemptor& preemptor,
@@ -110,16 +148,16 @@ std::string Preempting::considered(const Preemptor& preemptor,
     }
   }
   Oracle oracle(*this, preemptor, passes);
-  AssignOptions all = options(oracle);
+  AssignOptions all = options(oracle, assignment.starts);
   all.simulates_all = true;
   return considered_flavors(assign_flavors(quota_, *preemptor.queue, given, all));
 }
 
-Preempting::Result Preempting::assign(const Preemptor& preemptor,
+Preempting::Result Preempting::assign(const Places& starts, const Preemptor& preemptor,
                                       const std::vector<PodSetRequests>& requests, bool passes) {
   Oracle oracle(*this, preemptor, passes);
   Result result;
-  result.assignment = assign_flavors(quota_, *preemptor.queue, requests, options(oracle));
+  result.assignment = assign_flavors(quota_, *preemptor.queue, requests, options(oracle, starts));
   Assignment& assignment = result.assignment;
   if (assignment.mode == Mode::Preempt || assignment.mode == Mode::Reclaim) {
     const CellAmounts usage = assignment.usage(quota_);
@@ -138,10 +176,30 @@ Preempting::Result Preempting::assign(const Preemptor& preemptor,
 
 Preempting::Result Preempting::nominate(const Preemptor& preemptor,
                                         const std::vector<PodSetRequests>& requests, bool passes) {
-  Result whole = assign(preemptor, requests, passes);
-  const auto partial = std::ranges::find_if(requests, [](const PodSetRequests& pod_set) {
-    return pod_set.min_count && *pod_set.min_count < pod_set.count;
-  });
+  Result first = nominate_from({}, preemptor, requests, passes);
+  if (first.admits() || (first.assignment.hopeless && std::ranges::none_of(requests, is_partial))) {
+    return first;
+  }
+  Places starts = first.assignment.next;
+  bool leaves_flavors = first.assignment.leaves_flavors();
+  for (int round = 1; leaves_flavors && round < kMostRounds; ++round) {
+    Result later = nominate_from(starts, preemptor, requests, passes);
+    if (later.admits()) {
+      add_reasons(*preemptor.queue, first.assignment, later.assignment);
+      return later;
+    }
+    add_reasons(*preemptor.queue, later.assignment, first.assignment);
+    starts = later.assignment.next;
+    leaves_flavors = later.assignment.leaves_flavors();
+  }
+  return first;
+}
+
+Preempting::Result Preempting::nominate_from(const Places& starts, const Preemptor& preemptor,
+                                             const std::vector<PodSetRequests>& requests,
+                                             bool passes) {
+  Result whole = assign(starts, preemptor, requests, passes);
+  const auto partial = std::ranges::find_if(requests, is_partial);
   if (whole.admits() || partial == requests.end() || !settings_.partial_admission) {
     return whole;
   }
@@ -152,7 +210,8 @@ Preempting::Result Preempting::nominate(const Preemptor& preemptor,
   std::optional<Result> best;
   while (low < high) {
     const std::int64_t middle = low + (high - low) / 2;
-    Result fewer = assign(preemptor, with_count(requests, index, partial->count - middle), passes);
+    Result fewer =
+        assign(starts, preemptor, with_count(requests, index, partial->count - middle), passes);
     if (fewer.admits()) {
       best = std::move(fewer);
       high = middle;

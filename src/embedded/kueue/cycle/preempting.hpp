@@ -30,7 +30,8 @@ class Preempting {
     [[nodiscard]] bool admits() const { return assignment.mode == Mode::Fit || !targets.empty(); }
   };
   // Flavors for all pods, or for as many as its pod set with a minimum can be given (11.1); with
-  // whom to preempt for them.
+  // whom to preempt for them. Where searches leave flavors to try, further rounds begin behind
+  // the flavors that ended them; without success, the first round with the reasons of all.
   [[nodiscard]] Result nominate(const Preemptor& preemptor,
                                 const std::vector<PodSetRequests>& requests, bool passes);
   // Which flavors were tried for an assignment (considered.hpp).
@@ -41,9 +42,12 @@ class Preempting {
 
  private:
   class Oracle;
-  [[nodiscard]] Result assign(const Preemptor& preemptor,
+  // One round of nominate().
+  [[nodiscard]] Result nominate_from(const Places& starts, const Preemptor& preemptor,
+                                     const std::vector<PodSetRequests>& requests, bool passes);
+  [[nodiscard]] Result assign(const Places& starts, const Preemptor& preemptor,
                               const std::vector<PodSetRequests>& requests, bool passes);
-  [[nodiscard]] AssignOptions options(Oracle& oracle) const;
+  [[nodiscard]] AssignOptions options(Oracle& oracle, const Places& starts) const;
   [[nodiscard]] std::vector<Target> targets(const Claim& claim, bool passes);
   // Returns true if preemption may free quota of the cell; cheap.
   [[nodiscard]] bool may_gain(const Preemptor& preemptor, QuotaTree::CellId cell);

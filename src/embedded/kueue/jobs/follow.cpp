@@ -38,6 +38,32 @@ bool follow_gate(Plan& plan, const Object& workload, const Object& job) {
   return true;
 }
 
+bool follow_queue(Plan& plan, const Object& workload, std::string_view queue) {
+  if (says(workload, "QuotaReserved") || workload.spec()["queueName"].as_string() == queue) {
+    return false;
+  }
+  plan.then(Patch{.target = ref_to(workload),
+                  .merge = Value::object({{"spec", Value::object({{"queueName", queue}})}}),
+                  .guard = guard_for(workload)});
+  return true;
+}
+
+Result<bool> follow_priority(Plan& plan, const View& view, const Object& workload,
+                             const Object& job) {
+  const std::string_view wanted = job.label(name::kPriorityClass);
+  const std::string_view present = workload.spec()["priorityClassRef"]["name"].as_string();
+  if (wanted.empty() || wanted == present || (present.empty() && says(workload, "QuotaReserved"))) {
+    return false;
+  }
+  ATHANOR_TRY(const Priority priority, priority_of(view, job, workload.spec()["podSets"]));
+  plan.then(Patch{
+      .target = ref_to(workload),
+      .merge = Value::object({{"spec", Value::object({{"priorityClassRef", priority.class_ref},
+                                                      {"priority", priority.value}})}}),
+      .guard = guard_for(workload)});
+  return true;
+}
+
 void write_finished(Plan& plan, const Object& workload, std::string_view reason,
                     std::string_view message, Instant now) {
   Value list = workload.status()["conditions"];

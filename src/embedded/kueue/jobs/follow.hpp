@@ -8,11 +8,13 @@
 #include <vector>
 
 #include "api/kueue_integration.hpp"
+#include "base/result.hpp"
 #include "base/time.hpp"
 #include "embedded/kueue/jobs/managed.hpp"
 #include "kube/value/condition.hpp"
 #include "kube/value/object.hpp"
 #include "runtime/view/plan.hpp"
+#include "runtime/view/view.hpp"
 
 namespace athanor::kueue::jobs {
 
@@ -22,6 +24,13 @@ bool says(const Object& workload, std::string_view type);
 // Gives a Workload without quota the annotation of its job that holds admission back. False: it has
 // it so already.
 bool follow_gate(Plan& plan, const Object& workload, const Object& job);
+
+// Moves a Workload without quota to this queue. False: it is there already, or holds quota.
+bool follow_queue(Plan& plan, const Object& workload, std::string_view queue);
+// Gives a Workload the priority class that the label of its job names. False: it has it, or cannot
+// get one while it holds quota. Fails if the class is missing.
+Result<bool> follow_priority(Plan& plan, const View& view, const Object& workload,
+                             const Object& job);
 
 // Finished True.
 void write_finished(Plan& plan, const Object& workload, std::string_view reason,

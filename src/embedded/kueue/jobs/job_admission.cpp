@@ -289,8 +289,16 @@ FieldTexts validate_pod(const Value& object, const Value& old_object) {
   if (old_object.is_null()) {
     return errors;
   }
-  if (!is_gated(Object(old_object))) {
+  const bool gated = is_gated(Object(object));
+  if (!gated) {
     check_unchanged(object, old_object, name::kQueue, errors);
+  }
+  if (label(old_object, name::kManaged).as_string() == "true") {
+    check_unchanged(object, old_object, name::kPrebuilt, errors);
+    if (!gated) {
+      check_unchanged(object, old_object, name::kMaxExecTime, errors);
+    }
+    check_priority_class(object, old_object, gated, errors);
   }
   for (const std::string_view key : {name::kManaged, name::kGroup}) {
     check_unchanged(object, old_object, key, errors);

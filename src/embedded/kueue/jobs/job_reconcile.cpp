@@ -271,36 +271,20 @@ class Manager {
   // The queue label moves a Workload that holds nothing.
   bool follow_queue(const Object& workload) {
     const std::string_view queue = job_->label(name::kQueue);
-    if (!suspended() || says(workload, "QuotaReserved") || queue.empty() ||
-        workload.spec()["queueName"].as_string() == queue) {
-      return false;
-    }
-    plan_.then(Patch{.target = ref_to(workload),
-                     .merge = Value::object({{"spec", Value::object({{"queueName", queue}})}}),
-                     .guard = guard_for(workload)});
-    return true;
+    return suspended() && !queue.empty() && jobs::follow_queue(plan_, workload, queue);
   }
 
   bool follow_priority(const Object& workload) {
-    const std::string_view wanted = job_->label(name::kPriorityClass);
-    const std::string_view present = workload.spec()["priorityClassRef"]["name"].as_string();
-    if (wanted.empty() || wanted == present ||
-        (present.empty() && says(workload, "QuotaReserved"))) {
+    const auto written = jobs::follow_priority(plan_, view_, workload, *job_);
+    if (!written.ok()) {
+      emit_for_job("WorkloadPriorityClassNotFound", written.error().message, "Warning");
       return false;
     }
-    const auto priority = priority_of(view_, *job_, workload.spec()["podSets"]);
-    if (!priority.ok()) {
-      emit_for_job("WorkloadPriorityClassNotFound", priority.error().message, "Warning");
-      return false;
+    if (*written) {
+      emit_for_job("UpdatedWorkload",
+                   fmt::format("Updated workload priority class: {}", workload.key().text()));
     }
-    plan_.then(Patch{
-        .target = ref_to(workload),
-        .merge = Value::object({{"spec", Value::object({{"priorityClassRef", priority->class_ref},
-                                                        {"priority", priority->value}})}}),
-        .guard = guard_for(workload)});
-    emit_for_job("UpdatedWorkload",
-                 fmt::format("Updated workload priority class: {}", workload.key().text()));
-    return true;
+    return *written;
   }
 
   // The job as admission wants it to run.

@@ -41,6 +41,13 @@ inline constexpr Kind kRayCluster{"ray.io", "v1", "RayCluster", "rayclusters", t
 inline constexpr Kind kRayJob{"ray.io", "v1", "RayJob", "rayjobs", true};
 inline constexpr Kind kLeaderWorkerSet{"leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet",
                                        "leaderworkersets", true};
+inline constexpr Kind kRayService{"ray.io", "v1", "RayService", "rayservices", true};
+inline constexpr Kind kTrainJob{"trainer.kubeflow.org", "v1alpha1", "TrainJob", "trainjobs", true};
+inline constexpr Kind kMpiJob{"kubeflow.org", "v2beta1", "MPIJob", "mpijobs", true};
+inline constexpr Kind kTfJob{"kubeflow.org", "v1", "TFJob", "tfjobs", true};
+inline constexpr Kind kXgBoostJob{"kubeflow.org", "v1", "XGBoostJob", "xgboostjobs", true};
+inline constexpr Kind kPaddleJob{"kubeflow.org", "v1", "PaddleJob", "paddlejobs", true};
+inline constexpr Kind kJaxJob{"kubeflow.org", "v1", "JAXJob", "jaxjobs", true};
 inline constexpr Kind kAppWrapper{"workload.codeflare.dev", "v1beta2", "AppWrapper", "appwrappers",
                                   true};
 

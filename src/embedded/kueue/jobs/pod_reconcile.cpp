@@ -228,7 +228,7 @@ class PodManager {
       }
     }
     replace_over();
-    if (follow_gate(plan_, workload, first())) {
+    if (follow_labels(workload) || follow_gate(plan_, workload, first())) {
       return;
     }
     const bool admitted = says(workload, "Admitted");
@@ -245,6 +245,47 @@ class PodManager {
                       .awaited = settings_.wait_for_pods_ready,
                       .reclaimable = reclaimable_of(group_)},
                      now_);
+  }
+
+  // What the labels of the first living pod say of its place in the queue is the Workload's. True:
+  // something is written.
+  bool follow_labels(const Object& workload) {
+    const std::vector<Object> alive = group_.living();
+    if (alive.empty()) {
+      return false;
+    }
+    const Object& pod = alive.front();
+    const bool prebuilt = !pod.label(name::kPrebuilt).empty();
+    const std::string_view queue = pod.label(name::kQueue);
+    if ((!prebuilt || !queue.empty()) && follow_queue(plan_, workload, queue)) {
+      return true;
+    }
+    if (!prebuilt && follow_limit(workload, pod)) {
+      return true;
+    }
+    const auto written = follow_priority(plan_, view_, workload, pod);
+    if (!written.ok()) {
+      tell(plan_, api::kPod, pod, "WorkloadPriorityClassNotFound", written.error().message,
+           "Warning");
+      return false;
+    }
+    if (*written) {
+      emit_for_pods("UpdatedWorkload",
+                    fmt::format("Updated workload priority class: {}", workload.key().text()));
+    }
+    return *written;
+  }
+  bool follow_limit(const Object& workload, const Object& pod) {
+    const Value limit = max_execution_time(pod);
+    if (says(workload, "QuotaReserved") ||
+        workload.spec()["maximumExecutionTimeSeconds"] == limit) {
+      return false;
+    }
+    plan_.then(Patch{
+        .target = ref_to(workload),
+        .merge = Value::object({{"spec", Value::object({{"maximumExecutionTimeSeconds", limit}})}}),
+        .guard = guard_for(workload)});
+    return true;
   }
 
   bool stop_ungated(const std::string& why) {

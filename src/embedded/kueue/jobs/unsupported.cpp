@@ -3,6 +3,8 @@
 // says so (docs/spec/kueue.md 1). The same for integrated kinds that the configuration leaves out.
 #include <fmt/core.h>
 
+#include <vector>
+
 #include "api/builtin.hpp"
 #include "embedded/kueue/jobs/names.hpp"
 #include "embedded/kueue/jobs/reconcile.hpp"
@@ -15,7 +17,7 @@ namespace {
 Plan warn(const View& view, const Kind& kind, const Key& key, Instant now) {
   const auto object = view.get(kind, key);
   Plan plan;
-  if (object && !object->deleting() && !object->label(name::kQueue).empty()) {
+  if (object && !object->deleting() && is_unsupported(kind, *object)) {
     plan.then(one_event({&kind, key}, *object, "unsupported-integration", "UnsupportedIntegration",
                         unsupported_text(kind), now));
   }
@@ -44,23 +46,45 @@ Operator make(std::string_view name) {
 
 std::string unsupported_text(const Kind& kind) {
   return fmt::format(
-      "{} is not integrated with the queueing: label {} has no effect, and its pods "
-      "run without quota",
-      kind.name, name::kQueue);
+      "{} is not integrated with the queueing: label {} has no effect, and {} without quota",
+      kind.name, name::kQueue, &kind == &api::kPod ? "it runs" : "its pods run");
 }
 
 std::span<const Kind* const> unsupported_kinds() {
-  static constexpr const Kind* kKinds[] = {&api::kDeployment, &api::kStatefulSet,
-                                           &kLeaderWorkerSet};
+  static constexpr const Kind* kKinds[] = {
+      &api::kDeployment, &api::kStatefulSet, &api::kReplicaSet, &api::kDaemonSet, &api::kCronJob,
+      &kLeaderWorkerSet, &kRayService,       &kTrainJob,        &kMpiJob,         &kTfJob,
+      &kXgBoostJob,      &kPaddleJob,        &kJaxJob};
   return kKinds;
 }
 
+bool is_unsupported(const Kind& kind, const Object& object) {
+  return !object.label(name::kQueue).empty() &&
+         (&kind != &api::kReplicaSet || !object.controller());
+}
+
 std::span<const Operator* const> unsupported_operators() {
-  static const Operator kDeployments = make<&api::kDeployment>("kueue-unsupported-deployment");
-  static const Operator kStatefulSets = make<&api::kStatefulSet>("kueue-unsupported-statefulset");
-  static const Operator kLeaderWorkerSets =
-      make<&kLeaderWorkerSet>("kueue-unsupported-leaderworkerset");
-  static const Operator* const kAll[] = {&kDeployments, &kStatefulSets, &kLeaderWorkerSets};
+  static const Operator kOperators[] = {
+      make<&api::kDeployment>("kueue-unsupported-deployment"),
+      make<&api::kStatefulSet>("kueue-unsupported-statefulset"),
+      make<&api::kReplicaSet>("kueue-unsupported-replicaset"),
+      make<&api::kDaemonSet>("kueue-unsupported-daemonset"),
+      make<&api::kCronJob>("kueue-unsupported-cronjob"),
+      make<&kLeaderWorkerSet>("kueue-unsupported-leaderworkerset"),
+      make<&kRayService>("kueue-unsupported-rayservice"),
+      make<&kTrainJob>("kueue-unsupported-trainjob"),
+      make<&kMpiJob>("kueue-unsupported-mpijob"),
+      make<&kTfJob>("kueue-unsupported-tfjob"),
+      make<&kXgBoostJob>("kueue-unsupported-xgboostjob"),
+      make<&kPaddleJob>("kueue-unsupported-paddlejob"),
+      make<&kJaxJob>("kueue-unsupported-jaxjob")};
+  static const std::vector<const Operator*> kAll = [] {
+    std::vector<const Operator*> all;
+    for (const Operator& one : kOperators) {
+      all.push_back(&one);
+    }
+    return all;
+  }();
   return kAll;
 }
 

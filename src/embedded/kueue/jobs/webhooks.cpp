@@ -76,12 +76,22 @@ Verdict mutate_pod(const View& view, const AdmissionRequest& request, Instant /*
 }
 
 Verdict judge_pod(const View& view, const AdmissionRequest& request, Instant /*now*/) {
+  const Object pod(request.object);
+  const Integrations settings = integrations_of(view);
+  if (!settings.has(kPodFramework) && pod.label(name::kManaged).empty()) {
+    Verdict unqueued = Verdict::allow();
+    // Pods of a controller may wait with what made them.
+    if (request.operation == Operation::Create && !pod.label(name::kQueue).empty() &&
+        !pod.controller()) {
+      unqueued.warnings.push_back(unsupported_text(api::kPod));
+    }
+    return unqueued;
+  }
   Verdict verdict = answer(validate_pod(request.object, request.old_object));
   if (!verdict.allowed || request.operation != Operation::Create) {
     return verdict;
   }
-  if (!Object(request.object).label(name::kQueue).empty() &&
-      !selects(view, integrations_of(view), request.key.ns)) {
+  if (!pod.label(name::kQueue).empty() && !selects(view, settings, request.key.ns)) {
     verdict.warnings.push_back(
         fmt::format("metadata.labels[{}] has no effect: managedJobsNamespaceSelector does not "
                     "select the namespace",
@@ -93,11 +103,14 @@ Verdict judge_pod(const View& view, const AdmissionRequest& request, Instant /*n
 }
 
 // Nothing is refused: it runs, and its owner should know without what.
-template <const Kind* kind>
 Verdict warn(const View& /*view*/, const AdmissionRequest& request, Instant /*now*/) {
   Verdict verdict = Verdict::allow();
-  if (!Object(request.object).label(name::kQueue).empty()) {
-    verdict.warnings.push_back(unsupported_text(*kind));
+  const Object object(request.object);
+  for (const Kind* kind : unsupported_kinds()) {
+    if (kind->name == request.kind && kind->group == request.group &&
+        is_unsupported(*kind, object)) {
+      verdict.warnings.push_back(unsupported_text(*kind));
+    }
   }
   return verdict;
 }
@@ -119,6 +132,12 @@ constexpr WebhookRule kPod[] = {{&api::kPod, kWrites, ""}};
 constexpr WebhookRule kDeployment[] = {{&api::kDeployment, kCreate, ""}};
 constexpr WebhookRule kStatefulSet[] = {{&api::kStatefulSet, kCreate, ""}};
 constexpr WebhookRule kNewLeaderWorkerSet[] = {{&kLeaderWorkerSet, kCreate, ""}};
+constexpr WebhookRule kNewUnsupported[] = {
+    {&api::kReplicaSet, kCreate, ""}, {&api::kDaemonSet, kCreate, ""},
+    {&api::kCronJob, kCreate, ""},    {&kRayService, kCreate, ""},
+    {&kTrainJob, kCreate, ""},        {&kMpiJob, kCreate, ""},
+    {&kTfJob, kCreate, ""},           {&kXgBoostJob, kCreate, ""},
+    {&kPaddleJob, kCreate, ""},       {&kJaxJob, kCreate, ""}};
 
 // If the webhook does not answer, a pod runs ungated rather than not at all: a cluster must be able
 // to start the pods that serve the webhook.
@@ -145,17 +164,15 @@ constexpr Webhook kWebhooks[] = {
     {.name = "vraycluster.kb.io", .rules = kAnyRayCluster, .admit = judge<ray_cluster>},
     {.name = "vrayjob.kb.io", .rules = kAnyRayJob, .admit = judge<ray_job>},
     {.name = "vpod.kb.io", .rules = kPod, .admit = judge_pod, .ignore_failure = true},
-    {.name = "vdeployment.kb.io",
-     .rules = kDeployment,
-     .admit = warn<&api::kDeployment>,
-     .ignore_failure = true},
-    {.name = "vstatefulset.kb.io",
-     .rules = kStatefulSet,
-     .admit = warn<&api::kStatefulSet>,
-     .ignore_failure = true},
+    {.name = "vdeployment.kb.io", .rules = kDeployment, .admit = warn, .ignore_failure = true},
+    {.name = "vstatefulset.kb.io", .rules = kStatefulSet, .admit = warn, .ignore_failure = true},
     {.name = "vleaderworkerset.kb.io",
      .rules = kNewLeaderWorkerSet,
-     .admit = warn<&kLeaderWorkerSet>,
+     .admit = warn,
+     .ignore_failure = true},
+    {.name = "vunsupported.kb.io",
+     .rules = kNewUnsupported,
+     .admit = warn,
      .ignore_failure = true}};
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "embedded/kueue/cycle/snapshot.hpp"
+#include "kube/text/quantity.hpp"
 
 namespace athanor::kueue {
 namespace {
@@ -31,7 +32,27 @@ void of_annotations(std::vector<std::string>& sentences, const Value& object,
   }
 }
 
+// The topology annotations of an object itself.
+void of_topologies(std::vector<std::string>& sentences, const Value& object) {
+  for (const Member& annotation : object["metadata"]["annotations"].members()) {
+    if (is_topology_annotation(annotation.key())) {
+      sentences.push_back(
+          without_effect(fmt::format("metadata.annotations[{}]", annotation.key()), kTopology));
+    }
+  }
+}
+
 }  // namespace
+
+std::string left_out_weight(const Value& object, bool fair_sharing) {
+  const std::string_view kind = object["kind"].as_string();
+  const Value& weight = object["spec"]["fairSharing"]["weight"];
+  if (fair_sharing || (kind != "ClusterQueue" && kind != "Cohort") || weight.is_null() ||
+      Quantity::parse(weight) == Quantity::parse(std::string_view("1"))) {
+    return {};
+  }
+  return "spec.fairSharing.weight has no effect: the configuration has no fairSharing";
+}
 
 std::vector<std::string> left_out(const Value& object) {
   std::vector<std::string> sentences;
@@ -61,17 +82,13 @@ std::vector<std::string> left_out_of_job(const Value& job, const Value& pod_sets
     sentences.push_back(
         without_effect(fmt::format("metadata.annotations[{}]", kElasticAnnotation), kElastic));
   }
+  of_topologies(sentences, job);
   return sentences;
 }
 
 std::vector<std::string> left_out_of_pod(const Value& pod) {
   std::vector<std::string> sentences;
-  for (const Member& annotation : pod["metadata"]["annotations"].members()) {
-    if (is_topology_annotation(annotation.key())) {
-      sentences.push_back(
-          without_effect(fmt::format("metadata.annotations[{}]", annotation.key()), kTopology));
-    }
-  }
+  of_topologies(sentences, pod);
   return sentences;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <utility>
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
@@ -35,7 +36,7 @@ bool asks_for_the_same(const AdmissionRequest& request) {
          request.object["metadata"]["annotations"] == request.old_object["metadata"]["annotations"];
 }
 
-Verdict judge(const View& /*view*/, const AdmissionRequest& request, Instant /*now*/) {
+Verdict judge(const View& view, const AdmissionRequest& request, Instant /*now*/) {
   const bool update = request.operation == AdmissionRequest::Operation::Update;
   const auto valid = validate(request.object, update ? &request.old_object : nullptr);
   if (!valid.ok()) {
@@ -44,6 +45,10 @@ Verdict judge(const View& /*view*/, const AdmissionRequest& request, Instant /*n
   Verdict verdict = Verdict::allow();
   if (request.subresource.empty() && !(update && asks_for_the_same(request))) {
     verdict.warnings = left_out(request.object);
+    const bool fair = configured_section(view)["fairSharing"].as_bool();
+    if (std::string sentence = left_out_weight(request.object, fair); !sentence.empty()) {
+      verdict.warnings.push_back(std::move(sentence));
+    }
   }
   return verdict;
 }

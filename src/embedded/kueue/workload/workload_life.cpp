@@ -222,10 +222,12 @@ bool apply_rejection(const Object& workload, Plan& plan, Instant now) {
     if (check["state"].as_string() != "Rejected") {
       continue;
     }
+    if (names.empty()) {  // the event is of the first
+      add_event(plan, workload, "Warning", "AdmissionCheckRejected",
+                fmt::format("Deactivating workload because AdmissionCheck for {} was Rejected: {}",
+                            check["name"].as_string(), check["message"].as_string()));
+    }
     names += (names.empty() ? "" : ",") + check["name"].str();
-    add_event(plan, workload, "Warning", "AdmissionCheckRejected",
-              fmt::format("Deactivating workload because AdmissionCheck for {} was Rejected: {}",
-                          check["name"].as_string(), check["message"].as_string()));
   }
   if (names.empty()) {
     return false;

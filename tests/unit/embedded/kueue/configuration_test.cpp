@@ -181,6 +181,12 @@ TEST(ConfigurationVariables, LieBelowTheFile) {
   EXPECT_EQ((*section)["podsReadyTimeout"].as_string(), "2m");
   EXPECT_EQ(read({{"KUEUE_CONFIG", "k.yaml"}}, "a: 1").error().message,
             "k.yaml: line 1: unknown field \"a\"");
+  for (const char* count : {"0", "3"}) {
+    const auto limited = read({{"KUEUE_REQUEUE_BACKOFF_LIMIT_COUNT", count}});
+    ASSERT_TRUE(limited.ok()) << limited.error().message;
+    EXPECT_EQ((*limited)["requeueBackoffLimitCount"].as_int(-1), std::stoi(count));
+  }
+  EXPECT_FALSE(read({{"KUEUE_REQUEUE_BACKOFF_LIMIT_COUNT", "-1"}}).ok());
   EXPECT_NE(read({{"KUEUE_INTEGRATIONS", "pods"}}).error().message.find("KUEUE_INTEGRATIONS=pods"),
             std::string::npos);
 }

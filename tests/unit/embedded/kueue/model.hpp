@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A slow admission engine for comparison, written from the tables of docs/spec/kueue.md 7: no
 // indexes, no sums kept, no snapshot, everything counted anew from the list of who holds what. One
-// resource, one pod set, whole numbers.
+// pod set, whole numbers, two resources of which each flavor has a cell: gpu, named as the flavor,
+// and slot.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace athanor::kueue::model {
@@ -22,7 +24,7 @@ struct Quota {
 // A cohort, or a ClusterQueue.
 struct Node {
   std::string parent{};
-  std::map<std::string, Quota> quotas{};  // by flavor
+  std::map<std::string, Quota> quotas{};  // by cell
   bool queue = false;
   // Of a ClusterQueue:
   std::vector<std::string> flavors{};  // in order of preference
@@ -51,7 +53,24 @@ struct Job {
   bool evicted = false;       // and holds it still
   bool sticky = false;        // waits for preemptions of its own
   std::int64_t times_preempted = 0;
+  std::int64_t slots = 0;
 };
+// Returns the cell of a flavor's slots.
+inline std::string slots_of(const std::string& flavor) {
+  return flavor + ".slot";
+}
+using Asks = std::vector<std::pair<std::string, std::int64_t>>;  // by cell
+// Returns what the job takes of the flavor.
+inline Asks asks_of(const Job& job, const std::string& flavor) {
+  Asks asks;
+  if (job.need > 0) {
+    asks.emplace_back(flavor, job.need);
+  }
+  if (job.slots > 0) {
+    asks.emplace_back(slots_of(flavor), job.slots);
+  }
+  return asks;
+}
 
 // Names are uids, too.
 struct World {
@@ -70,8 +89,8 @@ struct Decision {
 };
 Decision decide(const World& world);
 
-// What a node uses of a flavor, and what of that is too much; for the rules that always hold.
-std::int64_t use_of(const World& world, const std::string& node, const std::string& flavor);
-bool is_overdrawn(const World& world, const std::string& node, const std::string& flavor);
+// What a node uses of a cell, and what of that is too much; for the rules that always hold.
+std::int64_t use_of(const World& world, const std::string& node, const std::string& cell);
+bool is_overdrawn(const World& world, const std::string& node, const std::string& cell);
 
 }  // namespace athanor::kueue::model

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
+#include <utility>
 
 #include "unit/embedded/kueue/model_fair.hpp"
 #include "unit/embedded/kueue/model_tree.hpp"
@@ -26,12 +28,36 @@ class Engine {
     bool not_while_borrowing = false;
     std::string reason{};
   };
-  [[nodiscard]] std::vector<Candidate> candidates(const Job& preemptor, const std::string& flavor,
-                                                  Amount amount) const {
+  using Cells = std::vector<std::string>;
+  static bool holds_any(const Job& job, const Cells& scarce) {
+    const Asks held = job.flavor.empty() ? Asks{} : asks_of(job, job.flavor);
+    return std::ranges::any_of(held, [&](const auto& ask) {
+      return std::ranges::find(scarce, ask.first) != scarce.end();
+    });
+  }
+  // Whether all that is asked for is within the quota of a node below `common`.
+  [[nodiscard]] bool has_advantage(const std::string& queue, const std::string& common,
+                                   const Asks& asks) const {
+    std::map<std::string, bool> within;
+    for (const auto& [cell, amount] : asks) {
+      for (const auto& [node, rest] : tree_.way_up(queue, cell, amount)) {
+        const bool holds = tree_.holds(node, cell, rest);
+        within[node] = within.contains(node) ? within[node] && holds : holds;
+      }
+    }
+    for (std::string node = queue; node != common; node = tree_.parent(node)) {
+      if (within[node]) {
+        return true;
+      }
+    }
+    return false;
+  }
+  [[nodiscard]] std::vector<Candidate> candidates(const Job& preemptor, const Asks& asks,
+                                                  const Cells& scarce) const {
     const Node& own = world_.nodes.at(preemptor.queue);
     std::vector<Candidate> result;
     for (const auto& [name, job] : world_.jobs) {
-      if (job.flavor != flavor) {
+      if (!holds_any(job, scarce)) {
         continue;
       }
       if (job.queue == preemptor.queue) {
@@ -42,16 +68,10 @@ class Engine {
       }
       const auto [below, common] = tree_.branch(job.queue, preemptor.queue);
       if (common.empty() || !tree_.allows(own.reclaim, preemptor, job) ||
-          !tree_.branch_borrows(job.queue, preemptor.queue, flavor)) {
+          !tree_.branch_borrows(job.queue, preemptor.queue, scarce)) {
         continue;
       }
-      bool advantage = false;
-      for (const auto& [node, rest] : tree_.way_up(preemptor.queue, flavor, amount)) {
-        if (node == common) {
-          break;
-        }
-        advantage = advantage || tree_.holds(node, flavor, rest);
-      }
+      const bool advantage = has_advantage(preemptor.queue, common, asks);
       Candidate candidate{.job = name, .group = advantage ? 0 : 1, .reason = "InCohortReclamation"};
       if (!advantage) {
         candidate.not_while_borrowing = !own.borrow_within_cohort ||
@@ -74,14 +94,15 @@ class Engine {
     return result;
   }
 
-  std::vector<Victim> victims(const Job& preemptor, const std::string& flavor, Amount amount) {
+  std::vector<Victim> victims(const Job& preemptor, const Asks& asks, const Cells& scarce) {
     const Node& own = world_.nodes.at(preemptor.queue);
-    const std::vector<Candidate> all = candidates(preemptor, flavor, amount);
+    const std::vector<Candidate> all = candidates(preemptor, asks, scarce);
     const auto in_group = [&](int group) {
       return std::ranges::any_of(all, [&](const Candidate& one) { return one.group == group; });
     };
-    const bool under =
-        tree_.use(preemptor.queue, flavor) < tree_.quota(preemptor.queue, flavor).nominal;
+    const bool under = std::ranges::all_of(scarce, [&](const std::string& cell) {
+      return tree_.use(preemptor.queue, cell) < tree_.quota(preemptor.queue, cell).nominal;
+    });
     std::vector<bool> attempts{true, false};
     if ((!in_group(0) && !in_group(1)) || (!own.borrow_within_cohort && !under)) {
       attempts = {true};
@@ -95,12 +116,12 @@ class Engine {
       for (const Candidate& one : all) {
         const std::string& queue = world_.jobs.at(one.job).queue;
         if (one.group != 2 && ((borrowing && one.not_while_borrowing) ||
-                               !tree_.branch_borrows(queue, preemptor.queue, flavor))) {
+                               !tree_.branch_borrows(queue, preemptor.queue, scarce))) {
           continue;
         }
         tree_.gone.insert(one.job);
         taken.push_back({.job = one.job, .reason = one.reason});
-        if (tree_.has_room(preemptor.queue, flavor, amount, borrowing)) {
+        if (tree_.has_room(preemptor.queue, asks, borrowing)) {
           room = true;
           break;
         }
@@ -108,7 +129,7 @@ class Engine {
       if (room) {
         for (std::size_t i = taken.size() - 1; i-- > 0;) {
           tree_.gone.erase(taken[i].job);
-          if (tree_.has_room(preemptor.queue, flavor, amount, borrowing)) {
+          if (tree_.has_room(preemptor.queue, asks, borrowing)) {
             taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(i));
           } else {
             tree_.gone.insert(taken[i].job);
@@ -124,55 +145,103 @@ class Engine {
   }
 
   // ---- 7.6 flavors
-  struct Choice {
+  struct Fitness {
     Fit fit = Fit::No;
     int height = 0;
+    bool scarce = false;
+  };
+  struct Choice {
+    Fit fit = Fit::No;
+    int height = 0;  // that counts where flavors are compared
     std::string flavor{};
     std::vector<Victim> victims{};
+    int highest = 0;
+    Cells scarce{};
   };
-  Choice judge(const Job& job, const std::string& flavor) {
+  Fitness judge_cell(const Job& job, const std::string& cell, Amount amount) {
     const Node& queue = world_.nodes.at(job.queue);
-    if (job.need > tree_.capacity(job.queue, flavor)) {
-      return {.fit = Fit::No, .flavor = flavor};
+    if (amount > tree_.capacity(job.queue, cell)) {
+      return {.fit = Fit::No};
     }
-    const int height = tree_.borrow_height(job.queue, flavor, job.need);
-    if (job.need <= tree_.available(job.queue, flavor)) {
-      return {.fit = Fit::Yes, .height = height, .flavor = flavor};
+    const int height = tree_.borrow_height(job.queue, cell, amount);
+    if (amount <= tree_.available(job.queue, cell)) {
+      return {.fit = Fit::Yes, .height = height};
     }
-    const std::string node = tree_.lowest(job.queue, flavor, job.need);
+    const std::string node = tree_.lowest(job.queue, cell, amount);
     const bool in_hierarchy = !node.empty() && !tree_.parent(node).empty();
-    if (job.need > tree_.quota(job.queue, flavor).nominal && !in_hierarchy &&
+    if (amount > tree_.quota(job.queue, cell).nominal && !in_hierarchy &&
         !queue.borrow_within_cohort && !(world_.fair && queue.reclaim != "Never")) {
-      return {.fit = Fit::No, .height = height, .flavor = flavor};
+      return {.fit = Fit::No, .height = height, .scarce = true};
     }
-    Choice choice{.fit = Fit::NoCandidates, .height = height, .flavor = flavor};
-    choice.victims = world_.fair ? fair_victims(world_, tree_, job, flavor, job.need)
-                                 : victims(job, flavor, job.need);
-    if (!choice.victims.empty()) {
+    Fitness result{.fit = Fit::NoCandidates, .height = height, .scarce = true};
+    const std::vector<Victim> found = victims_of(job, {{cell, amount}}, {cell});
+    if (!found.empty()) {
       const std::set<std::string> before = tree_.gone;
-      choice.fit = Fit::Reclaim;
-      for (const Victim& victim : choice.victims) {
+      result.fit = Fit::Reclaim;
+      for (const Victim& victim : found) {
         tree_.gone.insert(victim.job);
         if (world_.jobs.at(victim.job).queue == job.queue) {
-          choice.fit = Fit::Preempt;
+          result.fit = Fit::Preempt;
         }
       }
-      choice.height = tree_.borrow_height(job.queue, flavor, job.need);
+      result.height = tree_.borrow_height(job.queue, cell, amount);
       tree_.gone = before;
+    }
+    return result;
+  }
+  std::vector<Victim> victims_of(const Job& job, const Asks& asks, const Cells& scarce) {
+    return world_.fair ? fair_victims(world_, tree_, job, asks.front().first, asks.front().second)
+                       : victims(job, asks, scarce);
+  }
+  // The worst of the resources.
+  Choice judge(const Job& job, const std::string& flavor) {
+    Choice choice{.fit = Fit::Yes, .flavor = flavor};
+    for (const auto& [cell, amount] : asks_of(job, flavor)) {
+      const Fitness one = judge_cell(job, cell, amount);
+      if (std::tuple(one.fit, -one.height) < std::tuple(choice.fit, -choice.height)) {
+        choice.fit = one.fit;
+        choice.height = one.height;
+      }
+      choice.highest = std::max(choice.highest, one.height);
+      if (one.scarce) {
+        choice.scarce.push_back(cell);
+      }
     }
     return choice;
   }
+  // Begins again behind the flavor that ended the search, until one search admits or preempts, or
+  // ends with the last flavor.
   Choice choose(const Job& job) {
+    std::size_t start = 0;
+    std::optional<Choice> first;
+    do {
+      Choice choice = search(job, start);
+      if (choice.fit == Fit::Preempt || choice.fit == Fit::Reclaim) {
+        choice.victims = victims_of(job, asks_of(job, choice.flavor), choice.scarce);
+        if (choice.victims.empty()) {
+          choice.fit = Fit::NoCandidates;
+        }
+      }
+      if (choice.fit == Fit::Yes || !choice.victims.empty()) {
+        return choice;
+      }
+      first = first.value_or(std::move(choice));
+    } while (start > 0);
+    return *first;
+  }
+  // `start` becomes the place behind the flavor that ended the search; 0: that was the last.
+  Choice search(const Job& job, std::size_t& start) {
     const Node& queue = world_.nodes.at(job.queue);
     std::optional<Choice> best;
-    for (const std::string& flavor : queue.flavors) {
-      Choice choice = judge(job, flavor);
-      const auto better = [&](const Choice& a, const Choice& b) {
-        if (queue.prefers_preemption && a.fit != Fit::No && b.fit != Fit::No) {
-          return std::tuple(-a.height, a.fit) > std::tuple(-b.height, b.fit);
-        }
-        return std::tuple(a.fit, -a.height) > std::tuple(b.fit, -b.height);
-      };
+    const auto better = [&](const Choice& a, const Choice& b) {
+      if (queue.prefers_preemption && a.fit != Fit::No && b.fit != Fit::No) {
+        return std::tuple(-a.height, a.fit) > std::tuple(-b.height, b.fit);
+      }
+      return std::tuple(a.fit, -a.height) > std::tuple(b.fit, -b.height);
+    };
+    const std::size_t end = queue.flavors.size();
+    for (std::size_t place = std::exchange(start, 0); place < end; ++place) {
+      Choice choice = judge(job, queue.flavors[place]);
       const bool stop = choice.fit > Fit::NoCandidates &&
                         (choice.fit == Fit::Yes || !queue.next_when_preempting) &&
                         (choice.height == 0 || !queue.next_when_borrowing);
@@ -180,6 +249,7 @@ class Engine {
         best = std::move(choice);
       }
       if (stop) {
+        start = (place + 1) % end;
         break;
       }
     }
@@ -248,7 +318,7 @@ class Engine {
   }
   [[nodiscard]] std::size_t lowest(const std::vector<Entry>& entries) const {
     const auto at = std::ranges::min_element(entries, {}, [&](const Entry& entry) {
-      return std::tuple(entry.choice.height, age(entry));
+      return std::tuple(entry.choice.highest, age(entry));
     });
     return static_cast<std::size_t>(at - entries.begin());
   }
@@ -279,17 +349,23 @@ class Engine {
       }
       const Entry& one = entries[*entry];
       const Job& job = world_.jobs.at(one.name);
-      tree_.kept.push_back({.queue = job.queue,
-                            .flavor = one.choice.flavor,
-                            .amount = one.choice.fit == Fit::No ? 0 : job.need});
+      const std::vector<Kept> before = tree_.kept;
+      if (one.choice.fit != Fit::No) {
+        keep(tree_.kept, job, one.choice.flavor);
+      }
       const std::pair key(share_of(world_, tree_, child), age(one));
-      tree_.kept.pop_back();
+      tree_.kept = before;
       if (!least || key < *least) {
         least = key;
         best = entry;
       }
     }
     return best;
+  }
+  static void keep(std::vector<Kept>& list, const Job& job, const std::string& flavor) {
+    for (const auto& [cell, amount] : asks_of(job, flavor)) {
+      list.push_back({.queue = job.queue, .flavor = cell, .amount = amount});
+    }
   }
   // Nobody of the queue is looked at any more.
   void block(const Job& job) { waiting_[job.queue].clear(); }
@@ -305,13 +381,14 @@ class Engine {
     for (const Victim& victim : choice.victims) {
       tree_.gone.insert(victim.job);
     }
-    bool fits = tree_.has_room(job.queue, choice.flavor, job.need, true);
+    const Asks asks = asks_of(job, choice.flavor);
+    bool fits = tree_.has_room(job.queue, asks, true);
     tree_.gone = before;
     if (choice.fit == Fit::Yes) {  // nothing is ever promised twice
       std::vector<Kept> others = tree_.promised;
       std::swap(others, tree_.promised);
       tree_.promised.clear();
-      fits = fits && tree_.has_room(job.queue, choice.flavor, job.need, true);
+      fits = fits && tree_.has_room(job.queue, asks, true);
       std::swap(others, tree_.promised);
     }
     if (!fits) {
@@ -328,8 +405,7 @@ class Engine {
         return;
       }
     }
-    (choice.fit == Fit::Yes ? tree_.kept : tree_.promised)
-        .push_back({.queue = job.queue, .flavor = choice.flavor, .amount = job.need});
+    keep(choice.fit == Fit::Yes ? tree_.kept : tree_.promised, job, choice.flavor);
     if (choice.fit == Fit::Yes) {
       decision_.admitted.emplace(entry.name, choice.flavor);
       waiting_[job.queue].erase(place(entry.name));
@@ -347,12 +423,13 @@ class Engine {
   void refuse(const Job& job, const Choice& choice) {
     const Node& queue = world_.nodes.at(job.queue);
     if (choice.fit != Fit::No && queue.reclaim != "Any") {
-      const Amount own =
-          tree_.quota(job.queue, choice.flavor).nominal - tree_.use(job.queue, choice.flavor);
-      const Kept kept{.queue = job.queue,
-                      .flavor = choice.flavor,
-                      .amount = std::max<Amount>(0, std::min(job.need, own))};
-      (queue.strict ? tree_.kept : tree_.kept_in_round).push_back(kept);
+      for (const auto& [cell, amount] : asks_of(job, choice.flavor)) {
+        const Amount own = tree_.quota(job.queue, cell).nominal - tree_.use(job.queue, cell);
+        const Kept kept{.queue = job.queue,
+                        .flavor = cell,
+                        .amount = std::max<Amount>(0, std::min(amount, own))};
+        (queue.strict ? tree_.kept : tree_.kept_in_round).push_back(kept);
+      }
     }
     if (queue.strict) {
       block(job);
@@ -361,7 +438,7 @@ class Engine {
     // All of the same shape are refused alike.
     std::erase_if(waiting_[job.queue], [&](const Place& other) {
       const Job& one = world_.jobs.at(std::get<3>(other));
-      return one.need == job.need && one.came_back == job.came_back;
+      return one.need == job.need && one.slots == job.slots && one.came_back == job.came_back;
     });
   }
 
@@ -378,18 +455,18 @@ Decision decide(const World& world) {
   return Engine(world).run();
 }
 
-std::int64_t use_of(const World& world, const std::string& node, const std::string& flavor) {
-  return Tree(world).use(node, flavor);
+std::int64_t use_of(const World& world, const std::string& node, const std::string& cell) {
+  return Tree(world).use(node, cell);
 }
 
-bool is_overdrawn(const World& world, const std::string& node, const std::string& flavor) {
+bool is_overdrawn(const World& world, const std::string& node, const std::string& cell) {
   const Tree tree(world);
-  const std::int64_t used = tree.use(node, flavor);
-  const Quota own = tree.quota(node, flavor);
+  const std::int64_t used = tree.use(node, cell);
+  const Quota own = tree.quota(node, cell);
   if (tree.parent(node).empty()) {
-    return used > tree.subtree(node, flavor);
+    return used > tree.subtree(node, cell);
   }
-  return own.borrowing && used > tree.subtree(node, flavor) + *own.borrowing;
+  return own.borrowing && used > tree.subtree(node, cell) + *own.borrowing;
 }
 
 namespace {

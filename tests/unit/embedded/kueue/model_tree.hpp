@@ -69,8 +69,10 @@ class Tree {
     Amount sum = 0;
     if (world_.nodes.at(node).queue) {
       for (const auto& [name, job] : world_.jobs) {
-        if (job.queue == node && job.flavor == flavor && !gone.contains(name)) {
-          sum += job.need;
+        if (job.queue == node && !job.flavor.empty() && !gone.contains(name)) {
+          for (const auto& [cell, amount] : asks_of(job, job.flavor)) {
+            sum += cell == flavor ? amount : 0;
+          }
         }
       }
       for (const auto* counted : {&kept, &promised, &kept_in_round}) {
@@ -175,17 +177,23 @@ class Tree {
     return use(node, flavor) > subtree(node, flavor);
   }
   [[nodiscard]] bool branch_borrows(const std::string& queue, const std::string& other,
-                                    const std::string& flavor) const {
+                                    const std::vector<std::string>& scarce) const {
+    const auto borrows_any = [&](const std::string& node) {
+      return std::ranges::any_of(scarce,
+                                 [&](const std::string& cell) { return borrows(node, cell); });
+    };
     const auto [below, common] = branch(queue, other);
-    return borrows(queue, flavor) && std::ranges::all_of(below, [&](const std::string& cohort) {
-             return borrows(cohort, flavor);
-           });
+    return borrows_any(queue) && std::ranges::all_of(below, borrows_any);
   }
 
   [[nodiscard]] bool has_room(const std::string& queue, const std::string& flavor, Amount amount,
                               bool borrowing) const {
     return amount <= available(queue, flavor) &&
            (borrowing || use(queue, flavor) + amount <= quota(queue, flavor).nominal);
+  }
+  [[nodiscard]] bool has_room(const std::string& queue, const Asks& asks, bool borrowing) const {
+    return std::ranges::all_of(
+        asks, [&](const auto& ask) { return has_room(queue, ask.first, ask.second, borrowing); });
   }
 
  private:

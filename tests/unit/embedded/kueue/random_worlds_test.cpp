@@ -19,6 +19,7 @@ using model::Decision;
 constexpr unsigned kParts = 4;
 constexpr unsigned kWorlds = 500;      // of each part
 constexpr unsigned kFairWorlds = 300;  // where queues share by weight
+constexpr unsigned kTwoResourceWorlds = 200;
 // RANDOM_WORLDS=N plays N times as many (scripts/sim).
 unsigned times_more() {
   const char* text = std::getenv("RANDOM_WORLDS");  // NOLINT(concurrency-mt-unsafe): never set
@@ -52,11 +53,19 @@ std::string text_of(const Decision& decision) {
 
 class Play {
  public:
-  // `slow_victims`: what is evicted keeps its quota until the engine has nothing to write.
-  explicit Play(unsigned seed, bool fair, bool slow_victims = false)
-      : random_(seed), fair_(fair), slow_victims_(slow_victims) {
-    model_.fair = fair;
-    if (fair) {
+  struct Options {
+    bool fair = false;
+    // What is evicted keeps its quota until the engine has nothing to write.
+    bool slow_victims = false;
+    bool slots = false;  // jobs take two resources
+  };
+  Play(unsigned seed, const Options& options)
+      : random_(seed),
+        fair_(options.fair),
+        slow_victims_(options.slow_victims),
+        slots_(options.slots) {
+    model_.fair = fair_;
+    if (fair_) {
       world_.configure("kueue", from_yaml("{fairSharing: true}"));
     }
     world_.put(bench_namespace());
@@ -67,6 +76,9 @@ class Play {
   }
 
   void run() {
+    if (slots_) {
+      make_pair();
+    }
     for (int step = 0; step < kSteps && !::testing::Test::HasFailure(); ++step) {
       for (int i = one_of(4); i > 0; --i) {
         submit();
@@ -90,18 +102,28 @@ class Play {
     }
     return quota;
   }
-  static std::string quota_text(const model::Quota& quota) {
-    return fmt::format("[{{name: gpu, nominalQuota: {}{}{}}}]", quota.nominal,
+  void add_quotas(model::Node& node, const std::string& flavor) {
+    node.quotas[flavor] = some_quota(!node.parent.empty());
+    if (slots_) {
+      node.quotas[model::slots_of(flavor)] = some_quota(!node.parent.empty());
+    }
+  }
+  static std::string quota_text(const char* resource, const model::Quota& quota) {
+    return fmt::format("{{name: {}, nominalQuota: {}{}{}}}", resource, quota.nominal,
                        quota.borrowing ? fmt::format(", borrowingLimit: {}", *quota.borrowing) : "",
                        quota.lending ? fmt::format(", lendingLimit: {}", *quota.lending) : "");
   }
   std::string groups_text(const model::Node& node, const std::vector<std::string>& flavors) {
     std::string text;
     for (const std::string& name : flavors) {
-      text += fmt::format("{}{{name: {}, resources: {}}}", text.empty() ? "" : ", ", name,
-                          quota_text(node.quotas.at(name)));
+      text += fmt::format(
+          "{}{{name: {}, resources: [{}{}]}}", text.empty() ? "" : ", ", name,
+          quota_text("gpu", node.quotas.at(name)),
+          slots_ ? ", " + quota_text("slot", node.quotas.at(model::slots_of(name))) : "");
     }
-    return text.empty() ? "[]" : "[{coveredResources: [gpu], flavors: [" + text + "]}]";
+    return text.empty() ? "[]"
+                        : fmt::format("[{{coveredResources: [gpu{}], flavors: [{}]}}]",
+                                      slots_ ? ", slot" : "", text);
   }
 
   void make_tree() {
@@ -115,7 +137,7 @@ class Play {
       std::vector<std::string> flavors;
       if (maybe(3)) {
         flavors = {"f"};
-        node.quotas["f"] = some_quota(!node.parent.empty());
+        add_quotas(node, "f");
       }
       world_.put(from_yaml(fmt::format(
           "{{apiVersion: kueue.x-k8s.io/v1beta2, kind: Cohort, metadata: {{name: {}}}, spec: "
@@ -132,23 +154,31 @@ class Play {
     if (cohorts > 0 && !maybe(6)) {
       node.parent = fmt::format("cohort-{}", one_of(cohorts));
     }
-    node.flavors = maybe(2) ? std::vector<std::string>{"f"} : std::vector<std::string>{"f", "g"};
+    node.flavors =
+        !slots_ && maybe(2) ? std::vector<std::string>{"f"} : std::vector<std::string>{"f", "g"};
     for (const std::string& flavor : node.flavors) {
-      node.quotas[flavor] = some_quota(!node.parent.empty());
+      add_quotas(node, flavor);
     }
     node.strict = maybe(3);
     static constexpr std::array kWithin{"Never", "LowerPriority", "LowerOrNewerEqualPriority"};
     static constexpr std::array kReclaim{"Never", "LowerPriority", "Any"};
     node.within = kWithin.at(static_cast<std::size_t>(one_of(3)));
     node.reclaim = kReclaim.at(static_cast<std::size_t>(one_of(3)));
-    node.borrow_within_cohort = node.reclaim != "Never" && maybe(2);
+    if (slots_ && !maybe(4)) {
+      node.within = "LowerPriority";
+      node.reclaim = "Any";
+    }
+    node.borrow_within_cohort = node.reclaim != "Never" && maybe(slots_ ? 6 : 2);
     if (node.borrow_within_cohort && maybe(2)) {
       node.threshold = one_of(3);
     }
     node.next_when_borrowing = maybe(2);
-    node.next_when_preempting = maybe(2);
+    node.next_when_preempting = maybe(slots_ ? 6 : 2);
     node.prefers_preemption = node.next_when_borrowing && node.next_when_preempting && maybe(2);
     node.weight = fair_ ? one_of(4) : 1;
+    put_queue(name, std::move(node));
+  }
+  void put_queue(const std::string& name, model::Node node) {
     const std::string borrow =
         node.borrow_within_cohort
             ? fmt::format(
@@ -171,17 +201,53 @@ class Play {
     model_.nodes.emplace(name, std::move(node));
   }
 
+  // A queue that has lost its slots of f to another one and holds all its gpus of f itself: jobs
+  // that want both find victims for each, and none for both.
+  void make_pair() {
+    model_.nodes["pair"] = {};
+    world_.put(
+        from_yaml("{apiVersion: kueue.x-k8s.io/v1beta2, kind: Cohort, metadata: {name: pair}}"));
+    model::Node own{.parent = "pair",
+                    .queue = true,
+                    .flavors = {"f", "g"},
+                    .within = "LowerPriority",
+                    .reclaim = "Any",
+                    .next_when_preempting = false};
+    model::Node other{.parent = "pair", .queue = true, .flavors = {"f"}};
+    for (const char* flavor : {"f", "g"}) {
+      own.quotas[flavor] = {.nominal = 3};
+      own.quotas[model::slots_of(flavor)] = {.nominal = 3};
+      other.quotas[flavor] = {};
+      other.quotas[model::slots_of(flavor)] = {};
+    }
+    put_queue("pair-own", std::move(own));
+    put_queue("pair-other", std::move(other));
+    submit({.queue = "pair-other", .need = 0, .slots = 3});
+    submit({.queue = "pair-own", .need = 3});
+    come_to_rest();
+    submit({.queue = "pair-own", .need = 1 + one_of(3), .priority = 2, .slots = 1 + one_of(3)});
+  }
+
   void submit() {
-    world_.advance(std::chrono::seconds(1));
-    ++time_;
-    const std::string name = fmt::format("job-{:03}", ++jobs_);
-    const model::Job job{
+    model::Job job{
         .queue = queues_.at(static_cast<std::size_t>(one_of(static_cast<int>(queues_.size())))),
         .need = 1 + one_of(maybe(3) ? 9 : 3),
-        .priority = one_of(4),
-        .created = time_};
-    Value object = workload(name, job.queue, fmt::format("gpu: {}", job.need),
-                            fmt::format(", priority: {}", job.priority));
+        .priority = one_of(4)};
+    if (slots_ && !maybe(4)) {
+      job.slots = 1 + one_of(4);
+      job.need = maybe(3) ? 0 : job.need;
+    }
+    submit(std::move(job));
+  }
+  void submit(model::Job job) {
+    world_.advance(std::chrono::seconds(1));
+    job.created = ++time_;
+    const std::string name = fmt::format("job-{:03}", ++jobs_);
+    std::string requests = job.need > 0 ? fmt::format("gpu: {}", job.need) : "";
+    if (job.slots > 0) {
+      requests += fmt::format("{}slot: {}", requests.empty() ? "" : ", ", job.slots);
+    }
+    Value object = workload(name, job.queue, requests, fmt::format(", priority: {}", job.priority));
     object.set_path({"metadata", "uid"}, name);
     world_.put(object);
     model_.jobs.emplace(name, job);
@@ -225,6 +291,11 @@ class Play {
     FAIL() << "preemption goes in circles";
   }
 
+  // One for all resources.
+  static std::string flavor_of(const Value& status) {
+    const Value& flavors = status["admission"]["podSetAssignments"][0]["flavors"];
+    return flavors[flavors["gpu"].is_null() ? "slot" : "gpu"].str();
+  }
   // What the engine's statuses say beyond what the model knew.
   Decision outcome(const Decision& expected) {
     Decision decision;
@@ -235,8 +306,7 @@ class Play {
       const std::string text = reserved["message"].str();
       const bool holds = reserved["status"].as_string() == "True";
       if (holds && job.flavor.empty()) {
-        decision.admitted.emplace(
-            name, status["admission"]["podSetAssignments"][0]["flavors"]["gpu"].str());
+        decision.admitted.emplace(name, flavor_of(status));
       } else if (holds && !job.evicted && condition_is(conditions, "Evicted", "True")) {
         decision.preempted.emplace(name, find_condition(conditions, "Preempted")["reason"].str());
       } else if (!holds && text.find(". Pending the preemption of ") != std::string::npos) {
@@ -274,7 +344,7 @@ class Play {
       const Value& conditions = status["conditions"];
       if (condition_is(conditions, "QuotaReserved", "True")) {
         if (job.flavor.empty()) {
-          job.flavor = status["admission"]["podSetAssignments"][0]["flavors"]["gpu"].str();
+          job.flavor = flavor_of(status);
           job.reserved = time_;
         }
         const bool evicted = condition_is(conditions, "Evicted", "True");
@@ -297,9 +367,13 @@ class Play {
       const QuotaTree::NodeId id =
           node.queue ? snapshot->cluster_queues.at(name).node : snapshot->cohorts.at(name);
       for (const char* flavor : {"f", "g"}) {
-        ASSERT_FALSE(model::is_overdrawn(model_, name, flavor)) << name << " " << flavor;
-        ASSERT_EQ(tree.usage(id, FlavorResource{flavor, "gpu"}),
-                  model::use_of(model_, name, flavor));
+        for (const char* resource : {"gpu", "slot"}) {
+          const std::string cell =
+              resource == std::string_view("gpu") ? flavor : model::slots_of(flavor);
+          ASSERT_FALSE(model::is_overdrawn(model_, name, cell)) << name << " " << cell;
+          ASSERT_EQ(tree.usage(id, FlavorResource{flavor, resource}),
+                    model::use_of(model_, name, cell));
+        }
       }
     }
   }
@@ -336,6 +410,7 @@ class Play {
   std::mt19937 random_;
   bool fair_ = false;
   bool slow_victims_ = false;
+  bool slots_ = false;
   FakeWorld world_{};
   model::World model_{};
   std::vector<std::string> queues_{};
@@ -353,16 +428,24 @@ TEST_P(RandomWorlds, AreDecidedAsTheModelDecides) {
   const unsigned first = GetParam() * worlds;
   for (unsigned seed = first; seed < first + worlds && !HasFailure(); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
-    Play(seed, false).run();
+    Play(seed, {}).run();
   }
 }
 INSTANTIATE_TEST_SUITE_P(Parts, RandomWorlds, ::testing::Range(0U, kParts));
+
+TEST(RandomWorldsOfTwoResources, AreDecidedAsTheModelDecides) {
+  const unsigned worlds = kTwoResourceWorlds * times_more();
+  for (unsigned seed = 0; seed < worlds && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Play(seed, {.slots = true}).run();
+  }
+}
 
 TEST(RandomFairWorlds, AreDecidedAsTheModelDecides) {
   const unsigned worlds = kFairWorlds * times_more();
   for (unsigned seed = 0; seed < worlds && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
-    Play(seed, true).run();
+    Play(seed, {.fair = true}).run();
   }
 }
 
@@ -370,7 +453,7 @@ TEST(RandomWorldsOfSlowVictims, ComeToRestBeforeTheirVictimsAreGone) {
   const unsigned worlds = kFairWorlds * times_more();
   for (unsigned seed = 0; seed < worlds && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
-    Play(seed, seed % 2 == 0, true).run();
+    Play(seed, {.fair = seed % 2 == 0, .slow_victims = true}).run();
   }
 }
 
@@ -379,12 +462,12 @@ TEST(RandomWorldsOfSlowVictims, ComeToRestBeforeTheirVictimsAreGone) {
 // share its next workload took by its priority (the others).
 TEST(RandomWorldsWithCircles, ComeToRest) {
   SCOPED_TRACE("seed 5530");
-  Play(5530, false).run();
+  Play(5530, {}).run();
 }
 TEST(RandomFairWorldsWithCircles, ComeToRest) {
   for (const unsigned seed : {860U, 1070U, 10572U, 14213U, 14375U, 18999U, 35348U}) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
-    Play(seed, true).run();
+    Play(seed, {.fair = true}).run();
   }
 }
 

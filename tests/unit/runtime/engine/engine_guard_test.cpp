@@ -177,6 +177,39 @@ TEST_F(Contained, AnObjectThatCannotBeFiledIsFoundUnderNoValue) {
       << metrics.text();
 }
 
+std::int64_t weight = 1;
+void weigh(const Object& /*object*/, Totals& totals) {
+  totals["all"] += weight;
+}
+std::vector<std::string> file_under_all(const Object& /*object*/) {
+  return {"all"};
+}
+Plan sum_up(const View& view, const Key&, Instant now) {
+  const Totals sums = view.totals(kConfigMap, {.index = "i", .index_value = "all"}, weigh);
+  Plan plan;
+  plan.wake_at(now + seconds(sums.begin()->second));
+  return plan;
+}
+
+TEST_F(Contained, AKeptSumThatIsNotThatOfTheObjectsBreaks) {
+  static const Index kIndexes[] = {{.kind = &kConfigMap, .name = "i", .values = file_under_all}};
+  const Operator op{.name = "summing",
+                    .primary = &kConfigMap,
+                    .reads = kMaps,
+                    .indexes = kIndexes,
+                    .reconcile = sum_up,
+                    .singleton = true};
+  operators = {&op};
+  engine = std::make_unique<Engine>(
+      operators, EngineOptions{.entropy = entropy.get(), .metrics = &metrics, .verify = true});
+  weight = 1;
+  feed(maps());
+  EXPECT_FALSE(counted("summing", 1)) << metrics.text();
+  weight = 2;  // as if the cache had missed changes
+  feed(WatchEvent{.kind = &kConfigMap, .object = object(kConfigMap, "third", 102)});
+  EXPECT_TRUE(counted("summing", 1)) << metrics.text();
+}
+
 TEST_F(Contained, UnderIndivisibleItEndsTheProgram) {
   const auto half_done = [] {
     return contain([] {
