@@ -170,7 +170,8 @@ Plan run_resuming(const Context& context) {
         return create_failed(context, edit, creation.error, false);
       }
       Plan plan = std::move(creation.plan);
-      plan.wake_at(std::min(context.now + kCreateAgain, std::max(limit, context.now)));
+      const Instant again = context.now + kCreateAgain;
+      plan.wake_at(context.now < limit ? std::min(again, limit) : again);
       return plan;
     }
     case Creation::State::Fatal:
