@@ -95,6 +95,16 @@ Plan create_failed(const Context& context, StatusEdit& edit, const std::string& 
   if (fatal) {
     edit.enter(phase::kFailed);
     plan.then(edit.step());
+// B-4: the AppWrapper itself goes after its objects.
+Plan end_of_ttl(const Context& context) {
+  Plan plan;
+  if (context.settings.fault_tolerance.delete_after_success) {
+    plan.then(
+        Delete{.target = context.ref(), .guard = {.uid = std::string(context.object().uid())}});
+  }
+  return plan;
+}
+
   } else {
     reset_or_fail(context, edit, {}, plan);
   }
@@ -247,7 +257,7 @@ Plan run_failed(const Context& context) {
 
 Plan run_succeeded(const Context& context) {
   if (!context.is(condition::kResourcesDeployed)) {
-    return Plan::done();
+    return end_of_ttl(context);
   }
   const Instant over = context.entered(condition::kQuotaReserved) + context.limits.success_ttl;
   if (context.now < over) {
@@ -263,12 +273,7 @@ Plan run_succeeded(const Context& context) {
   edit.set(condition::kResourcesDeployed, false, "Succeeded",
            fmt::format("Time to live after success of {} expired",
                        format_go_duration(context.limits.success_ttl)));
-  Plan plan = written(edit);
-  if (context.settings.fault_tolerance.delete_after_success) {
-    plan.then(
-        Delete{.target = context.ref(), .guard = {.uid = std::string(context.object().uid())}});
-  }
-  return plan;
+  return written(edit, end_of_ttl(context));
 }
 
 Plan run_deleting(const Context& context) {
