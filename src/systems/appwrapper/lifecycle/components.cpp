@@ -164,11 +164,8 @@ Survey survey(const Context& context) {
                                 : &facts[static_cast<std::size_t>(at - components.begin())];
     count(pod, owner == nullptr ? strays : owner->pods);
     const std::string_view phase = pod.status()["phase"].as_string();
-    if (phase == "Failed") {
-      result.all_failed_pods.push_back(pod);
-      if (owner == nullptr || owner->outcome != Outcome::Succeeded) {
-        result.failed_pods.push_back(pod);
-      }
+    if (phase == "Failed" && (owner == nullptr || owner->outcome != Outcome::Succeeded)) {
+      result.failed_pods.push_back(pod);
     } else if (phase == "Running" && !pod.deleting()) {
       result.running_pods.push_back(pod);
     }

@@ -61,7 +61,6 @@ struct Survey {
   std::int64_t expected = 0;
   PodCounts pods{};
   std::vector<Object> failed_pods{};  // of components that have not succeeded
-  std::vector<Object> all_failed_pods{};
   std::vector<Object> running_pods{};
 };
 // Counts components and pods; absence of a component is confirmed by the API server.
