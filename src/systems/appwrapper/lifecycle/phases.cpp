@@ -65,6 +65,13 @@ bool is_removed(const Context& context, StatusEdit& edit, Plan& deletes) {
   return !context.is(condition::kResourcesDeployed) || remove_components(context, edit, deletes);
 }
 
+// Kueue started it, or is to: some are queued without a queue's name of their own.
+bool was_queued(const Context& context) {
+  return !context.object().label(name::kQueueName).empty() ||
+         std::ranges::any_of(context.app.spec.components,
+                             [](const Component& one) { return one.pod_set_infos.size() > 0; });
+}
+
 // B-19: an annotation with a new value queues a failed AppWrapper again.
 Plan retry(const Context& context) {
   const std::string wish(context.object().annotation(std::string(name::kAnnotationPrefix) +
@@ -79,7 +86,7 @@ Plan retry(const Context& context) {
       .clear(condition::kUnhealthy, "Suspended")
       .enter(phase::kSuspended);
   Plan plan;
-  if (!context.object().label(name::kQueueName).empty()) {
+  if (was_queued(context)) {
     plan.then(Patch{.target = context.ref(),
                     .merge = Value::object({{"spec", Value::object({{"suspend", true}})}}),
                     .guard = {.uid = std::string(context.object().uid())}});
@@ -88,13 +95,6 @@ Plan retry(const Context& context) {
   return plan;
 }
 
-Plan create_failed(const Context& context, StatusEdit& edit, const std::string& error, bool fatal) {
-  const std::string message = fmt::format("error creating components: {}", error);
-  edit.set(condition::kUnhealthy, true, "CreateFailed", message);
-  Plan plan;
-  if (fatal) {
-    edit.enter(phase::kFailed);
-    plan.then(edit.step());
 // B-4: the AppWrapper itself goes after its objects.
 Plan end_of_ttl(const Context& context) {
   Plan plan;
@@ -105,6 +105,13 @@ Plan end_of_ttl(const Context& context) {
   return plan;
 }
 
+Plan create_failed(const Context& context, StatusEdit& edit, const std::string& error, bool fatal) {
+  const std::string message = fmt::format("error creating components: {}", error);
+  edit.set(condition::kUnhealthy, true, "CreateFailed", message);
+  Plan plan;
+  if (fatal) {
+    edit.enter(phase::kFailed);
+    plan.then(edit.step());
   } else {
     reset_or_fail(context, edit, {}, plan);
   }
