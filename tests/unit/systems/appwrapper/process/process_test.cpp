@@ -141,6 +141,9 @@ TEST(OperatorProcess, RefusesWhatIsWrong) {
                 .find("resetPause: 25h0m0s is longer than gracePeriodCeiling (24h0m0s)"),
             std::string::npos);
 }
+  EXPECT_NE(error_of("{appwrapper: 5}").find("appwrapper: must be a map"), std::string::npos);
+  EXPECT_NE(error_of("{appwrapper: {autopilot: yes-please}}").find("appwrapper.autopilot"),
+            std::string::npos);
 
 }  // namespace
 }  // namespace athanor::appwrapper
