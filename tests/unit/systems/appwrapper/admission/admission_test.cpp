@@ -261,9 +261,36 @@ TEST(Create, WarnsOfAnnotationsThatSayNothing) {
       app(component(kPodTemplate), "name: a, annotations: {" + prefix + "retryLimit: x, " + prefix +
                                        "warmupGracePeriodDuration: 1d, " + prefix +
                                        "terminalExitCodes: '3, ten'}");
-  EXPECT_THAT(annotation_warnings(Object(object)),
+  EXPECT_THAT(annotation_warnings(Object(object), FaultTolerance{}),
               ElementsAre(HasSubstr("warmupGracePeriodDuration"), HasSubstr("retryLimit"),
                           HasSubstr("\"ten\" is not an integer")));
+}
+
+TEST(Create, WarnsOfAnnotationsThatDoLessThanTheySay) {
+  const auto warnings = [](const std::string& name, const std::string& value) {
+    const Value object =
+        app(component(kPodTemplate), "name: a, annotations: {workload.codeflare.dev.appwrapper/" +
+                                         name + ": '" + value + "'}");
+    return annotation_warnings(Object(object), FaultTolerance{});
+  };
+  EXPECT_THAT(warnings("gang", "True"),
+              ElementsAre("metadata.annotations[workload.codeflare.dev.appwrapper/gang]: \"True\" "
+                          "is neither \"true\" nor \"false\"; no PodGroup is made"));
+  EXPECT_THAT(warnings("gang", "true"), IsEmpty());
+  EXPECT_THAT(warnings("retry", "anything"), IsEmpty());
+  EXPECT_THAT(warnings("retryLimits", "3"),
+              ElementsAre("metadata.annotations[workload.codeflare.dev.appwrapper/retryLimits]: is "
+                          "no annotation of AppWrappers, and ignored"));
+  EXPECT_THAT(warnings("warmupGracePeriodDuration", "48h"),
+              ElementsAre(HasSubstr("48h0m0s is longer than gracePeriodCeiling; 24h0m0s is used")));
+  EXPECT_THAT(warnings("warmupGracePeriodDuration", "24h"), IsEmpty());
+  EXPECT_THAT(warnings("retryPausePeriodDuration", "-1s"),
+              ElementsAre(HasSubstr("-1s is negative; 0s is used")));
+  EXPECT_THAT(
+      warnings("successTTLDuration", "200h"),
+      ElementsAre(HasSubstr("200h0m0s is not between 0s and successTTLCeiling; 168h0m0s is used")));
+  EXPECT_THAT(warnings("successTTLDuration", "0s"), testing::SizeIs(1));
+  EXPECT_THAT(warnings("successTTLDuration", "1h"), IsEmpty());
 }
 
 TEST(Joined, ListsEachErrorOnce) {
