@@ -94,9 +94,11 @@ Verdict judge_pod(const View& view, const AdmissionRequest& request, Instant /*n
 
 // Nothing is refused: it runs, and its owner should know without what.
 template <const Kind* kind>
-Verdict warn(const View& /*view*/, const AdmissionRequest& request, Instant /*now*/) {
+Verdict warn(const View& view, const AdmissionRequest& request, Instant /*now*/) {
   Verdict verdict = Verdict::allow();
-  if (!Object(request.object).label(name::kQueue).empty()) {
+  const Object object(placed(request));
+  if (!object.label(name::kQueue).empty() &&
+      !is_below_managed(view, integrations_of(view), object)) {
     verdict.warnings.push_back(unsupported_text(*kind));
   }
   return verdict;
