@@ -435,6 +435,44 @@ TEST_F(Kueue, ChecksUpdates) {
   EXPECT_THAT(validate_kueue_update(labelled(priority + "q", false),
                                     labelled(priority + "p", false), false),
               IsEmpty());
+  const std::string limit = "kueue.x-k8s.io/max-exec-time-seconds: ";
+  const auto limited = [&](bool suspend, bool was_suspended) {
+    return validate_kueue_update(labelled(limit + "'2'", suspend),
+                                 labelled(limit + "'1'", was_suspended), false);
+  };
+  const std::string immutable =
+      "metadata.labels[kueue.x-k8s.io/max-exec-time-seconds]: Invalid value: \"2\": field is "
+      "immutable";
+  EXPECT_THAT(limited(false, false), ElementsAre(immutable));
+  EXPECT_THAT(limited(true, false), ElementsAre(immutable));
+  EXPECT_THAT(limited(false, true), ElementsAre(immutable));
+  EXPECT_THAT(limited(true, true), IsEmpty());
+}
+
+// K8; an annotation names the Workload since Kueue 0.18, a label before.
+TEST_F(Kueue, KeepsThePrebuiltWorkloadOfARunningOne) {
+  const auto prebuilt = [](const std::string& metadata, bool suspend) {
+    Value object = app(component(kPodTemplate), "name: a" + metadata);
+    object.member("spec").set("suspend", suspend);
+    return object;
+  };
+  const auto errors = [&](const std::string& now, const std::string& before, bool suspend = false) {
+    return validate_kueue_update(prebuilt(now, suspend), prebuilt(before, suspend), false);
+  };
+  const std::string label = ", labels: {kueue.x-k8s.io/prebuilt-workload-name: ";
+  const std::string annotation = ", annotations: {kueue.x-k8s.io/prebuilt-workload-name: ";
+  EXPECT_THAT(errors(label + "b}", label + "a}"),
+              ElementsAre("metadata.labels[kueue.x-k8s.io/prebuilt-workload-name]: Invalid value: "
+                          "\"b\": field is immutable"));
+  const std::string immutable =
+      "metadata.annotations[kueue.x-k8s.io/prebuilt-workload-name]: Invalid value: \"b\": field is "
+      "immutable";
+  EXPECT_THAT(errors(annotation + "b}", annotation + "a}"), ElementsAre(immutable));
+  EXPECT_THAT(errors(annotation + "b}", ""), ElementsAre(immutable));
+  EXPECT_THAT(errors("", annotation + "a}"), testing::SizeIs(1));
+  EXPECT_THAT(errors(label + "a}" + annotation + "b}", label + "a}"), ElementsAre(immutable));
+  EXPECT_THAT(errors(label + "a}" + annotation + "a}", label + "a}"), IsEmpty());
+  EXPECT_THAT(errors(annotation + "b}", annotation + "a}", true), IsEmpty());
 }
 
 }  // namespace
