@@ -30,10 +30,6 @@ std::string age_of(const Object& object, Instant now) {
   return created ? format_age(now - *created) : "<unknown>";
 }
 
-Limits limits_of(const AppWrapper& app) {
-  return appwrapper::limits_of(app.object, appwrapper::FaultTolerance{});
-}
-
 const Value& condition_of(const AppWrapper& app, std::string_view type) {
   return find_condition(app.status.conditions, type);
 }
@@ -97,8 +93,7 @@ Timer readiness_timer(const AppWrapper& app, const Limits& limits, std::size_t p
 }
 
 // `pods`: those that are pending, running or succeeded.
-std::vector<Timer> timers_of(const AppWrapper& app, std::size_t pods) {
-  const Limits limits = limits_of(app);
+std::vector<Timer> timers_of(const AppWrapper& app, const Limits& limits, std::size_t pods) {
   const auto entered = changed_at(app, condition::kPhaseChanged);
   const std::string_view now_in = app.status.phase;
   std::vector<Timer> timers;
@@ -197,15 +192,15 @@ std::vector<std::string> appwrapper_header(bool with_namespace) {
   return header;
 }
 
-std::vector<std::string> appwrapper_row(const Object& object, const std::vector<Object>& pods,
-                                        bool with_namespace, Instant now) {
+std::vector<std::string> appwrapper_row(const Object& object, const AppWrapperListing& listing,
+                                        Instant now) {
   const auto app = api::read<AppWrapper>(object);
   const auto ready = std::ranges::count_if(
-      pods, [&](const Object& pod) { return belongs(pod, object) && is_ready(pod); });
-  const std::int64_t left =
-      std::max<std::int64_t>(0, limits_of(app).retry_limit - app.status.resetting_count);
+      listing.pods, [&](const Object& pod) { return belongs(pod, object) && is_ready(pod); });
+  const std::int64_t limit = appwrapper::limits_of(object, listing.settings).retry_limit;
+  const std::int64_t left = std::max<std::int64_t>(0, limit - app.status.resetting_count);
   std::vector<std::string> row;
-  if (with_namespace) {
+  if (listing.with_namespace) {
     row.emplace_back(object.ns());
   }
   row.emplace_back(object.name());
@@ -222,10 +217,14 @@ std::vector<std::string> appwrapper_row(const Object& object, const std::vector<
 std::string appwrapper_page(const AppWrapperFacts& facts, Instant now) {
   const auto app = api::read<AppWrapper>(facts.app);
   Table table(appwrapper_header(false));
-  table.add(appwrapper_row(facts.app, facts.pods, false, now));
+  table.add(appwrapper_row(facts.app, {.pods = facts.pods, .settings = facts.settings}, now));
   std::string page = table.text() + "\n";
   if (facts.workload) {
     page += fmt::format("Workload {}\n", facts.workload->name());
+  }
+  std::vector<const Object*> strays;
+  for (const Object& pod : facts.pods) {
+    strays.push_back(&pod);
   }
   for (std::size_t i = 0; i < app.status.component_status.size(); ++i) {
     const auto& component = app.status.component_status[i];
@@ -243,8 +242,15 @@ std::string appwrapper_page(const AppWrapperFacts& facts, Instant now) {
     for (const Object& pod : facts.pods) {
       if (top_of(pod, facts.owners) == top) {
         page += pod_line(pod, now);
+        std::erase(strays, &pod);
       }
     }
+  }
+  if (!strays.empty()) {
+    page += "  pods of no component\n";
+  }
+  for (const Object* pod : strays) {
+    page += pod_line(*pod, now);
   }
   for (const std::string& reason : reasons(facts, app)) {
     page += fmt::format("Why: {}\n", reason);
@@ -253,8 +259,12 @@ std::string appwrapper_page(const AppWrapperFacts& facts, Instant now) {
       static_cast<std::size_t>(std::ranges::count_if(facts.pods, [&](const Object& pod) {
         return is_ready(pod) || pod.status()["phase"].as_string() == "Pending";
       }));
-  for (const Timer& timer : timers_of(app, counted)) {
+  const Limits limits = appwrapper::limits_of(facts.app, facts.settings);
+  for (const Timer& timer : timers_of(app, limits, counted)) {
     page += fmt::format("Next: {}\n", timer_line(app, timer, now));
+  }
+  for (const std::string& warning : appwrapper::annotation_warnings(facts.app, facts.settings)) {
+    page += fmt::format("Warning: {}\n", warning);
   }
   return page;
 }

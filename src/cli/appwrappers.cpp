@@ -3,11 +3,13 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "base/clock.hpp"
+#include "cli/appwrapper_settings.hpp"
 #include "cli/appwrapper_view.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
@@ -16,6 +18,7 @@
 #include "systems/appwrapper/kueue/workload.hpp"
 #include "systems/appwrapper/lifecycle/fault_tolerance.hpp"
 #include "systems/appwrapper/names.hpp"
+#include "systems/appwrapper/wrapped_kinds.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -23,16 +26,40 @@ namespace {
 using appwrapper::kAppWrapper;
 
 constexpr int kNotFound = 404;
+constexpr int kConflict = 409;
+constexpr int kMostOwners = 10;
+
+// Adds the owners between an object and its AppWrapper; one that cannot be read ends the chain.
+void add_owners(Session& session, const Object& object, std::vector<Object>& owners) {
+  Object current = object;
+  for (int depth = 0; depth < kMostOwners; ++depth) {
+    const auto owner = current.controller();
+    const bool known = owner && std::ranges::any_of(owners, [&](const Object& one) {
+                         return one.uid() == owner->uid;
+                       });
+    const Kind* kind =
+        owner && !known ? appwrapper::find_wrapped_kind(owner->api_version, owner->kind) : nullptr;
+    if (kind == nullptr) {
+      return;
+    }
+    auto found = session.get(*kind, std::string(object.ns()), owner->name);
+    if (!found.ok() || found->uid() != owner->uid) {
+      return;
+    }
+    owners.push_back(*found);
+    current = *std::move(found);
+  }
+}
 
 Result<std::string> page_of(Session& session, const Object& app) {
   const std::string ns(app.ns());
   AppWrapperFacts facts{.app = app};
   ATHANOR_TRY(facts.pods, session.list(api::kPod, ns,
                                        fmt::format("{}={}", appwrapper::name::kLabel, app.name())));
-  for (const Kind* kind : {&api::kReplicaSet, &api::kJob}) {
-    ATHANOR_TRY(const std::vector<Object> owners, session.list(*kind, ns));
-    facts.owners.insert(facts.owners.end(), owners.begin(), owners.end());
+  for (const Object& pod : facts.pods) {
+    add_owners(session, pod, facts.owners);
   }
+  facts.settings = read_fault_tolerance(session);
   auto workload =
       session.get(api::kueue::kWorkload, ns, appwrapper::workload_name(app.name(), app.uid()));
   if (workload.ok()) {
@@ -47,13 +74,14 @@ Result<std::string> list_of(Session& session, const std::string& ns,
   if (options.output != Output::Table && options.output != Output::Wide) {
     return render(apps, options.output, false, kAppWrapper);
   }
-  ATHANOR_TRY(const std::vector<Object> pods,
-              session.list(api::kPod, ns, std::string(appwrapper::name::kLabel)));
+  AppWrapperListing listing{.with_namespace = options.all_namespaces};
+  ATHANOR_TRY(listing.pods, session.list(api::kPod, ns, std::string(appwrapper::name::kLabel)));
+  listing.settings = read_fault_tolerance(session);
   const std::size_t columns =
       options.output == Output::Wide ? 0 : Terminal(STDOUT_FILENO).columns();
   Table table(appwrapper_header(options.all_namespaces));
   for (const Object& app : apps) {
-    table.add(appwrapper_row(app, pods, options.all_namespaces, wall_clock()->now()));
+    table.add(appwrapper_row(app, listing, wall_clock()->now()));
   }
   return table.rows() == 0 ? "no AppWrappers\n" : table.text(columns);
 }
@@ -115,6 +143,29 @@ Result<std::string> set_running(Session& session, const Object& app, bool runnin
              : done.error();
 }
 
+// Kueue queues an AppWrapper again only when its finished Workload is gone (B-19).
+Result<void> delete_finished_workload(Session& session, const Object& app) {
+  const std::string name = appwrapper::workload_name(app.name(), app.uid());
+  const auto workload = session.get(api::kueue::kWorkload, session.ns(), name);
+  if (!workload.ok()) {
+    return workload.error().code == kNotFound ? Result<void>() : workload.error();
+  }
+  if (!condition_is(workload->status()["conditions"], "Finished", "True")) {
+    return {};
+  }
+  const auto done = session.connection().call(
+      {.method = "DELETE",
+       .path = Session::path(api::kueue::kWorkload, session.ns(), name),
+       .body = Value::object(
+           {{"apiVersion", "v1"},
+            {"kind", "DeleteOptions"},
+            {"preconditions", Value::object({{"uid", std::string(workload->uid())}})}})});
+  const bool gone = done.ok() || done.error().code == kNotFound || done.error().code == kConflict;
+  return gone ? Result<void>()
+              : done.error().with_context(
+                    fmt::format("{} waits until its finished Workload is deleted", app.name()));
+}
+
 Result<std::string> retry(Session& session, const Object& app) {
   if (app.status()["phase"].as_string() != appwrapper::phase::kFailed) {
     return Error::bad_request(fmt::format("{} is {}; only a Failed AppWrapper can be tried again",
@@ -128,10 +179,12 @@ Result<std::string> retry(Session& session, const Object& app) {
           {{"metadata",
             Value::object({{"annotations",
                             Value::object({{key, format_micro_time(wall_clock()->now())}})}})}}));
-  return done.ok() ? Result<std::string>(said(app, keeps_objects(app)
-                                                       ? "is tried again when its objects are gone"
-                                                       : "is tried again"))
-                   : done.error();
+  if (!done.ok()) {
+    return done.error();
+  }
+  ATHANOR_TRY_VOID(delete_finished_workload(session, app));
+  return said(app,
+              keeps_objects(app) ? "is tried again when its objects are gone" : "is tried again");
 }
 
 Result<std::string> act(Session& session, const AppWrapperActOptions& options) {

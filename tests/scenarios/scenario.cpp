@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "kube/apply/patch.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 #include "kube/value/condition.hpp"
 #include "runtime/view/admission.hpp"
+#include "runtime/view/live.hpp"
 #include "runtime/view/step.hpp"
 #include "runtime/view/view.hpp"
 #include "scenarios/match.hpp"
@@ -90,6 +92,36 @@ class Player {
       put(object);
     }
     observe(scenario_["observations"]);
+    refuse();
+  }
+
+  // Steps and live reads ("get") fail as the last event `refuse` says.
+  void refuse() {
+    world_.fault = [this](const Step& step) {
+      const Ref* target = target_of(step);
+      return target == nullptr ? std::nullopt : refusal(name_of(step), target->kind->name);
+    };
+    world_.probes["live"] = [this, answer = world_.probes["live"]](
+                                FakeWorld& world, std::string_view query) -> Result<Value> {
+      const auto live = LiveQuery::parse(query);
+      const auto error = live ? refusal("get", live->kind) : std::nullopt;
+      return error ? Result<Value>(*error) : answer(world, query);
+    };
+  }
+
+  [[nodiscard]] std::optional<Error> refusal(std::string_view verb, std::string_view kind) const {
+    for (const Value& rule : refusals_.items()) {
+      if (rule["verb"].as_string() == verb && rule["kind"].as_string() == kind) {
+        return error_of(rule["error"]);
+      }
+    }
+    return std::nullopt;
+  }
+
+  static Error error_of(const Value& error) {
+    return {.code = static_cast<int>(error["code"].as_int(500)),
+            .reason = error["reason"].str(),
+            .message = error["message"].str()};
   }
 
   void put(Value object) { world_.put(reviewed(std::move(object))); }
@@ -130,9 +162,7 @@ class Player {
     for (const Member& one : observations.members()) {
       const Value& error = one.value["error"];
       if (error.is_object()) {
-        world_.fail_observation(one.key(), {.code = static_cast<int>(error["code"].as_int(500)),
-                                            .reason = error["reason"].str(),
-                                            .message = error["message"].str()});
+        world_.fail_observation(one.key(), error_of(error));
       } else {
         world_.observe_as(one.key(), one.value);
       }
@@ -166,6 +196,12 @@ class Player {
       const int count =
           world_.event_count(expected["reason"].as_string(), expected["about"].as_string());
       EXPECT_EQ(count, expected["count"].as_int(std::max(count, 1))) << json::print(expected);
+      if (expected.contains("note")) {
+        EXPECT_TRUE(std::ranges::any_of(world_.events, [&](const RecordedEvent& event) {
+          return event.reason == expected["reason"].as_string() &&
+                 event.note == expected["note"].as_string();
+        })) << json::print(expected);
+      }
     }
     for (const Value& expected : then["counts"].items()) {
       const Named named(expected);
@@ -197,6 +233,8 @@ class Player {
       world_.settle_for(operators_, duration_of(event["advance"]));
     } else if (event.contains("observe")) {
       observe(event["observe"]);
+    } else if (event.contains("refuse")) {
+      refusals_ = event["refuse"];
     } else if (event.contains("start")) {
       start_pod(world_, pod_of(event["start"]));
     } else if (event.contains("end")) {
@@ -272,6 +310,7 @@ class Player {
   }
 
   const Value& scenario_;
+  Value refusals_{};
   FakeWorld world_{};
   FakeWorld::Operators operators_{};
 };

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/log.hpp"
+
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves its declaration
                         // to the program
 
@@ -37,6 +39,10 @@ Result<std::string> read_file(const std::string& path) {
     return Error::not_found(fmt::format("cannot read {}", path));
   }
   return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+void log_setting_warning(const std::string& warning) {
+  log::write_always(log::Level::Warn, "a setting has no effect", {{"what", warning}});
 }
 
 }  // namespace athanor::cli

@@ -15,5 +15,7 @@ std::map<std::string, std::string> environment_map();
 std::string variable(const std::map<std::string, std::string>& variables, const std::string& name);
 // Returns the file's bytes. Error NotFound: it cannot be opened.
 Result<std::string> read_file(const std::string& path);
+// Logs a warning of a setting without effect.
+void log_setting_warning(const std::string& warning);
 
 }  // namespace athanor::cli

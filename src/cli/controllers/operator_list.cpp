@@ -64,7 +64,8 @@ Result<SystemConfig> read_config(const std::map<std::string, std::string>& varia
   return read_settings(all_systems(), {.variables = variables,
                                        .jobs_namespace = jobs,
                                        .documents = documents,
-                                       .read_file = read_file});
+                                       .read_file = read_file,
+                                       .warn = log_setting_warning});
 }
 
 std::vector<runtime::RbacPart> parts_of(const std::vector<const Operator*>& operators,

@@ -173,7 +173,8 @@ Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
   auto config = read_settings(all_systems(), {.variables = variables,
                                               .jobs_namespace = result.lab.ns,
                                               .in_lab = true,
-                                              .read_file = read_file});
+                                              .read_file = read_file,
+                                              .warn = log_setting_warning});
   if (!config.ok()) {
     return placed(config.error(), result.lab, environment);
   }

@@ -47,6 +47,8 @@ struct SettingsSource {
   SystemConfig documents{};
   // Reads a file that a setting names.
   std::function<Result<std::string>(const std::string& path)> read_file{};
+  // Takes warnings of settings without effect; empty: none are wanted.
+  std::function<void(const std::string& warning)> warn{};
 };
 
 // A target cluster of a lab, as its onboarding needs it.

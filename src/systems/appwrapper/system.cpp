@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "systems/appwrapper/system.hpp"
 
+#include <fmt/core.h>
+
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "api/kueue.hpp"
 #include "base/environment.hpp"
@@ -10,6 +14,7 @@
 #include "systems/appwrapper/instruments.hpp"
 #include "systems/appwrapper/kinds.hpp"
 #include "systems/appwrapper/operators.hpp"
+#include "systems/appwrapper/process/default_config.hpp"
 #include "systems/appwrapper/process/process.hpp"
 #include "systems/appwrapper/settings.hpp"
 #include "systems/appwrapper/wrapped_kinds.hpp"
@@ -22,6 +27,8 @@ constexpr std::string_view kNamespace = "default";
 constexpr std::string_view kFlavor = "default-flavor";
 constexpr std::string_view kClusterQueue = "cluster-queue";
 constexpr std::string_view kIntegrated = "integrated";  // a setting of Kueue's side
+constexpr std::string_view kIntegrations = "enableKueueIntegrations";
+constexpr std::string_view kReconciler = "kueueJobReconciller";
 
 Value object_of(const Kind& kind, Value metadata, Value spec) {
   return Value::object({{"apiVersion", kind.api_version()},
@@ -74,6 +81,31 @@ std::vector<const api::CustomKind*> kinds(const Value& /*settings*/) {
   return {custom_kinds().begin(), custom_kinds().end()};
 }
 
+// Returns what has no effect in a configuration that is read from a file: unknown keys, and what
+// concerns the operator's own process or, in a lab, a Kueue without the integration.
+std::vector<std::string> warnings_of(const Value& document, bool in_lab) {
+  std::vector<std::string> warnings;
+  for (const std::string& key : unknown_keys(document)) {
+    warnings.push_back(not_a_setting(key));
+  }
+  for (const std::string_view key : {"certManagement", "controllerManager", "webhooksEnabled"}) {
+    if (document.contains(key)) {
+      warnings.push_back(
+          fmt::format("{} has no effect in a file: it is read from the operator's ConfigMap", key));
+    }
+  }
+  const Value& section = document[kSection];
+  if (in_lab && section.contains(kIntegrations)) {
+    warnings.push_back(fmt::format(
+        "appwrapper.{} has no effect in a lab: Kueue's side is always served", kIntegrations));
+  }
+  if (section.contains(kReconciler) && (in_lab || !section[kIntegrations].as_bool())) {
+    warnings.push_back(
+        fmt::format("appwrapper.{} has no effect: Kueue's own configuration decides", kReconciler));
+  }
+  return warnings;
+}
+
 // The operator's ConfigMap; else APPWRAPPER_CONFIG names a file: upstream's configuration with its
 // member `appwrapper`, or that member's content alone.
 Result<Value> read(const SettingsSource& source) {
@@ -94,12 +126,25 @@ Result<Value> read(const SettingsSource& source) {
   if (!parsed.ok()) {
     return parsed.error().with_context(path);
   }
-  Value section = parsed->contains("appwrapper") ? (*parsed)["appwrapper"] : *parsed;
+  if (!parsed->is_object() && !parsed->is_null()) {
+    return Error::bad_request("the configuration is no map").with_context(path);
+  }
+  const bool whole = parsed->contains(kSection);
+  Value section = whole ? (*parsed)[kSection] : *parsed;
   if (const auto settings = read_settings(section); !settings.ok()) {
     return settings.error().with_context(path);
   }
+  if (source.warn) {
+    const Value document = whole ? *parsed : Value::object({{kSection, section}});
+    for (const std::string& warning : warnings_of(document, source.in_lab)) {
+      source.warn(fmt::format("{}: {}", path, warning));
+    }
+  }
+  if (section.is_null()) {
+    return Value::object();
+  }
   if (source.in_lab) {
-    section.erase("enableKueueIntegrations");  // a lab always serves Kueue's side
+    section.erase(kIntegrations);  // a lab always serves Kueue's side
   }
   return section;
 }
@@ -107,8 +152,7 @@ Result<Value> read(const SettingsSource& source) {
 // Whether Kueue's side is this program's to integrate, or beside a Kueue of ours.
 Result<Value> read_kueue_side(const SettingsSource& source) {
   const auto own = source.config.find(system().name);
-  const bool integrated =
-      own != source.config.end() && own->second["enableKueueIntegrations"].as_bool();
+  const bool integrated = own != source.config.end() && own->second[kIntegrations].as_bool();
   return Value::object({{kIntegrated, integrated}});
 }
 

@@ -2,6 +2,7 @@
 """deploy/appwrapper: upstream's names and roles as the contract lists them, the program's webhooks, and that a server takes all of it.
 The operator itself runs so in tests/real/test_appwrapper.py."""
 
+import os
 import re
 
 import pytest
@@ -109,7 +110,8 @@ def test_a_server_takes_it(make_lab):
     for overlay in ("default", "dev"):
         text = run([KUBECTL, "kustomize", DEPLOY / overlay]).out
         lab.kubectl("apply", "--server-side", "--force-conflicts", "--validate=strict", "-f", "-", stdin=text)
-    lab.kubectl("apply", "--server-side", "--validate=strict", "-f", DEPLOY / "kueue-integrations/roles.yaml")
+    for component in ("kueue-integrations", "slack-queue"):
+        lab.kubectl("apply", "--server-side", "--validate=strict", "-f", DEPLOY / component / "roles.yaml")
 
 
 def test_kube_state_metrics_reads_what_there_is():
@@ -128,3 +130,30 @@ def test_kube_state_metrics_reads_what_there_is():
     phases = set(re.findall(r"^\| `(\w+)` \| ", SPEC.split("### 1.4 Phases")[1].split("### 1.5")[0], re.M))
     assert set(metrics["status_phase"]["stateSet"]["list"]) == phases
     rendered("metrics")
+
+
+def test_the_slack_queue_has_its_rights(tmp_path):
+    """slackQueueName (7.4, 8.7): the component grants what the operator asks for beyond its own role, and no more."""
+
+    def rights(text):
+        return {
+            (group, resource, verb)
+            for one in yaml.safe_load_all(text)
+            if one and one["kind"] == "ClusterRole"
+            for rule in one["rules"]
+            for group in rule.get("apiGroups", [])
+            for resource in rule.get("resources", [])
+            for verb in rule["verbs"]
+        }
+
+    config = tmp_path / "appwrapper.yaml"
+    config.write_text("appwrapper: {slackQueueName: slack}\n", encoding="utf-8")
+    wanted = rights(run([ATHANOR, "rbac", "--controllers=appwrapper"], env={**os.environ, "APPWRAPPER_CONFIG": str(config)}).out)
+    without = rights(run([ATHANOR, "rbac", "--controllers=appwrapper"]).out)
+    granted = rights((DEPLOY / "slack-queue/roles.yaml").read_text(encoding="utf-8"))
+    assert wanted - without and wanted - without <= granted
+    assert granted == {("kueue.x-k8s.io", "clusterqueues", verb) for verb in ("get", "list", "patch", "update", "watch")}
+    kustomization = {"resources": [os.path.relpath(DEPLOY / "default", tmp_path)], "components": [os.path.relpath(DEPLOY / "slack-queue", tmp_path)]}
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(kustomization), encoding="utf-8")
+    done = run([KUBECTL, "kustomize", "--load-restrictor=LoadRestrictionsNone", tmp_path])
+    assert done.code == 0 and "appwrapper-slack-queue-rolebinding" in done.out, done.err

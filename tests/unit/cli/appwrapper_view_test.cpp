@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/appwrapper_settings.hpp"
 #include "kube/text/yaml.hpp"
 
 namespace athanor::cli {
@@ -55,7 +56,7 @@ metadata: {name: d-x, namespace: team, uid: rs, ownerReferences: [{apiVersion: a
 
 TEST(AppWrapperRow, CountsComponentsPodsAndRetries) {
   EXPECT_EQ(
-      appwrapper_row(app(), {pod()}, true, at("2026-01-05T00:01:00Z")),
+      appwrapper_row(app(), {.pods = {pod()}, .with_namespace = true}, at("2026-01-05T00:01:00Z")),
       (std::vector<std::string>{"team", "aw", "Running", "lq", "1/2", "1/2", "1 left", "60s"}));
 }
 
@@ -99,6 +100,41 @@ TEST(AppWrapperPage, NamesTheTimerOfPodsThatAreAwaited) {
                     1)
                 .find("Next: reset unless all pods run in 4m50s"),
             std::string::npos);
+}
+
+// docs/spec/appwrapper.md 8.2: the operator's settings, not the defaults, where no annotation is.
+TEST(AppWrapperPage, CountsByTheOperatorsSettings) {
+  const auto settings = fault_tolerance_in(object("{data: {any: '{appwrapper: {faultTolerance: "
+                                                  "{retryLimit: 5, admissionGracePeriod: 2m}}}'}}")
+                                               .body());
+  ASSERT_TRUE(settings.ok());
+  Value body = app().body();
+  body.erase_path({"metadata", "annotations"});
+  const std::string page =
+      appwrapper_page({.app = Object(body), .settings = *settings}, at("2026-01-05T00:01:10Z"));
+  EXPECT_NE(page.find("4 left"), std::string::npos) << page;
+  EXPECT_NE(page.find("Next: reset unless all pods exist in 1m0s"), std::string::npos) << page;
+  EXPECT_FALSE(fault_tolerance_in(object("{data: {a: x, b: y}}").body()).ok());
+  EXPECT_FALSE(fault_tolerance_in(object("{data: {a: 'appwrapper: 5'}}").body()).ok());
+}
+
+TEST(AppWrapperPage, ShowsPodsOfNoComponent) {
+  const std::string page =
+      appwrapper_page({.app = app(), .pods = {pod()}}, at("2026-01-05T00:01:10Z"));
+  EXPECT_NE(page.find("    no room\n  pods of no component\n    pod d-1 Running on n1, 50s\n"),
+            std::string::npos)
+      << page;
+}
+
+TEST(AppWrapperPage, WarnsOfAnnotationsWithoutEffect) {
+  Value body = app().body();
+  body.set_path({"metadata", "annotations", "workload.codeflare.dev.appwrapper/retryLimit"},
+                "many");
+  EXPECT_NE(
+      appwrapper_page({.app = Object(body)}, at("2026-01-05T00:01:10Z"))
+          .find("Warning: metadata.annotations[workload.codeflare.dev.appwrapper/retryLimit]: "
+                "\"many\" is not an integer; the default is used\n"),
+      std::string::npos);
 }
 
 TEST(AppWrapperPage, TellsHowLongCreationIsTried) {

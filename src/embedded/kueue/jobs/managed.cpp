@@ -95,8 +95,8 @@ bool is_system_namespace(std::string_view ns) {
 
 std::span<const Kind* const> ancestor_kinds() {
   static constexpr const Kind* kKinds[] = {
-      &api::kJob,   &kJobSet,          &kPyTorchJob,      &kRayCluster,      &kRayJob,
-      &kAppWrapper, &api::kReplicaSet, &api::kDeployment, &api::kStatefulSet};
+      &api::kJob,   &kJobSet,          &kPyTorchJob,      &kRayCluster,       &kRayJob,
+      &kAppWrapper, &api::kReplicaSet, &api::kDeployment, &api::kStatefulSet, &kLeaderWorkerSet};
   return kKinds;
 }
 

@@ -3,9 +3,11 @@
 // says so (docs/spec/kueue.md 1). The same for integrated kinds that the configuration leaves out.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "api/builtin.hpp"
+#include "embedded/kueue/jobs/managed.hpp"
 #include "embedded/kueue/jobs/names.hpp"
 #include "embedded/kueue/jobs/reconcile.hpp"
 #include "embedded/kueue/jobs/unsupported.hpp"
@@ -17,7 +19,9 @@ namespace {
 Plan warn(const View& view, const Kind& kind, const Key& key, Instant now) {
   const auto object = view.get(kind, key);
   Plan plan;
-  if (object && !object->deleting() && is_unsupported(kind, *object)) {
+  // Below a managed object its pods run within that one's quota.
+  if (object && !object->deleting() && is_unsupported(kind, *object) &&
+      !is_below_managed(view, integrations_of(view), *object)) {
     plan.then(one_event({&kind, key}, *object, "unsupported-integration", "UnsupportedIntegration",
                         unsupported_text(kind), now));
   }
@@ -31,7 +35,15 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
 
 template <const Kind* kind>
 Operator make(std::string_view name) {
-  static const Kind* const kReads[] = {kind};
+  static const std::vector<const Kind*> kReads = [] {
+    std::vector<const Kind*> reads(ancestor_kinds().begin(), ancestor_kinds().end());
+    reads.push_back(&api::kNamespace);
+    reads.push_back(&api::kConfigMap);
+    if (std::ranges::find(reads, kind) == reads.end()) {
+      reads.push_back(kind);
+    }
+    return reads;
+  }();
   static const Kind* const kWrites[] = {&api::kEvent};
   static const Access kAccess[] = {{&api::kEvent, "create"}};
   return {.name = name,

@@ -103,12 +103,12 @@ Verdict judge_pod(const View& view, const AdmissionRequest& request, Instant /*n
 }
 
 // Nothing is refused: it runs, and its owner should know without what.
-Verdict warn(const View& /*view*/, const AdmissionRequest& request, Instant /*now*/) {
+Verdict warn(const View& view, const AdmissionRequest& request, Instant /*now*/) {
   Verdict verdict = Verdict::allow();
-  const Object object(request.object);
+  const Object object(placed(request));
   for (const Kind* kind : unsupported_kinds()) {
     if (kind->name == request.kind && kind->group == request.group &&
-        is_unsupported(*kind, object)) {
+        is_unsupported(*kind, object) && !is_below_managed(view, integrations_of(view), object)) {
       verdict.warnings.push_back(unsupported_text(*kind));
     }
   }

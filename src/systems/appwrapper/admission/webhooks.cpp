@@ -4,7 +4,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "api/kueue.hpp"
 #include "api/kueue_integration.hpp"
@@ -77,6 +79,19 @@ Errors kueue_errors(const View& view, const AdmissionRequest& request) {
   return validate_kueue_update(request.object, request.old_object, has_default);
 }
 
+// Annotations may change at any time; an update is warned of what it brings.
+std::vector<std::string> new_annotation_warnings(const AdmissionRequest& request,
+                                                 const FaultTolerance& settings) {
+  std::vector<std::string> warnings = annotation_warnings(Object(request.object), settings);
+  if (request.operation == Operation::Update) {
+    const auto known = annotation_warnings(Object(request.old_object), settings);
+    std::erase_if(warnings, [&](const std::string& one) {
+      return std::ranges::find(known, one) != known.end();
+    });
+  }
+  return warnings;
+}
+
 // Where Kueue lacks its integration of AppWrappers, upstream's two webhooks have its rules, too.
 Verdict mutate(const View& view, const AdmissionRequest& request, Instant /*now*/) {
   if (request.operation == Operation::Update) {
@@ -107,8 +122,8 @@ Verdict judge(const View& view, const AdmissionRequest& request, Instant /*now*/
     errors.insert(errors.end(), more.begin(), more.end());
   }
   Verdict verdict = answer(errors);
+  verdict.warnings = new_annotation_warnings(request, settings.fault_tolerance);
   if (request.operation == Operation::Create) {
-    verdict.warnings = annotation_warnings(Object(request.object));
     if (verdict.allowed && settings.queueing.integrated) {
       const auto more = kueue_warnings(request.object, kIntegration);
       verdict.warnings.insert(verdict.warnings.end(), more.begin(), more.end());

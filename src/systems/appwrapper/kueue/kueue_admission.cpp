@@ -173,8 +173,15 @@ Errors validate_kueue_update(const Value& object, const Value& old_object, bool 
   if (!suspended || !was_suspended) {
     immutable(name::kMaxExecTime);
   }
-  if (!suspended) {
-    immutable(name::kPrebuiltWorkload);
+  const std::string prebuilt = prebuilt_workload(Object(object));
+  if (!suspended && prebuilt != prebuilt_workload(Object(old_object))) {
+    const Value& annotation = object["metadata"]["annotations"][name::kPrebuiltWorkload];
+    const bool annotated =
+        annotation != old_object["metadata"]["annotations"][name::kPrebuiltWorkload];
+    errors.push_back(invalid(annotated
+                                 ? fmt::format("metadata.annotations[{}]", name::kPrebuiltWorkload)
+                                 : label_path(name::kPrebuiltWorkload),
+                             prebuilt, kFieldImmutable));
   }
   return errors;
 }

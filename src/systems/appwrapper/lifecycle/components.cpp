@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "api/builtin.hpp"
-#include "runtime/view/live.hpp"
 #include "systems/appwrapper/names.hpp"
 #include "systems/appwrapper/pod_sets/pod_sets.hpp"
 
@@ -84,7 +83,9 @@ Lookup look_up(const Context& context, const ComponentKind& kind, std::string_vi
   const Live live =
       read_live(context.view, *kind.kind, key, context.now, context.object().resource_version());
   if (!live.known) {
-    return {.state = Lookup::State::Asked, .denied = live.error && live.error->code == kForbidden};
+    return {.state = Lookup::State::Asked,
+            .denied = is_denied(live),
+            .error = live.error ? live.error->message : std::string()};
   }
   return live.objects.empty() ? Lookup{} : of_object(live.objects.front());
 }
@@ -96,6 +97,10 @@ std::optional<Instant> next_look(const Context& context, Duration interval) {
                find_wrapped_kind(component.api_version, component.kind) != nullptr;
       });
   return all_watched ? std::nullopt : std::optional(context.now + interval);
+}
+
+bool is_denied(const Live& live) {
+  return live.error && live.error->code == kForbidden;
 }
 
 bool is_controlled(const Context& context, const Object& object) {
@@ -159,11 +164,8 @@ Survey survey(const Context& context) {
                                 : &facts[static_cast<std::size_t>(at - components.begin())];
     count(pod, owner == nullptr ? strays : owner->pods);
     const std::string_view phase = pod.status()["phase"].as_string();
-    if (phase == "Failed") {
-      result.all_failed_pods.push_back(pod);
-      if (owner == nullptr || owner->outcome != Outcome::Succeeded) {
-        result.failed_pods.push_back(pod);
-      }
+    if (phase == "Failed" && (owner == nullptr || owner->outcome != Outcome::Succeeded)) {
+      result.failed_pods.push_back(pod);
     } else if (phase == "Running" && !pod.deleting()) {
       result.running_pods.push_back(pod);
     }

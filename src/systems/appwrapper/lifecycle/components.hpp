@@ -11,6 +11,7 @@
 
 #include "kube/value/kind.hpp"
 #include "kube/value/object.hpp"
+#include "runtime/view/live.hpp"
 #include "runtime/view/operator.hpp"
 #include "systems/appwrapper/lifecycle/context.hpp"
 #include "systems/appwrapper/wrapped_kinds.hpp"
@@ -23,6 +24,7 @@ struct Lookup {
   State state = State::Absent;
   std::optional<Object> object{};
   bool denied = false;  // Asked, and the API server does not let us read it
+  std::string error{};  // Asked: what the API server answered; empty: nothing yet
 };
 // A cache may lag behind: before absence decides anything the API server is asked.
 enum class Absence : std::uint8_t { AsCached, Confirmed };
@@ -32,6 +34,8 @@ Lookup look_up(const Context& context, const ComponentKind& kind, std::string_vi
 // When to look again at objects that nothing watches; nullopt: all are watched.
 std::optional<Instant> next_look(const Context& context, Duration interval);
 
+// Returns true if the API server does not let us read what was asked.
+bool is_denied(const Live& live);
 // Returns true if an object has this AppWrapper, by name, as its controller.
 bool is_controlled(const Context& context, const Object& object);
 
@@ -57,7 +61,6 @@ struct Survey {
   std::int64_t expected = 0;
   PodCounts pods{};
   std::vector<Object> failed_pods{};  // of components that have not succeeded
-  std::vector<Object> all_failed_pods{};
   std::vector<Object> running_pods{};
 };
 // Counts components and pods; absence of a component is confirmed by the API server.

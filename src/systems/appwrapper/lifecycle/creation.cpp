@@ -60,15 +60,15 @@ class Creator {
     }
     const std::string name(context_.name());
     const std::optional<bool> there = find_ours(*kind, name);
-    if (!there) {
-      return false;
+    if (!there || *there) {
+      return there.has_value();
     }
-    if (!*there) {
-      result_.plan.then(
-          Create{.target = {kind->kind, {std::string(context_.ns()), name}},
-                 .object = pod_group_object(context_.app, expected_pods(context_.pod_sets))});
-    }
-    return true;
+    Create create{.target = {kind->kind, {std::string(context_.ns()), name}},
+                  .object = pod_group_object(context_.app, expected_pods(context_.pod_sets))};
+    // The refusal may be one of an earlier life: it is tried again in any case.
+    const auto refusal = refused(context_.view, create);
+    result_.plan.then(std::move(create));
+    return !refusal || wait(refusal->message);
   }
 
   // False: the walk ends here.
@@ -147,23 +147,43 @@ class Creator {
     return true;
   }
 
+  // The operator may not read the kind, so that it could not follow what it creates. A component
+  // that may exist keeps its condition.
+  void note_denial(std::size_t index, const Kind& kind, const std::string& name,
+                   const std::string& error) {
+    const std::string status = edit_.component_condition(index)["status"].str();
+    if (!status.empty() && status != "False") {
+      return;
+    }
+    if (status.empty()) {
+      edit_.identify(index, name, kind.name, kind.api_version());
+    }
+    edit_.component(index, "False", kErrored, error);
+    result_.plan.then(edit_.step());
+  }
+
   // True: the object exists and is ours; nullopt: the walk ends here.
   std::optional<bool> find_named(std::size_t index, const ComponentKind& kind,
                                  const std::string& name) {
-    const std::optional<bool> there = find_ours(kind, name);
+    const std::optional<bool> there = find_ours(kind, name, index);
     if (there && *there) {
       adopt(index, *kind.kind, name);
     }
     return there;
   }
 
-  std::optional<bool> find_ours(const ComponentKind& kind, const std::string& name) {
+  // `index`: of the component, where it is one.
+  std::optional<bool> find_ours(const ComponentKind& kind, const std::string& name,
+                                std::optional<std::size_t> index = std::nullopt) {
     const Lookup found = look_up(context_, kind, name, Absence::AsCached);
     if (found.state == Lookup::State::Absent) {
       return false;
     }
     if (found.state == Lookup::State::Asked) {
-      wait();
+      if (found.denied && index) {
+        note_denial(*index, *kind.kind, name, found.error);
+      }
+      wait(found.error);
       return std::nullopt;
     }
     if (!is_controlled(context_, *found.object)) {
@@ -181,8 +201,9 @@ class Creator {
   std::optional<bool> find_generated(std::size_t index, const ComponentKind& kind,
                                      const Value& object) {
     const std::string_view prefix = object["metadata"]["generateName"].as_string();
-    if (edit_.component_condition(index).is_null()) {
-      return false;  // never tried
+    const bool tried = !edit_.component_condition(index).is_null();
+    if (!tried && kind.watched) {
+      return false;
     }
     const auto is_it = [&](const Object& candidate) {
       return candidate.metadata()["generateName"].as_string() == prefix &&
@@ -202,8 +223,14 @@ class Creator {
     const Live live = read_live(context_.view, *kind.kind, {std::string(context_.ns()), ""},
                                 context_.now, context_.object().resource_version());
     if (!live.known) {
-      wait();
+      if (is_denied(live)) {
+        note_denial(index, *kind.kind, {}, live.error->message);
+      }
+      wait(live.error ? live.error->message : std::string());
       return std::nullopt;
+    }
+    if (!tried) {
+      return false;
     }
     const auto at = std::ranges::find_if(live.objects, is_it);
     if (at == live.objects.end()) {

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
+#include <utility>
 
 #include "systems/appwrapper/names.hpp"
 
@@ -68,6 +70,102 @@ bool contains(const std::vector<std::int64_t>& list, std::int64_t code) {
   return std::ranges::find(list, code) != list.end();
 }
 
+// The annotations of periods that are kept within gracePeriodCeiling.
+constexpr std::string_view kGraces[] = {
+    annotation::kAdmissionGrace, annotation::kWarmupGrace,      annotation::kFailureGrace,
+    annotation::kRetryPause,     annotation::kForcefulDeletion, annotation::kDeletionOnFailure};
+constexpr std::string_view kOthers[] = {annotation::kRetryLimit,    annotation::kSuccessTtl,
+                                        annotation::kTerminalCodes, annotation::kRetryableCodes,
+                                        annotation::kGang,          annotation::kRetry};
+
+class AnnotationCheck {
+ public:
+  AnnotationCheck(const Object& app, const FaultTolerance& settings)
+      : app_(app), settings_(settings) {}
+
+  std::vector<std::string> run() {
+    for (const std::string_view short_name : kGraces) {
+      check_grace(short_name);
+    }
+    check_ttl();
+    if (const Value& limit = raw(app_, annotation::kRetryLimit);
+        !limit.is_null() && !integer(limit.as_string())) {
+      warn(annotation::kRetryLimit,
+           fmt::format("\"{}\" is not an integer; the default is used", limit.as_string()));
+    }
+    for (const std::string_view short_name :
+         {annotation::kTerminalCodes, annotation::kRetryableCodes}) {
+      std::vector<std::string_view> bad;
+      codes(raw(app_, short_name).as_string(), &bad);
+      for (const std::string_view entry : bad) {
+        warn(short_name, fmt::format("\"{}\" is not an integer; the entry is skipped", entry));
+      }
+    }
+    const std::string_view gang = raw(app_, annotation::kGang).as_string();
+    if (!gang.empty() && gang != "true" && gang != "false") {
+      warn(annotation::kGang,
+           fmt::format("\"{}\" is neither \"true\" nor \"false\"; no PodGroup is made", gang));
+    }
+    check_names();
+    return std::move(warnings_);
+  }
+
+ private:
+  void warn(std::string_view short_name, std::string_view what) {
+    warnings_.push_back(fmt::format("metadata.annotations[{}]: {}", full_name(short_name), what));
+  }
+
+  // Returns the valid duration of an annotation, and warns of an invalid one.
+  std::optional<Duration> check_duration(std::string_view short_name) {
+    const Value& text = raw(app_, short_name);
+    const auto valid = duration(app_, short_name);
+    if (!text.is_null() && !valid) {
+      warn(short_name,
+           fmt::format("\"{}\" is not a duration; the default is used", text.as_string()));
+    }
+    return valid;
+  }
+
+  void check_grace(std::string_view short_name) {
+    const auto given = check_duration(short_name);
+    if (given && *given < Duration::zero()) {
+      warn(short_name, fmt::format("{} is negative; 0s is used", format_go_duration(*given)));
+    } else if (given && *given > settings_.grace_ceiling) {
+      const std::string ceiling = format_go_duration(settings_.grace_ceiling);
+      warn(short_name, fmt::format("{} is longer than gracePeriodCeiling; {} is used",
+                                   format_go_duration(*given), ceiling));
+    }
+  }
+
+  void check_ttl() {
+    const auto given = check_duration(annotation::kSuccessTtl);
+    if (given && (*given <= Duration::zero() || *given > settings_.success_ttl)) {
+      const std::string ceiling = format_go_duration(settings_.success_ttl);
+      warn(annotation::kSuccessTtl,
+           fmt::format("{} is not between 0s and successTTLCeiling; {} is used",
+                       format_go_duration(*given), ceiling));
+    }
+  }
+
+  void check_names() {
+    for (const Member& one : app_.metadata()["annotations"].members()) {
+      std::string_view key = one.key();
+      if (!key.starts_with(name::kAnnotationPrefix)) {
+        continue;
+      }
+      key.remove_prefix(name::kAnnotationPrefix.size());
+      if (std::ranges::find(kGraces, key) == std::end(kGraces) &&
+          std::ranges::find(kOthers, key) == std::end(kOthers)) {
+        warn(key, "is no annotation of AppWrappers, and ignored");
+      }
+    }
+  }
+
+  const Object& app_;
+  const FaultTolerance& settings_;
+  std::vector<std::string> warnings_{};
+};
+
 }  // namespace
 
 Limits limits_of(const Object& app, const FaultTolerance& settings) {
@@ -94,35 +192,8 @@ Limits limits_of(const Object& app, const FaultTolerance& settings) {
   return limits;
 }
 
-std::vector<std::string> annotation_warnings(const Object& app) {
-  std::vector<std::string> warnings;
-  const auto warn = [&](std::string_view short_name, std::string_view what) {
-    warnings.push_back(fmt::format("metadata.annotations[{}]: {}", full_name(short_name), what));
-  };
-  for (const std::string_view short_name :
-       {annotation::kAdmissionGrace, annotation::kWarmupGrace, annotation::kFailureGrace,
-        annotation::kRetryPause, annotation::kForcefulDeletion, annotation::kDeletionOnFailure,
-        annotation::kSuccessTtl}) {
-    const Value& text = raw(app, short_name);
-    if (!text.is_null() && !duration(app, short_name)) {
-      warn(short_name,
-           fmt::format("\"{}\" is not a duration; the default is used", text.as_string()));
-    }
-  }
-  if (const Value& limit = raw(app, annotation::kRetryLimit);
-      !limit.is_null() && !integer(limit.as_string())) {
-    warn(annotation::kRetryLimit,
-         fmt::format("\"{}\" is not an integer; the default is used", limit.as_string()));
-  }
-  for (const std::string_view short_name :
-       {annotation::kTerminalCodes, annotation::kRetryableCodes}) {
-    std::vector<std::string_view> bad;
-    codes(raw(app, short_name).as_string(), &bad);
-    for (const std::string_view entry : bad) {
-      warn(short_name, fmt::format("\"{}\" is not an integer; the entry is skipped", entry));
-    }
-  }
-  return warnings;
+std::vector<std::string> annotation_warnings(const Object& app, const FaultTolerance& settings) {
+  return AnnotationCheck(app, settings).run();
 }
 
 bool is_terminal(const std::vector<Object>& failed_pods, const Limits& limits) {

@@ -47,8 +47,9 @@ struct Limits {
 // Bad values of annotations leave the setting as it is.
 Limits limits_of(const Object& app, const FaultTolerance& settings);
 
-// Returns warnings about invalid annotations, for the creator of the object (B-11).
-std::vector<std::string> annotation_warnings(const Object& app);
+// Returns warnings about annotations without their effect: invalid, unknown, or out of bounds
+// (B-11).
+std::vector<std::string> annotation_warnings(const Object& app, const FaultTolerance& settings);
 
 // Returns true if a failed pod has a container whose exit code forbids a retry (6.3).
 bool is_terminal(const std::vector<Object>& failed_pods, const Limits& limits);

@@ -65,6 +65,13 @@ bool is_removed(const Context& context, StatusEdit& edit, Plan& deletes) {
   return !context.is(condition::kResourcesDeployed) || remove_components(context, edit, deletes);
 }
 
+// Kueue started it, or is to: some are queued without a queue's name of their own.
+bool was_queued(const Context& context) {
+  return !context.object().label(name::kQueueName).empty() ||
+         std::ranges::any_of(context.app.spec.components,
+                             [](const Component& one) { return one.pod_set_infos.size() > 0; });
+}
+
 // B-19: an annotation with a new value queues a failed AppWrapper again.
 Plan retry(const Context& context) {
   const std::string wish(context.object().annotation(std::string(name::kAnnotationPrefix) +
@@ -79,12 +86,22 @@ Plan retry(const Context& context) {
       .clear(condition::kUnhealthy, "Suspended")
       .enter(phase::kSuspended);
   Plan plan;
-  if (!context.object().label(name::kQueueName).empty()) {
+  if (was_queued(context)) {
     plan.then(Patch{.target = context.ref(),
                     .merge = Value::object({{"spec", Value::object({{"suspend", true}})}}),
                     .guard = {.uid = std::string(context.object().uid())}});
   }
   plan.then(edit.step());
+  return plan;
+}
+
+// B-4: the AppWrapper itself goes after its objects.
+Plan end_of_ttl(const Context& context) {
+  Plan plan;
+  if (context.settings.fault_tolerance.delete_after_success) {
+    plan.then(
+        Delete{.target = context.ref(), .guard = {.uid = std::string(context.object().uid())}});
+  }
   return plan;
 }
 
@@ -170,7 +187,8 @@ Plan run_resuming(const Context& context) {
         return create_failed(context, edit, creation.error, false);
       }
       Plan plan = std::move(creation.plan);
-      plan.wake_at(std::min(context.now + kCreateAgain, std::max(limit, context.now)));
+      const Instant again = context.now + kCreateAgain;
+      plan.wake_at(context.now < limit ? std::min(again, limit) : again);
       return plan;
     }
     case Creation::State::Fatal:
@@ -246,7 +264,7 @@ Plan run_failed(const Context& context) {
 
 Plan run_succeeded(const Context& context) {
   if (!context.is(condition::kResourcesDeployed)) {
-    return Plan::done();
+    return end_of_ttl(context);
   }
   const Instant over = context.entered(condition::kQuotaReserved) + context.limits.success_ttl;
   if (context.now < over) {
@@ -262,12 +280,7 @@ Plan run_succeeded(const Context& context) {
   edit.set(condition::kResourcesDeployed, false, "Succeeded",
            fmt::format("Time to live after success of {} expired",
                        format_go_duration(context.limits.success_ttl)));
-  Plan plan = written(edit);
-  if (context.settings.fault_tolerance.delete_after_success) {
-    plan.then(
-        Delete{.target = context.ref(), .guard = {.uid = std::string(context.object().uid())}});
-  }
-  return plan;
+  return written(edit, end_of_ttl(context));
 }
 
 Plan run_deleting(const Context& context) {

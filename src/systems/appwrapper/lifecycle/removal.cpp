@@ -62,6 +62,11 @@ std::string blockers(const std::vector<Left>& left, const std::vector<Object>& p
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+// What was refused when it was to be created, and may not even be read, is not there.
+bool was_refused(const ComponentStatus& component) {
+  return condition_is(component.conditions, condition::kResourcesDeployed, "False");
+}
+
 // The object of a component with a name, and those of one whose name the server chose: the write
 // that was to record it may be missing. Returns false if the answer is not there yet.
 bool find_left(const Context& context, std::size_t index, std::vector<Left>& left) {
@@ -87,7 +92,7 @@ bool find_left(const Context& context, std::size_t index, std::vector<Left>& lef
       Live live = read_live(context.view, *kind->kind, {std::string(context.ns()), ""}, context.now,
                             context.object().resource_version());
       if (!live.known) {
-        return false;
+        return is_denied(live) && was_refused(component);
       }
       candidates = std::move(live.objects);
     }
@@ -104,10 +109,7 @@ bool find_left(const Context& context, std::size_t index, std::vector<Left>& lef
   if (found.object) {
     add(*found.object);
   }
-  // What was refused when it was to be created, and may not even be read, is not there.
-  const bool refused =
-      found.denied && condition_is(component.conditions, condition::kResourcesDeployed, "False");
-  return refused || found.state != Lookup::State::Asked;
+  return (found.denied && was_refused(component)) || found.state != Lookup::State::Asked;
 }
 
 // The PodGroup of a gang. Returns false if the answer is not there yet.
@@ -126,7 +128,8 @@ bool find_pod_group(const Context& context, std::vector<Left>& left) {
   if (found.object && !component && is_controlled(context, *found.object)) {
     left.push_back({.ref = {kind->kind, found.object->key()}, .object = *found.object});
   }
-  return found.state != Lookup::State::Asked;
+  // A PodGroup that may not be read is left to the garbage collector; it holds no quota.
+  return found.denied || found.state != Lookup::State::Asked;
 }
 
 void force(const std::vector<Left>& left, const std::vector<Object>& pods, Plan& deletes) {

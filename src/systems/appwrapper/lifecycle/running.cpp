@@ -91,8 +91,8 @@ class Running {
   // Unhealthy with an event, then a reset.
   Plan failed(std::string_view reason, const std::string& message) {
     edit_.set(condition::kUnhealthy, true, reason, message);
-    reset_or_fail(context_, edit_,
-                  {.terminal = is_terminal(seen_.all_failed_pods, context_.limits)}, plan_);
+    reset_or_fail(context_, edit_, {.terminal = is_terminal(seen_.failed_pods, context_.limits)},
+                  plan_);
     plan_.then(unhealthy_event(context_, reason, message));
     return std::move(plan_);
   }
@@ -121,8 +121,8 @@ class Running {
       plan_.wake_at(over);
       return std::move(plan_);
     }
-    reset_or_fail(context_, edit_,
-                  {.terminal = is_terminal(seen_.all_failed_pods, context_.limits)}, plan_);
+    reset_or_fail(context_, edit_, {.terminal = is_terminal(seen_.failed_pods, context_.limits)},
+                  plan_);
     plan_.then(unhealthy_event(context_, "FoundFailedPods",
                                fmt::format("{} failed pods", seen_.failed_pods.size())));
     return std::move(plan_);

@@ -3,11 +3,9 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
-#include <iterator>
-#include <string_view>
 #include <utility>
 
 #include "systems/appwrapper/settings.hpp"
@@ -49,14 +47,6 @@ Value autopilot() {
                         {"preferNoScheduleWeight", defaults.prefer_no_schedule_weight}});
 }
 
-// What has no default, and so no place in the document that is made.
-constexpr std::string_view kMore[] = {"appwrapper.slackQueueName",
-                                      "appwrapper.kueueJobReconciller",
-                                      "appwrapper.strictKinds",
-                                      "appwrapper.maxPodSets",
-                                      "appwrapper.autopilot.evacuateUnreachableNodes",
-                                      "appwrapper.faultTolerance.deleteAfterSuccessTTL"};
-
 void merge(Value& into, const Value& from) {
   for (const Member& member : from.members()) {
     Value& target = into.member(member.key());
@@ -68,17 +58,52 @@ void merge(Value& into, const Value& from) {
   }
 }
 
+// Every setting: those of the document that is made, and those without a place in it.
+Value known_config() {
+  Value known = default_config("");
+  merge(
+      known,
+      Value::object(
+          {{"appwrapper",
+            Value::object({{"slackQueueName", ""},
+                           {"strictKinds", false},
+                           {"maxPodSets", 8},
+                           {"autopilot", Value::object({{"evacuateUnreachableNodes", false}})},
+                           {"faultTolerance", Value::object({{"deleteAfterSuccessTTL", false}})},
+                           {"kueueJobReconciller",
+                            Value::object({{"manageJobsWithoutQueueName", true},
+                                           {"manageJobsNamespaceSelector", Value()},
+                                           {"waitForPodsReady", Value::object({{"enable", true}})},
+                                           {"labelKeysToCopy", Value::list()}})}})}}));
+  return known;
+}
+
+void collect_unknown(const Value& config, const Value& known, const std::string& at,
+                     std::vector<std::string>& unknown);
+
+// Every resource has a list of taints.
+void collect_unknown_of_taints(const Value& resources, const std::string& at,
+                               std::vector<std::string>& unknown) {
+  static const Value kTaint = Value::object({{"key", ""}, {"value", ""}, {"effect", ""}});
+  for (const Member& resource : resources.members()) {
+    for (std::size_t i = 0; i < resource.value.size(); ++i) {
+      collect_unknown(resource.value[i], kTaint, fmt::format("{}.{}[{}]", at, resource.key(), i),
+                      unknown);
+    }
+  }
+}
+
 void collect_unknown(const Value& config, const Value& known, const std::string& at,
                      std::vector<std::string>& unknown) {
   for (const Member& member : config.members()) {
     const std::string path =
         at.empty() ? std::string(member.key()) : fmt::format("{}.{}", at, member.key());
     const Value* there = known.find(member.key());
-    const bool more = std::ranges::find(kMore, path) != std::end(kMore);
-    if (there == nullptr && !more) {
+    if (there == nullptr) {
       unknown.push_back(path);
-    } else if (there != nullptr && there->is_object() &&
-               path != "appwrapper.autopilot.resourceTaints") {
+    } else if (path == "appwrapper.autopilot.resourceTaints") {
+      collect_unknown_of_taints(member.value, path, unknown);
+    } else if (there->is_object()) {
       collect_unknown(member.value, *there, path, unknown);
     }
   }
@@ -119,8 +144,12 @@ Value merged_config(const Value& config, const std::string& ns) {
 
 std::vector<std::string> unknown_keys(const Value& config) {
   std::vector<std::string> unknown;
-  collect_unknown(config, default_config(""), "", unknown);
+  collect_unknown(config, known_config(), "", unknown);
   return unknown;
+}
+
+std::string not_a_setting(std::string_view key) {
+  return fmt::format("{} is no setting, and ignored", key.empty() ? "\"\"" : key);
 }
 
 }  // namespace athanor::appwrapper

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kube/value/value.hpp"
@@ -15,5 +16,7 @@ Value default_config(const std::string& ns);
 Value merged_config(const Value& config, const std::string& ns);
 // Paths of keys in `config` that have no meaning.
 std::vector<std::string> unknown_keys(const Value& config);
+// Returns the warning of such a key.
+std::string not_a_setting(std::string_view key);
 
 }  // namespace athanor::appwrapper

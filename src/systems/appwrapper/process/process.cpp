@@ -196,7 +196,7 @@ Result<ProcessSetup> set_up(const ProcessInput& input) {
   ProcessSetup setup;
   Value config = merged_config(input.config, input.ns);
   for (const std::string& key : unknown_keys(input.config)) {
-    setup.warnings.push_back(fmt::format("{} is no setting, and ignored", key));
+    setup.warnings.push_back(not_a_setting(key));
   }
   ATHANOR_TRY_VOID(read_log(input.flags, setup));
   ATHANOR_TRY_VOID(read_endpoints(config, input.flags, setup));

@@ -55,6 +55,51 @@ TEST(Settings, AreCheckedAgainstEachOther) {
   EXPECT_NE(error_of("{maxPodSets: 19}"), "");
 }
 
+TEST(Settings, AreOfTheRightType) {
+  const std::pair<const char*, const char*> kWrong[] = {
+      {"[a]", "appwrapper: must be a map"},
+      {"hello", "appwrapper: must be a map"},
+      {"5", "appwrapper: must be a map"},
+      {"{faultTolerance: 5}", "appwrapper.faultTolerance: must be a map"},
+      {"{faultTolerance: {retryLimit: 2147483648}}",
+       "appwrapper.faultTolerance.retryLimit: 2147483648 does not fit into 32 bits"},
+      {"{faultTolerance: {deleteAfterSuccessTTL: 1}}",
+       "appwrapper.faultTolerance.deleteAfterSuccessTTL: must be true or false"},
+      {"{autopilot: yes-please}", "appwrapper.autopilot: must be a map"},
+      {"{autopilot: {monitorNodes: 1}}",
+       "appwrapper.autopilot.monitorNodes: must be true or false"},
+      {"{autopilot: {preferNoScheduleWeight: abc}}",
+       "appwrapper.autopilot.preferNoScheduleWeight: must be an integer"},
+      {"{autopilot: {preferNoScheduleWeight: 101}}",
+       "appwrapper.autopilot.preferNoScheduleWeight: 101 is not in 1..100"},
+      {"{autopilot: {resourceTaints: 5}}", "appwrapper.autopilot.resourceTaints: must be a map"},
+      {"{autopilot: {resourceTaints: {nvidia.com/gpu: 5}}}",
+       "appwrapper.autopilot.resourceTaints.nvidia.com/gpu: must be a list"},
+      {"{autopilot: {resourceTaints: {nvidia.com/gpu: [5]}}}",
+       "appwrapper.autopilot.resourceTaints.nvidia.com/gpu[0]: must be a map"},
+      {"{autopilot: {resourceTaints: {g: [{key: k, value: 1, effect: NoExecute}]}}}",
+       "appwrapper.autopilot.resourceTaints.g[0].value: must be a string"},
+      {"{autopilot: {resourceTaints: {g: [{value: v, effect: NoExecute}]}}}",
+       "appwrapper.autopilot.resourceTaints.g[0].key: is required"},
+      {"{autopilot: {resourceTaints: {g: [{key: k, value: v, effect: NoExecutes}]}}}",
+       "appwrapper.autopilot.resourceTaints.g[0].effect: \"NoExecutes\" is none of NoSchedule, "
+       "PreferNoSchedule, NoExecute"},
+      {"{kueueJobReconciller: 5}", "appwrapper.kueueJobReconciller: must be a map"},
+      {"{kueueJobReconciller: {waitForPodsReady: true}}",
+       "appwrapper.kueueJobReconciller.waitForPodsReady: must be a map"},
+      {"{enableKueueIntegrations: true, kueueJobReconciller: {labelKeysToCopy: [1]}}",
+       "appwrapper.kueueJobReconciller.labelKeysToCopy: must be a list of strings"}};
+  for (const auto& [config, error] : kWrong) {
+    EXPECT_NE(error_of(config).find(error), std::string::npos)
+        << config << ": " << error_of(config);
+  }
+  EXPECT_EQ(error_of("{faultTolerance: null, autopilot: {preferNoScheduleWeight: null}}"), "");
+  EXPECT_EQ(read_settings(*yaml::parse("{autopilot: {preferNoScheduleWeight: null}}"))
+                ->autopilot.prefer_no_schedule_weight,
+            1);
+  EXPECT_TRUE(read_settings(Value()).ok());
+}
+
 Limits limits(const std::string& annotations) {
   std::string text = "{metadata: {annotations: {";
   text += annotations + "}}}";

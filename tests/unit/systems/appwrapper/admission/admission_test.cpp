@@ -261,9 +261,36 @@ TEST(Create, WarnsOfAnnotationsThatSayNothing) {
       app(component(kPodTemplate), "name: a, annotations: {" + prefix + "retryLimit: x, " + prefix +
                                        "warmupGracePeriodDuration: 1d, " + prefix +
                                        "terminalExitCodes: '3, ten'}");
-  EXPECT_THAT(annotation_warnings(Object(object)),
+  EXPECT_THAT(annotation_warnings(Object(object), FaultTolerance{}),
               ElementsAre(HasSubstr("warmupGracePeriodDuration"), HasSubstr("retryLimit"),
                           HasSubstr("\"ten\" is not an integer")));
+}
+
+TEST(Create, WarnsOfAnnotationsThatDoLessThanTheySay) {
+  const auto warnings = [](const std::string& name, const std::string& value) {
+    const Value object =
+        app(component(kPodTemplate), "name: a, annotations: {workload.codeflare.dev.appwrapper/" +
+                                         name + ": '" + value + "'}");
+    return annotation_warnings(Object(object), FaultTolerance{});
+  };
+  EXPECT_THAT(warnings("gang", "True"),
+              ElementsAre("metadata.annotations[workload.codeflare.dev.appwrapper/gang]: \"True\" "
+                          "is neither \"true\" nor \"false\"; no PodGroup is made"));
+  EXPECT_THAT(warnings("gang", "true"), IsEmpty());
+  EXPECT_THAT(warnings("retry", "anything"), IsEmpty());
+  EXPECT_THAT(warnings("retryLimits", "3"),
+              ElementsAre("metadata.annotations[workload.codeflare.dev.appwrapper/retryLimits]: is "
+                          "no annotation of AppWrappers, and ignored"));
+  EXPECT_THAT(warnings("warmupGracePeriodDuration", "48h"),
+              ElementsAre(HasSubstr("48h0m0s is longer than gracePeriodCeiling; 24h0m0s is used")));
+  EXPECT_THAT(warnings("warmupGracePeriodDuration", "24h"), IsEmpty());
+  EXPECT_THAT(warnings("retryPausePeriodDuration", "-1s"),
+              ElementsAre(HasSubstr("-1s is negative; 0s is used")));
+  EXPECT_THAT(
+      warnings("successTTLDuration", "200h"),
+      ElementsAre(HasSubstr("200h0m0s is not between 0s and successTTLCeiling; 168h0m0s is used")));
+  EXPECT_THAT(warnings("successTTLDuration", "0s"), testing::SizeIs(1));
+  EXPECT_THAT(warnings("successTTLDuration", "1h"), IsEmpty());
 }
 
 TEST(Joined, ListsEachErrorOnce) {
@@ -408,6 +435,44 @@ TEST_F(Kueue, ChecksUpdates) {
   EXPECT_THAT(validate_kueue_update(labelled(priority + "q", false),
                                     labelled(priority + "p", false), false),
               IsEmpty());
+  const std::string limit = "kueue.x-k8s.io/max-exec-time-seconds: ";
+  const auto limited = [&](bool suspend, bool was_suspended) {
+    return validate_kueue_update(labelled(limit + "'2'", suspend),
+                                 labelled(limit + "'1'", was_suspended), false);
+  };
+  const std::string immutable =
+      "metadata.labels[kueue.x-k8s.io/max-exec-time-seconds]: Invalid value: \"2\": field is "
+      "immutable";
+  EXPECT_THAT(limited(false, false), ElementsAre(immutable));
+  EXPECT_THAT(limited(true, false), ElementsAre(immutable));
+  EXPECT_THAT(limited(false, true), ElementsAre(immutable));
+  EXPECT_THAT(limited(true, true), IsEmpty());
+}
+
+// K8; an annotation names the Workload since Kueue 0.18, a label before.
+TEST_F(Kueue, KeepsThePrebuiltWorkloadOfARunningOne) {
+  const auto prebuilt = [](const std::string& metadata, bool suspend) {
+    Value object = app(component(kPodTemplate), "name: a" + metadata);
+    object.member("spec").set("suspend", suspend);
+    return object;
+  };
+  const auto errors = [&](const std::string& now, const std::string& before, bool suspend = false) {
+    return validate_kueue_update(prebuilt(now, suspend), prebuilt(before, suspend), false);
+  };
+  const std::string label = ", labels: {kueue.x-k8s.io/prebuilt-workload-name: ";
+  const std::string annotation = ", annotations: {kueue.x-k8s.io/prebuilt-workload-name: ";
+  EXPECT_THAT(errors(label + "b}", label + "a}"),
+              ElementsAre("metadata.labels[kueue.x-k8s.io/prebuilt-workload-name]: Invalid value: "
+                          "\"b\": field is immutable"));
+  const std::string immutable =
+      "metadata.annotations[kueue.x-k8s.io/prebuilt-workload-name]: Invalid value: \"b\": field is "
+      "immutable";
+  EXPECT_THAT(errors(annotation + "b}", annotation + "a}"), ElementsAre(immutable));
+  EXPECT_THAT(errors(annotation + "b}", ""), ElementsAre(immutable));
+  EXPECT_THAT(errors("", annotation + "a}"), testing::SizeIs(1));
+  EXPECT_THAT(errors(label + "a}" + annotation + "b}", label + "a}"), ElementsAre(immutable));
+  EXPECT_THAT(errors(label + "a}" + annotation + "a}", label + "a}"), IsEmpty());
+  EXPECT_THAT(errors(annotation + "b}", annotation + "a}", true), IsEmpty());
 }
 
 }  // namespace

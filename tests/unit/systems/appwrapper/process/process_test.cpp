@@ -109,6 +109,15 @@ TEST(OperatorProcess, WarnsOfWhatHasNoEffect) {
   };
   warned("{appwrapper: {faultTolerance: {retryLimits: 4}}}", {},
          "appwrapper.faultTolerance.retryLimits");
+  warned(
+      "{appwrapper: {autopilot: {resourceTaints: {g: [{key: k, value: v, effect: NoExecute, "
+      "reason: r}]}}}}",
+      {}, "appwrapper.autopilot.resourceTaints.g[0].reason is no setting");
+  warned(
+      "{appwrapper: {enableKueueIntegrations: true, kueueJobReconciller: {waitForPodsReady: "
+      "{enable: true, timeout: 5m}}}}",
+      {}, "appwrapper.kueueJobReconciller.waitForPodsReady.timeout is no setting");
+  warned("{'': 900}", {}, "\"\" is no setting");
   warned("{controllerManager: {enableHTTP2: true}}", {}, "HTTP/2");
   warned("{certManagement: {certificateDir: /certs}}", {}, "certificateDir");
   warned("{}", {{"zap-stacktrace-level", "error"}}, "--zap-stacktrace-level");
@@ -132,6 +141,9 @@ TEST(OperatorProcess, QueuesWhereKueueLacksTheIntegration) {
 
 TEST(OperatorProcess, RefusesWhatIsWrong) {
   EXPECT_NE(error_of("[]"), "");
+  EXPECT_NE(error_of("{appwrapper: 5}").find("appwrapper: must be a map"), std::string::npos);
+  EXPECT_NE(error_of("{appwrapper: {autopilot: yes-please}}").find("appwrapper.autopilot"),
+            std::string::npos);
   EXPECT_NE(error_of("{webhooksEnabled: yes please}").find("webhooksEnabled"), std::string::npos);
   EXPECT_NE(error_of("{controllerManager: {metrics: {bindAddress: 8443}}}").find("bindAddress"),
             std::string::npos);

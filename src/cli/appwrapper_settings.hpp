@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings of the AppWrapper controller as its clients can see them: the operator's ConfigMap
+// (docs/spec/appwrapper.md 8.2), or the file of a lab that the environment names.
+#pragma once
+
+#include "base/result.hpp"
+#include "cli/session.hpp"
+#include "kube/value/value.hpp"
+#include "systems/appwrapper/settings.hpp"
+
+namespace athanor::cli {
+
+// Returns the settings in a ConfigMap with one data key. Errors name what is wrong.
+Result<appwrapper::FaultTolerance> fault_tolerance_in(const Value& config_map);
+
+// Returns the controller's settings; prints a warning and returns the defaults where they cannot
+// be read.
+appwrapper::FaultTolerance read_fault_tolerance(Session& session);
+
+}  // namespace athanor::cli
