@@ -6,6 +6,7 @@
 
 #include "api/builtin.hpp"
 #include "base/ascii.hpp"
+#include "kube/names/node_match.hpp"
 #include "kube/names/selector.hpp"
 #include "kube/text/json.hpp"
 #include "systems/numa/kinds.hpp"
@@ -33,13 +34,6 @@ std::string validator_list() {
   return list;
 }
 
-bool has_labels(const Object& node, const Value& labels) {
-  return std::ranges::all_of(labels.members(), [&](const Member& label) {
-    return node.metadata()["labels"].contains(label.key()) &&
-           node.label(label.key()) == label.value.as_string();
-  });
-}
-
 // The nodes of the operator's pools: where its DaemonSets are to run.
 Result<std::vector<Object>> operator_nodes(ToolContext& context, const std::vector<Object>& all) {
   ATHANOR_TRY(const Object cr, context.get(kOperatorKind, {"", kOperatorName}));
@@ -47,11 +41,11 @@ Result<std::vector<Object>> operator_nodes(ToolContext& context, const std::vect
   for (const Value& reference : cr.status()["daemonsets"].items()) {
     ATHANOR_TRY(const Object set, context.get(api::kDaemonSet, {reference["namespace"].str(),
                                                                 reference["name"].str()}));
-    const Value& selector = set.spec()["template"]["spec"]["nodeSelector"];
+    const Value& pod_spec = set.spec()["template"]["spec"];
     for (const Object& node : all) {
       const bool known = std::ranges::any_of(
           nodes, [&](const Object& other) { return other.name() == node.name(); });
-      if (has_labels(node, selector) && !known) {
+      if (matches_node(pod_spec, node) && !known) {
         nodes.push_back(node);
       }
     }

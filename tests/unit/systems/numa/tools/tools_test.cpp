@@ -373,6 +373,18 @@ TEST(NumaTools, ShowKubeletSettingsInBothLayouts) {
   }
 }
 
+constexpr const char* kSetWithAffinity = R"(
+metadata: {name: ds, namespace: ns}
+spec:
+  template:
+    spec:
+      affinity:
+        podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: []}
+        nodeAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            nodeSelectorTerms: [{matchExpressions: [{key: role, operator: In, values: [a]}]}]
+      containers: [{image: i}])";
+
 TEST(NumaTools, MakeAJobForEachDaemonSet) {
   FakeTools tools;
   tools.put(kOperatorKind,
@@ -388,6 +400,29 @@ TEST(NumaTools, MakeAJobForEachDaemonSet) {
   EXPECT_EQ((*job)["metadata"]["name"].str(), "j-ds");
   EXPECT_EQ((*job)["spec"]["template"]["spec"]["nodeSelector"]["role"].str(), "a");
   EXPECT_EQ((*job)["spec"]["template"]["spec"]["containers"][0]["command"][2].str(), "ls");
+  EXPECT_FALSE((*job)["spec"]["template"]["spec"].contains("affinity"));
+  tools.put(kDaemonSet, kSetWithAffinity);
+  EXPECT_EQ(tools.run("make-job-foreach-ds", {"-name=j", "-namespace=ns", "-script=ls"}), 0);
+  const Value spec = yaml::parse(tools.printed).value()["spec"]["template"]["spec"];
+  EXPECT_FALSE(spec.contains("nodeSelector"));
+  EXPECT_EQ(json::print(spec["affinity"]),
+            R"({"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":)"
+            R"({"nodeSelectorTerms":[{"matchExpressions":[{"key":"role","operator":"In",)"
+            R"("values":["a"]}]}]}}})");
+}
+
+TEST(NumaValidate, ChecksTheNodesOfPoolsWithExpressions) {  // docs/spec/numa.md 6.6
+  FakeTools tools;
+  tools.put(kOperatorKind,
+            "{metadata: {name: numaresourcesoperator}, status: {daemonsets: [{namespace: ns, name: "
+            "ds}]}}");
+  tools.put(kDaemonSet, kSetWithAffinity);
+  tools.put(kNode, "{metadata: {name: other, labels: {role: b}}}");
+  const Object node = node_with("{policy: none, zones: [{cpus: 4, memory: 4Gi}]}");
+  tools.objects.insert_or_assign({"nodes", node.key()}, node);
+  EXPECT_EQ(tools.run("validate", {"--what=k8scfg", "--verbose"}), 0);
+  EXPECT_NE(tools.printed.find("node \"w\""), std::string::npos) << tools.printed;
+  EXPECT_EQ(tools.printed.find("node \"other\""), std::string::npos) << tools.printed;
 }
 
 TEST(NumaDeployer, DeploysRendersAndRemoves) {
