@@ -131,17 +131,21 @@ class ReadObjects final : public Snapshot {
   std::map<const Kind*, std::vector<Object>> lists_{};
 };
 
-// The profile of the scheduler that is deployed; the plug-in's defaults where none is.
-Profile deployed_profile(VerbContext& context) {
+// The profile of the scheduler that is deployed; the plug-in's defaults where none is. An error:
+// the scheduler cannot start with its configuration.
+Result<Profile> deployed_profile(VerbContext& context) {
   const auto scheduler = context.get(kSchedulerKind, {"", kSchedulerName});
   const std::string ns =
       scheduler.ok() ? scheduler->status()["deployment"]["namespace"].str() : std::string();
   const auto config =
       context.get(api::kConfigMap, {ns.empty() ? Settings().ns : ns, kSchedulerConfig});
-  const auto profile =
-      config.ok() ? read_scheduler_config(config->body()["data"]["config.yaml"].as_string())
-                  : std::nullopt;
-  return profile.value_or(Profile{.name = "topo-aware-scheduler"});
+  if (!config.ok()) {
+    return Profile{.name = "topo-aware-scheduler"};
+  }
+  auto profile = read_scheduler_config(config->body()["data"]["config.yaml"].as_string());
+  return profile.ok() ? profile
+                      : profile.error().with_context(
+                            fmt::format("ConfigMap {}/{}", config->ns(), kSchedulerConfig));
 }
 
 NodeFacts facts_of(const View& view, const Object& node, const Profile& profile, Instant now) {
@@ -165,7 +169,7 @@ Result<int> explain_pod(VerbContext& context, const std::string& pod_name,
   ATHANOR_TRY(const std::vector<Object> nodes, context.list(api::kNode, ""));
   ATHANOR_TRY(const std::vector<Object> topologies, context.list(kTopologyKind, ""));
   ATHANOR_TRY(const std::vector<Object> pods, context.list(api::kPod, ""));
-  const Profile profile = deployed_profile(context);
+  ATHANOR_TRY(const Profile profile, deployed_profile(context));
   ReadObjects objects;
   objects.add(kTopologyKind, topologies);
   objects.add(api::kPod, pods);

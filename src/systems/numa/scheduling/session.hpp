@@ -37,8 +37,9 @@ struct Profile {
 inline constexpr const char* kExtenderProfile = "extenderProfile";
 // The profile of the scheduler that is deployed; nullopt: none runs.
 std::optional<Profile> profile_of(const View& view);
-// Reads a KubeSchedulerConfiguration.
-std::optional<Profile> read_scheduler_config(std::string_view text);
+// Reads a KubeSchedulerConfiguration. Errors: "invalid ScoringStrategyType: ...", "invalid
+// PreemptionMode: ...", or the text is no configuration with a profile.
+Result<Profile> read_scheduler_config(std::string_view text);
 
 // What is known besides the view.
 struct Beliefs {

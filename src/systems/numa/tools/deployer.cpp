@@ -15,6 +15,7 @@
 #include "systems/numa/operator/manifests.hpp"
 #include "systems/numa/operator/operator_manifests.hpp"
 #include "systems/numa/operator/owned.hpp"
+#include "systems/numa/scheduling/score.hpp"
 #include "systems/numa/tools/deploy_manifests.hpp"
 #include "systems/numa/tools/features.hpp"
 #include "systems/numa/tools/tool.hpp"
@@ -158,6 +159,7 @@ Result<DeployOptions> options_of(ToolContext& context, const ToolFlags& flags, A
     ATHANOR_TRY(options.exporter_config, context.read_file(path));
   }
   ATHANOR_TRY(options.scoring, file_of(context, flags, "sched-scoring-strat-config-file"));
+  ATHANOR_TRY_VOID(parse_strategy(options.scoring["type"].as_string()));
   ATHANOR_TRY(options.cache, file_of(context, flags, "sched-cache-params-config-file"));
   options.emulated = access == Access::Cluster && is_lab(context);
   return options;

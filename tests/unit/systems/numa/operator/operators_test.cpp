@@ -404,7 +404,7 @@ TEST_F(NumaOperators, OptionsOfTheSchedulerReachItsPlugin) {  // 17, rows 2, 3, 
           .body()["data"]["config.yaml"]
           .str();
   const auto profile = read_scheduler_config(text);
-  ASSERT_TRUE(profile.has_value()) << text;
+  ASSERT_TRUE(profile.ok()) << text;
   EXPECT_TRUE(profile->require_topology);
   EXPECT_TRUE(profile->filter.restricted);
   EXPECT_TRUE(profile->trust_unfingerprinted);

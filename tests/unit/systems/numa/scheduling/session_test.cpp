@@ -294,11 +294,25 @@ TEST_F(NumaSession, FollowsTheArgumentsOfTheCache) {  // 11.1
       "discardReservedNodes: true, scoringStrategy: {type: LeastAllocated}, cache: "
       "{foreignPodsDetect: None, resyncMethod: OnlyExclusiveResources, trustUnfingerprinted: "
       "true}}}]}]}");
-  ASSERT_TRUE(read.has_value());
+  ASSERT_TRUE(read.ok());
   EXPECT_TRUE(read->discard_reserved);
   EXPECT_TRUE(read->trust_unfingerprinted);
   EXPECT_EQ(read->foreign, ForeignPods::None);
   EXPECT_EQ(read->resync, ResyncMethod::OnlyExclusiveResources);
+}
+
+TEST(NumaSchedulerConfig, TellsWhatIsWrong) {  // 11.1
+  const auto why = [](const std::string& args) {
+    const auto read = read_scheduler_config(
+        "{profiles: [{schedulerName: topo, pluginConfig: [{args: {" + args + "}}]}]}");
+    return read.ok() ? "" : read.error().message;
+  };
+  EXPECT_EQ(why("scoringStrategy: {type: Random}"), "invalid ScoringStrategyType: Random");
+  EXPECT_EQ(why("preemptionMode: Maybe"), "invalid PreemptionMode: Maybe");
+  EXPECT_EQ(why("preemptionMode: Disabled"), "");
+  EXPECT_EQ(why(""), "");
+  EXPECT_EQ(read_scheduler_config("{profiles: []}").error().message,
+            "profiles[0].schedulerName is required");
 }
 
 TEST_F(NumaSession, RefusesNodesWithoutTopologyWhereAsked) {  // 17, row 2; N11 without

@@ -484,6 +484,9 @@ TEST(NumaDeployer, RefusesWhatItCannotDo) {
     EXPECT_FALSE(tools.complained.empty());
   }
   EXPECT_TRUE(tools.objects.empty());
+  tools.files["scoring"] = "type: Random";
+  EXPECT_EQ(tools.run("deployer", {"render", "--sched-scoring-strat-config-file=scoring"}), 1);
+  EXPECT_EQ(tools.complained, "invalid ScoringStrategyType: Random\n");
   // Nothing becomes ready here.
   tools.pauses = 1000;
   EXPECT_EQ(tools.run("deployer", {"deploy", "scheduler-plugin", "--wait"}), 2);
