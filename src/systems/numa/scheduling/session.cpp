@@ -42,12 +42,10 @@ class Session final : public SchedulingSession {
       return std::nullopt;
     }
     const NodeView& known = look(node);
-    if (!known.fresh) {
-      return HookRefusal{.reason = kStaleData};
-    }
-    if (!known.topology) {
-      return profile_->require_topology
-                 ? std::optional(HookRefusal{.reason = kNoTopology, .for_good = true})
+    if (!known.fresh || !known.topology) {
+      auto reason = refusal_without_zones(request, known, *profile_);
+      return reason
+                 ? std::optional(HookRefusal{.reason = *std::move(reason), .for_good = known.fresh})
                  : std::nullopt;
     }
     const Amounts allocatable = amounts_of(node.status()["allocatable"]);
@@ -204,6 +202,17 @@ NodeView believed(const View& view, const Object& node, const Profile& profile,
     subtract_everywhere(request.effective, topology);
   }
   return {.topology = std::move(topology)};
+}
+
+std::optional<std::string> refusal_without_zones(const PodRequest& pod, const NodeView& known,
+                                                 const Profile& profile) {
+  if (passes_unseen(pod)) {
+    return std::nullopt;
+  }
+  if (!known.fresh) {
+    return kStaleData;
+  }
+  return profile.require_topology ? std::optional<std::string>(kNoTopology) : std::nullopt;
 }
 
 bool accounts_all(const View& view, const Object& node, const NodeTopology& topology) {

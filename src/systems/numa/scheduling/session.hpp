@@ -59,6 +59,10 @@ std::map<ContainerName, int> placement_on(const View& view, const Object& node);
 // Reason for a node without NodeResourceTopology where the profile requires one.
 inline constexpr const char* kNoTopology = "no topology data";
 
+// Returns the reason against a node whose zones are not known or not used; nullopt: the pod passes.
+std::optional<std::string> refusal_without_zones(const PodRequest& pod, const NodeView& known,
+                                                 const Profile& profile);
+
 // Returns the plugin's hooks in the lab's scheduler.
 const SchedulingHooks& numa_scheduling();
 
