@@ -276,7 +276,11 @@ Result<Profile> read_scheduler_config(std::string_view text) {
 std::optional<Profile> profile_of(const View& view) {
   const Value& section = view.config("numa");
   if (const std::string_view name = section[kExtenderProfile].as_string(); !name.empty()) {
-    return Profile{.name = std::string(name), .foreign = ForeignPods::OnlyExclusiveResources};
+    const auto strategy = parse_strategy(section[kExtenderScoring].as_string());
+    return Profile{.name = std::string(name),
+                   .foreign = ForeignPods::OnlyExclusiveResources,
+                   .preemption = section[kExtenderPreemption].as_bool(),
+                   .scoring = {.strategy = strategy.ok() ? *strategy : Strategy::LeastAllocated}};
   }
   const std::string ns = settings_of(section).ns;
   const auto deployment = view.get(api::kDeployment, {ns, kDeploymentName});

@@ -26,15 +26,19 @@ struct Profile {
   ResyncMethod resync = ResyncMethod::Autodetect;
   // Objects without fingerprint are believed when they changed after the pods did (17, row 11).
   bool trust_unfingerprinted = false;
-  bool preemption = false;        // victims are chosen by zone (docs/spec/numa.md 11.8)
+  // Victims are chosen by zone (docs/spec/numa.md 11.8); never set where nothing is cached.
+  bool preemption = false;
   bool require_topology = false;  // nodes without NodeResourceTopology are refused (17, row 2)
   FilterOptions filter{};         // policies besides single-numa-node (11.9)
   Sidecars sidecars = Sidecars::Counted;
   Scoring scoring{};
 };
 // Member of the section "numa" of the configuration: the name of the profile whose pods an extender
-// is asked about. It stands in for a deployed scheduler, with the plug-in's default arguments.
+// is asked about. It stands in for a deployed scheduler, with the plug-in's default arguments
+// besides the two below: a boolean and a scoring type.
 inline constexpr const char* kExtenderProfile = "extenderProfile";
+inline constexpr const char* kExtenderPreemption = "extenderPreemption";
+inline constexpr const char* kExtenderScoring = "extenderScoring";
 // The profile of the scheduler that is deployed; nullopt: none runs.
 std::optional<Profile> profile_of(const View& view);
 // Reads a KubeSchedulerConfiguration. Errors: "invalid ScoringStrategyType: ...", "invalid

@@ -277,6 +277,17 @@ TEST_F(NumaSession, SimulatesEvictionsByZone) {
   EXPECT_EQ(verdict("13", {"u-first", "u-second"}), "cannot align container");  // P3
   configure("");
   EXPECT_EQ(verdict("8", {"u-first"}), "cannot align container");  // the mode is off
+  // Nothing is simulated for a profile that keeps no cache.
+  configure(", preemptionMode: Enabled, discardReservedNodes: true");
+  EXPECT_EQ(verdict("8", {"u-first"}), "cannot align container");
+  configure(", preemptionMode: Enabled");
+  world.update(api::kConfigMap, {"numaresources", "topo-aware-scheduler-config"},
+               [](Value& config) {
+                 std::string text = config["data"]["config.yaml"].str();
+                 text.replace(text.find("Seconds: 5"), 10, "Seconds: 0");
+                 config.set_path({"data", "config.yaml"}, text);
+               });
+  EXPECT_EQ(verdict("8", {"u-first"}), "cannot align container");
 }
 
 TEST_F(NumaSession, FollowsTheArgumentsOfTheCache) {  // 11.1
