@@ -466,20 +466,96 @@ TEST(NumaDeployer, DeploysRendersAndRemoves) {
   EXPECT_NE(tools.printed.find("nfd-topology-updater"), std::string::npos);
 }
 
+// Returns the objects that the deployer prints.
+std::vector<Value> rendered(const std::vector<std::string>& flags) {
+  FakeTools tools;
+  std::vector<std::string> arguments{"render"};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  EXPECT_EQ(tools.run("deployer", arguments), 0) << tools.complained;
+  return yaml::parse_all(tools.printed).value();
+}
+
+TEST(NumaDeployer, InstallsTheConstraintsThatItsPodsRequire) {
+  using Flags = std::vector<std::string>;
+  for (const auto& [flags, name] :
+       {std::pair{Flags{}, "resource-topology-exporter-v2"},
+        {Flags{"--updater-scc=v2"}, "resource-topology-exporter-v2"},
+        {Flags{"--updater-custom-selinux-policy"}, "resource-topology-exporter"},
+        {Flags{"--updater-custom-selinux-policy", "--updater-scc=v1"},
+         "resource-topology-exporter"}}) {
+    Flags all{"topology-updater", "--platform=openshift"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    std::string installed;
+    std::string required;
+    for (const Value& object : rendered(all)) {
+      if (object["kind"].as_string() == "SecurityContextConstraints") {
+        installed += object["metadata"]["name"].str();
+      } else if (object["kind"].as_string() == "DaemonSet") {
+        required =
+            object.at({"spec", "template", "metadata", "annotations"})["openshift.io/required-scc"]
+                .str();
+      }
+    }
+    EXPECT_EQ(installed, name);
+    EXPECT_EQ(required, name);
+  }
+}
+
+TEST(NumaDeployer, GrantsTheLeaseThatItNames) {
+  std::set<std::string> granted;
+  for (const Value& object :
+       rendered({"scheduler-plugin", "--sched-leader-elect-resource=mine", "--replicas=2"})) {
+    for (const Value& rule : object["rules"].items()) {
+      for (const Value& name : rule["resourceNames"].items()) {
+        granted.insert(object["kind"].str() + "/" + rule["resources"][0].str() + "/" + name.str());
+      }
+    }
+  }
+  EXPECT_EQ(granted, (std::set<std::string>{"ClusterRole/leases/mine", "Role/endpoints/mine",
+                                            "Role/leases/mine"}));
+}
+
+TEST(NumaDeployer, ValidatesNodesWithoutAnOperator) {  // docs/spec/numa.md 13.2
+  FakeTools tools;
+  const Object node = node_with(
+      "{policy: single-numa-node, zones: [{cpus: 4, reservedCpus: 1, memory: 4Gi, reservedMemory: "
+      "1Gi}]}");
+  tools.objects.insert_or_assign({"nodes", node.key()}, node);
+  tools.put(kNode,
+            "{metadata: {name: control}, spec: {taints: [{key: control-plane, effect: "
+            "NoSchedule}]}}");
+  tools.put(kTopologyKind, "{metadata: {name: w}}");
+  EXPECT_EQ(tools.run("deployer", {"validate"}), 0);
+  EXPECT_EQ(tools.printed, "PASSED>>: cluster configuration looks ok!\n");
+  tools.put(kNode, "{metadata: {name: bare}}");
+  EXPECT_EQ(tools.run("deployer", {"validate", "--json"}), 0);
+  EXPECT_NE(tools.printed.find("\"node\":\"bare\""), std::string::npos) << tools.printed;
+  EXPECT_EQ(tools.printed.find("control\""), std::string::npos) << tools.printed;
+}
+
 TEST(NumaDeployer, RefusesWhatItCannotDo) {
   FakeTools tools;
   tools.unserved = {"clusterversions"};
-  for (const std::vector<std::string>& arguments :
-       std::vector<std::vector<std::string>>{{},
-                                             {"fly"},
-                                             {"deploy", "moon"},
-                                             {"deploy", "--updater-type=none"},
-                                             {"deploy", "--updater-cri-hooks-enable"},
-                                             {"deploy", "--updater-scc=v3"},
-                                             {"deploy", "--platform=plan9"},
-                                             {"deploy", "--replicas=-1"},
-                                             {"deploy", "--updater-sync-period=soon"},
-                                             {"deploy", "--nonsense"}}) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {},
+           {"fly"},
+           {"deploy", "moon"},
+           {"deploy", "--updater-type=none"},
+           {"deploy", "--updater-cri-hooks-enable"},
+           {"deploy", "--updater-scc=v3"},
+           {"deploy", "--platform=plan9"},
+           {"deploy", "--replicas=-1"},
+           {"deploy", "--updater-sync-period=soon"},
+           {"deploy", "--updater-type=NFD", "--updater-scc=v2"},
+           {"deploy", "--updater-type=NFD", "--updater-notif-enable"},
+           {"deploy", "--updater-type=NFD", "--rte-config-file=f"},
+           {"deploy", "--updater-type=NFD", "--updater-custom-selinux-policy"},
+           {"render", "--updater-custom-selinux-policy"},
+           {"render", "--updater-scc=v2"},
+           {"render", "--platform=openshift", "--updater-scc=v1"},
+           {"render", "--platform=openshift", "--updater-scc=v2",
+            "--updater-custom-selinux-policy"},
+           {"deploy", "--nonsense"}}) {
     EXPECT_EQ(tools.run("deployer", arguments), 1) << (arguments.empty() ? "" : arguments.back());
     EXPECT_FALSE(tools.complained.empty());
   }
