@@ -4,9 +4,18 @@
 #include <fmt/core.h>
 
 #include "api/builtin.hpp"
+#include "kube/text/json.hpp"
 #include "systems/numa/kinds.hpp"
 
 namespace athanor::numa {
+namespace {
+
+// Verbosity from which every round, and what it publishes, is logged.
+constexpr std::int64_t kLogRounds = 4;
+constexpr std::int64_t kLogContent = 6;
+
+}  // namespace
+
 ExporterProcess::ExporterProcess(ExporterConfig config, ExporterPorts& ports, Key own_pod)
     : config_(std::move(config)),
       ports_(ports),
@@ -103,8 +112,20 @@ void ExporterProcess::run_round(Trigger trigger) {
     ports_.write_status(config_.hostname, round.counted, round.fingerprint);
   }
   const bool written = config_.no_publish || publish(round.content, trigger);
+  tell_round(trigger, *pods, round);
   metrics_.took("node_resource_object_update", trigger, ports_.now() - began);
   report({.scanned = true, .written = written});
+}
+
+void ExporterProcess::tell_round(Trigger trigger, const std::vector<PodResources>& pods,
+                                 const RoundOutput& round) {
+  if (config_.verbosity() >= kLogRounds) {
+    ports_.log(fmt::format("round ({}): {} pods listed, {} under the fingerprint {}",
+                           text_of(trigger), pods.size(), round.counted.size(), round.fingerprint));
+  }
+  if (config_.verbosity() >= kLogContent) {
+    ports_.log("content: " + json::print(round.content));
+  }
 }
 
 bool ExporterProcess::publish(const Value& content, Trigger trigger) {

@@ -66,6 +66,7 @@ class ExporterProcess {
 
  private:
   void run_round(Trigger trigger);
+  void tell_round(Trigger trigger, const std::vector<PodResources>& pods, const RoundOutput& round);
   bool publish(const Value& content, Trigger trigger);
   Result<const char*> replace(const Value& content);
   // Returns the outcome of a round that cannot go on; nullopt: it can. The former amounts stay, and
