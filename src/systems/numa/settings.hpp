@@ -29,6 +29,8 @@ struct Settings {
   bool strict_platform = false;
   // Conditions of MachineConfigPools are copied into the status.
   bool pool_conditions = false;
+  // How long an emulated pool updates after a change, as a Go duration.
+  std::string machine_config_delay = "2s";
 };
 
 // Reads NAMESPACE-like variables with the prefix NUMA_. Errors name the variable. `lab` changes
