@@ -264,6 +264,12 @@ TEST_F(NumaOperators, PlainKubernetesTakesPoolNames) {
   EXPECT_EQ(world.count(kSecurityContextConstraints), 0U);
   apply(kWorkers);
   EXPECT_EQ(condition("Degraded", "message"), "unsupported platform");
+  // 16.3: the API is served, and has no pools yet.
+  world.put(
+      from_yaml("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: "
+                "{name: machineconfigpools.machineconfiguration.openshift.io}}"));
+  settle();
+  EXPECT_TRUE(condition("Degraded", "message").starts_with("failed to find MachineConfigPool"));
 }
 
 TEST_F(NumaOperators, AKubeletConfigBecomesTheExportersConfig) {
