@@ -8,6 +8,7 @@
 #include "base/ascii.hpp"
 #include "base/time.hpp"
 #include "kube/names/names.hpp"
+#include "systems/numa/operator/image.hpp"
 
 namespace athanor::numa {
 namespace {
@@ -68,8 +69,14 @@ Result<Settings> parse_settings(const std::map<std::string, std::string>& variab
                     settings.machine_config_delay));
   }
   if (const auto found = variables.find("SCHEDULER_IMAGE_DIGESTS"); found != variables.end()) {
-    for (const std::string_view digest : words_of(found->second, ',')) {
-      settings.scheduler_image_digests.emplace_back(trimmed(digest));
+    for (const std::string_view word : words_of(found->second, ',')) {
+      const std::string_view digest = trimmed(word);
+      if (is_digest(digest)) {
+        settings.scheduler_image_digests.emplace_back(digest);
+      } else if (lab) {
+        return Error::bad_request(
+            fmt::format("SCHEDULER_IMAGE_DIGESTS: \"{}\" is not sha256:<64 hex chars>", digest));
+      }
     }
   }
   return settings;

@@ -34,7 +34,8 @@ struct Settings {
 };
 
 // Reads NAMESPACE-like variables with the prefix NUMA_. Errors name the variable. `lab` changes
-// defaults: operands are emulated, images need no digest.
+// defaults: operands are emulated, images need no digest. Skips malformed digests besides in a lab,
+// where they are errors: operator_process() warns of them.
 Result<Settings> parse_settings(const std::map<std::string, std::string>& variables, bool lab);
 // Reads the section; absent members keep their defaults.
 Settings settings_of(const Value& section);
