@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -117,6 +118,35 @@ TEST_F(NumaSession, PodsOfOtherSchedulersBlockUntilTheyArePublished) {  // N13, 
   admit(foreign);
   publish();
   EXPECT_EQ(cpus(), "6 12");
+}
+
+// What the topology updater of Node Feature Discovery writes: a fingerprint of all pods, without a
+// method.
+TEST_F(NumaSession, ReadsTheObjectsOfNodeFeatureDiscovery) {
+  bind("five", "5");
+  Value shared = make_pod({.containers = {"1/1Gi"}, .burstable = true}, "shared").body();
+  shared.member("spec").set("nodeName", "w").set("schedulerName", "other");
+  world.put(shared);
+  Value body = from_yaml(R"({apiVersion: topology.node.k8s.io/v1alpha2, kind: NodeResourceTopology,
+    metadata: {name: w}, topologyPolicies: [SingleNUMANodeContainerLevel], attributes: [
+      {name: topologyManagerScope, value: container},
+      {name: topologyManagerPolicy, value: single-numa-node}], zones: [
+    {name: node-0, type: Node, costs: [{name: node-0, value: 10}, {name: node-1, value: 21}],
+     resources: [{name: cpu, capacity: '8', allocatable: '8', available: '3'}]},
+    {name: node-1, type: Node, costs: [{name: node-0, value: 21}, {name: node-1, value: 10}],
+     resources: [{name: cpu, capacity: '12', allocatable: '12', available: '12'}]}]})");
+  std::vector<Key> counted;
+  for (const Object& pod : world.list(api::kPod, {.index = "node", .index_value = "w"})) {
+    counted.push_back(pod.key());
+  }
+  body.member("attributes")
+      .push_back(Value::object({{"name", "nodeTopologyPodsFingerprint"},
+                                {"value", fingerprint_of(std::span<const Key>(counted))}}));
+  world.put(body);
+  EXPECT_EQ(counted.size(), 3U);
+  EXPECT_EQ(cpus(), "3 12");
+  bind("four", "4");
+  EXPECT_EQ(cpus(), "0 8");
 }
 
 TEST_F(NumaSession, WithoutACacheTheObjectIsBelieved) {
