@@ -349,7 +349,7 @@ TEST(NumaTools, ListTopicsAndFilterLabels) {
   const auto value = json::parse(tools.printed);
   ASSERT_TRUE(value.ok());
   EXPECT_EQ((*value)["metadata"]["version"].str(), "1.2.3");
-  EXPECT_EQ((*value)["active"].size(), 26U);
+  EXPECT_EQ((*value)["active"].size(), 25U);
   tools.input = R"({"active": ["config", "nonreg"]})";
   EXPECT_EQ(tools.run("mkginkgolabelfilter"), 0);
   EXPECT_EQ(tools.printed, "feature: containsAny {config,nonreg}\n");
@@ -650,6 +650,25 @@ TEST(NumaOperatorTool, NamesTheVersionOfOpenShift) {
       "{metadata: {name: version}, status: {history: [{version: 4.19.3}, {version: 4.18.0}]}}");
   EXPECT_EQ(tools.run("numaresources-operator", {"--detect-platform-only"}), 0);
   EXPECT_EQ(tools.printed, "platform=OpenShift version=4.19.3\n");
+}
+
+TEST(NumaMustGather, NamesTheExportersPodsWhereBothSidesAgree) {
+  FakeTools tools;
+  tools.put(kPod,
+            "{metadata: {name: p, namespace: ns}, spec: {nodeName: w, containers: [{name: c}]}}");
+  const auto exporter_pods = [&](const std::string& fingerprint) {
+    tools.put(kTopologyKind,
+              "{metadata: {name: w}, attributes: [{name: nodeTopologyPodsFingerprint, value: " +
+                  fingerprint + "}, {name: nodeTopologyPodsFingerprintMethod, value: all}]}");
+    EXPECT_EQ(tools.run("must-gather", {"--output=out.tar"}), 0) << tools.complained;
+    const std::string& tar = tools.files.at("out.tar");
+    const std::size_t file = tar.find("pfpstatus/resource-topology-exporters/w");
+    const std::string content = tar.substr(file + 400, 512);
+    return content.find("\"Name\":\"p\"") != std::string::npos;
+  };
+  const std::vector<Key> pods{{"ns", "p"}};
+  EXPECT_TRUE(exporter_pods(fingerprint_of(std::span<const Key>(pods))));
+  EXPECT_FALSE(exporter_pods("pfp0v001ef46db3751d8e999"));
 }
 
 TEST(NumaMustGather, WritesOneTar) {
