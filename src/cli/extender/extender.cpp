@@ -200,8 +200,14 @@ class Extender {
   Result<void> read_settings() {
     ATHANOR_TRY(config_, athanor::read_settings(systems_,
                                                 {.variables = variables_, .read_file = read_file}));
+    if (!variable(variables_, "PFP_STATUS_DUMP").empty()) {
+      log::warn("PFP_STATUS_DUMP has no effect: the extender writes no status files");
+    }
     if (!options_.zones_for.empty()) {
-      config_["numa"].set("extenderProfile", options_.zones_for);
+      config_["numa"]
+          .set("extenderProfile", options_.zones_for)
+          .set("extenderPreemption", options_.preemption == "on")
+          .set("extenderScoring", options_.zones_scoring);
     }
     return {};
   }

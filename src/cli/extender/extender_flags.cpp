@@ -48,10 +48,19 @@ void add_serving(CLI::App& verb, ExtenderOptions& options) {
   verb.add_option("--systems", options.systems,
                   "whose pods are judged: das (slices), numa (zones) (default: both)")
       ->delimiter(',');
-  verb.add_option("--zones-for", options.zones_for,
-                  "scheduler profile whose pods are placed by zones (default: the profile of a "
-                  "deployed NUMAResourcesScheduler)")
-      ->take_last();
+  auto* zones =
+      verb.add_option("--zones-for", options.zones_for,
+                      "scheduler profile whose pods are placed by zones (default: the profile of "
+                      "a deployed NUMAResourcesScheduler)")
+          ->take_last();
+  verb.add_option("--zones-scoring", options.zones_scoring,
+                  "how that profile's pods choose among zones: LeastAllocated, MostAllocated, "
+                  "BalancedAllocation or LeastNUMANodes")
+      ->needs(zones)
+      ->take_last()
+      ->check(CLI::IsMember(
+          {"LeastAllocated", "MostAllocated", "BalancedAllocation", "LeastNUMANodes"}))
+      ->capture_default_str();
   verb.add_option("--kube-api-qps", options.qps, "requests a second to the API server; 0: no limit")
       ->take_last()
       ->capture_default_str();

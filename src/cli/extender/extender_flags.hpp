@@ -21,10 +21,11 @@ struct ExtenderOptions {
   std::string address{};  // empty: port 9443, in a pod of every address, else of loopback
   std::string certificate{};
   std::string key{};
-  transport::TlsLimits tls{};          // empty: OpenShift's TLS profile counts
-  std::vector<std::string> systems{};  // empty: all that have scheduling hooks
-  std::string zones_for{};             // profile whose pods are judged by zones
-  std::string preemption = "on";       // "off": the extender deletes no pods itself
+  transport::TlsLimits tls{};                    // empty: OpenShift's TLS profile counts
+  std::vector<std::string> systems{};            // empty: all that have scheduling hooks
+  std::string zones_for{};                       // profile whose pods are judged by zones
+  std::string zones_scoring = "LeastAllocated";  // scoringStrategy of that profile
+  std::string preemption = "on";                 // "off": the extender deletes no pods itself
   bool leader_elect = true;
   std::string lease_namespace{};
   std::string lease_name = "athanor-extender";

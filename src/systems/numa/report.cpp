@@ -29,46 +29,68 @@ std::string ids_of(const std::vector<int>& zones) {
   return text.empty() ? "no zone" : text;
 }
 
+std::string name_of(std::string_view container) {
+  return container.empty() ? "pod" : fmt::format("container {}", container);
+}
+
 std::string line_of(const FitStep& step) {
-  const std::string who =
-      step.container.empty() ? std::string("pod") : "container " + step.container;
-  const std::string head =
-      fmt::format("{}: {} {}", who, step.resource, text_of(step.resource, step.amount));
+  const std::string head = fmt::format("{}: {} {}", name_of(step.container), step.resource,
+                                       text_of(step.resource, step.amount));
   return step.note.empty() ? fmt::format("{}: {}", head, ids_of(step.zones))
                            : fmt::format("{}: {}", head, step.note);
 }
 
-void add_part(const std::string& whose, const Amounts& request, const NodeTopology& topology,
+void add_part(std::string_view container, const Amounts& request, const NodeTopology& topology,
               const Scoring& scoring, std::vector<std::string>& lines) {
   std::string parts;
-  if (scoring.strategy == Strategy::LeastNumaNodes) {
-    const auto set = zones_needed(request, topology.zones);
-    for (const std::size_t position : set ? set->positions : std::vector<std::size_t>()) {
-      parts += fmt::format(" node-{}", topology.zones[position].id);
-    }
-    lines.push_back(fmt::format("{}: needs{}{}", whose, set ? parts : " more than there is",
-                                set && !set->optimal ? ", others are nearer" : ""));
-    return;
-  }
   for (const Zone& zone : topology.zones) {
     parts += fmt::format(" node-{} {}", zone.id, zone_score(request, zone, scoring));
   }
-  lines.push_back(fmt::format("{}: scores{}", whose, parts));
+  lines.push_back(fmt::format("{}: scores{}", name_of(container), parts));
+}
+
+void add_zone_sets(const PodRequest& request, const NodeTopology& topology, const Scoring& scoring,
+                   std::vector<std::string>& lines) {
+  for (const ZoneStep& step : zone_steps(request, topology, scoring)) {
+    std::string needed = step.listed ? " more than there is" : " no zone";
+    if (step.set) {
+      needed.clear();
+      for (const std::size_t position : step.set->positions) {
+        needed += fmt::format(" node-{}", topology.zones[position].id);
+      }
+      needed += step.set->optimal ? "" : ", others are nearer";
+    }
+    lines.push_back(fmt::format("{}: needs{}", name_of(step.container), needed));
+  }
 }
 
 // What the score is made of; nothing where it does not depend on zones.
 void add_score_parts(const PodRequest& request, const NodeTopology& topology,
                      const Scoring& scoring, std::vector<std::string>& lines) {
-  if (!request.guaranteed ||
-      (scoring.strategy != Strategy::LeastNumaNodes && topology.policy != kSingleNumaNode)) {
+  if (!request.guaranteed) {
+    return;
+  }
+  if (scoring.strategy == Strategy::LeastNumaNodes) {
+    return add_zone_sets(request, topology, scoring, lines);
+  }
+  if (topology.policy != kSingleNumaNode) {
     return;
   }
   if (topology.scope == "pod") {
-    return add_part("pod", request.effective, topology, scoring, lines);
+    return add_part({}, request.effective, topology, scoring, lines);
   }
   for (const ContainerRequest& container : request.containers) {
-    add_part("container " + container.name, container.requests, topology, scoring, lines);
+    add_part(container.name, container.requests, topology, scoring, lines);
   }
+}
+
+// Returns the line about a node whose zones are not looked at.
+std::string unseen_line(const Object& node, const NodeView& known, const Profile& profile) {
+  return known.fresh
+             ? fmt::format("node {}: no NodeResourceTopology, {}", node.name(),
+                           profile.require_topology ? "which the scheduler requires"
+                                                    : "zones are not checked")
+             : fmt::format("node {}: a pod of another scheduler is not accounted yet", node.name());
 }
 
 }  // namespace
@@ -111,14 +133,12 @@ std::vector<std::string> explain(const Object& pod, const Object& node, const No
                               request.guaranteed    ? "Guaranteed"
                               : request.best_effort ? "BestEffort"
                                                     : "Burstable"));
-  if (!facts.believed.fresh) {
-    lines.push_back(fmt::format("node {}: a pod of another scheduler is not accounted yet: {}",
-                                node.name(), kStaleData));
-    return lines;
-  }
-  if (!facts.believed.topology) {
-    lines.push_back(
-        fmt::format("node {}: no NodeResourceTopology, zones are not checked", node.name()));
+  const bool usable = facts.believed.fresh && facts.believed.topology;
+  if (!usable) {
+    lines.push_back(unseen_line(node, facts.believed, profile));
+    const auto refusal = refusal_without_zones(request, facts.believed, profile);
+    lines.push_back(refusal ? "verdict: " + *refusal : "verdict: fits");
+    lines.push_back(fmt::format("score: {}", score(request, nullptr, profile.scoring)));
     return lines;
   }
   const NodeTopology& known = *facts.believed.topology;
@@ -135,13 +155,34 @@ std::vector<std::string> explain(const Object& pod, const Object& node, const No
     lines.push_back(line_of(step));
   }
   for (const auto& [container, zone] : trace.chosen) {
-    lines.push_back(fmt::format("{}: placed on node-{}",
-                                container.empty() ? "pod" : "container " + container, zone));
+    lines.push_back(fmt::format("{}: placed on node-{}", name_of(container), zone));
   }
   lines.push_back(verdict.ok() ? "verdict: fits" : "verdict: " + verdict.error().message);
   add_score_parts(request, known, profile.scoring, lines);
   lines.push_back(fmt::format("score: {}", score(request, &known, profile.scoring)));
   return lines;
+}
+
+FitAnswer fit_on(const PodRequest& request, const Object& node, const NodeView& known,
+                 const Amounts& taken, const Profile& profile) {
+  if (!known.topology || !known.fresh) {
+    const auto refusal = refusal_without_zones(request, known, profile);
+    return {.reason = refusal.value_or("zones unknown: no NodeResourceTopology")};
+  }
+  const Amounts allocatable = amounts_of(node.status()["allocatable"]);
+  FitTrace trace;
+  const auto verdict = filter(request, *known.topology, allocatable, &trace, profile.filter);
+  if (!verdict.ok()) {
+    return {.reason = verdict.error().message};
+  }
+  for (const auto& [resource, amount] : request.effective) {
+    if (amount > amount_of(allocatable, resource) - amount_of(taken, resource)) {
+      return {.reason = "Insufficient " + resource};
+    }
+  }
+  return {.fits = true,
+          .zone = trace.chosen.empty() ? "" : fmt::format("node-{}", trace.chosen.front().second),
+          .reason = "fits"};
 }
 
 }  // namespace athanor::numa

@@ -34,4 +34,15 @@ struct NodeFacts {
 std::vector<std::string> explain(const Object& pod, const Object& node, const NodeFacts& facts,
                                  const Profile& profile);
 
+// Answer of fit_on().
+struct FitAnswer {
+  bool fits = false;
+  std::string zone{};    // of the first container; empty: the node's policy selects none
+  std::string reason{};  // "fits", else the scheduler's reason
+};
+// Checks the request against the node's zones with the profile's options, then against the node as
+// a whole. `taken`: requests of the node's pods. A node without zones never fits.
+FitAnswer fit_on(const PodRequest& request, const Object& node, const NodeView& known,
+                 const Amounts& taken, const Profile& profile);
+
 }  // namespace athanor::numa

@@ -6,7 +6,9 @@
 
 #include "api/describe_ops.hpp"
 #include "base/ascii.hpp"
+#include "base/time.hpp"
 #include "kube/names/names.hpp"
+#include "systems/numa/operator/image.hpp"
 
 namespace athanor::numa {
 namespace {
@@ -59,9 +61,22 @@ Result<Settings> parse_settings(const std::map<std::string, std::string>& variab
   ATHANOR_TRY_VOID(read_flag(variables, "NUMA_EXPORTER_PERIODS", settings.exporter_periods));
   ATHANOR_TRY_VOID(read_flag(variables, "NUMA_STRICT_PLATFORM", settings.strict_platform));
   ATHANOR_TRY_VOID(read_flag(variables, "NUMA_POOL_CONDITIONS", settings.pool_conditions));
+  text("NUMA_MACHINE_CONFIG_DELAY", settings.machine_config_delay);
+  if (const auto delay = parse_go_duration(settings.machine_config_delay);
+      !delay.ok() || *delay < Duration(0)) {
+    return Error::bad_request(
+        fmt::format("NUMA_MACHINE_CONFIG_DELAY must be a duration such as 2s, not \"{}\"",
+                    settings.machine_config_delay));
+  }
   if (const auto found = variables.find("SCHEDULER_IMAGE_DIGESTS"); found != variables.end()) {
-    for (const std::string_view digest : words_of(found->second, ',')) {
-      settings.scheduler_image_digests.emplace_back(trimmed(digest));
+    for (const std::string_view word : words_of(found->second, ',')) {
+      const std::string_view digest = trimmed(word);
+      if (is_digest(digest)) {
+        settings.scheduler_image_digests.emplace_back(digest);
+      } else if (lab) {
+        return Error::bad_request(
+            fmt::format("SCHEDULER_IMAGE_DIGESTS: \"{}\" is not sha256:<64 hex chars>", digest));
+      }
     }
   }
   return settings;
@@ -98,6 +113,8 @@ const TypeInfo& Describe<numa::Settings>::type() {
       field<&T::strict_platform>("strictPlatform", "Whether plain Kubernetes is refused."),
       field<&T::pool_conditions>("poolConditions",
                                  "Whether conditions of MachineConfigPools are copied."),
+      field<&T::machine_config_delay>("machineConfigDelay",
+                                      "How long an emulated pool updates after a change."),
   };
   static const TypeInfo kType{
       .name = "NumaSettings", .doc = "Settings of the NUMA operators.", .fields = kFields};

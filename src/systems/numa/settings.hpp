@@ -29,10 +29,13 @@ struct Settings {
   bool strict_platform = false;
   // Conditions of MachineConfigPools are copied into the status.
   bool pool_conditions = false;
+  // How long an emulated pool updates after a change, as a Go duration.
+  std::string machine_config_delay = "2s";
 };
 
 // Reads NAMESPACE-like variables with the prefix NUMA_. Errors name the variable. `lab` changes
-// defaults: operands are emulated, images need no digest.
+// defaults: operands are emulated, images need no digest. Skips malformed digests besides in a lab,
+// where they are errors: operator_process() warns of them.
 Result<Settings> parse_settings(const std::map<std::string, std::string>& variables, bool lab);
 // Reads the section; absent members keep their defaults.
 Settings settings_of(const Value& section);

@@ -147,9 +147,10 @@ const System& system() {
       .instruments = &operator_instruments(),
       .settings = read,
       .variables = {"EXPORTER_IMAGE_RESTRICTION", "NUMA_EMULATE_OPENSHIFT", "NUMA_EXPORTER_IMAGE",
-                    "NUMA_EXPORTER_PERIODS", "NUMA_NAMESPACE", "NUMA_PLATFORM",
-                    "NUMA_PLATFORM_VERSION", "NUMA_POOL_CONDITIONS", "NUMA_STRICT_PLATFORM",
-                    "SCHEDULER_IMAGE_DIGESTS", "SCHEDULER_IMAGE_VALIDATION"},
+                    "NUMA_EXPORTER_PERIODS", "NUMA_MACHINE_CONFIG_DELAY", "NUMA_NAMESPACE",
+                    "NUMA_PLATFORM", "NUMA_PLATFORM_VERSION", "NUMA_POOL_CONDITIONS",
+                    "NUMA_STRICT_PLATFORM", "SCHEDULER_IMAGE_DIGESTS",
+                    "SCHEDULER_IMAGE_VALIDATION"},
       .process = &operator_process(),
       .lease_name = "0e2a6bd3.openshift-kni.io",  // upstream's: one of both leads
       .lease_namespace = [](const Value& settings) { return settings_of(settings).ns; },

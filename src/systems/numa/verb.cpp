@@ -13,7 +13,6 @@
 #include "systems/numa/kinds.hpp"
 #include "systems/numa/operator/manifests.hpp"
 #include "systems/numa/report.hpp"
-#include "systems/numa/scheduling/fit.hpp"
 #include "systems/numa/scheduling/residents.hpp"
 #include "systems/numa/settings.hpp"
 
@@ -131,17 +130,21 @@ class ReadObjects final : public Snapshot {
   std::map<const Kind*, std::vector<Object>> lists_{};
 };
 
-// The profile of the scheduler that is deployed; the plug-in's defaults where none is.
-Profile deployed_profile(VerbContext& context) {
+// The profile of the scheduler that is deployed; the plug-in's defaults where none is. An error:
+// the scheduler cannot start with its configuration.
+Result<Profile> deployed_profile(VerbContext& context) {
   const auto scheduler = context.get(kSchedulerKind, {"", kSchedulerName});
   const std::string ns =
       scheduler.ok() ? scheduler->status()["deployment"]["namespace"].str() : std::string();
   const auto config =
       context.get(api::kConfigMap, {ns.empty() ? Settings().ns : ns, kSchedulerConfig});
-  const auto profile =
-      config.ok() ? read_scheduler_config(config->body()["data"]["config.yaml"].as_string())
-                  : std::nullopt;
-  return profile.value_or(Profile{.name = "topo-aware-scheduler"});
+  if (!config.ok()) {
+    return Profile{.name = "topo-aware-scheduler"};
+  }
+  auto profile = read_scheduler_config(config->body()["data"]["config.yaml"].as_string());
+  return profile.ok() ? profile
+                      : profile.error().with_context(
+                            fmt::format("ConfigMap {}/{}", config->ns(), kSchedulerConfig));
 }
 
 NodeFacts facts_of(const View& view, const Object& node, const Profile& profile, Instant now) {
@@ -165,7 +168,7 @@ Result<int> explain_pod(VerbContext& context, const std::string& pod_name,
   ATHANOR_TRY(const std::vector<Object> nodes, context.list(api::kNode, ""));
   ATHANOR_TRY(const std::vector<Object> topologies, context.list(kTopologyKind, ""));
   ATHANOR_TRY(const std::vector<Object> pods, context.list(api::kPod, ""));
-  const Profile profile = deployed_profile(context);
+  ATHANOR_TRY(const Profile profile, deployed_profile(context));
   ReadObjects objects;
   objects.add(kTopologyKind, topologies);
   objects.add(api::kPod, pods);
@@ -250,32 +253,49 @@ Result<Object> pod_of(const VerbContext& context) {
                                           {{"name", "all"}, {"resources", resources}})})}})}}));
 }
 
+// Requests of the pods that run or wait on each node.
+std::map<std::string, Amounts> taken_on_nodes(const std::vector<Object>& pods) {
+  std::map<std::string, Amounts> taken;
+  for (const Object& pod : pods) {
+    const std::string_view phase = pod.status()["phase"].as_string();
+    const std::string node = pod.spec()["nodeName"].str();
+    if (node.empty() || phase == "Succeeded" || phase == "Failed") {
+      continue;
+    }
+    for (const auto& [resource, amount] : request_of(pod).effective) {
+      taken[node][resource] += amount;
+    }
+  }
+  return taken;
+}
+
 Result<int> try_fit(VerbContext& context) {
   ATHANOR_TRY(const Object pod, pod_of(context));
   ATHANOR_TRY(const std::vector<Object> nodes, context.list(api::kNode, ""));
-  ATHANOR_TRY(const std::vector<Object> topologies, context.list(kTopologyKind, ""));
+  ATHANOR_TRY(std::vector<Object> topologies, context.list(kTopologyKind, ""));
+  ATHANOR_TRY(const std::vector<Object> pods, context.list(api::kPod, ""));
+  ATHANOR_TRY(const Profile profile, deployed_profile(context));
+  ReadObjects objects;
+  objects.add(kTopologyKind, std::move(topologies));
+  objects.add(api::kPod, pods);
+  Reads reads;
+  const View view(objects, reads);
   PodRequest request = request_of(pod);
   request.guaranteed = true;  // a request for cpus alone means exclusive ones, too
+  const std::map<std::string, Amounts> taken = taken_on_nodes(pods);
   std::vector<Row> rows;
   std::vector<Value> values;
   bool any = false;
   for (const Object& node : nodes) {
-    const Object* topology = named(topologies, node.name());
-    std::string verdict = "zones unknown: no NodeResourceTopology";
-    std::string zone;
-    bool fits = false;
-    if (topology != nullptr) {
-      FitTrace trace;
-      const auto outcome = filter(request, read_topology(topology->body()),
-                                  amounts_of(node.status()["allocatable"]), &trace);
-      fits = outcome.ok();
-      verdict = fits ? "fits" : outcome.error().message;
-      zone = trace.chosen.empty() ? "" : fmt::format("node-{}", trace.chosen.front().second);
-    }
-    any = any || fits;
-    rows.push_back({std::string(node.name()), fits ? zone : "", verdict});
+    const std::string name(node.name());
+    const auto found = taken.find(name);
+    const FitAnswer answer =
+        fit_on(request, node, believed(view, node, profile, {.now = context.now()}),
+               found == taken.end() ? Amounts() : found->second, profile);
+    any = any || answer.fits;
+    rows.push_back({name, answer.zone, answer.reason});
     values.push_back(Value::object(
-        {{"node", node.name()}, {"fits", fits}, {"zone", zone}, {"reason", verdict}}));
+        {{"node", name}, {"fits", answer.fits}, {"zone", answer.zone}, {"reason", answer.reason}}));
   }
   if (prints_objects(context)) {
     context.values(values);

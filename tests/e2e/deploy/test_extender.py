@@ -324,28 +324,57 @@ def test_https_and_a_certificate_that_changes(das_lab, replicas, tmp_path):
     wait_for("the new certificate is served", taken_over)
 
 
-def test_zones_beside_slices(make_lab, replicas):
+TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies"
+
+
+@pytest.fixture
+def zones_lab(make_lab):
     lab = make_lab("--storage", "memory", "--lab", str(ROOT / "examples/numa/lab.yaml"), "--pods", "timed").start()
     lab.kubectl("apply", "-f", ROOT / "examples/numa/operator.yaml")
-    wait_for("zones are published", lambda: len(lab.get("/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies")["items"]) == 2)
-    extender = replicas(lab, "--zones-for=other")
+    wait_for("zones are published", lambda: len(lab.get(TOPOLOGIES)["items"]) == 2)
+    return lab
+
+
+def zoned(lab, name, cpu, **spec):
+    answer = lab.http("POST", "/api/v1/namespaces/default/pods", {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+        "spec": {"schedulerName": "other", **spec, "containers": [{
+            "name": "c", "image": "pause", "resources": {"limits": {"cpu": str(cpu), "memory": "1Gi"}}}]},
+    })  # fmt: skip
+    assert answer.code == 201, answer.text
+    return answer.json
+
+
+def test_zones_beside_slices(zones_lab, replicas):
+    lab = zones_lab
+    extender = replicas(lab, "--zones-for=other", "--zones-scoring=LeastNUMANodes")
     wait_for("the extender answers", extender.served)
-
-    def zoned(name, cpu):
-        answer = lab.http("POST", "/api/v1/namespaces/default/pods", {
-            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
-            "spec": {"schedulerName": "other", "containers": [{
-                "name": "c", "image": "pause", "resources": {"limits": {"cpu": str(cpu), "memory": "1Gi"}}}]},
-        })  # fmt: skip
-        assert answer.code == 201, answer.text
-        return answer.json
-
     workers = [node["metadata"]["name"] for node in lab.get("/api/v1/nodes")["items"] if node["metadata"]["name"].startswith("worker")]
-    wide = extender.filter(zoned("wide", 14), workers)
+    wide = extender.filter(zoned(lab, "wide", 14), workers)
     assert not wide["NodeNames"] and set(wide["FailedNodes"].values()) == {"cannot align container"}
-    node, why = extender.schedule(zoned("narrow", 5), workers)
+    node, why = extender.schedule(zoned(lab, "narrow", 5), workers)
     assert node in workers, why
     wait_for("the pod runs", lambda: phase(lab, "narrow") == "Running")
+
+
+def test_a_pod_that_lacks_zones_alone_preempts_in_one_zone(zones_lab, replicas):
+    lab = zones_lab
+    extender = replicas(lab, "--zones-for=other")
+    wait_for("the extender answers", extender.served)
+    lab.kubectl("create", "priorityclass", "urgent", "--value=10")
+
+    def free():
+        zones = next(one["zones"] for one in lab.get(TOPOLOGIES)["items"] if one["metadata"]["name"] == "worker-1")
+        return [one["available"] for zone in zones for one in zone["resources"] if one["name"] == "cpu"]
+
+    for name, cpu, left in (("right", 12, ["6", "0"]), ("left", 6, ["0", "0"])):
+        assert extender.schedule(zoned(lab, name, cpu), ["worker-1"])[0] == "worker-1"
+        wait_for("its zone is published", lambda left=left: free() == left)
+    urgent = zoned(lab, "urgent", 10, priorityClassName="urgent")
+    assert extender.filter(urgent, ["worker-1"])["NodeNames"] == []
+    wait_for("the pod of that zone leaves", lambda: lab.http("GET", "/api/v1/namespaces/default/pods/right").code == 404)
+    assert phase(lab, "left") == "Running"
+    wait_for("the zone is free", lambda: extender.filter(urgent, ["worker-1"])["NodeNames"] == ["worker-1"])
 
 
 def test_the_schedulers_configuration_and_roles():

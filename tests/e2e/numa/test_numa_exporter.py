@@ -315,6 +315,7 @@ def test_deploy_without_the_operator(make_lab):
     daemon_set = "/apis/apps/v1/namespaces/tas-topology-updater/daemonsets/resource-topology-exporter"
     assert lab.http("GET", daemon_set).code == 200
     wait_for("an object for each worker", lambda: len(lab.http("GET", TOPOLOGIES).json.get("items", [])) == 2)
+    wait_for("no finding", lambda: "PASSED" in lab.athanor("numa", "deployer", "validate").out)
     lab.athanor("numa", "remove", "--wait")
     assert lab.http("GET", daemon_set).code == 404
 

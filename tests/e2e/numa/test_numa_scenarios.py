@@ -31,7 +31,7 @@ from numa_lab import (
     tune_kubelets,
     waits,
 )
-from support import wait_for
+from support import ROOT, wait_for
 
 
 @pytest.fixture
@@ -169,12 +169,30 @@ def test_n14_the_strategy_makes_the_scores(lab, strategy, scores):
     create(lab, pod("scored", container(cpu="3"), nodeSelector={"no": "where"}))
     waits(lab, "scored", "didn't match Pod's node affinity/selector")
     explained = lab.athanor("numa", "explain", "scored").out
-    assert re.findall(r"^score: (\d+)$", explained, re.M) == scores, explained
+    # The control plane has no zones.
+    assert re.findall(r"^score: (\d+)$", explained, re.M) == ["0", *scores], explained
     assert "container c: scores node-0 " in explained
     assert "data: 1 of 1 pods with resources of their own are accounted" in explained
     if strategy == "LeastAllocated":
         create(lab, pod("chooses", container(cpu="3")))
         assert runs(lab, "chooses") == "worker-2"
+
+
+def test_n11_without_topologies_pods_of_every_class_run(make_lab):
+    lab = make_lab("--storage", "memory", "--lab", str(LAB)).start()
+    sample = yaml.safe_load((ROOT / "examples/numa/operator.yaml").read_text(encoding="utf-8"))
+    for group in sample["spec"]["nodeGroups"]:
+        group.setdefault("config", {})["infoRefreshPause"] = "Enabled"
+    lab.kubectl("apply", "-f", "-", stdin=json.dumps(sample))
+    lab.kubectl("apply", "-f", str(ROOT / "examples/numa/scheduler.yaml"))
+    wait_for("the scheduler", lambda: condition(lab, SCHEDULER, "Available") == "True")
+    create(lab, pod("guaranteed", container(cpu="2")))
+    create(lab, pod("burstable", container(cpu="2", limits=False)))
+    create(lab, pod("best-effort", {"name": "c", "image": "pause:3.9"}))
+    for name in ("guaranteed", "burstable", "best-effort"):
+        runs(lab, name)
+    assert free(lab) == {}
+    assert "no NodeResourceTopology, zones are not checked" in lab.athanor("numa", "explain", "guaranteed").out
 
 
 def test_n15_a_policy_that_changes_lets_large_pods_in(lab):

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@
 #include "systems/das/scheduling.hpp"
 #include "systems/das/settings.hpp"
 #include "systems/numa/kinds.hpp"
+#include "systems/numa/scheduling/fingerprint.hpp"
+#include "systems/numa/scheduling/placement_codec.hpp"
 #include "systems/numa/scheduling/session.hpp"
 
 namespace athanor::extender {
@@ -298,6 +301,65 @@ TEST_F(DecisionsTest, MakesRoomWhereTheLeastIsLost) {
   const auto rest = ask(two);
   ASSERT_TRUE(rest);
   EXPECT_EQ(names(*rest), std::set<std::string>{"last"});
+}
+
+// docs/spec/numa.md 11.8: the victims free one zone.
+TEST_F(DecisionsTest, MakesRoomInOneZone) {
+  node("n1");
+  std::vector<Key> counted;
+  std::vector<numa::PlacedContainer> placed;
+  for (const auto& [name, zone] : {std::pair{"left", 0}, {"right", 1}, {"small", 1}}) {
+    const Object one =
+        pod(name, name == std::string("small") ? "cpu: 1, memory: 1Gi" : "cpu: 4, memory: 1Gi", 0,
+            "zones");
+    world.update(api::kPod, one.key(), [](Value& object) {
+      object.set_path({"spec", "nodeName"}, "n1");
+    });
+    counted.push_back(one.key());
+    placed.push_back({{"ns", name, "c"}, zone});
+  }
+  const numa::PackedPlacement packed = numa::pack_placement(placed, 2);
+  Value topology = from_yaml(R"({apiVersion: topology.node.k8s.io/v1alpha2,
+    kind: NodeResourceTopology, metadata: {name: n1}, attributes: [
+      {name: topologyManagerPolicy, value: single-numa-node},
+      {name: nodeTopologyPodsFingerprintMethod, value: with-exclusive-resources}], zones: [
+    {name: node-0, type: Node, resources: [
+      {name: cpu, capacity: 8, allocatable: 8, available: 4},
+      {name: memory, capacity: 8Gi, allocatable: 8Gi, available: 7Gi}]},
+    {name: node-1, type: Node, resources: [
+      {name: cpu, capacity: 8, allocatable: 8, available: 3},
+      {name: memory, capacity: 8Gi, allocatable: 8Gi, available: 6Gi}]}]})");
+  const auto attribute = [](const char* name, const std::string& value) {
+    return Value::object({{"name", name}, {"value", value}});
+  };
+  topology.member("attributes")
+      .push_back(attribute("nodeTopologyPodsFingerprint",
+                           numa::fingerprint_of(std::span<const Key>(counted))));
+  topology.member("attributes")
+      .push_back(attribute("topology.node.k8s.io/numaplacement-metadata", packed.metadata));
+  for (const auto& [zone, vector] : packed.vectors) {
+    topology.member("zones")
+        .item(static_cast<std::size_t>(zone))
+        .set("attributes",
+             Value::list({attribute("topology.node.k8s.io/numaplacement-vector", vector)}));
+  }
+  world.put(topology);
+  const Object urgent = pod("urgent", "cpu: 7, memory: 1Gi", 10, "zones");
+  const std::vector<std::string> nodes{"n1"};
+  EXPECT_EQ(filter(urgent, nodes).failed.at("n1"), "cannot align container");
+  const auto victims = [&](const char* preemption) {
+    world.configure("numa", from_yaml(std::string("{extenderProfile: zones, extenderPreemption: ") +
+                                      preemption + "}"));
+    const auto room = with([&](Decisions& one) { return one.make_room(urgent, nodes); });
+    std::string names;
+    for (const Object& victim : room ? room->victims : std::vector<Object>()) {
+      names += std::string(victim.name()) + " ";
+    }
+    return names;
+  };
+  EXPECT_EQ(victims("true").find("small"), std::string::npos) << victims("true");
+  EXPECT_EQ(victims("true").size(), 5U) << victims("true");
+  EXPECT_EQ(victims("false"), "");
 }
 
 // A pod that waits as well may be tried before the preemptor once the victims are gone.

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <functional>
+#include <numeric>
 
 namespace athanor::numa {
 namespace {
 
 using Mask = std::uint64_t;
-constexpr std::size_t kMostSetZones = 16;  // sets of zones are enumerated
+// All sets of so many zones are enumerated; of more zones those of one and two.
+constexpr std::size_t kMostSetZones = 16;
 
 struct Hint {
   Mask zones = 0;
@@ -77,22 +80,58 @@ std::int64_t sum_over(const std::vector<std::int64_t>& amounts, Mask zones) {
   return sum;
 }
 
+// Returns the zones with the largest amounts that serve the claim together; all where none do.
+Mask largest_first(const std::vector<std::int64_t>& amounts, std::int64_t wanted) {
+  std::vector<std::size_t> order(amounts.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return amounts[i]; });
+  Mask zones = 0;
+  for (const std::size_t i : order) {
+    if (wanted <= 0) {
+      break;
+    }
+    zones |= Mask{1} << i;
+    wanted -= amounts[i];
+  }
+  return zones;
+}
+
+// Returns the sets of zones that are looked at for a claim.
+std::vector<Mask> candidates_of(const Claim& claim) {
+  const std::size_t count = claim.free.size();
+  std::vector<Mask> sets;
+  if (count <= kMostSetZones) {
+    for (Mask zones = 1; zones < Mask{1} << count; ++zones) {
+      sets.push_back(zones);
+    }
+    return sets;
+  }
+  Mask all = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    all |= Mask{1} << i;
+    sets.push_back(Mask{1} << i);
+    for (std::size_t j = 0; j < i; ++j) {
+      sets.push_back(Mask{1} << i | Mask{1} << j);
+    }
+  }
+  // One set of three and more zones, and all of them.
+  for (const Mask zones : {largest_first(claim.free, claim.amount), all}) {
+    if (std::popcount(zones) > 2) {
+      sets.push_back(zones);
+    }
+  }
+  return sets;
+}
+
 // Sets of zones that can serve a claim; preferred are those of the smallest size that an empty node
 // needs.
 std::vector<Hint> hints_of(const Claim& claim) {
-  const Mask end = Mask{1} << std::min(claim.free.size(), kMostSetZones);
-  int smallest = static_cast<int>(claim.free.size()) + 1;
+  const int smallest = std::popcount(largest_first(claim.allocatable, claim.amount));
   std::vector<Hint> hints;
-  for (Mask zones = 1; zones < end; ++zones) {
-    if (sum_over(claim.allocatable, zones) >= claim.amount) {
-      smallest = std::min(smallest, std::popcount(zones));
-    }
+  for (const Mask zones : candidates_of(claim)) {
     if (sum_over(claim.free, zones) >= claim.amount) {
-      hints.push_back({.zones = zones});
+      hints.push_back({.zones = zones, .preferred = std::popcount(zones) == smallest});
     }
-  }
-  for (Hint& hint : hints) {
-    hint.preferred = std::popcount(hint.zones) == smallest;
   }
   return hints;
 }

@@ -40,7 +40,8 @@ struct FreeZones {
   void take(const NodeProfile& profile, const Allocation& allocation);
 };
 
-// Admits a pod by the profile's policy and scope. nullopt: refused (TopologyAffinityError).
+// Admits a pod by the profile's policy and scope. nullopt: refused (TopologyAffinityError). On
+// nodes of more than 16 zones one set of three and more zones is tried for each resource.
 std::optional<PodAllocation> admit_pod(const NodeProfile& profile, FreeZones free,
                                        const PodRequest& pod);
 

@@ -71,6 +71,8 @@ struct ExporterConfig {
   std::string metrics_address{};
   ExporterTls tls{};
 
+  // Verbosity of the log: -v, at least 4 with --debug.
+  [[nodiscard]] std::int64_t verbosity() const { return debug && verbose < 4 ? 4 : verbose; }
   // Resources that this node's zones do not list.
   [[nodiscard]] std::set<std::string> excluded_resources() const;
 };

@@ -18,8 +18,9 @@ constexpr std::int64_t kNanos = 1000;  // in a microsecond
 
 constexpr ConfigLeaf kLeaves[] = {
     {"global", "kubeConfig", LeafType::Text, "kubeconfig", "", "", "kubeconfig file"},
-    {"global", "debug", LeafType::Bool, "debug", "", "false", "write more to the log"},
-    {"global", "verbose", LeafType::Count, "v", "", "2", "verbosity of the log"},
+    {"global", "debug", LeafType::Bool, "debug", "", "false", "log at least as with -v=4"},
+    {"global", "verbose", LeafType::Count, "v", "", "2",
+     "verbosity of the log: from 4 every round, from 6 what it publishes"},
     {kUpdater, "noPublish", LeafType::Bool, "no-publish", "", "false", "compute only"},
     {kUpdater, "oneShot", LeafType::Bool, "oneshot", "", "false", "update once and end"},
     {kUpdater, "hostname", LeafType::Text, "hostname", "NODE_NAME", "", "name of the node"},

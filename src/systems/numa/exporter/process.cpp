@@ -4,10 +4,17 @@
 #include <fmt/core.h>
 
 #include "api/builtin.hpp"
-#include "systems/numa/exporter/pod_conditions.hpp"
+#include "kube/text/json.hpp"
 #include "systems/numa/kinds.hpp"
 
 namespace athanor::numa {
+namespace {
+
+// Verbosity from which every round, and what it publishes, is logged.
+constexpr std::int64_t kLogRounds = 4;
+constexpr std::int64_t kLogContent = 6;
+
+}  // namespace
 
 ExporterProcess::ExporterProcess(ExporterConfig config, ExporterPorts& ports, Key own_pod)
     : config_(std::move(config)),
@@ -41,14 +48,15 @@ bool ExporterProcess::run_due() {
 }
 
 // The Node's uid for the owner, and its capacity: another one means that the kubelet's may differ.
-void ExporterProcess::refresh_node() {
+// The round goes on where the Node itself cannot be read.
+std::optional<RoundOutcome> ExporterProcess::refresh_node() {
   if (!config_.refresh_node_resources && !(config_.add_nrt_owner && owner_uid_.empty())) {
-    return;
+    return std::nullopt;
   }
   const auto node = ports_.get(api::kNode, {"", config_.hostname});
   if (!node.ok()) {
     ports_.log(fmt::format("node {}: {}", config_.hostname, node.error().message));
-    return;
+    return std::nullopt;
   }
   owner_uid_ = node->uid();
   const Value resources = Value::object(
@@ -56,20 +64,28 @@ void ExporterProcess::refresh_node() {
   if (config_.refresh_node_resources && !node_resources_.is_null() &&
       resources != node_resources_) {
     auto allocatable = ports_.allocatable();
-    auto hardware = ports_.hardware();
-    if (!allocatable.ok() || !hardware.ok()) {
+    if (!allocatable.ok()) {
       metrics_.call_failed("get_allocatable_resources");
-      ports_.log((allocatable.ok() ? hardware.error() : allocatable.error()).message);
-      return;  // the former ones stay, and the next round asks again
+      ports_.log("podresources: " + allocatable.error().message);
+      return RoundOutcome{.scanned = false, .written = false};
+    }
+    auto hardware = ports_.hardware();
+    if (!hardware.ok()) {
+      ports_.log("hardware: " + hardware.error().message);
+      return RoundOutcome{.scanned = true, .written = false};
     }
     allocatable_ = *std::move(allocatable);
     hardware_ = *std::move(hardware);
   }
   node_resources_ = resources;
+  return std::nullopt;
 }
 
 void ExporterProcess::run_round(Trigger trigger) {
-  refresh_node();
+  if (const auto failed = refresh_node()) {
+    report(*failed);
+    return;
+  }
   const Instant began = ports_.now();
   const auto pods = ports_.list();
   metrics_.took("podresources_scan", trigger, ports_.now() - began);
@@ -77,7 +93,7 @@ void ExporterProcess::run_round(Trigger trigger) {
   if (!pods.ok()) {
     metrics_.call_failed("list");
     ports_.log("podresources: " + pods.error().message);
-    report(false, false);
+    report({.scanned = false, .written = false});
     return;
   }
   input.pods = *pods;
@@ -85,7 +101,7 @@ void ExporterProcess::run_round(Trigger trigger) {
     auto ended = ports_.ended_pods(config_.hostname);
     if (!ended.ok()) {
       ports_.log("pods: " + ended.error().message);
-      report(true, false);
+      report({.scanned = true, .written = false});
       return;
     }
     input.ended = *std::move(ended);
@@ -96,8 +112,20 @@ void ExporterProcess::run_round(Trigger trigger) {
     ports_.write_status(config_.hostname, round.counted, round.fingerprint);
   }
   const bool written = config_.no_publish || publish(round.content, trigger);
+  tell_round(trigger, *pods, round);
   metrics_.took("node_resource_object_update", trigger, ports_.now() - began);
-  report(true, written);
+  report({.scanned = true, .written = written});
+}
+
+void ExporterProcess::tell_round(Trigger trigger, const std::vector<PodResources>& pods,
+                                 const RoundOutput& round) {
+  if (config_.verbosity() >= kLogRounds) {
+    ports_.log(fmt::format("round ({}): {} pods listed, {} under the fingerprint {}",
+                           text_of(trigger), pods.size(), round.counted.size(), round.fingerprint));
+  }
+  if (config_.verbosity() >= kLogContent) {
+    ports_.log("content: " + json::print(round.content));
+  }
 }
 
 bool ExporterProcess::publish(const Value& content, Trigger trigger) {
@@ -150,8 +178,8 @@ Result<const char*> ExporterProcess::replace(const Value& content) {
   return "update";
 }
 
-void ExporterProcess::report(bool scanned, bool written) {
-  healthy_ = scanned && written;
+void ExporterProcess::report(const RoundOutcome& outcome) {
+  healthy_ = outcome.scanned && outcome.written;
   if (!config_.pod_readiness || own_pod_.name.empty()) {
     return;
   }
@@ -160,8 +188,7 @@ void ExporterProcess::report(bool scanned, bool written) {
     ports_.log("own pod: " + pod.error().message);
     return;
   }
-  const Value conditions =
-      pod_conditions(*pod, {.scanned = scanned, .written = written}, ports_.now());
+  const Value conditions = pod_conditions(*pod, outcome, ports_.now());
   if (conditions.is_null()) {
     return;
   }

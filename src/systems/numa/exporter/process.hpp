@@ -15,6 +15,7 @@
 #include "systems/numa/exporter/events.hpp"
 #include "systems/numa/exporter/hardware.hpp"
 #include "systems/numa/exporter/metrics.hpp"
+#include "systems/numa/exporter/pod_conditions.hpp"
 #include "systems/numa/exporter/podresources.hpp"
 #include "systems/numa/exporter/round.hpp"
 #include "systems/numa/exporter/writing.hpp"
@@ -65,10 +66,13 @@ class ExporterProcess {
 
  private:
   void run_round(Trigger trigger);
+  void tell_round(Trigger trigger, const std::vector<PodResources>& pods, const RoundOutput& round);
   bool publish(const Value& content, Trigger trigger);
   Result<const char*> replace(const Value& content);
-  void refresh_node();
-  void report(bool scanned, bool written);
+  // Returns the outcome of a round that cannot go on; nullopt: it can. The former amounts stay, and
+  // the next round asks again.
+  std::optional<RoundOutcome> refresh_node();
+  void report(const RoundOutcome& outcome);
 
   ExporterConfig config_;
   ExporterPorts& ports_;

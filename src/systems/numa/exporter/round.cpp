@@ -55,8 +55,9 @@ RoundOutput compute_round(const ExporterConfig& config, const Hardware& hardware
     attributes.push_back(attribute("nodeTopologyPodsFingerprint", output.fingerprint));
     attributes.push_back(attribute("nodeTopologyPodsFingerprintMethod", config.fingerprint_method));
     if (config.policy == kSingleNumaNode) {
-      packed = pack_placement(placed_containers(hardware, pods),
-                              static_cast<int>(hardware.nodes.size()));
+      // Readers refuse a zone whose id is not below the number: ids may have gaps.
+      const int ids = hardware.nodes.empty() ? 0 : hardware.nodes.back().id + 1;
+      packed = pack_placement(placed_containers(hardware, pods), ids);
       attributes.push_back(
           attribute("topology.node.k8s.io/numaplacement-metadata", packed.metadata));
     }

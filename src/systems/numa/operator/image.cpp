@@ -8,20 +8,22 @@
 
 namespace athanor::numa {
 
-Result<void> check_scheduler_image(std::string_view image, std::span<const std::string> trusted) {
+bool is_digest(std::string_view text) {
   constexpr std::string_view kAlgorithm = "sha256:";
   constexpr std::size_t kDigits = 64;
+  return text.size() == kAlgorithm.size() + kDigits && text.starts_with(kAlgorithm) &&
+         text.find_first_not_of("0123456789abcdefABCDEF", kAlgorithm.size()) ==
+             std::string_view::npos;
+}
+
+Result<void> check_scheduler_image(std::string_view image, std::span<const std::string> trusted) {
   const std::size_t at = image.find('@');
   if (at == std::string_view::npos) {
     return Error::bad_request(
         fmt::format("image \"{}\" must be referenced by digest, not by tag", image));
   }
   const std::string_view digest = image.substr(at + 1);
-  const bool well_formed = digest.size() == kAlgorithm.size() + kDigits &&
-                           digest.starts_with(kAlgorithm) &&
-                           digest.find_first_not_of("0123456789abcdefABCDEF", kAlgorithm.size()) ==
-                               std::string_view::npos;
-  if (!well_formed) {
+  if (!is_digest(digest)) {
     return Error::bad_request(fmt::format(
         "image \"{}\" has malformed digest \"{}\": expected sha256:<64 hex chars>", image, digest));
   }

@@ -10,6 +10,8 @@
 
 namespace athanor::numa {
 
+// Returns true for "sha256:" with 64 hexadecimal digits.
+bool is_digest(std::string_view text);
 // Checks that the image is referenced by a digest of the trusted ones.
 Result<void> check_scheduler_image(std::string_view image, std::span<const std::string> trusted);
 

@@ -202,6 +202,24 @@ std::vector<std::string> refresh_flags(const GroupConfig& config) {
                                                          : std::vector{timer};
 }
 
+// Translates a pool's label selector: labels to the pod's nodeSelector, expressions to its required
+// node affinity, which has the same operators.
+void select_nodes(const Value& selector, Value& pod_spec) {
+  if (!selector["matchLabels"].empty()) {
+    pod_spec.set("nodeSelector", selector["matchLabels"]);
+  }
+  if (!selector["matchExpressions"].empty()) {
+    pod_spec.member("affinity")
+        .set("nodeAffinity",
+             Value::object(
+                 {{"requiredDuringSchedulingIgnoredDuringExecution",
+                   Value::object(
+                       {{"nodeSelectorTerms",
+                         Value::list({Value::object(
+                             {{"matchExpressions", selector["matchExpressions"]}})})}})}}));
+  }
+}
+
 void make_certificate_optional(Value& pod_spec) {
   Value& volumes = pod_spec.member("volumes");
   for (std::size_t i = 0; i < volumes.size(); ++i) {
@@ -332,15 +350,13 @@ Value exporter_daemon_set(const Settings& settings, Platform platform, const Ope
                Value::object({{"name", daemon_set_name(pool.name)}, {"optional", true}})));
   }
   exporter.set("args", std::move(args));
-  Value selector = Value::object();
   if (platform == Platform::HyperShift) {
-    selector.set("hypershift.openshift.io/nodePool", pool.name);
+    pod_spec.set("nodeSelector", Value::object({{"hypershift.openshift.io/nodePool", pool.name}}));
   } else if (pool.object) {
-    selector = pool.object->spec()["nodeSelector"]["matchLabels"];
+    select_nodes(pool.object->spec()["nodeSelector"], pod_spec);
   } else {
-    selector.set("node-role.kubernetes.io/" + pool.name, "");
+    pod_spec.set("nodeSelector", Value::object({{"node-role.kubernetes.io/" + pool.name, ""}}));
   }
-  pod_spec.set("nodeSelector", std::move(selector));
   if (!config.tolerations.empty()) {
     pod_spec.set("tolerations", Value::list(config.tolerations));
   }

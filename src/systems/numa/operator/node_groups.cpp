@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "api/builtin.hpp"
 #include "base/time.hpp"
 #include "kube/names/selector.hpp"
 
@@ -202,6 +203,13 @@ std::string go_map(const Value& labels) {
   return text + "}";
 }
 
+bool serves_pools(const View& view) {
+  const Kind& kind = kMachineConfigPool;
+  return view.get(api::kCustomResourceDefinition,
+                  {"", fmt::format("{}.{}", kind.plural, kind.group)}) ||
+         !view.list(kind).empty();
+}
+
 }  // namespace
 
 Platform platform_of(const View& view, const Settings& settings) {
@@ -281,7 +289,7 @@ Pools pools_of(const View& view, const Object& object, const OperatorSpec& spec,
     return result;
   }
   if (platform == Platform::Kubernetes && selects) {
-    if (view.list(kMachineConfigPool).empty()) {
+    if (!serves_pools(view)) {
       refuse("unsupported platform");
       return result;
     }

@@ -7,7 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "systems/numa/kinds.hpp"
+#include "systems/numa/operator/image.hpp"
 #include "systems/numa/settings.hpp"
 
 namespace athanor::numa {
@@ -128,6 +130,16 @@ Result<ProcessSetup> set_up(const ProcessInput& input) {
     setup.warnings.emplace_back(
         "--enable-http2 has no effect: webhooks and metrics are served by HTTP/1.1, which API "
         "servers speak");
+  }
+  if (const auto digests = input.variables.find("SCHEDULER_IMAGE_DIGESTS");
+      digests != input.variables.end()) {
+    for (const std::string_view word : words_of(digests->second, ',')) {
+      if (!is_digest(trimmed(word))) {
+        setup.warnings.push_back(fmt::format(
+            "SCHEDULER_IMAGE_DIGESTS: \"{}\" is skipped: it is not sha256:<64 hex chars>",
+            trimmed(word)));
+      }
+    }
   }
   if (given(flags, "image-scheduler")) {
     setup.warnings.emplace_back(

@@ -95,29 +95,17 @@ Amounts asked_of_zones(const Amounts& request, const std::vector<Zone>& zones,
 
 std::int64_t score_sets(const PodRequest& pod, const NodeTopology& topology,
                         const Scoring& scoring) {
-  if (topology.scope == "pod") {
-    const Amounts asked = asked_of_zones(pod.effective, topology.zones, scoring);
-    if (!listed_anywhere(asked, topology.zones)) {
-      return kMost;
-    }
-    const auto set = zones_needed(asked, topology.zones);
-    return set ? set_score(set->positions.size(), set->optimal, topology.max_numa_nodes) : 0;
-  }
-  std::vector<Zone> zones = topology.zones;
   std::size_t most = 0;
   bool optimal = true;
-  for (const ContainerRequest& container : pod.containers) {
-    const Amounts asked = asked_of_zones(container.requests, zones, scoring);
-    if (!listed_anywhere(asked, zones)) {
+  for (const ZoneStep& step : zone_steps(pod, topology, scoring)) {
+    if (!step.listed) {
       continue;
     }
-    const auto set = zones_needed(asked, zones);
-    if (!set) {
+    if (!step.set) {
       return 0;
     }
-    most = std::max(most, set->positions.size());
-    optimal = optimal && set->optimal;
-    subtract(asked, *set, zones);
+    most = std::max(most, step.set->positions.size());
+    optimal = optimal && step.set->optimal;
   }
   return most == 0 ? kMost : set_score(most, optimal, topology.max_numa_nodes);
 }
@@ -153,6 +141,36 @@ std::optional<ZoneSet> zones_needed(const Amounts& request, const std::vector<Zo
     }
   }
   return std::nullopt;
+}
+
+std::vector<ZoneStep> zone_steps(const PodRequest& pod, const NodeTopology& topology,
+                                 const Scoring& scoring) {
+  std::vector<Zone> zones = topology.zones;
+  std::vector<ZoneStep> steps;
+  // Returns false after a step without a set.
+  const auto take = [&](std::string_view container, const Amounts& request) {
+    const Amounts asked = asked_of_zones(request, zones, scoring);
+    ZoneStep& step = steps.emplace_back(
+        ZoneStep{.container = container, .listed = listed_anywhere(asked, zones)});
+    if (!step.listed) {
+      return true;
+    }
+    step.set = zones_needed(asked, zones);
+    if (step.set) {
+      subtract(asked, *step.set, zones);
+    }
+    return step.set.has_value();
+  };
+  if (topology.scope == "pod") {
+    take({}, pod.effective);
+    return steps;
+  }
+  for (const ContainerRequest& container : pod.containers) {
+    if (!take(container.name, container.requests)) {
+      break;
+    }
+  }
+  return steps;
 }
 
 std::int64_t set_score(std::size_t size, bool optimal, int max_numa_nodes) {

@@ -45,6 +45,16 @@ struct ZoneSet {
 };
 // need(R): the smallest set of zones that serves the request together; nullopt: none does.
 std::optional<ZoneSet> zones_needed(const Amounts& request, const std::vector<Zone>& zones);
+// One step of LeastNUMANodes: a container of a pod, or the pod as a whole.
+struct ZoneStep {
+  std::string_view container{};  // empty: the pod as a whole
+  bool listed = true;            // false: no zone lists any of the resources, and nothing is needed
+  std::optional<ZoneSet> set{};  // nullopt: no set of zones serves the request
+};
+// Returns the steps in order, each on the zones less the amounts of the steps before it; ends after
+// a step without a set.
+std::vector<ZoneStep> zone_steps(const PodRequest& pod, const NodeTopology& topology,
+                                 const Scoring& scoring);
 // Score of a set of that size.
 std::int64_t set_score(std::size_t size, bool optimal, int max_numa_nodes);
 

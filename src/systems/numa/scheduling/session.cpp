@@ -42,12 +42,10 @@ class Session final : public SchedulingSession {
       return std::nullopt;
     }
     const NodeView& known = look(node);
-    if (!known.fresh) {
-      return HookRefusal{.reason = kStaleData};
-    }
-    if (!known.topology) {
-      return profile_->require_topology
-                 ? std::optional(HookRefusal{.reason = kNoTopology, .for_good = true})
+    if (!known.fresh || !known.topology) {
+      auto reason = refusal_without_zones(request, known, *profile_);
+      return reason
+                 ? std::optional(HookRefusal{.reason = *std::move(reason), .for_good = known.fresh})
                  : std::nullopt;
     }
     const Amounts allocatable = amounts_of(node.status()["allocatable"]);
@@ -206,6 +204,17 @@ NodeView believed(const View& view, const Object& node, const Profile& profile,
   return {.topology = std::move(topology)};
 }
 
+std::optional<std::string> refusal_without_zones(const PodRequest& pod, const NodeView& known,
+                                                 const Profile& profile) {
+  if (passes_unseen(pod)) {
+    return std::nullopt;
+  }
+  if (!known.fresh) {
+    return kStaleData;
+  }
+  return profile.require_topology ? std::optional<std::string>(kNoTopology) : std::nullopt;
+}
+
 bool accounts_all(const View& view, const Object& node, const NodeTopology& topology) {
   const Residents residents = residents_of(view, node, topology, topology.method);
   return covered(topology, residents, {}) == residents.active.size();
@@ -228,16 +237,17 @@ ResyncMethod resync_of(std::string_view text) {
 
 }  // namespace
 
-std::optional<Profile> read_scheduler_config(std::string_view text) {
-  const auto config = yaml::parse(text);
-  if (!config.ok()) {
-    return std::nullopt;
-  }
-  const Value& profile = (*config)["profiles"][0];
+Result<Profile> read_scheduler_config(std::string_view text) {
+  ATHANOR_TRY(const Value config, yaml::parse(text));
+  const Value& profile = config["profiles"][0];
   const Value& args = profile["pluginConfig"][0]["args"];
-  const auto strategy = parse_strategy(args["scoringStrategy"]["type"].as_string());
-  if (profile["schedulerName"].as_string().empty() || !strategy.ok()) {
-    return std::nullopt;
+  if (profile["schedulerName"].as_string().empty()) {
+    return Error::bad_request("profiles[0].schedulerName is required");
+  }
+  ATHANOR_TRY(const Strategy strategy, parse_strategy(args["scoringStrategy"]["type"].as_string()));
+  const std::string_view preemption = args["preemptionMode"].as_string();
+  if (!preemption.empty() && preemption != "Enabled" && preemption != "Disabled") {
+    return Error::bad_request("invalid PreemptionMode: " + std::string(preemption));
   }
   Profile result{
       .name = profile["schedulerName"].str(),
@@ -246,12 +256,13 @@ std::optional<Profile> read_scheduler_config(std::string_view text) {
       .foreign = foreign_of(args["cache"]["foreignPodsDetect"].as_string()),
       .resync = resync_of(args["cache"]["resyncMethod"].as_string()),
       .trust_unfingerprinted = args["cache"]["trustUnfingerprinted"].as_bool(),
-      .preemption = args["preemptionMode"].as_string() == "Enabled",
+      .preemption = preemption == "Enabled" && args["cacheResyncPeriodSeconds"].as_int() > 0 &&
+                    !args["discardReservedNodes"].as_bool(),
       .require_topology = args["requireTopology"].as_bool(),
       .sidecars = args.contains("sidecarAccounting") && !args["sidecarAccounting"].as_bool()
                       ? Sidecars::LikeInit
                       : Sidecars::Counted,
-      .scoring = {.strategy = *strategy,
+      .scoring = {.strategy = strategy,
                   .ignore_unlisted = args["scoringStrategy"]["ignoreUnlisted"].as_bool()}};
   for (const Value& policy : args["policies"].items()) {
     result.filter.restricted = result.filter.restricted || policy.as_string() == kRestricted;
@@ -265,7 +276,11 @@ std::optional<Profile> read_scheduler_config(std::string_view text) {
 std::optional<Profile> profile_of(const View& view) {
   const Value& section = view.config("numa");
   if (const std::string_view name = section[kExtenderProfile].as_string(); !name.empty()) {
-    return Profile{.name = std::string(name), .foreign = ForeignPods::OnlyExclusiveResources};
+    const auto strategy = parse_strategy(section[kExtenderScoring].as_string());
+    return Profile{.name = std::string(name),
+                   .foreign = ForeignPods::OnlyExclusiveResources,
+                   .preemption = section[kExtenderPreemption].as_bool(),
+                   .scoring = {.strategy = strategy.ok() ? *strategy : Strategy::LeastAllocated}};
   }
   const std::string ns = settings_of(section).ns;
   const auto deployment = view.get(api::kDeployment, {ns, kDeploymentName});
@@ -273,8 +288,11 @@ std::optional<Profile> profile_of(const View& view) {
     return std::nullopt;
   }
   const auto config = view.get(api::kConfigMap, {ns, kSchedulerConfig});
-  return config ? read_scheduler_config(config->body()["data"]["config.yaml"].as_string())
-                : std::nullopt;
+  if (!config) {
+    return std::nullopt;
+  }
+  auto profile = read_scheduler_config(config->body()["data"]["config.yaml"].as_string());
+  return profile.ok() ? std::optional(*std::move(profile)) : std::nullopt;
 }
 
 const SchedulingHooks& numa_scheduling() {

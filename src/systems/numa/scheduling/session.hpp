@@ -26,19 +26,24 @@ struct Profile {
   ResyncMethod resync = ResyncMethod::Autodetect;
   // Objects without fingerprint are believed when they changed after the pods did (17, row 11).
   bool trust_unfingerprinted = false;
-  bool preemption = false;        // victims are chosen by zone (docs/spec/numa.md 11.8)
+  // Victims are chosen by zone (docs/spec/numa.md 11.8); never set where nothing is cached.
+  bool preemption = false;
   bool require_topology = false;  // nodes without NodeResourceTopology are refused (17, row 2)
   FilterOptions filter{};         // policies besides single-numa-node (11.9)
   Sidecars sidecars = Sidecars::Counted;
   Scoring scoring{};
 };
 // Member of the section "numa" of the configuration: the name of the profile whose pods an extender
-// is asked about. It stands in for a deployed scheduler, with the plug-in's default arguments.
+// is asked about. It stands in for a deployed scheduler, with the plug-in's default arguments
+// besides the two below: a boolean and a scoring type.
 inline constexpr const char* kExtenderProfile = "extenderProfile";
+inline constexpr const char* kExtenderPreemption = "extenderPreemption";
+inline constexpr const char* kExtenderScoring = "extenderScoring";
 // The profile of the scheduler that is deployed; nullopt: none runs.
 std::optional<Profile> profile_of(const View& view);
-// Reads a KubeSchedulerConfiguration.
-std::optional<Profile> read_scheduler_config(std::string_view text);
+// Reads a KubeSchedulerConfiguration. Errors: "invalid ScoringStrategyType: ...", "invalid
+// PreemptionMode: ...", or the text is no configuration with a profile.
+Result<Profile> read_scheduler_config(std::string_view text);
 
 // What is known besides the view.
 struct Beliefs {
@@ -57,6 +62,10 @@ std::map<ContainerName, int> placement_on(const View& view, const Object& node);
 
 // Reason for a node without NodeResourceTopology where the profile requires one.
 inline constexpr const char* kNoTopology = "no topology data";
+
+// Returns the reason against a node whose zones are not known or not used; nullopt: the pod passes.
+std::optional<std::string> refusal_without_zones(const PodRequest& pod, const NodeView& known,
+                                                 const Profile& profile);
 
 // Returns the plugin's hooks in the lab's scheduler.
 const SchedulingHooks& numa_scheduling();

@@ -99,7 +99,11 @@ NodeTopology read_topology(const Value& nrt) {
   }
   if (topology.fingerprint.empty()) {
     topology.fingerprint = nrt["metadata"]["annotations"][kLegacyFingerprint].str();
-    topology.method = topology.fingerprint.empty() ? "" : kMethodAll;
+    topology.method.clear();
+  }
+  // Writers that name no method, such as NFD's, count all pods.
+  if (topology.method.empty() && !topology.fingerprint.empty()) {
+    topology.method = kMethodAll;
   }
   for (const Value& zone : nrt["zones"].items()) {
     const int id = zone_id(zone["name"].as_string());

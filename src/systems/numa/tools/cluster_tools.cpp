@@ -241,11 +241,15 @@ int run_jobs(ToolContext& context, std::span<const std::string> arguments) {
                        {"image", pod["containers"][0]["image"]},
                        {"command", Value::list({"/bin/sh", "-c", flags.text("script")})}});
     Value spec = Value::object({{"serviceAccountName", flags.text("serviceaccount")},
-                                {"nodeSelector", pod["nodeSelector"]},
                                 {"restartPolicy", "Never"},
                                 {"containers", Value::list({container})}});
-    if (!pod["tolerations"].is_null()) {
-      spec.set("tolerations", pod["tolerations"]);
+    for (const char* member : {"nodeSelector", "tolerations"}) {
+      if (!pod[member].is_null()) {
+        spec.set(member, pod[member]);
+      }
+    }
+    if (const Value& affinity = pod["affinity"]["nodeAffinity"]; !affinity.is_null()) {
+      spec.set("affinity", Value::object({{"nodeAffinity", affinity}}));
     }
     const Value job = Value::object(
         {{"apiVersion", "batch/v1"},

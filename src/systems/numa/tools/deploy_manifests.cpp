@@ -175,6 +175,16 @@ std::string scheduler_config_of(const DeployOptions& options, const std::string&
   return yaml::print(*config);
 }
 
+// Grants the Lease of this name in place of the operator's.
+void set_lease(const std::string& lease, Value& role) {
+  for (std::size_t i = 0; i < role["rules"].size(); ++i) {
+    Value& rule = role.member("rules").item(i);
+    if (rule.contains("resourceNames")) {
+      rule.set("resourceNames", Value::list({lease}));
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Value> api_manifests() {
@@ -218,6 +228,8 @@ std::vector<Value> plugin_manifests(const DeployOptions& options) {
     if (kind == "ConfigMap") {
       object.member("data").set("config.yaml",
                                 scheduler_config_of(options, object["data"]["config.yaml"].str()));
+    } else if (kind == "Role" || kind == "ClusterRole") {
+      set_lease(options.lease, object);
     } else if (kind == "Deployment") {
       Value args = Value::list();
       for (const Value& arg : container_of(object)["args"].items()) {

@@ -19,8 +19,8 @@ struct DeployOptions {
   bool fingerprint = true;
   bool notification = false;
   bool cri_hooks = false;
-  bool custom_policy = false;  // SELinux
-  std::string constraints = "v2";
+  bool custom_policy = false;      // SELinux
+  std::string constraints = "v2";  // v1: those of the SELinux policy
   std::string sync_period = "10s";
   int updater_verbosity = 2;
   std::string profile = "topo-aware-scheduler";

@@ -15,6 +15,7 @@
 #include "systems/numa/operator/manifests.hpp"
 #include "systems/numa/operator/operator_manifests.hpp"
 #include "systems/numa/operator/owned.hpp"
+#include "systems/numa/scheduling/score.hpp"
 #include "systems/numa/tools/deploy_manifests.hpp"
 #include "systems/numa/tools/features.hpp"
 #include "systems/numa/tools/tool.hpp"
@@ -36,7 +37,8 @@ constexpr ToolFlag kFlags[] = {
     {"updater-notif-enable", true, "false", "update on events, too"},
     {"updater-cri-hooks-enable", true, "false", "hooks of the container runtime"},
     {"updater-custom-selinux-policy", true, "false", "run under an SELinux policy of its own"},
-    {"updater-scc", false, "v2", "version of the security constraints: v1 or v2"},
+    {"updater-scc", false, "v2",
+     "version of the security constraints: v2, or v1 with the policy of its own"},
     {"updater-sync-period", false, "10s", "time between updates"},
     {"updater-verbose", false, "2", "verbosity of the updater"},
     {"sched-profile-name", false, "topo-aware-scheduler", "name that pods ask for"},
@@ -110,6 +112,34 @@ bool is_lab(ToolContext& context) {
          });
 }
 
+// Refuses flags of the exporter on OpenShift where it is not what is deployed there. The version of
+// the constraints follows the policy.
+Result<void> check_updater(const ToolFlags& flags, DeployOptions& options) {
+  static constexpr const char* kExporterFlags[] = {"updater-notif-enable", "rte-config-file",
+                                                   "updater-custom-selinux-policy", "updater-scc"};
+  for (const char* flag : kExporterFlags) {
+    if (options.nfd && flags.given(flag)) {
+      return Error::bad_request(fmt::format("-{} goes with -updater-type RTE", flag));
+    }
+  }
+  const std::string version = flags.text("updater-scc");
+  if (version != "v1" && version != "v2") {
+    return Error::bad_request("-updater-scc must be v1 or v2");
+  }
+  options.constraints = options.custom_policy ? "v1" : "v2";
+  if (flags.given("updater-scc") && version != options.constraints) {
+    return Error::bad_request(options.custom_policy
+                                  ? "-updater-scc v2 excludes -updater-custom-selinux-policy"
+                                  : "-updater-scc v1 requires -updater-custom-selinux-policy");
+  }
+  if (!options.openshift && (options.custom_policy || flags.given("updater-scc"))) {
+    return Error::bad_request(
+        fmt::format("-{} goes with -platform openshift",
+                    options.custom_policy ? "updater-custom-selinux-policy" : "updater-scc"));
+  }
+  return {};
+}
+
 enum class Access : unsigned char { Offline, Cluster };
 
 Result<DeployOptions> options_of(ToolContext& context, const ToolFlags& flags, Access access) {
@@ -136,10 +166,8 @@ Result<DeployOptions> options_of(ToolContext& context, const ToolFlags& flags, A
         "-updater-cri-hooks-enable: hooks of the container runtime are not deployed; use "
         "-updater-notif-enable and touch /run/rte/notify");
   }
-  options.constraints = flags.text("updater-scc");
-  if (options.constraints != "v1" && options.constraints != "v2") {
-    return Error::bad_request("-updater-scc must be v1 or v2");
-  }
+  options.custom_policy = flags.is_set("updater-custom-selinux-policy");
+  ATHANOR_TRY_VOID(check_updater(flags, options));
   ATHANOR_TRY(const Duration sync, flags.duration("updater-sync-period"));
   options.sync_period = format_go_duration(sync);
   ATHANOR_TRY(const Duration resync, flags.duration("sched-resync-period"));
@@ -150,7 +178,6 @@ Result<DeployOptions> options_of(ToolContext& context, const ToolFlags& flags, A
   options.pull_if_not_present = flags.is_set("pull-if-not-present");
   options.fingerprint = flags.is_set("updater-pfp-enable");
   options.notification = flags.is_set("updater-notif-enable");
-  options.custom_policy = flags.is_set("updater-custom-selinux-policy");
   options.profile = flags.text("sched-profile-name");
   options.control_plane_affinity = flags.is_set("sched-ctrlplane-affinity");
   options.lease = flags.text("sched-leader-elect-resource");
@@ -158,6 +185,7 @@ Result<DeployOptions> options_of(ToolContext& context, const ToolFlags& flags, A
     ATHANOR_TRY(options.exporter_config, context.read_file(path));
   }
   ATHANOR_TRY(options.scoring, file_of(context, flags, "sched-scoring-strat-config-file"));
+  ATHANOR_TRY_VOID(parse_strategy(options.scoring["type"].as_string()));
   ATHANOR_TRY(options.cache, file_of(context, flags, "sched-cache-params-config-file"));
   options.emulated = access == Access::Cluster && is_lab(context);
   return options;
@@ -349,10 +377,8 @@ int run_verb(ToolContext& context, const std::string& verb, const ToolFlags& fla
     return kToolDone;
   }
   if (verb == "validate") {
-    const std::vector<std::string> arguments = flags.is_set("json")
-                                                   ? std::vector<std::string>{"-json", "-labels="}
-                                                   : std::vector<std::string>{"-verbose"};
-    return run_validate(context, arguments);
+    const std::vector<std::string> arguments{flags.is_set("json") ? "-json" : "-verbose"};
+    return run_validate_deployed(context, arguments);
   }
   const bool offline = verb == "render" || verb == "images";
   const auto options = options_of(context, flags, offline ? Access::Offline : Access::Cluster);

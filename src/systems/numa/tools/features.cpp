@@ -8,11 +8,10 @@ namespace athanor::numa {
 namespace {
 
 constexpr const char* kTopics[] = {
-    "config",        "nonreg",    "hostlevel",  "resacct",     "cache",          "stall",
-    "schedrst",      "rtetols",   "overhead",   "wlplacement", "unsched",        "nonrt",
-    "taint",         "nodelabel", "byres",      "tmpol",       "schedattrwatch", "ngpoolname",
-    "nganns",        "metrics",   "nrtcrdanns", "netpols",     "introspection",  "mgselinuxcollect",
-    "tlscompliance", "preemption"};
+    "config",  "nonreg",        "hostlevel",      "resacct",    "cache",  "stall",   "schedrst",
+    "rtetols", "overhead",      "wlplacement",    "unsched",    "nonrt",  "taint",   "nodelabel",
+    "byres",   "tmpol",         "schedattrwatch", "ngpoolname", "nganns", "metrics", "nrtcrdanns",
+    "netpols", "introspection", "tlscompliance",  "preemption"};
 
 }  // namespace
 

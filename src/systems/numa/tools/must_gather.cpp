@@ -114,8 +114,12 @@ class Gathering {
         }
       }
       sample.computed = fingerprint_of(std::span<const Key>(sample.pods));
+      // The exporter's pods are known where both sides agree.
       const StatusSample exporter{
-          .computed = topology.fingerprint, .node = topology.node, .recorded = context_.now()};
+          .computed = topology.fingerprint,
+          .pods = sample.computed == topology.fingerprint ? sample.pods : std::vector<Key>(),
+          .node = topology.node,
+          .recorded = context_.now()};
       const std::string file = status_file_name(topology.node);
       const std::string folder = fmt::format("namespaces/{}/pfpstatus/", ns_);
       ATHANOR_TRY(files_[fmt::format("{}resource-topology-exporters/{}", folder, file)],

@@ -67,6 +67,8 @@ const Tool* find_tool(std::string_view name);
 
 // The tools, each in its file (docs/spec/numa.md 13). Each returns its exit code.
 int run_validate(ToolContext& context, std::span<const std::string> arguments);
+// Checks the nodes that take pods without tolerations, where the deployer's exporter runs.
+int run_validate_deployed(ToolContext& context, std::span<const std::string> arguments);
 int run_cache_check(ToolContext& context, std::span<const std::string> arguments);
 int run_sync_check(ToolContext& context, std::span<const std::string> arguments);
 int run_scheduler_logs(ToolContext& context, std::span<const std::string> arguments);

@@ -6,6 +6,7 @@
 
 #include "api/builtin.hpp"
 #include "base/ascii.hpp"
+#include "kube/names/node_match.hpp"
 #include "kube/names/selector.hpp"
 #include "kube/text/json.hpp"
 #include "systems/numa/kinds.hpp"
@@ -33,13 +34,6 @@ std::string validator_list() {
   return list;
 }
 
-bool has_labels(const Object& node, const Value& labels) {
-  return std::ranges::all_of(labels.members(), [&](const Member& label) {
-    return node.metadata()["labels"].contains(label.key()) &&
-           node.label(label.key()) == label.value.as_string();
-  });
-}
-
 // The nodes of the operator's pools: where its DaemonSets are to run.
 Result<std::vector<Object>> operator_nodes(ToolContext& context, const std::vector<Object>& all) {
   ATHANOR_TRY(const Object cr, context.get(kOperatorKind, {"", kOperatorName}));
@@ -47,17 +41,31 @@ Result<std::vector<Object>> operator_nodes(ToolContext& context, const std::vect
   for (const Value& reference : cr.status()["daemonsets"].items()) {
     ATHANOR_TRY(const Object set, context.get(api::kDaemonSet, {reference["namespace"].str(),
                                                                 reference["name"].str()}));
-    const Value& selector = set.spec()["template"]["spec"]["nodeSelector"];
+    const Value& pod_spec = set.spec()["template"]["spec"];
     for (const Object& node : all) {
       const bool known = std::ranges::any_of(
           nodes, [&](const Object& other) { return other.name() == node.name(); });
-      if (has_labels(node, selector) && !known) {
+      if (matches_node(pod_spec, node) && !known) {
         nodes.push_back(node);
       }
     }
   }
   return nodes;
 }
+
+// Nodes without taints that keep pods away.
+std::vector<Object> open_nodes(const std::vector<Object>& all) {
+  std::vector<Object> nodes;
+  std::ranges::copy_if(all, std::back_inserter(nodes), [](const Object& node) {
+    return std::ranges::all_of(node.spec()["taints"].items(), [](const Value& taint) {
+      return taint["effect"].as_string() == "PreferNoSchedule";
+    });
+  });
+  return nodes;
+}
+
+// Nodes that are checked where no selector names them.
+enum class Scope : unsigned char { OperatorPools, OpenNodes };
 
 // Reads it from the kubelet itself; for an emulated node from its profile. Null: unknown.
 Value kubelet_config_of(ToolContext& context, const Object& node) {
@@ -72,10 +80,12 @@ Value kubelet_config_of(ToolContext& context, const Object& node) {
   return config.ok() ? (*config)["kubeletconfig"] : Value();
 }
 
-Result<ClusterFacts> gather(ToolContext& context, const std::string& labels) {
+Result<ClusterFacts> gather(ToolContext& context, const std::string& labels, Scope scope) {
   ClusterFacts facts;
   ATHANOR_TRY(const std::vector<Object> nodes, context.list(api::kNode, ""));
-  if (labels.empty()) {
+  if (labels.empty() && scope == Scope::OpenNodes) {
+    facts.nodes = open_nodes(nodes);
+  } else if (labels.empty()) {
     ATHANOR_TRY(facts.nodes, operator_nodes(context, nodes));
   } else {
     ATHANOR_TRY(const LabelSelector selector, LabelSelector::parse(labels));
@@ -139,9 +149,7 @@ void print_findings(ToolContext& context, const ToolFlags& flags,
   }
 }
 
-}  // namespace
-
-int run_validate(ToolContext& context, std::span<const std::string> arguments) {
+int check_cluster(ToolContext& context, std::span<const std::string> arguments, Scope scope) {
   const auto [flags, ended] = open_tool(context, "nrovalidate", arguments, kFlags);
   if (ended) {
     return *ended;
@@ -167,13 +175,23 @@ int run_validate(ToolContext& context, std::span<const std::string> arguments) {
     }
     context.err("INFO>>>>: enabled validators: " + list + "\n");
   }
-  const auto facts = gather(context, flags.text("labels"));
+  const auto facts = gather(context, flags.text("labels"), scope);
   if (!facts.ok()) {
     context.err("Error while trying to validate cluster: " + facts.error().message + "\n");
     return kToolFailed;
   }
   print_findings(context, flags, validate(*facts, *names));
   return kToolDone;
+}
+
+}  // namespace
+
+int run_validate(ToolContext& context, std::span<const std::string> arguments) {
+  return check_cluster(context, arguments, Scope::OperatorPools);
+}
+
+int run_validate_deployed(ToolContext& context, std::span<const std::string> arguments) {
+  return check_cluster(context, arguments, Scope::OpenNodes);
 }
 
 int run_cache_check(ToolContext& context, std::span<const std::string> arguments) {

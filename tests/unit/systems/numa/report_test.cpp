@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace athanor::numa {
 namespace {
 
 using testing::make_pod;
+using testing::PodText;
 
 const Object kTopology(*yaml::parse(R"({metadata: {name: w}, attributes: [{name:
   topologyManagerPolicy, value: single-numa-node}], zones: [
@@ -61,12 +63,120 @@ TEST(NumaReport, ExplainsEveryDecision) {  // docs/spec/numa.md 17, row 10
             "container c0: needs node-0 node-1");
 }
 
+using Lines = std::vector<std::string>;
+
+// Returns the lines after the pod's own.
+Lines explained(const Object& pod, const NodeFacts& known, const Profile& profile) {
+  Lines lines = explain(pod, kNode, known, profile);
+  lines.erase(lines.begin());
+  return lines;
+}
+
 TEST(NumaReport, ExplainsWhyNoZoneIsLookedAt) {
   const Object pod = make_pod({.containers = {"1/1Gi"}});
-  EXPECT_EQ(explain(pod, kNode, {}, {.name = "zones"}).back(),
-            "node w: no NodeResourceTopology, zones are not checked");
-  EXPECT_EQ(explain(pod, kNode, {.believed = {.fresh = false}}, {.name = "zones"}).back(),
-            "node w: a pod of another scheduler is not accounted yet: invalid node topology data");
+  EXPECT_EQ(explained(pod, {}, {.name = "zones"}),
+            (Lines{"node w: no NodeResourceTopology, zones are not checked", "verdict: fits",
+                   "score: 0"}));
+  EXPECT_EQ(explained(pod, {.believed = {.fresh = false}}, {.name = "zones"}),
+            (Lines{"node w: a pod of another scheduler is not accounted yet",
+                   "verdict: invalid node topology data", "score: 0"}));
+  const Profile strict{.name = "zones", .require_topology = true};
+  EXPECT_EQ(explained(pod, {}, strict),
+            (Lines{"node w: no NodeResourceTopology, which the scheduler requires",
+                   "verdict: no topology data", "score: 0"}));
+}
+
+TEST(NumaReport, ExplainsThatAPodWithoutRequestsPasses) {  // docs/spec/numa.md 12, F16
+  const Object pod = make_pod({.containers = {""}});
+  const Profile strict{.name = "zones", .require_topology = true};
+  EXPECT_EQ(explained(pod, {.believed = {.fresh = false}}, strict),
+            (Lines{"node w: a pod of another scheduler is not accounted yet", "verdict: fits",
+                   "score: 100"}));
+  EXPECT_EQ(explained(pod, {}, strict)[1], "verdict: fits");
+}
+
+// Zones Q without devices (docs/spec/numa.md 12).
+Object quarters() {
+  constexpr int kCpus[] = {4, 4, 6, 2};
+  Value zones = Value::list();
+  for (int i = 0; i < 4; ++i) {
+    Value costs = Value::list();
+    for (int j = 0; j < 4; ++j) {
+      costs.push_back(Value::object({{"name", "node-" + std::to_string(j)},
+                                     {"value", i == j           ? 10
+                                               : i / 2 == j / 2 ? 11
+                                                                : 21}}));
+    }
+    zones.push_back(Value::object(
+        {{"name", "node-" + std::to_string(i)},
+         {"type", "Node"},
+         {"costs", std::move(costs)},
+         {"resources", Value::list({Value::object({{"name", "cpu"}, {"available", kCpus[i]}}),
+                                    Value::object({{"name", "memory"}, {"available", "8Gi"}})})}}));
+  }
+  return Object(Value::object({{"metadata", Value::object({{"name", "w"}})}, {"zones", zones}}));
+}
+
+TEST(NumaReport, ExplainsSetsOfZonesAsTheScoreTakesThem) {
+  const NodeFacts known{.believed = {.topology = read_topology(quarters().body())}};
+  const auto parts = [&](const PodText& pod, bool ignore_unlisted) {
+    const Profile profile{
+        .name = "zones",
+        .scoring = {.strategy = Strategy::LeastNumaNodes, .ignore_unlisted = ignore_unlisted}};
+    Lines lines = explained(make_pod(pod), known, profile);
+    return Lines(std::ranges::find(lines, "verdict: fits") + 1, lines.end());
+  };
+  // L5: the second container finds node-0 taken by the first.
+  EXPECT_EQ(
+      parts({.containers = {"4/1Gi", "7/1Gi"}}, false),
+      (Lines{"container c0: needs node-0", "container c1: needs node-2 node-3", "score: 82"}));
+  // L9, and the option that leaves out what no zone lists.
+  const PodText scratch{.containers = {"1/1Gi ephemeral-storage=1Gi"}};
+  EXPECT_EQ(parts(scratch, false), (Lines{"container c0: needs more than there is", "score: 0"}));
+  EXPECT_EQ(parts(scratch, true), (Lines{"container c0: needs node-0", "score: 94"}));
+}
+
+TEST(NumaReport, FitsAsTheDeployedSchedulerPlaces) {  // docs/numa.md, `athanor numa fit`
+  const Profile profile{.name = "zones"};
+  const auto answer = [&](const char* policy, const std::string& wanted, const Profile& options,
+                          const Amounts& taken) {
+    NodeView known{.topology = read_topology(kTopology.body())};
+    known.topology->policy = policy;
+    const FitAnswer found =
+        fit_on(testing::make_request({.containers = {wanted}}), kNode, known, taken, options);
+    return (found.fits ? found.zone + " fits" : found.reason);
+  };
+  EXPECT_EQ(answer("single-numa-node", "2/2Gi", profile, {}), "node-0 fits");
+  EXPECT_EQ(answer("none", "9/9Gi", profile, {}), " fits");
+  EXPECT_EQ(answer("none", "1000/1Gi", profile, {}), "Insufficient cpu");
+  EXPECT_EQ(answer("none", "9/9Gi", profile, {{"cpu", 8 * kUnit}}), "Insufficient cpu");
+  EXPECT_EQ(answer("single-numa-node", "1/1Gi gpu=2", profile, {}), "node-0 fits");
+  EXPECT_EQ(answer("single-numa-node", "1/1Gi gpu=9", profile, {}), "Insufficient vendor.io/gpu");
+  EXPECT_EQ(answer("single-numa-node", "1/1Gi gpu=2", profile, {{"vendor.io/gpu", kUnit}}),
+            "Insufficient vendor.io/gpu");
+}
+
+TEST(NumaReport, FitsWithTheOptionsOfTheDeployedScheduler) {  // docs/spec/numa.md 11.9
+  NodeView known{.topology = read_topology(kTopology.body())};
+  known.topology->policy = kRestricted;
+  const PodRequest request = testing::make_request({.containers = {"8/1Gi gpu=1"}});
+  EXPECT_TRUE(fit_on(request, kNode, known, {}, {.name = "zones"}).fits);
+  known.topology->zones[1].available["cpu"] = 7 * kUnit;
+  EXPECT_TRUE(fit_on(request, kNode, known, {}, {.name = "zones"}).fits);
+  EXPECT_EQ(
+      fit_on(request, kNode, known, {}, {.name = "zones", .filter = {.restricted = true}}).reason,
+      "cannot align container");
+}
+
+TEST(NumaReport, NoNodeWithoutZonesFits) {
+  const PodRequest request = testing::make_request({.containers = {"1/1Gi"}});
+  EXPECT_EQ(fit_on(request, kNode, {}, {}, {.name = "zones"}).reason,
+            "zones unknown: no NodeResourceTopology");
+  EXPECT_EQ(fit_on(request, kNode, {.fresh = false}, {}, {.name = "zones"}).reason,
+            "invalid node topology data");
+  const Profile strict{.name = "zones", .require_topology = true};
+  EXPECT_EQ(fit_on(request, kNode, {}, {}, strict).reason, "no topology data");
+  EXPECT_FALSE(fit_on(request, kNode, {}, {}, strict).fits);
 }
 
 }  // namespace

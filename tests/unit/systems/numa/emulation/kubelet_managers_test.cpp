@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "kube/text/yaml.hpp"
@@ -57,6 +58,34 @@ TEST(NumaKubelet, ScopePodIsOneDecision) {
   const PodText two{.containers = {"5/1Gi", "4/1Gi"}};
   EXPECT_TRUE(admitted("single-numa-node", two));
   EXPECT_FALSE(admitted("single-numa-node", two, "pod"));
+}
+
+TEST(NumaKubelet, AlignsOnEveryZoneOfALargeNode) {
+  std::string zones;
+  for (int i = 0; i < 64; ++i) {
+    zones += "{cpus: 4, memory: 4Gi}, ";
+  }
+  for (const auto& [policy, cpus, pods] :
+       {std::tuple{"single-numa-node", "4/4Gi", 64}, {"restricted", "8/8Gi", 32}}) {
+    const NodeProfile node = *read_profile(
+        *yaml::parse("{policy: " + std::string(policy) + ", zones: [" + zones + "]}"));
+    FreeZones free(node);
+    const PodRequest pod = make_request({.containers = {cpus}});
+    for (int i = 0; i < pods; ++i) {
+      const auto got = admit_pod(node, free, pod);
+      ASSERT_TRUE(got) << policy << " " << i;
+      const Allocation& allocation = got->at("c0");
+      EXPECT_EQ(allocation.cpus.size() / 4, allocation.memory.size());
+      EXPECT_EQ(allocation.cpus.back() - allocation.cpus.front() + 1, std::ssize(allocation.cpus));
+      free.take(node, allocation);
+    }
+    EXPECT_FALSE(admit_pod(node, free, pod)) << policy;
+  }
+  const NodeProfile node =
+      *read_profile(*yaml::parse("{policy: restricted, zones: [" + zones + "]}"));
+  const auto wide = admit_pod(node, FreeZones(node), make_request({.containers = {"40/40Gi"}}));
+  ASSERT_TRUE(wide);
+  EXPECT_EQ(wide->at("c0").memory.size(), 10U);
 }
 
 TEST(NumaKubelet, OverheadIsNotAligned) {  // N7

@@ -229,6 +229,23 @@ TEST(NumaAccounting, PlacesContainersByCpuThenDeviceThenMemory) {
   EXPECT_FALSE(zones[1].contains("attributes"));
 }
 
+TEST(NumaAccounting, PlacesOnZonesWhoseIdsHaveGaps) {  // docs/spec/numa.md 10.5
+  Hardware hardware;
+  for (const int id : {0, 2, 5}) {
+    hardware.nodes.push_back({.id = id, .cpus = {id * 2, id * 2 + 1}});
+  }
+  const AllocatableResources resources{.cpus = {0, 1, 4, 5, 10, 11}};
+  const std::vector<PodResources> pods{
+      {{"ns", "p"}, {{.name = "a", .cpus = {0}}, {.name = "b", .cpus = {1}}}},
+      {{"ns", "q"}, {{.name = "c", .cpus = {10}}}}};
+  const RoundOutput output = compute_round(example_config(), hardware, resources, {.pods = pods});
+  const std::vector<ContainerName> names{{"ns", "p", "a"}, {"ns", "p", "b"}, {"ns", "q", "c"}};
+  const auto placement = unpack_placement(read_placement(output.content), names);
+  ASSERT_TRUE(placement.ok()) << placement.error().message;
+  EXPECT_EQ(placement->at(names[0]), 0);
+  EXPECT_EQ(placement->at(names[2]), 5);
+}
+
 TEST(NumaHardware, ReadsRecordedMachines) {
   const Hardware one = recorded_hardware("one-zone");
   ASSERT_EQ(one.nodes.size(), 1U);

@@ -62,7 +62,10 @@ class FakePorts final : public ExporterPorts {
     return failing == "allocatable" ? Result<AllocatableResources>(Error::unavailable("no socket"))
                                     : resources;
   }
-  Result<Hardware> hardware() override { return testing::recorded_hardware("two-zones"); }
+  Result<Hardware> hardware() override {
+    return failing == "hardware" ? Result<Hardware>(Error::not_found("cpulist: not there"))
+                                 : testing::recorded_hardware("two-zones");
+  }
   Result<Object> get(const Kind& kind, const Key& key) override {
     const auto found = objects.find(std::string(kind.plural) + "/" + key.name);
     return found == objects.end() ? Result<Object>(Error::not_found(key.name))
@@ -220,6 +223,61 @@ TEST_F(NumaExporterProcess, PausesAndOwnsAndRefreshes) {
   round(exporter);
   EXPECT_EQ(ports.asked, before + 1);
   EXPECT_EQ(ports.available(), "0");
+}
+
+// docs/spec/numa.md 9.1: such a round writes nothing.
+TEST_F(NumaExporterProcess, SkipsTheRoundWhenAmountsCannotBeReadAgain) {
+  config.refresh_node_resources = true;
+  ports.objects["nodes/worker-0"] =
+      json::parse(R"({"metadata": {"uid": "u1"}, "status": {"capacity": {"cpu": "8"}}})").value();
+  ExporterProcess exporter = process();
+  round(exporter);
+  EXPECT_EQ(ports.operations, "create ");
+  const auto failures = [&] {
+    const std::string text = exporter.metrics().text();
+    return text.find("function_name=\"get_allocatable_resources\"} 1") != std::string::npos;
+  };
+  ports.objects["nodes/worker-0"].set_path({"status", "capacity", "cpu"}, "7");
+  ports.resources.cpus = {2, 3};
+  ports.pods.erase(ports.pods.begin());
+  // The machine's files are no call of the kubelet.
+  ports.failing = "hardware";
+  round(exporter);
+  EXPECT_EQ(ports.operations, "create ");
+  EXPECT_EQ(ports.condition("PodresourcesFetched"), "True");
+  EXPECT_EQ(ports.condition("NodeTopologyUpdated"), "False");
+  EXPECT_FALSE(failures());
+  EXPECT_NE(ports.logged.find("hardware: cpulist: not there"), std::string::npos) << ports.logged;
+  ports.failing = "allocatable";
+  round(exporter);
+  EXPECT_EQ(ports.operations, "create ");
+  EXPECT_FALSE(exporter.healthy());
+  EXPECT_EQ(ports.condition("PodresourcesFetched"), "False");
+  EXPECT_TRUE(failures());
+  ports.failing.clear();
+  round(exporter);
+  EXPECT_TRUE(exporter.healthy());
+  EXPECT_EQ(ports.condition("PodresourcesFetched"), "True");
+  EXPECT_EQ(ports.condition("NodeTopologyUpdated"), "True");
+  EXPECT_EQ(ports.available(), "2");
+}
+
+TEST_F(NumaExporterProcess, LogsAsMuchAsItsFlagsSay) {  // docs/spec/numa.md 9.2
+  const auto logged = [&](std::int64_t verbose, bool debug) {
+    config.verbose = verbose;
+    config.debug = debug;
+    config.add_nrt_owner = false;
+    ports.logged.clear();
+    ExporterProcess exporter = process();
+    round(exporter);
+    return ports.logged;
+  };
+  EXPECT_EQ(logged(2, false), "");
+  const std::string rounds =
+      "round (periodic): 3 pods listed, 1 under the fingerprint pfp0v0019131e707ccadb65c\n";
+  EXPECT_EQ(logged(4, false), rounds);
+  EXPECT_EQ(logged(2, true), rounds);
+  EXPECT_TRUE(logged(6, false).starts_with(rounds + "content: {"));
 }
 
 TEST_F(NumaExporterProcess, EndsWhereTheKubeletGivesNothing) {

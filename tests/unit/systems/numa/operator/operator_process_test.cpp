@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "systems/numa/settings.hpp"
+
 namespace athanor::numa {
 namespace {
 
@@ -74,6 +76,22 @@ TEST(NumaOperatorProcess, WarnsOfWhatHasNoEffect) {
     ASSERT_EQ(flags.warnings.size(), 1U) << name;
     EXPECT_EQ(flags.warnings[0].find(std::string("--") + name), 0U) << flags.warnings[0];
   }
+}
+
+TEST(NumaOperatorProcess, WarnsOfDigestsThatItSkips) {  // docs/spec/numa.md 5.1
+  const std::string good = "sha256:" + std::string(64, 'a');
+  std::map<std::string, std::string> variables{
+      {"SCHEDULER_IMAGE_DIGESTS", good + ", sha256:short"}};
+  EXPECT_EQ(setup({}, variables).warnings,
+            std::vector<std::string>{"SCHEDULER_IMAGE_DIGESTS: \"sha256:short\" is skipped: it is "
+                                     "not sha256:<64 hex chars>"});
+  EXPECT_EQ(parse_settings(variables, false)->scheduler_image_digests,
+            std::vector<std::string>{good});
+  EXPECT_EQ(parse_settings(variables, true).error().message,
+            "SCHEDULER_IMAGE_DIGESTS: \"sha256:short\" is not sha256:<64 hex chars>");
+  variables["SCHEDULER_IMAGE_DIGESTS"] = good;
+  EXPECT_TRUE(setup({}, variables).warnings.empty());
+  EXPECT_TRUE(parse_settings(variables, true).ok());
 }
 
 TEST(NumaOperatorProcess, RefusesWhatIsWrong) {

@@ -39,6 +39,7 @@ class NumaOperators : public ::testing::Test {
     settings.emulated = true;
     settings.emulate_openshift = true;
     settings.scheduler_image_validation = false;
+    settings.machine_config_delay = "0s";
     world.configure("numa", to_value(settings));
     const SystemConfig config{{"numa", to_value(settings)}};
     for (const Value& object : system().lab_objects({.config = config})) {
@@ -263,6 +264,12 @@ TEST_F(NumaOperators, PlainKubernetesTakesPoolNames) {
   EXPECT_EQ(world.count(kSecurityContextConstraints), 0U);
   apply(kWorkers);
   EXPECT_EQ(condition("Degraded", "message"), "unsupported platform");
+  // 16.3: the API is served, and has no pools yet.
+  world.put(
+      from_yaml("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: "
+                "{name: machineconfigpools.machineconfiguration.openshift.io}}"));
+  settle();
+  EXPECT_TRUE(condition("Degraded", "message").starts_with("failed to find MachineConfigPool"));
 }
 
 TEST_F(NumaOperators, AKubeletConfigBecomesTheExportersConfig) {
@@ -288,6 +295,51 @@ TEST_F(NumaOperators, AKubeletConfigBecomesTheExportersConfig) {
                 .spec()["template"]["metadata"]["annotations"]["configmap.hash"]
                 .str(),
             "SHA256:cf7ee47ad9e0e9aab5ec93b336fe096b69640c9bb4cb9e66a7678dd0b3bfef89");
+}
+
+// docs/spec/numa.md 16.2: a change takes a while. Its nodes have it at once, as the exporter's
+// configuration does: else the scheduler would bind what the node still rejects.
+TEST_F(NumaOperators, APoolUpdatesBeforeItIsUpdated) {
+  Settings settings;
+  settings.machine_config_delay = "2s";
+  world.configure("numa", to_value(settings));
+  const auto state = [&] {
+    const Key key{"", "worker"};
+    std::string text;
+    for (const char* type : {"Updated", "Updating", "Degraded"}) {
+      text += world.condition(kMachineConfigPool, key, type)["status"].str() + " ";
+    }
+    const Value& source = world.must(kMachineConfigPool, key).status()["configuration"]["source"];
+    return text + std::to_string(source.size());
+  };
+  const auto pass = [&](Duration time) { world.settle_for({&machine_config_emulation()}, time); };
+  pass(Duration(0));
+  EXPECT_EQ(state(), "True False False 0");
+  Value node = from_yaml(
+      "{apiVersion: v1, kind: Node, metadata: {name: w, labels: "
+      "{node-role.kubernetes.io/worker: ''}}}");
+  node.set_path({"metadata", "annotations"}, annotations_of(from_yaml("{zones: [{cpus: 4}]}")));
+  world.put(node);
+  world.put(from_yaml(R"({apiVersion: machineconfiguration.openshift.io/v1, kind: KubeletConfig,
+    metadata: {name: tuning}, spec: {machineConfigPoolSelector: {matchLabels:
+    {pools.operator.machineconfiguration.openshift.io/worker: ''}},
+    kubeletConfig: {topologyManagerPolicy: restricted}}})"));
+  const auto policy = [&] { return profile_of(world.must(api::kNode, {"", "w"}))->policy; };
+  pass(std::chrono::seconds(1));
+  EXPECT_EQ(state(), "False True False 0");
+  EXPECT_EQ(policy(), "restricted");
+  pass(std::chrono::seconds(1));
+  EXPECT_EQ(state(), "True False False 1");
+  world.update(kKubeletConfig, {"", "tuning"}, [](Value& config) {
+    config.set_path({"spec", "kubeletConfig", "topologyManagerPolicy"}, "best-effort");
+  });
+  pass(std::chrono::seconds(1));
+  EXPECT_EQ(state(), "False True False 1");
+  pass(std::chrono::seconds(1));
+  EXPECT_EQ(state(), "True False False 1");
+  const std::size_t writes = world.writes.size();
+  pass(std::chrono::hours(1));
+  EXPECT_EQ(world.writes.size(), writes);
 }
 
 TEST_F(NumaOperators, TheSchedulerAndItsConfiguration) {  // A13 to A16
@@ -404,7 +456,7 @@ TEST_F(NumaOperators, OptionsOfTheSchedulerReachItsPlugin) {  // 17, rows 2, 3, 
           .body()["data"]["config.yaml"]
           .str();
   const auto profile = read_scheduler_config(text);
-  ASSERT_TRUE(profile.has_value()) << text;
+  ASSERT_TRUE(profile.ok()) << text;
   EXPECT_TRUE(profile->require_topology);
   EXPECT_TRUE(profile->filter.restricted);
   EXPECT_TRUE(profile->trust_unfingerprinted);

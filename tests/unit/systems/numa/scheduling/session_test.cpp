@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -117,6 +118,35 @@ TEST_F(NumaSession, PodsOfOtherSchedulersBlockUntilTheyArePublished) {  // N13, 
   admit(foreign);
   publish();
   EXPECT_EQ(cpus(), "6 12");
+}
+
+// What the topology updater of Node Feature Discovery writes: a fingerprint of all pods, without a
+// method.
+TEST_F(NumaSession, ReadsTheObjectsOfNodeFeatureDiscovery) {
+  bind("five", "5");
+  Value shared = make_pod({.containers = {"1/1Gi"}, .burstable = true}, "shared").body();
+  shared.member("spec").set("nodeName", "w").set("schedulerName", "other");
+  world.put(shared);
+  Value body = from_yaml(R"({apiVersion: topology.node.k8s.io/v1alpha2, kind: NodeResourceTopology,
+    metadata: {name: w}, topologyPolicies: [SingleNUMANodeContainerLevel], attributes: [
+      {name: topologyManagerScope, value: container},
+      {name: topologyManagerPolicy, value: single-numa-node}], zones: [
+    {name: node-0, type: Node, costs: [{name: node-0, value: 10}, {name: node-1, value: 21}],
+     resources: [{name: cpu, capacity: '8', allocatable: '8', available: '3'}]},
+    {name: node-1, type: Node, costs: [{name: node-0, value: 21}, {name: node-1, value: 10}],
+     resources: [{name: cpu, capacity: '12', allocatable: '12', available: '12'}]}]})");
+  std::vector<Key> counted;
+  for (const Object& pod : world.list(api::kPod, {.index = "node", .index_value = "w"})) {
+    counted.push_back(pod.key());
+  }
+  body.member("attributes")
+      .push_back(Value::object({{"name", "nodeTopologyPodsFingerprint"},
+                                {"value", fingerprint_of(std::span<const Key>(counted))}}));
+  world.put(body);
+  EXPECT_EQ(counted.size(), 3U);
+  EXPECT_EQ(cpus(), "3 12");
+  bind("four", "4");
+  EXPECT_EQ(cpus(), "0 8");
 }
 
 TEST_F(NumaSession, WithoutACacheTheObjectIsBelieved) {
@@ -277,6 +307,17 @@ TEST_F(NumaSession, SimulatesEvictionsByZone) {
   EXPECT_EQ(verdict("13", {"u-first", "u-second"}), "cannot align container");  // P3
   configure("");
   EXPECT_EQ(verdict("8", {"u-first"}), "cannot align container");  // the mode is off
+  // Nothing is simulated for a profile that keeps no cache.
+  configure(", preemptionMode: Enabled, discardReservedNodes: true");
+  EXPECT_EQ(verdict("8", {"u-first"}), "cannot align container");
+  configure(", preemptionMode: Enabled");
+  world.update(api::kConfigMap, {"numaresources", "topo-aware-scheduler-config"},
+               [](Value& config) {
+                 std::string text = config["data"]["config.yaml"].str();
+                 text.replace(text.find("Seconds: 5"), 10, "Seconds: 0");
+                 config.set_path({"data", "config.yaml"}, text);
+               });
+  EXPECT_EQ(verdict("8", {"u-first"}), "cannot align container");
 }
 
 TEST_F(NumaSession, FollowsTheArgumentsOfTheCache) {  // 11.1
@@ -294,11 +335,25 @@ TEST_F(NumaSession, FollowsTheArgumentsOfTheCache) {  // 11.1
       "discardReservedNodes: true, scoringStrategy: {type: LeastAllocated}, cache: "
       "{foreignPodsDetect: None, resyncMethod: OnlyExclusiveResources, trustUnfingerprinted: "
       "true}}}]}]}");
-  ASSERT_TRUE(read.has_value());
+  ASSERT_TRUE(read.ok());
   EXPECT_TRUE(read->discard_reserved);
   EXPECT_TRUE(read->trust_unfingerprinted);
   EXPECT_EQ(read->foreign, ForeignPods::None);
   EXPECT_EQ(read->resync, ResyncMethod::OnlyExclusiveResources);
+}
+
+TEST(NumaSchedulerConfig, TellsWhatIsWrong) {  // 11.1
+  const auto why = [](const std::string& args) {
+    const auto read = read_scheduler_config(
+        "{profiles: [{schedulerName: topo, pluginConfig: [{args: {" + args + "}}]}]}");
+    return read.ok() ? "" : read.error().message;
+  };
+  EXPECT_EQ(why("scoringStrategy: {type: Random}"), "invalid ScoringStrategyType: Random");
+  EXPECT_EQ(why("preemptionMode: Maybe"), "invalid PreemptionMode: Maybe");
+  EXPECT_EQ(why("preemptionMode: Disabled"), "");
+  EXPECT_EQ(why(""), "");
+  EXPECT_EQ(read_scheduler_config("{profiles: []}").error().message,
+            "profiles[0].schedulerName is required");
 }
 
 TEST_F(NumaSession, RefusesNodesWithoutTopologyWhereAsked) {  // 17, row 2; N11 without

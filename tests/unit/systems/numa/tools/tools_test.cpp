@@ -349,7 +349,7 @@ TEST(NumaTools, ListTopicsAndFilterLabels) {
   const auto value = json::parse(tools.printed);
   ASSERT_TRUE(value.ok());
   EXPECT_EQ((*value)["metadata"]["version"].str(), "1.2.3");
-  EXPECT_EQ((*value)["active"].size(), 26U);
+  EXPECT_EQ((*value)["active"].size(), 25U);
   tools.input = R"({"active": ["config", "nonreg"]})";
   EXPECT_EQ(tools.run("mkginkgolabelfilter"), 0);
   EXPECT_EQ(tools.printed, "feature: containsAny {config,nonreg}\n");
@@ -373,6 +373,18 @@ TEST(NumaTools, ShowKubeletSettingsInBothLayouts) {
   }
 }
 
+constexpr const char* kSetWithAffinity = R"(
+metadata: {name: ds, namespace: ns}
+spec:
+  template:
+    spec:
+      affinity:
+        podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: []}
+        nodeAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            nodeSelectorTerms: [{matchExpressions: [{key: role, operator: In, values: [a]}]}]
+      containers: [{image: i}])";
+
 TEST(NumaTools, MakeAJobForEachDaemonSet) {
   FakeTools tools;
   tools.put(kOperatorKind,
@@ -388,6 +400,29 @@ TEST(NumaTools, MakeAJobForEachDaemonSet) {
   EXPECT_EQ((*job)["metadata"]["name"].str(), "j-ds");
   EXPECT_EQ((*job)["spec"]["template"]["spec"]["nodeSelector"]["role"].str(), "a");
   EXPECT_EQ((*job)["spec"]["template"]["spec"]["containers"][0]["command"][2].str(), "ls");
+  EXPECT_FALSE((*job)["spec"]["template"]["spec"].contains("affinity"));
+  tools.put(kDaemonSet, kSetWithAffinity);
+  EXPECT_EQ(tools.run("make-job-foreach-ds", {"-name=j", "-namespace=ns", "-script=ls"}), 0);
+  const Value spec = yaml::parse(tools.printed).value()["spec"]["template"]["spec"];
+  EXPECT_FALSE(spec.contains("nodeSelector"));
+  EXPECT_EQ(json::print(spec["affinity"]),
+            R"({"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":)"
+            R"({"nodeSelectorTerms":[{"matchExpressions":[{"key":"role","operator":"In",)"
+            R"("values":["a"]}]}]}}})");
+}
+
+TEST(NumaValidate, ChecksTheNodesOfPoolsWithExpressions) {  // docs/spec/numa.md 6.6
+  FakeTools tools;
+  tools.put(kOperatorKind,
+            "{metadata: {name: numaresourcesoperator}, status: {daemonsets: [{namespace: ns, name: "
+            "ds}]}}");
+  tools.put(kDaemonSet, kSetWithAffinity);
+  tools.put(kNode, "{metadata: {name: other, labels: {role: b}}}");
+  const Object node = node_with("{policy: none, zones: [{cpus: 4, memory: 4Gi}]}");
+  tools.objects.insert_or_assign({"nodes", node.key()}, node);
+  EXPECT_EQ(tools.run("validate", {"--what=k8scfg", "--verbose"}), 0);
+  EXPECT_NE(tools.printed.find("node \"w\""), std::string::npos) << tools.printed;
+  EXPECT_EQ(tools.printed.find("node \"other\""), std::string::npos) << tools.printed;
 }
 
 TEST(NumaDeployer, DeploysRendersAndRemoves) {
@@ -431,24 +466,103 @@ TEST(NumaDeployer, DeploysRendersAndRemoves) {
   EXPECT_NE(tools.printed.find("nfd-topology-updater"), std::string::npos);
 }
 
+// Returns the objects that the deployer prints.
+std::vector<Value> rendered(const std::vector<std::string>& flags) {
+  FakeTools tools;
+  std::vector<std::string> arguments{"render"};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  EXPECT_EQ(tools.run("deployer", arguments), 0) << tools.complained;
+  return yaml::parse_all(tools.printed).value();
+}
+
+TEST(NumaDeployer, InstallsTheConstraintsThatItsPodsRequire) {
+  using Flags = std::vector<std::string>;
+  for (const auto& [flags, name] :
+       {std::pair{Flags{}, "resource-topology-exporter-v2"},
+        {Flags{"--updater-scc=v2"}, "resource-topology-exporter-v2"},
+        {Flags{"--updater-custom-selinux-policy"}, "resource-topology-exporter"},
+        {Flags{"--updater-custom-selinux-policy", "--updater-scc=v1"},
+         "resource-topology-exporter"}}) {
+    Flags all{"topology-updater", "--platform=openshift"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    std::string installed;
+    std::string required;
+    for (const Value& object : rendered(all)) {
+      if (object["kind"].as_string() == "SecurityContextConstraints") {
+        installed += object["metadata"]["name"].str();
+      } else if (object["kind"].as_string() == "DaemonSet") {
+        required =
+            object.at({"spec", "template", "metadata", "annotations"})["openshift.io/required-scc"]
+                .str();
+      }
+    }
+    EXPECT_EQ(installed, name);
+    EXPECT_EQ(required, name);
+  }
+}
+
+TEST(NumaDeployer, GrantsTheLeaseThatItNames) {
+  std::set<std::string> granted;
+  for (const Value& object :
+       rendered({"scheduler-plugin", "--sched-leader-elect-resource=mine", "--replicas=2"})) {
+    for (const Value& rule : object["rules"].items()) {
+      for (const Value& name : rule["resourceNames"].items()) {
+        granted.insert(object["kind"].str() + "/" + rule["resources"][0].str() + "/" + name.str());
+      }
+    }
+  }
+  EXPECT_EQ(granted, (std::set<std::string>{"ClusterRole/leases/mine", "Role/endpoints/mine",
+                                            "Role/leases/mine"}));
+}
+
+TEST(NumaDeployer, ValidatesNodesWithoutAnOperator) {  // docs/spec/numa.md 13.2
+  FakeTools tools;
+  const Object node = node_with(
+      "{policy: single-numa-node, zones: [{cpus: 4, reservedCpus: 1, memory: 4Gi, reservedMemory: "
+      "1Gi}]}");
+  tools.objects.insert_or_assign({"nodes", node.key()}, node);
+  tools.put(kNode,
+            "{metadata: {name: control}, spec: {taints: [{key: control-plane, effect: "
+            "NoSchedule}]}}");
+  tools.put(kTopologyKind, "{metadata: {name: w}}");
+  EXPECT_EQ(tools.run("deployer", {"validate"}), 0);
+  EXPECT_EQ(tools.printed, "PASSED>>: cluster configuration looks ok!\n");
+  tools.put(kNode, "{metadata: {name: bare}}");
+  EXPECT_EQ(tools.run("deployer", {"validate", "--json"}), 0);
+  EXPECT_NE(tools.printed.find("\"node\":\"bare\""), std::string::npos) << tools.printed;
+  EXPECT_EQ(tools.printed.find("control\""), std::string::npos) << tools.printed;
+}
+
 TEST(NumaDeployer, RefusesWhatItCannotDo) {
   FakeTools tools;
   tools.unserved = {"clusterversions"};
-  for (const std::vector<std::string>& arguments :
-       std::vector<std::vector<std::string>>{{},
-                                             {"fly"},
-                                             {"deploy", "moon"},
-                                             {"deploy", "--updater-type=none"},
-                                             {"deploy", "--updater-cri-hooks-enable"},
-                                             {"deploy", "--updater-scc=v3"},
-                                             {"deploy", "--platform=plan9"},
-                                             {"deploy", "--replicas=-1"},
-                                             {"deploy", "--updater-sync-period=soon"},
-                                             {"deploy", "--nonsense"}}) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {},
+           {"fly"},
+           {"deploy", "moon"},
+           {"deploy", "--updater-type=none"},
+           {"deploy", "--updater-cri-hooks-enable"},
+           {"deploy", "--updater-scc=v3"},
+           {"deploy", "--platform=plan9"},
+           {"deploy", "--replicas=-1"},
+           {"deploy", "--updater-sync-period=soon"},
+           {"deploy", "--updater-type=NFD", "--updater-scc=v2"},
+           {"deploy", "--updater-type=NFD", "--updater-notif-enable"},
+           {"deploy", "--updater-type=NFD", "--rte-config-file=f"},
+           {"deploy", "--updater-type=NFD", "--updater-custom-selinux-policy"},
+           {"render", "--updater-custom-selinux-policy"},
+           {"render", "--updater-scc=v2"},
+           {"render", "--platform=openshift", "--updater-scc=v1"},
+           {"render", "--platform=openshift", "--updater-scc=v2",
+            "--updater-custom-selinux-policy"},
+           {"deploy", "--nonsense"}}) {
     EXPECT_EQ(tools.run("deployer", arguments), 1) << (arguments.empty() ? "" : arguments.back());
     EXPECT_FALSE(tools.complained.empty());
   }
   EXPECT_TRUE(tools.objects.empty());
+  tools.files["scoring"] = "type: Random";
+  EXPECT_EQ(tools.run("deployer", {"render", "--sched-scoring-strat-config-file=scoring"}), 1);
+  EXPECT_EQ(tools.complained, "invalid ScoringStrategyType: Random\n");
   // Nothing becomes ready here.
   tools.pauses = 1000;
   EXPECT_EQ(tools.run("deployer", {"deploy", "scheduler-plugin", "--wait"}), 2);
@@ -536,6 +650,25 @@ TEST(NumaOperatorTool, NamesTheVersionOfOpenShift) {
       "{metadata: {name: version}, status: {history: [{version: 4.19.3}, {version: 4.18.0}]}}");
   EXPECT_EQ(tools.run("numaresources-operator", {"--detect-platform-only"}), 0);
   EXPECT_EQ(tools.printed, "platform=OpenShift version=4.19.3\n");
+}
+
+TEST(NumaMustGather, NamesTheExportersPodsWhereBothSidesAgree) {
+  FakeTools tools;
+  tools.put(kPod,
+            "{metadata: {name: p, namespace: ns}, spec: {nodeName: w, containers: [{name: c}]}}");
+  const auto exporter_pods = [&](const std::string& fingerprint) {
+    tools.put(kTopologyKind,
+              "{metadata: {name: w}, attributes: [{name: nodeTopologyPodsFingerprint, value: " +
+                  fingerprint + "}, {name: nodeTopologyPodsFingerprintMethod, value: all}]}");
+    EXPECT_EQ(tools.run("must-gather", {"--output=out.tar"}), 0) << tools.complained;
+    const std::string& tar = tools.files.at("out.tar");
+    const std::size_t file = tar.find("pfpstatus/resource-topology-exporters/w");
+    const std::string content = tar.substr(file + 400, 512);
+    return content.find("\"Name\":\"p\"") != std::string::npos;
+  };
+  const std::vector<Key> pods{{"ns", "p"}};
+  EXPECT_TRUE(exporter_pods(fingerprint_of(std::span<const Key>(pods))));
+  EXPECT_FALSE(exporter_pods("pfp0v001ef46db3751d8e999"));
 }
 
 TEST(NumaMustGather, WritesOneTar) {
