@@ -438,7 +438,7 @@ Operator workload_operator_of(std::string_view operator_name, std::span<const Ki
   static const Access kAccess[] = {{&kAppWrapper, "patch delete"},
                                    {&api::kueue::kWorkload, "create patch delete"},
                                    {&api::kueue::kWorkload, "patch", "status"},
-                                   {&api::kueue::kWorkload, "update", "finalizers"},
+                                   {&kAppWrapper, "update", "finalizers"},  // owns the Workload
                                    {&api::kEvent, "create patch"}};
   return {.name = operator_name,
           .primary = &kAppWrapper,
