@@ -40,7 +40,8 @@ Result<Priority> priority_of(const View& view, const AppWrapper& app);
 Value new_workload(const AppWrapper& app, const Priority& priority, const Queueing& queueing);
 
 // spec.components with the podSetInfos of an admitted Workload. Errors: `invalid podset infos:
-// expecting <e> podsets, got <g>`.
+// expecting <e> podsets, got <g>`, `invalid admission check PodSetUpdate: conflict for <field>:
+// ...`.
 Result<Value> started_components(const View& view, const AppWrapper& app, const Object& workload);
 // spec.components without podSetInfos.
 Value stopped_components(const AppWrapper& app);

@@ -79,8 +79,8 @@ class Manager {
     if (current == nullptr) {
       create();
     } else if (is_true(*current, "Finished")) {
-      // Tried again (B-19): a fresh Workload replaces it.
-      if (!stop("Workload is finished") && !active()) {
+      // Tried again (B-19): a fresh Workload replaces it, unless it would fail to start again.
+      if (!stop("Workload is finished") && !active() && !failed_to_start(*current)) {
         plan_.then(
             Delete{.target = ref_of(*current), .guard = {.uid = std::string(current->uid())}});
       }
@@ -93,6 +93,11 @@ class Manager {
   }
 
  private:
+  [[nodiscard]] static bool failed_to_start(const Object& workload) {
+    return find_condition(workload.status()["conditions"], "Finished")["reason"].as_string() ==
+           "FailedToStart";
+  }
+
   [[nodiscard]] bool owns(const Object& workload) const {
     const auto owner = workload.controller();
     return owner && owner->uid == app_.object.uid();
