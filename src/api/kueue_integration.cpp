@@ -41,6 +41,10 @@ std::string_view article_of(std::string_view word) {
 
 }  // namespace
 
+std::string_view released_reason(bool granular) {
+  return granular ? "PendingEvaluation" : "Pending";
+}
+
 bool is_copied_annotation(std::string_view key) {
   return key.starts_with(kProvisioning) || key == kGatedBy;
 }

@@ -16,6 +16,9 @@
 
 namespace athanor::api::kueue {
 
+// Returns the reason of QuotaReserved False after an eviction.
+std::string_view released_reason(bool granular);
+
 // Holds a workload back while it is there; an annotation.
 inline constexpr std::string_view kGatedBy = "kueue.x-k8s.io/admission-gated-by";
 

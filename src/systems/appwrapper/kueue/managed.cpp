@@ -45,6 +45,7 @@ Queueing queueing_of(const View& view, const Settings& settings) {
   queueing.without_queue = written["manageJobsWithoutQueueName"].as_bool();
   queueing.namespaces = written["managedJobsNamespaceSelector"];
   queueing.wait_for_pods_ready = section["waitForPodsReady"].as_bool(true);
+  queueing.granular = section["admissionReasons"].as_string() == "granular";
   queueing.keep_deactivated = api::kueue::kept_deactivated(section);
   return queueing;
 }

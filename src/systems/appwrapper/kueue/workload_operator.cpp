@@ -346,7 +346,11 @@ class Manager {
     }
     const std::string reason = evicted["reason"].str();
     std::vector<Condition> conditions{
-        {"QuotaReserved", "False", "Pending", message, {}},
+        {"QuotaReserved",
+         "False",
+         std::string(api::kueue::released_reason(queueing_.granular)),
+         message,
+         {}},
         {"Admitted", "False", "NoReservation", "The workload has no reservation", {}},
         {"Requeued", reason == "Preempted" ? "True" : "False", reason, message, {}}};
     if (auto stopped = api::kueue::pods_ready_after_stop(workload.status()["conditions"])) {
