@@ -46,6 +46,7 @@ Queueing queueing_of(const View& view, const Settings& settings) {
   queueing.namespaces = written["managedJobsNamespaceSelector"];
   queueing.wait_for_pods_ready = section["waitForPodsReady"].as_bool(true);
   queueing.granular = section["admissionReasons"].as_string() == "granular";
+  queueing.short_workload_names = section["shortWorkloadNames"].as_bool();
   queueing.keep_deactivated = api::kueue::kept_deactivated(section);
   return queueing;
 }

@@ -13,7 +13,6 @@
 #include "api/kueue_integration.hpp"
 #include "api/kueue_pod_set_info.hpp"
 #include "base/ascii.hpp"
-#include "base/digest.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/appwrapper/kueue/normal_form.hpp"
 #include "systems/appwrapper/names.hpp"
@@ -76,14 +75,8 @@ Result<Value> pod_set_info(const View& view, const Object& workload, const Value
 
 }  // namespace
 
-std::string workload_name(std::string_view app_name, std::string_view app_uid) {
-  constexpr std::size_t kLongest = 247;
-  constexpr std::size_t kDigits = 5;
-  std::string prefix = fmt::format("appwrapper-{}", app_name);
-  prefix.resize(std::min(prefix.size(), kLongest));
-  const std::string digest =
-      sha1_hex(fmt::format("{}\n{}\n{}\n{}", kAppWrapper.name, kGroup, app_name, app_uid));
-  return fmt::format("{}-{}", prefix, digest.substr(0, kDigits));
+std::string workload_name(const Object& app, api::kueue::NameLength longest) {
+  return api::kueue::workload_name(kAppWrapper, app.name(), app.uid(), longest);
 }
 
 Value workload_pod_sets(const AppWrapper& app) {
@@ -166,7 +159,9 @@ Value owner_of_workload(const AppWrapper& app) {
 
 Value new_workload(const AppWrapper& app, const Priority& priority, const Queueing& queueing) {
   const Object& object = app.object;
-  Value metadata = Value::object({{"name", workload_name(object.name(), object.uid())},
+  const auto length = queueing.short_workload_names ? api::kueue::NameLength::Short
+                                                    : api::kueue::NameLength::Object;
+  Value metadata = Value::object({{"name", workload_name(object, length)},
                                   {"namespace", object.ns()},
                                   {"labels", Value::object({{name::kJobUid, object.uid()}})},
                                   {"finalizers", Value::list({api::kueue::kInUseFinalizer})},

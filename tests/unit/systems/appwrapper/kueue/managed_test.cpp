@@ -73,6 +73,15 @@ TEST_F(Managed, FollowsKueuesConfigurationWhenItChanges) {
   EXPECT_TRUE(now().enabled);
 }
 
+TEST_F(Managed, FollowsProfileAndGateOfKueuesConfiguration) {
+  world.configure("kueue", parsed("{admissionReasons: granular}"));
+  EXPECT_TRUE(now().granular);
+  EXPECT_FALSE(now().short_workload_names);
+  write_map("featureGates: {ShortWorkloadNames: true}");
+  EXPECT_TRUE(now().granular);
+  EXPECT_TRUE(now().short_workload_names);
+}
+
 TEST_F(Managed, InThePlaceOfKueuesIntegrationItsOwnConfigurationCounts) {
   write_map("waitForPodsReady: {timeout: 5m}");
   const Queueing queueing = now(
