@@ -235,6 +235,8 @@ class Manager {
       patch_workload(workload, Value::object({{"podSets", fresh["spec"]["podSets"]},
                                               {"maximumExecutionTimeSeconds",
                                                fresh["spec"]["maximumExecutionTimeSeconds"]}}));
+      tell("UpdatedWorkload", fmt::format("Updated not matching Workload for suspended job: {}",
+                                          workload.key().text()));
       return;
     }
     stop("No matching Workload");
