@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/kueue_configuration.hpp"
 #include "base/digest.hpp"
 #include "kube/value/condition.hpp"
 
@@ -49,6 +50,10 @@ std::string_view article_of(std::string_view word) {
 }
 
 }  // namespace
+
+bool is_system_namespace(std::string_view ns) {
+  return ns == "kube-system" || ns == kConfigurationNamespace;
+}
 
 std::string workload_name(const Kind& kind, std::string_view name, std::string_view uid,
                           NameLength longest) {

@@ -17,6 +17,9 @@
 
 namespace athanor::api::kueue {
 
+// Returns true for namespaces whose objects Kueue never touches.
+bool is_system_namespace(std::string_view ns);
+
 // Limit of the name of a Workload: of any object, or by gate ShortWorkloadNames.
 enum class NameLength : std::uint8_t { Object = 253, Short = 63 };
 // Returns the name of a job's Workload: "job-train-0b2f1".

@@ -52,10 +52,10 @@ Queueing queueing_of(const View& view, const Settings& settings) {
 }
 
 bool is_queued(const View& view, const Value& app, const Queueing& queueing) {
-  if (!queueing.enabled) {
+  const Value& metadata = app["metadata"];
+  if (!queueing.enabled || api::kueue::is_system_namespace(metadata["namespace"].as_string())) {
     return false;
   }
-  const Value& metadata = app["metadata"];
   return !metadata["labels"][name::kQueueName].as_string().empty() ||
          (queueing.without_queue &&
           selects(view, queueing.namespaces, metadata["namespace"].str()));
