@@ -112,12 +112,7 @@ class Manager {
     } else if (workload->deleting()) {
       end(*workload);
     } else if (!workload->controller()) {
-      Value owners = workload->metadata()["ownerReferences"];
-      owners.push_back(owner_of_workload(app_));
-      plan_.then(Patch{.target = ref_of(*workload),
-                       .merge = Value::object(
-                           {{"metadata", Value::object({{"ownerReferences", std::move(owners)}})}}),
-                       .guard = guard_of(*workload)});
+      adopt(*workload);
     } else if (finish(&*workload)) {
       return std::move(plan_);
     } else if (is_true(*workload, "Finished")) {
@@ -129,6 +124,23 @@ class Manager {
       follow(*workload);
     }
     return std::move(plan_);
+  }
+
+  void adopt(const Object& workload) {
+    Value owners = workload.metadata()["ownerReferences"];
+    owners.push_back(owner_of_workload(app_));
+    Value finalizers = workload.metadata()["finalizers"];
+    if (!workload.has_finalizer(api::kueue::kInUseFinalizer)) {
+      finalizers.push_back(api::kueue::kInUseFinalizer);
+    }
+    plan_.then(Patch{
+        .target = ref_of(workload),
+        .merge = Value::object(
+            {{"metadata",
+              Value::object({{"ownerReferences", std::move(owners)},
+                             {"finalizers", std::move(finalizers)},
+                             {"labels", Value::object({{name::kJobUid, app_.object.uid()}})}})}}),
+        .guard = guard_of(workload)});
   }
 
   // Marks the Workload of an AppWrapper that is over. Returns true if it is over.
