@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/kueue_configuration.hpp"
+#include "base/digest.hpp"
 #include "kube/value/condition.hpp"
 
 namespace athanor::api::kueue {
@@ -30,6 +32,14 @@ bool says(const Object& workload, std::string_view type) {
   return condition_is(workload.status()["conditions"], type, "True");
 }
 
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return result;
+}
+
 bool is_among(std::span<const KnownName> names, std::string_view field, std::string_view key) {
   return std::ranges::any_of(
       names, [&](const KnownName& one) { return one.field == field && one.key == key; });
@@ -40,6 +50,24 @@ std::string_view article_of(std::string_view word) {
 }
 
 }  // namespace
+
+bool is_system_namespace(std::string_view ns) {
+  return ns == "kube-system" || ns == kConfigurationNamespace;
+}
+
+std::string workload_name(const Kind& kind, std::string_view name, std::string_view uid,
+                          NameLength longest) {
+  constexpr std::size_t kDigits = 5;
+  std::string prefix = fmt::format("{}-{}", lower(kind.name), name);
+  prefix.resize(std::min(prefix.size(), static_cast<std::size_t>(longest) - kDigits - 1));
+  const std::string digest =
+      sha1_hex(fmt::format("{}\n{}\n{}\n{}", kind.name, kind.group, name, uid));
+  return fmt::format("{}-{}", prefix, digest.substr(0, kDigits));
+}
+
+std::string_view released_reason(bool granular) {
+  return granular ? "PendingEvaluation" : "Pending";
+}
 
 bool is_copied_annotation(std::string_view key) {
   return key.starts_with(kProvisioning) || key == kGatedBy;

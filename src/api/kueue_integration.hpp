@@ -3,6 +3,7 @@
 // (docs/spec/kueue.md 9, 10.1). Pure.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +16,18 @@
 #include "kube/value/value.hpp"
 
 namespace athanor::api::kueue {
+
+// Returns true for namespaces whose objects Kueue never touches.
+bool is_system_namespace(std::string_view ns);
+
+// Limit of the name of a Workload: of any object, or by gate ShortWorkloadNames.
+enum class NameLength : std::uint8_t { Object = 253, Short = 63 };
+// Returns the name of a job's Workload: "job-train-0b2f1".
+std::string workload_name(const Kind& kind, std::string_view name, std::string_view uid,
+                          NameLength longest);
+
+// Returns the reason of QuotaReserved False after an eviction.
+std::string_view released_reason(bool granular);
 
 // Holds a workload back while it is there; an annotation.
 inline constexpr std::string_view kGatedBy = "kueue.x-k8s.io/admission-gated-by";

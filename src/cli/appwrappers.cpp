@@ -51,6 +51,18 @@ void add_owners(Session& session, const Object& object, std::vector<Object>& own
   }
 }
 
+// The gate ShortWorkloadNames of Kueue's configuration decides which of both names it has.
+Result<Object> workload_of(Session& session, const Object& app) {
+  using api::kueue::NameLength;
+  const std::string ns(app.ns());
+  const std::string name = appwrapper::workload_name(app, NameLength::Object);
+  const std::string shorter = appwrapper::workload_name(app, NameLength::Short);
+  auto workload = session.get(api::kueue::kWorkload, ns, name);
+  return workload.ok() || workload.error().code != kNotFound || name == shorter
+             ? std::move(workload)
+             : session.get(api::kueue::kWorkload, ns, shorter);
+}
+
 Result<std::string> page_of(Session& session, const Object& app) {
   const std::string ns(app.ns());
   AppWrapperFacts facts{.app = app};
@@ -60,8 +72,7 @@ Result<std::string> page_of(Session& session, const Object& app) {
     add_owners(session, pod, facts.owners);
   }
   facts.settings = read_fault_tolerance(session);
-  auto workload =
-      session.get(api::kueue::kWorkload, ns, appwrapper::workload_name(app.name(), app.uid()));
+  auto workload = workload_of(session, app);
   if (workload.ok()) {
     facts.workload = *std::move(workload);
   }
@@ -121,8 +132,7 @@ Result<std::string> set_running(Session& session, const Object& app, bool runnin
     return Error::bad_request(fmt::format("{} is {}: there is nothing to {}", app.name(), phase,
                                           running ? "resume" : "suspend"));
   }
-  const std::string workload = appwrapper::workload_name(app.name(), app.uid());
-  const auto queued = session.get(api::kueue::kWorkload, session.ns(), workload);
+  const auto queued = workload_of(session, app);
   if (!queued.ok() && queued.error().code != kNotFound) {
     return queued.error();
   }
@@ -134,7 +144,7 @@ Result<std::string> set_running(Session& session, const Object& app, bool runnin
                                                               : "is not suspended");
   }
   const auto done = queued.ok()
-                        ? merge(session, api::kueue::kWorkload, workload,
+                        ? merge(session, api::kueue::kWorkload, std::string(queued->name()),
                                 Value::object({{"spec", Value::object({{"active", running}})}}))
                         : merge(session, kAppWrapper, std::string(app.name()),
                                 Value::object({{"spec", Value::object({{"suspend", !running}})}}));

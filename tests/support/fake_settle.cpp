@@ -20,6 +20,9 @@ bool FakeWorld::TaskOrder::operator()(const Task& a, const Task& b) const {
 
 void FakeWorld::check_declared(const Operator& op, const Plan& plan) const {
   EXPECT_EQ(undeclared_read(op, last_reads_), "") << op.name << " reads it without declaring it";
+  EXPECT_EQ(undeclared_live_read(op, last_reads_), "")
+      << op.name << " reads it live without declaring it";
+  EXPECT_EQ(undeclared_owner(op, plan), "") << op.name << " needs it for an owner reference";
   EXPECT_EQ(undeclared_step(op, plan), "") << op.name << " does it without declaring it";
 }
 

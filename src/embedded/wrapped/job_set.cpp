@@ -177,6 +177,7 @@ const Operator& job_set_operator() {
   static const Kind* const kReads[] = {&kJobSet, &api::kJob};
   static const Kind* const kWrites[] = {&kJobSet, &api::kJob};
   static const Access kAccess[] = {{&kJobSet, "patch", "status"},
+                                   {&kJobSet, "update", "finalizers"},
                                    {&api::kJob, "create patch delete"},
                                    {&api::kJob, "patch", "status"}};
   static const Operator kOperator{.name = "wrapped-jobset",

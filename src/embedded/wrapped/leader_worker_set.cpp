@@ -52,6 +52,7 @@ const Operator& leader_worker_set_operator() {
   static const Kind* const kReads[] = {&kLeaderWorkerSet, &api::kPod};
   static const Kind* const kWrites[] = {&kLeaderWorkerSet, &api::kPod};
   static const Access kAccess[] = {{&kLeaderWorkerSet, "patch", "status"},
+                                   {&kLeaderWorkerSet, "update", "finalizers"},
                                    {&api::kPod, "create delete"}};
   static const Operator kOperator{.name = "wrapped-leaderworkerset",
                                   .primary = &kLeaderWorkerSet,

@@ -98,6 +98,7 @@ const Operator& pytorch_job_operator() {
   static const Kind* const kReads[] = {&kPyTorchJob, &api::kPod};
   static const Kind* const kWrites[] = {&kPyTorchJob, &api::kPod};
   static const Access kAccess[] = {{&kPyTorchJob, "patch", "status"},
+                                   {&kPyTorchJob, "update", "finalizers"},
                                    {&api::kPod, "create delete"}};
   static const Operator kOperator{.name = "wrapped-pytorchjob",
                                   .primary = &kPyTorchJob,

@@ -123,6 +123,7 @@ const Operator& ray_cluster_operator() {
   static const Kind* const kReads[] = {&kRayCluster, &api::kPod};
   static const Kind* const kWrites[] = {&kRayCluster, &api::kPod};
   static const Access kAccess[] = {{&kRayCluster, "patch", "status"},
+                                   {&kRayCluster, "update", "finalizers"},
                                    {&api::kPod, "create delete"}};
   static const Operator kOperator{.name = "wrapped-raycluster",
                                   .primary = &kRayCluster,
@@ -137,6 +138,7 @@ const Operator& ray_job_operator() {
   static const Kind* const kReads[] = {&kRayJob, &kRayCluster, &api::kJob};
   static const Kind* const kWrites[] = {&kRayJob, &kRayCluster, &api::kJob};
   static const Access kAccess[] = {{&kRayJob, "patch", "status"},
+                                   {&kRayJob, "update", "finalizers"},
                                    {&kRayCluster, "create delete"},
                                    {&api::kJob, "create delete"}};
   static const Operator kOperator{.name = "wrapped-rayjob",

@@ -7,6 +7,7 @@
 #include "api/builtin.hpp"
 #include "base/ascii.hpp"
 #include "runtime/view/any_kind.hpp"
+#include "runtime/view/live.hpp"
 #include "runtime/view/select.hpp"
 #include "runtime/view/step.hpp"
 
@@ -38,6 +39,37 @@ std::string missing(const Operator& op, const Kind& kind, std::string_view verb,
     text += subresource;
   }
   return kind.group.empty() ? text : text + " of " + std::string(kind.group);
+}
+
+// Returns the object or the patch that a step sends; Null: none.
+Value body_of(const Step& step) {
+  return std::visit(
+      [](const auto& one) -> Value {
+        using S = std::decay_t<decltype(one)>;
+        if constexpr (std::is_same_v<S, Apply>) {
+          return one.fields;
+        } else if constexpr (std::is_same_v<S, Create> || std::is_same_v<S, Replace>) {
+          return one.object;
+        } else if constexpr (std::is_same_v<S, Patch>) {
+          return one.merge;
+        } else {
+          return {};
+        }
+      },
+      step);
+}
+
+// Returns the kind of an owner reference among those that the operator declares.
+const Kind* declared_kind_of(const Operator& op, const Value& owner) {
+  const auto is_it = [&](const Kind* kind) {
+    return kind != nullptr && kind->name == owner["kind"].as_string() &&
+           kind->api_version() == owner["apiVersion"].as_string();
+  };
+  if (is_it(op.primary)) {
+    return op.primary;
+  }
+  const auto found = std::ranges::find_if(op.reads, is_it);
+  return found == op.reads.end() ? nullptr : *found;
 }
 
 std::string missing_access(const Operator& op, const Step& step) {
@@ -87,6 +119,46 @@ std::string undeclared_read(const Operator& op, const Reads& reads) {
     }
     if (!op.singleton && is_coarse(*read.kind, read.select) && !declares(op.small, read.kind)) {
       return "list all " + std::string(read.kind->plural) + ", which are not declared small";
+    }
+  }
+  return {};
+}
+
+std::string undeclared_live_read(const Operator& op, const Reads& reads) {
+  if (op.access.empty()) {
+    return {};
+  }
+  for (const auto& [text, max_age] : reads.observations) {
+    const auto query = LiveQuery::parse(text);
+    if (!query) {
+      continue;
+    }
+    const Kind kind{query->group, query->version, query->kind, query->plural, true};
+    const bool list = query->key.name.empty();
+    if (list && (declares(op.reads, &kind) || declares({&op.primary, 1}, &kind))) {
+      continue;
+    }
+    if (std::string needs = missing(op, kind, list ? "list" : "get"); !needs.empty()) {
+      return needs;
+    }
+  }
+  return {};
+}
+
+std::string undeclared_owner(const Operator& op, const Plan& plan) {
+  if (op.access.empty()) {
+    return {};
+  }
+  for (const Step& step : plan.steps()) {
+    for (const Value& owner : body_of(step).at({"metadata", "ownerReferences"}).items()) {
+      const Kind* kind =
+          owner["blockOwnerDeletion"].as_bool() ? declared_kind_of(op, owner) : nullptr;
+      if (kind == nullptr) {
+        continue;
+      }
+      if (std::string needs = missing(op, *kind, "update", "finalizers"); !needs.empty()) {
+        return needs;
+      }
     }
   }
   return {};

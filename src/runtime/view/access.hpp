@@ -17,8 +17,17 @@ bool has_verb(const Access& access, std::string_view verb);
 bool may_read(const Operator& op, const Kind* kind);
 // Returns what the operator read without declaring it; empty: nothing.
 std::string undeclared_read(const Operator& op, const Reads& reads);
+// Returns what a live read (runtime/view/live.hpp) of the operator needs and Operator::access
+// lacks: "get jobs of batch"; empty: nothing. Operators without Operator::access are not checked.
+std::string undeclared_live_read(const Operator& op, const Reads& reads);
 // Returns what the first step that neither Operator::writes nor Operator::access covers needs:
 // "patch workloads/status of kueue.x-k8s.io"; empty: all are covered.
 std::string undeclared_step(const Operator& op, const Plan& plan);
+
+// Returns "update jobs/finalizers of batch" if a step sets an owner reference with
+// blockOwnerDeletion to an owner of a declared kind without that right, which admission plugin
+// OwnerReferencesPermissionEnforcement refuses; empty: no step does. Operators without
+// Operator::access are not checked.
+std::string undeclared_owner(const Operator& op, const Plan& plan);
 
 }  // namespace athanor

@@ -62,6 +62,8 @@ struct Queueing {
   bool without_queue = false;  // AppWrappers without a queue's name wait, too
   Value namespaces{};          // in which they do: a LabelSelector; Null: everywhere
   bool wait_for_pods_ready = true;
+  bool granular = false;                     // the profile of reasons
+  bool short_workload_names = false;         // names of Workloads have at most 63 characters
   std::vector<std::string> copied_labels{};  // of the AppWrapper, onto its Workload
   // How long an AppWrapper that Kueue deactivated stays; nullopt: for ever.
   std::optional<Duration> keep_deactivated{};

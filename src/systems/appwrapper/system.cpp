@@ -195,6 +195,7 @@ const System& kueue_system() {
       .operators = {&workload_operator(), &integrated_workload_operator(),
                     &workload_release_operator()},
       .runs = runs_at_kueues_side,
+      .optional_kinds = {&kAppWrapper},
       .webhooks = {kueue_webhooks().begin(), kueue_webhooks().end()},
       .settings = read_kueue_side};
   return kSystem;

@@ -91,7 +91,7 @@ ELSEWHERE = {
     "scripts/salvage": "tests/unit/embedded/store/salvage_test.cpp",
     "scripts/fuzz": "make fuzz",
     "kubectl logs -n das-operator -l name=das-daemonset": "tests/e2e/das/test_agent.py reads the agent's log; emulated pods write none",
-    "athanor controllers --controllers kueue": "tests/e2e/deploy/test_deployed_queueing.py",
+    "athanor controllers --controllers kueue,appwrapper-kueue": "tests/e2e/deploy/test_deployed_queueing.py",
     "kubectl -n athanor-system rollout status deployment/athanor-queueing": "tests/e2e/deploy/test_deployed_queueing.py rolls it out",
     "athanor crds --conversion-service": "tests/e2e/deploy/test_deployed_queueing.py::test_the_old_version_is_converted",
     "athanor queue -A": "tests/e2e/kueue/test_queues.py::test_why_a_job_waits",

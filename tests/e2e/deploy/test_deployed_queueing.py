@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Athanor's own queueing as deploy/kustomize/queueing runs it, on an API server that knows nothing of Kueue: two replicas with the
+"""Athanor's own queueing, of AppWrappers, too, as deploy/kustomize/queueing runs it, on an API server that knows nothing of Kueue: two replicas with the
 Deployment's flags and the service account's rights; webhooks, conversion, a hand-over without a second admission, no request denied."""
 
 import json
@@ -145,6 +145,26 @@ def test_a_job_is_suspended_and_started_by_its_quota(cluster):
     wait_for("it is started", lambda: cluster.get("/apis/batch/v1/namespaces/default/jobs/one")["spec"]["suspend"] is False)
     cluster.kubectl("delete", "job", "one", "--cascade=background")
     cluster.kubectl("delete", "workloads", "--all", "-n", "default", "--wait=false")
+
+
+def test_an_appwrapper_is_suspended_and_started_by_its_quota(cluster):
+    """Its definition comes after the queueing; its own controller is played: that says that it has seen it."""
+    cluster.apply(yaml.safe_load((ROOT / "deploy/appwrapper/crd/crd.yaml").read_text(encoding="utf-8")))
+    cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+    path = "/apis/workload.codeflare.dev/v1beta2/namespaces/default/appwrappers/aw"
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": workload("p", 1)["spec"]["podSets"][0]["template"]["spec"]}
+    metadata = {"name": "aw", "namespace": "default", "labels": {"kueue.x-k8s.io/queue-name": "lq"}}
+    app = {"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": metadata, "spec": {"components": [{"template": pod}]}}
+    created = json.loads(cluster.kubectl("create", "-o", "json", "-f", "-", stdin=json.dumps(app)).out)
+    assert created["spec"]["suspend"] is True
+    cluster.kubectl("patch", "appwrapper", "aw", "--subresource=status", "--type=merge", "-p", '{"status":{"phase":"Suspended"}}')
+    wait_for("it is started", lambda: cluster.get(path)["spec"]["suspend"] is False)
+    (info,) = cluster.get(path)["spec"]["components"][0]["podSetInfos"]
+    assert info["labels"]["kueue.x-k8s.io/cluster-queue-name"] == "team"
+    (queued,) = cluster.get(f"{API}/v1beta2/namespaces/default/workloads")["items"]
+    assert queued["metadata"]["name"].startswith("appwrapper-aw-")
+    cluster.kubectl("delete", "appwrapper", "aw")
+    cluster.kubectl("delete", "workload", queued["metadata"]["name"], "-n", "default", "--timeout=30s")
 
 
 def test_the_old_version_is_converted(cluster):

@@ -398,9 +398,10 @@ Touched touched(const Adapter& adapter) {
                         &api::kConfigMap},
               .writes = {adapter.kind, &api::kueue::kWorkload, &api::kEvent},
               .access = {{adapter.kind, "patch delete"},
-                         {&api::kueue::kWorkload, "create patch delete"},
+                         {&kAppWrapper, "get"},
+                         {&api::kueue::kWorkload, "get create patch delete"},
                          {&api::kueue::kWorkload, "patch", "status"},
-                         {&api::kueue::kWorkload, "update", "finalizers"},
+                         {adapter.kind, "update", "finalizers"},  // of the Workload's owner
                          {&api::kEvent, "create patch"}}};
   for (const auto kinds : {ancestor_kinds(), adapter.reads}) {
     for (const Kind* kind : kinds) {

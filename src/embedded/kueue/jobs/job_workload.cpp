@@ -10,20 +10,11 @@
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "api/kueue_integration.hpp"
-#include "base/digest.hpp"
 #include "embedded/kueue/jobs/names.hpp"
 #include "kube/value/condition.hpp"
 
 namespace athanor::kueue::jobs {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return result;
-}
 
 // What decides whether a Workload still fits, of one pod set.
 Value compared(const Value& pod_set, bool reserved) {
@@ -60,13 +51,7 @@ NameLength name_length(const Integrations& settings) {
 }
 
 std::string workload_name(const Kind& kind, const Object& job, NameLength longest) {
-  constexpr std::size_t kDigits = 5;
-  const std::size_t kept = static_cast<std::size_t>(longest) - kDigits - 1;
-  std::string prefix = fmt::format("{}-{}", lower(kind.name), job.name());
-  prefix.resize(std::min(prefix.size(), kept));
-  const std::string digest =
-      sha1_hex(fmt::format("{}\n{}\n{}\n{}", kind.name, kind.group, job.name(), job.uid()));
-  return fmt::format("{}-{}", prefix, digest.substr(0, kDigits));
+  return api::kueue::workload_name(kind, job.name(), job.uid(), longest);
 }
 
 Value pod_sets_of(const Adapter& adapter, const Integrations& settings, const Object& job) {

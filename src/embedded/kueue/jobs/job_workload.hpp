@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/kueue_integration.hpp"
 #include "base/result.hpp"
 #include "embedded/kueue/jobs/adapter.hpp"
 #include "embedded/kueue/jobs/managed.hpp"
@@ -16,8 +17,7 @@
 
 namespace athanor::kueue::jobs {
 
-// How long the name of a Workload may get: of any object, or by gate ShortWorkloadNames.
-enum class NameLength : std::uint8_t { Object = 253, Short = 63 };
+using api::kueue::NameLength;
 // Returns the limit by the setting.
 NameLength name_length(const Integrations& settings);
 // "job-train-0b2f1".

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "api/builtin.hpp"
-#include "api/kueue_integration.hpp"
 #include "embedded/kueue/configuration.hpp"
 #include "embedded/kueue/jobs/names.hpp"
 #include "kube/names/selector.hpp"
@@ -87,10 +86,6 @@ Integrations integrations_of(const View& view) {
     settings.frameworks.assign(all.begin(), all.end());
   }
   return settings;
-}
-
-bool is_system_namespace(std::string_view ns) {
-  return ns == "kube-system" || ns == kConfigurationNamespace;
 }
 
 std::span<const Kind* const> ancestor_kinds() {

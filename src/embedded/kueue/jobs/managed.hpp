@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/kueue_configuration.hpp"
+#include "api/kueue_integration.hpp"
 #include "base/time.hpp"
 #include "kube/value/kind.hpp"
 #include "kube/value/object.hpp"
@@ -38,8 +39,7 @@ using api::kueue::kAppWrapperFramework;
 using api::kueue::known_frameworks;
 using api::kueue::kPodFramework;
 
-// Namespaces whose objects are never touched.
-bool is_system_namespace(std::string_view ns);
+using api::kueue::is_system_namespace;
 
 // Kinds whose objects may own jobs or pods, managed or not: what is_below_managed reads.
 std::span<const Kind* const> ancestor_kinds();

@@ -404,9 +404,9 @@ const Operator& pod_operator() {
   static const Kind* const kWrites[] = {&api::kPod, &api::kueue::kWorkload, &api::kEvent};
   static const Kind* const kSmall[] = {&api::kPriorityClass};
   static const Access kAccess[] = {{&api::kPod, "patch delete"},
+                                   {&api::kPod, "update", "finalizers"},  // the Workload's owner
                                    {&api::kueue::kWorkload, "create patch"},
                                    {&api::kueue::kWorkload, "patch", "status"},
-                                   {&api::kueue::kWorkload, "update", "finalizers"},
                                    {&api::kEvent, "create patch"}};
   static const Operator kOperator{.name = "kueue-pod",
                                   .primary = &api::kPod,

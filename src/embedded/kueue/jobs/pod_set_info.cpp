@@ -1,81 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/kueue/jobs/pod_set_info.hpp"
 
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <set>
 #include <string_view>
+#include <utility>
 
 #include "api/kueue.hpp"
-#include "embedded/kueue/jobs/names.hpp"
 
 namespace athanor::kueue::jobs {
+
+using api::kueue::merge_list;
+using api::kueue::merge_map;
+
 namespace {
-
-// Adds members; a key that is there must have the same value.
-Result<void> merge_map(Value& into, const Value& from, std::string_view field) {
-  for (const Member& entry : from.members()) {
-    const Value& present = into[entry.key()];
-    if (!present.is_null() && present != entry.value) {
-      return Error::bad_request(
-          fmt::format("conflict for {}: conflict for key={}, value1={}, "
-                      "value2={}",
-                      field, entry.key(), present.as_string(), entry.value.as_string()));
-    }
-    into.set(entry.key(), entry.value);
-  }
-  return {};
-}
-
-void merge_list(Value& into, const Value& from) {
-  for (const Value& item : from.items()) {
-    const auto known = into.items();
-    if (std::ranges::find(known, item) == known.end()) {
-      into.push_back(item);
-    }
-  }
-}
-
-void add_flavors(const View& view, const Value& assignment, PodSetInfo& info) {
-  std::set<std::string> names;
-  for (const Member& entry : assignment["flavors"].members()) {
-    names.insert(entry.value.str());
-  }
-  for (const std::string& name : names) {
-    const auto flavor = view.get(api::kueue::kResourceFlavor, {"", name});
-    if (!flavor) {
-      continue;
-    }
-    for (const Member& label : flavor->spec()["nodeLabels"].members()) {
-      info.node_selector.set(label.key(), label.value);
-    }
-    merge_list(info.tolerations, flavor->spec()["tolerations"]);
-  }
-}
-
-// What the checks of a Workload add to one of its pod sets.
-Result<void> add_updates(const Object& workload, PodSetInfo& info) {
-  const auto wrong = [](const Error& error) {
-    return error.with_context("invalid admission check PodSetUpdate");
-  };
-  for (const Value& check : workload.status()["admissionChecks"].items()) {
-    for (const Value& update : check["podSetUpdates"].items()) {
-      if (update["name"].as_string() != info.name) {
-        continue;
-      }
-      for (const auto& [field, into] : {std::pair{"labels", &info.labels},
-                                        {"annotations", &info.annotations},
-                                        {"nodeSelector", &info.node_selector}}) {
-        if (auto merged = merge_map(*into, update[std::string_view(field)], field); !merged.ok()) {
-          return wrong(merged.error());
-        }
-      }
-      merge_list(info.tolerations, update["tolerations"]);
-    }
-  }
-  return {};
-}
 
 // A member of an object that may be missing or Null.
 Value& part(Value& of, std::string_view name) {
@@ -97,16 +33,15 @@ void put_back(Value& into, const Value& from, std::string_view field) {
 }  // namespace
 
 Result<std::vector<PodSetInfo>> pod_set_infos(const View& view, const Object& workload) {
-  const Value& admission = workload.status()["admission"];
   std::vector<PodSetInfo> infos;
-  for (const Value& assignment : admission["podSetAssignments"].items()) {
-    PodSetInfo info{.name = assignment["name"].str(), .count = assignment["count"].as_int(1)};
-    info.labels.set(name::kPodSet, info.name);
-    info.labels.set(name::kLocalQueue, workload.spec()["queueName"].str());
-    info.labels.set(name::kClusterQueue, admission["clusterQueue"].str());
-    info.annotations.set(name::kWorkload, workload.name());
-    add_flavors(view, assignment, info);
-    ATHANOR_TRY_VOID(add_updates(workload, info));
+  for (const Value& assignment : workload.status().at({"admission", "podSetAssignments"}).items()) {
+    std::vector<Object> flavors;
+    for (const std::string& name : api::kueue::assigned_flavors(assignment)) {
+      if (auto flavor = view.get(api::kueue::kResourceFlavor, {"", name})) {
+        flavors.push_back(*std::move(flavor));
+      }
+    }
+    ATHANOR_TRY(PodSetInfo info, api::kueue::pod_set_info(workload, assignment, flavors));
     infos.push_back(std::move(info));
   }
   return infos;

@@ -3,10 +3,9 @@
 // 10.1). Pure.
 #pragma once
 
-#include <cstdint>
-#include <string>
 #include <vector>
 
+#include "api/kueue_pod_set_info.hpp"
 #include "base/result.hpp"
 #include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
@@ -14,15 +13,7 @@
 
 namespace athanor::kueue::jobs {
 
-// What admission adds to the template of one pod set, and the number of pods admitted.
-struct PodSetInfo {
-  std::string name{};
-  std::int64_t count = 1;
-  Value labels = Value::object();
-  Value annotations = Value::object();
-  Value node_selector = Value::object();
-  Value tolerations = Value::list();
-};
+using api::kueue::PodSetInfo;
 
 // One for each pod set of an admitted Workload: the flavors' labels and tolerations, the names of
 // queues, and what admission checks add. Errors: `invalid admission check PodSetUpdate: conflict

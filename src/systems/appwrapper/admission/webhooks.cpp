@@ -70,6 +70,18 @@ Value placed(const AdmissionRequest& request) {
   return object;
 }
 
+// Kueue never touches these namespaces; the label may mean otherwise.
+Verdict of_system_namespace(const AdmissionRequest& request) {
+  Verdict verdict = Verdict::allow();
+  if (request.operation == Operation::Create &&
+      !Object(request.object).label(name::kQueueName).empty()) {
+    verdict.warnings.push_back(
+        fmt::format("metadata.labels[{}] has no effect: the queueing ignores namespace {}",
+                    name::kQueueName, request.key.ns));
+  }
+  return verdict;
+}
+
 Errors kueue_errors(const View& view, const AdmissionRequest& request) {
   if (request.operation == Operation::Create) {
     return validate_kueue_create(request.object);
@@ -117,7 +129,8 @@ Verdict judge(const View& view, const AdmissionRequest& request, Instant /*now*/
     };
     errors = validate_create(placed(request), request.user, entitle, settings);
   }
-  if (settings.queueing.integrated) {
+  const bool system = api::kueue::is_system_namespace(request.key.ns);
+  if (settings.queueing.integrated && !system) {
     const Errors more = kueue_errors(view, request);
     errors.insert(errors.end(), more.begin(), more.end());
   }
@@ -125,7 +138,8 @@ Verdict judge(const View& view, const AdmissionRequest& request, Instant /*now*/
   verdict.warnings = new_annotation_warnings(request, settings.fault_tolerance);
   if (request.operation == Operation::Create) {
     if (verdict.allowed && settings.queueing.integrated) {
-      const auto more = kueue_warnings(request.object, kIntegration);
+      const auto more = system ? of_system_namespace(request).warnings
+                               : kueue_warnings(request.object, kIntegration);
       verdict.warnings.insert(verdict.warnings.end(), more.begin(), more.end());
     }
   }
@@ -139,6 +153,9 @@ Verdict mutate_for_kueue(const View& view, const AdmissionRequest& request, Inst
 }
 
 Verdict judge_for_kueue(const View& view, const AdmissionRequest& request, Instant /*now*/) {
+  if (api::kueue::is_system_namespace(request.key.ns)) {
+    return of_system_namespace(request);
+  }
   const Queueing queueing = queueing_of(view, settings_of(view));
   const bool named = !Object(request.object).label(name::kQueueName).empty();
   if (!queueing.enabled) {

@@ -86,11 +86,11 @@ void check_priority_class(const Value& object, const Value& old, bool suspended,
 }  // namespace
 
 Value with_kueue_defaults(const View& view, const Value& object, const Queueing& queueing) {
-  if (!queueing.enabled) {
+  const std::string ns = object["metadata"]["namespace"].str();
+  if (!queueing.enabled || api::kueue::is_system_namespace(ns)) {
     return object;
   }
   Value result = object;
-  const std::string ns = object["metadata"]["namespace"].str();
   if (label(result, name::kQueueName).is_null() &&
       view.get(api::kueue::kLocalQueue, {ns, std::string(kDefaultQueue)})) {
     result.member("metadata").member("labels").set(name::kQueueName, kDefaultQueue);

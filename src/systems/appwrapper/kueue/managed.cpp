@@ -45,15 +45,17 @@ Queueing queueing_of(const View& view, const Settings& settings) {
   queueing.without_queue = written["manageJobsWithoutQueueName"].as_bool();
   queueing.namespaces = written["managedJobsNamespaceSelector"];
   queueing.wait_for_pods_ready = section["waitForPodsReady"].as_bool(true);
+  queueing.granular = section["admissionReasons"].as_string() == "granular";
+  queueing.short_workload_names = section["shortWorkloadNames"].as_bool();
   queueing.keep_deactivated = api::kueue::kept_deactivated(section);
   return queueing;
 }
 
 bool is_queued(const View& view, const Value& app, const Queueing& queueing) {
-  if (!queueing.enabled) {
+  const Value& metadata = app["metadata"];
+  if (!queueing.enabled || api::kueue::is_system_namespace(metadata["namespace"].as_string())) {
     return false;
   }
-  const Value& metadata = app["metadata"];
   return !metadata["labels"][name::kQueueName].as_string().empty() ||
          (queueing.without_queue &&
           selects(view, queueing.namespaces, metadata["namespace"].str()));

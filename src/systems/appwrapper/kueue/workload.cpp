@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
+#include <utility>
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "api/kueue_integration.hpp"
+#include "api/kueue_pod_set_info.hpp"
 #include "base/ascii.hpp"
-#include "base/digest.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/appwrapper/kueue/normal_form.hpp"
 #include "systems/appwrapper/names.hpp"
@@ -21,8 +21,6 @@
 
 namespace athanor::appwrapper {
 namespace {
-
-constexpr std::string_view kPodSetLabel = "kueue.x-k8s.io/podset";
 
 std::string lower(std::string_view text) {
   std::string result(text);
@@ -54,54 +52,31 @@ Value compared(const Value& pod_set, bool with_tolerations) {
   return part;
 }
 
-// One entry of podSetInfos: what the flavors of a PodSet ask of its pods.
-Value pod_set_info(const View& view, const Value& assignment, const std::string& local_queue,
-                   const Value& cluster_queue) {
-  std::set<std::string> flavors;
-  const Value& assigned = assignment["flavors"];
-  for (const Member& entry : assigned.members()) {
-    flavors.insert(entry.value.str());
-  }
-  Value selector = Value::object();
-  Value tolerations = Value::list();
-  for (const std::string& name : flavors) {
-    const auto flavor = view.get(api::kueue::kResourceFlavor, {"", name});
-    if (!flavor) {
-      continue;
-    }
-    for (const Member& label : flavor->spec()["nodeLabels"].members()) {
-      selector.set(label.key(), label.value);
-    }
-    for (const Value& toleration : flavor->spec()["tolerations"].items()) {
-      const auto known = tolerations.items();
-      if (std::ranges::find(known, toleration) == known.end()) {
-        tolerations.push_back(toleration);
-      }
+// One entry of podSetInfos: what admission adds to the pods of a PodSet.
+Result<Value> pod_set_info(const View& view, const Object& workload, const Value& assignment) {
+  std::vector<Object> flavors;
+  for (const std::string& name : api::kueue::assigned_flavors(assignment)) {
+    if (auto flavor = view.get(api::kueue::kResourceFlavor, {"", name})) {
+      flavors.push_back(*std::move(flavor));
     }
   }
+  ATHANOR_TRY(api::kueue::PodSetInfo added,
+              api::kueue::pod_set_info(workload, assignment, flavors));
   Value info = Value::object(
-      {{"labels", Value::object({{kPodSetLabel, assignment["name"]},
-                                 {"kueue.x-k8s.io/local-queue-name", local_queue},
-                                 {"kueue.x-k8s.io/cluster-queue-name", cluster_queue}})}});
-  if (!selector.empty()) {
-    info.set("nodeSelector", std::move(selector));
+      {{"labels", std::move(added.labels)}, {"annotations", std::move(added.annotations)}});
+  if (!added.node_selector.empty()) {
+    info.set("nodeSelector", std::move(added.node_selector));
   }
-  if (!tolerations.empty()) {
-    info.set("tolerations", std::move(tolerations));
+  if (!added.tolerations.empty()) {
+    info.set("tolerations", std::move(added.tolerations));
   }
   return info;
 }
 
 }  // namespace
 
-std::string workload_name(std::string_view app_name, std::string_view app_uid) {
-  constexpr std::size_t kLongest = 247;
-  constexpr std::size_t kDigits = 5;
-  std::string prefix = fmt::format("appwrapper-{}", app_name);
-  prefix.resize(std::min(prefix.size(), kLongest));
-  const std::string digest =
-      sha1_hex(fmt::format("{}\n{}\n{}\n{}", kAppWrapper.name, kGroup, app_name, app_uid));
-  return fmt::format("{}-{}", prefix, digest.substr(0, kDigits));
+std::string workload_name(const Object& app, api::kueue::NameLength longest) {
+  return api::kueue::workload_name(kAppWrapper, app.name(), app.uid(), longest);
 }
 
 Value workload_pod_sets(const AppWrapper& app) {
@@ -184,7 +159,9 @@ Value owner_of_workload(const AppWrapper& app) {
 
 Value new_workload(const AppWrapper& app, const Priority& priority, const Queueing& queueing) {
   const Object& object = app.object;
-  Value metadata = Value::object({{"name", workload_name(object.name(), object.uid())},
+  const auto length = queueing.short_workload_names ? api::kueue::NameLength::Short
+                                                    : api::kueue::NameLength::Object;
+  Value metadata = Value::object({{"name", workload_name(object, length)},
                                   {"namespace", object.ns()},
                                   {"labels", Value::object({{name::kJobUid, object.uid()}})},
                                   {"finalizers", Value::list({api::kueue::kInUseFinalizer})},
@@ -215,8 +192,7 @@ Value new_workload(const AppWrapper& app, const Priority& priority, const Queuei
 }
 
 Result<Value> started_components(const View& view, const AppWrapper& app, const Object& workload) {
-  const Value& admission = workload.status()["admission"];
-  const Value& assignments = admission["podSetAssignments"];
+  const Value& assignments = workload.status().at({"admission", "podSetAssignments"});
   const auto pod_sets = pod_sets_of(app);
   std::size_t expected = 0;
   for (const auto& component : pod_sets) {
@@ -231,8 +207,8 @@ Result<Value> started_components(const View& view, const AppWrapper& app, const 
   for (std::size_t i = 0; i < pod_sets.size(); ++i) {
     Value infos = Value::list();
     for (std::size_t j = 0; j < pod_sets[i].size(); ++j, ++next) {
-      infos.push_back(pod_set_info(view, assignments[next], workload.spec()["queueName"].str(),
-                                   admission["clusterQueue"]));
+      ATHANOR_TRY(Value info, pod_set_info(view, workload, assignments[next]));
+      infos.push_back(std::move(info));
     }
     if (infos.empty()) {
       components.item(i).erase("podSetInfos");

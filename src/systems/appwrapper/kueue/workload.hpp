@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/kueue_integration.hpp"
 #include "base/result.hpp"
 #include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
@@ -18,7 +19,7 @@
 namespace athanor::appwrapper {
 
 // "appwrapper-sample-0b2f1".
-std::string workload_name(std::string_view app_name, std::string_view app_uid);
+std::string workload_name(const Object& app, api::kueue::NameLength longest);
 
 // The AppWrapper as the controller that owns its Workload.
 Value owner_of_workload(const AppWrapper& app);
@@ -40,7 +41,8 @@ Result<Priority> priority_of(const View& view, const AppWrapper& app);
 Value new_workload(const AppWrapper& app, const Priority& priority, const Queueing& queueing);
 
 // spec.components with the podSetInfos of an admitted Workload. Errors: `invalid podset infos:
-// expecting <e> podsets, got <g>`.
+// expecting <e> podsets, got <g>`, `invalid admission check PodSetUpdate: conflict for <field>:
+// ...`.
 Result<Value> started_components(const View& view, const AppWrapper& app, const Object& workload);
 // spec.components without podSetInfos.
 Value stopped_components(const AppWrapper& app);

@@ -79,8 +79,8 @@ class Manager {
     if (current == nullptr) {
       create();
     } else if (is_true(*current, "Finished")) {
-      // Tried again (B-19): a fresh Workload replaces it.
-      if (!stop("Workload is finished") && !active()) {
+      // Tried again (B-19): a fresh Workload replaces it, unless it would fail to start again.
+      if (!stop("Workload is finished") && !active() && !failed_to_start(*current)) {
         plan_.then(
             Delete{.target = ref_of(*current), .guard = {.uid = std::string(current->uid())}});
       }
@@ -93,6 +93,11 @@ class Manager {
   }
 
  private:
+  [[nodiscard]] static bool failed_to_start(const Object& workload) {
+    return find_condition(workload.status()["conditions"], "Finished")["reason"].as_string() ==
+           "FailedToStart";
+  }
+
   [[nodiscard]] bool owns(const Object& workload) const {
     const auto owner = workload.controller();
     return owner && owner->uid == app_.object.uid();
@@ -107,12 +112,7 @@ class Manager {
     } else if (workload->deleting()) {
       end(*workload);
     } else if (!workload->controller()) {
-      Value owners = workload->metadata()["ownerReferences"];
-      owners.push_back(owner_of_workload(app_));
-      plan_.then(Patch{.target = ref_of(*workload),
-                       .merge = Value::object(
-                           {{"metadata", Value::object({{"ownerReferences", std::move(owners)}})}}),
-                       .guard = guard_of(*workload)});
+      adopt(*workload);
     } else if (finish(&*workload)) {
       return std::move(plan_);
     } else if (is_true(*workload, "Finished")) {
@@ -124,6 +124,23 @@ class Manager {
       follow(*workload);
     }
     return std::move(plan_);
+  }
+
+  void adopt(const Object& workload) {
+    Value owners = workload.metadata()["ownerReferences"];
+    owners.push_back(owner_of_workload(app_));
+    Value finalizers = workload.metadata()["finalizers"];
+    if (!workload.has_finalizer(api::kueue::kInUseFinalizer)) {
+      finalizers.push_back(api::kueue::kInUseFinalizer);
+    }
+    plan_.then(Patch{
+        .target = ref_of(workload),
+        .merge = Value::object(
+            {{"metadata",
+              Value::object({{"ownerReferences", std::move(owners)},
+                             {"finalizers", std::move(finalizers)},
+                             {"labels", Value::object({{name::kJobUid, app_.object.uid()}})}})}}),
+        .guard = guard_of(workload)});
   }
 
   // Marks the Workload of an AppWrapper that is over. Returns true if it is over.
@@ -230,6 +247,8 @@ class Manager {
       patch_workload(workload, Value::object({{"podSets", fresh["spec"]["podSets"]},
                                               {"maximumExecutionTimeSeconds",
                                                fresh["spec"]["maximumExecutionTimeSeconds"]}}));
+      tell("UpdatedWorkload", fmt::format("Updated not matching Workload for suspended job: {}",
+                                          workload.key().text()));
       return;
     }
     stop("No matching Workload");
@@ -341,7 +360,11 @@ class Manager {
     }
     const std::string reason = evicted["reason"].str();
     std::vector<Condition> conditions{
-        {"QuotaReserved", "False", "Pending", message, {}},
+        {"QuotaReserved",
+         "False",
+         std::string(api::kueue::released_reason(queueing_.granular)),
+         message,
+         {}},
         {"Admitted", "False", "NoReservation", "The workload has no reservation", {}},
         {"Requeued", reason == "Preempted" ? "True" : "False", reason, message, {}}};
     if (auto stopped = api::kueue::pods_ready_after_stop(workload.status()["conditions"])) {
@@ -438,7 +461,7 @@ Operator workload_operator_of(std::string_view operator_name, std::span<const Ki
   static const Access kAccess[] = {{&kAppWrapper, "patch delete"},
                                    {&api::kueue::kWorkload, "create patch delete"},
                                    {&api::kueue::kWorkload, "patch", "status"},
-                                   {&api::kueue::kWorkload, "update", "finalizers"},
+                                   {&kAppWrapper, "update", "finalizers"},  // owns the Workload
                                    {&api::kEvent, "create patch"}};
   return {.name = operator_name,
           .primary = &kAppWrapper,

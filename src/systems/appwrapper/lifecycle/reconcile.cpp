@@ -69,7 +69,7 @@ const Operator& appwrapper_operator() {
         {&kAppWrapper, "get patch delete"},     {&kAppWrapper, "patch", "status"},
         {&kAppWrapper, "update", "finalizers"}, {&api::kEvent, "create patch"},
         {&kSubjectAccessReview, "create"},  // its webhook asks
-        {&kAnyKind, "get create delete"}};
+        {&kAnyKind, "get list create delete"}};
     for (const Kind* kind : wrapped_kinds()) {
       access.push_back({kind, "get create delete"});
     }

@@ -40,8 +40,8 @@ class Managed : public testing::Test {
     return queueing_of(View(world, reads), *read_settings(parsed(config)));
   }
   // Kueue's validating webhook for AppWrappers.
-  Verdict judged(const std::string& metadata) {
-    const AdmissionRequest request{.key = {"team", "a"}, .object = app(metadata)};
+  Verdict judged(const std::string& metadata, const std::string& ns = "team") {
+    const AdmissionRequest request{.key = {ns, "a"}, .object = app(metadata)};
     for (const Webhook& webhook : kueue_webhooks()) {
       if (!webhook.mutating) {
         return webhook.admit(View(world, reads), request, world.now);
@@ -73,6 +73,15 @@ TEST_F(Managed, FollowsKueuesConfigurationWhenItChanges) {
   EXPECT_TRUE(now().enabled);
 }
 
+TEST_F(Managed, FollowsProfileAndGateOfKueuesConfiguration) {
+  world.configure("kueue", parsed("{admissionReasons: granular}"));
+  EXPECT_TRUE(now().granular);
+  EXPECT_FALSE(now().short_workload_names);
+  write_map("featureGates: {ShortWorkloadNames: true}");
+  EXPECT_TRUE(now().granular);
+  EXPECT_TRUE(now().short_workload_names);
+}
+
 TEST_F(Managed, InThePlaceOfKueuesIntegrationItsOwnConfigurationCounts) {
   write_map("waitForPodsReady: {timeout: 5m}");
   const Queueing queueing = now(
@@ -93,6 +102,28 @@ TEST_F(Managed, QueuesNoneWhereTheFrameworkIsLeftOut) {
               ElementsAre("AppWrapper is not integrated with the queueing: label "
                           "kueue.x-k8s.io/queue-name has no effect, and its pods run without "
                           "quota"));
+}
+
+TEST_F(Managed, LeavesSystemNamespacesAlone) {
+  world.put(
+      parsed("{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: "
+             "default, namespace: kube-system}, spec: {clusterQueue: c}}"));
+  write_map("manageJobsWithoutQueueName: true");
+  const std::string labelled = "name: a, labels: {kueue.x-k8s.io/queue-name: q}";
+  for (const std::string ns : {"kube-system", "kueue-system"}) {
+    for (const std::string& metadata : {labelled, std::string("name: a")}) {
+      Value object = app(metadata);
+      object.set_path({"metadata", "namespace"}, ns);
+      EXPECT_FALSE(is_queued(View(world, reads), object, now())) << ns;
+      EXPECT_EQ(with_kueue_defaults(View(world, reads), object, now()), object) << ns;
+    }
+    EXPECT_THAT(judged(labelled, ns).warnings,
+                ElementsAre("metadata.labels[kueue.x-k8s.io/queue-name] has no effect: the "
+                            "queueing ignores namespace " +
+                            ns));
+    EXPECT_TRUE(judged("name: a.b", ns).allowed) << "its name is no Workload's";
+    EXPECT_THAT(judged("name: a", ns).warnings, IsEmpty());
+  }
 }
 
 TEST_F(Managed, WarnsOfWhatIsNotRead) {

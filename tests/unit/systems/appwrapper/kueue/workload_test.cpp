@@ -11,12 +11,26 @@
 namespace athanor::appwrapper {
 namespace {
 
+using api::kueue::NameLength;
+
+std::string name_of(std::string_view name, std::string_view uid,
+                    NameLength longest = NameLength::Object) {
+  return workload_name(
+      Object(Value::object({{"metadata", Value::object({{"name", name}, {"uid", uid}})}})),
+      longest);
+}
+
 TEST(WorkloadName, HasADigestOfNameAndUid) {
-  EXPECT_EQ(workload_name("sample", "11111111-2222-3333-4444-555555555555"),
-            "appwrapper-sample-0b2f1");
-  EXPECT_EQ(workload_name("train-llama", "0a1b2c3d-4e5f-6789-abcd-ef0123456789"),
+  EXPECT_EQ(name_of("sample", "11111111-2222-3333-4444-555555555555"), "appwrapper-sample-0b2f1");
+  EXPECT_EQ(name_of("train-llama", "0a1b2c3d-4e5f-6789-abcd-ef0123456789"),
             "appwrapper-train-llama-64c42");
-  EXPECT_EQ(workload_name(std::string(300, 'a'), "u").size(), 253U);
+}
+
+TEST(WorkloadName, IsAsLongAsTheGateAllows) {
+  const std::string longest(300, 'a');
+  EXPECT_EQ(name_of(longest, "u").size(), 253U);
+  EXPECT_EQ(name_of(longest, "u", NameLength::Short).size(), 63U);
+  EXPECT_EQ(name_of("sample", "u", NameLength::Short), name_of("sample", "u"));
 }
 
 Value parsed(const char* text) {
