@@ -125,6 +125,7 @@ constexpr Access kAccess[] = {
     {&api::kueue::kWorkload, "get create delete"},
     {&api::kueue::kWorkload, "patch", "status"},  // PodsReady, and the quota of an evicted lock
     {&api::kueue::kResourceFlavor, "get"},
+    {&api::kueue::kWorkloadPriorityClass, "get"},
     {&api::kPipelineRun, "get create patch delete"},
     {&api::kPipeline, "get"},
     {&api::kJob, "get create delete"},
