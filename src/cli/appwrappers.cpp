@@ -155,8 +155,7 @@ Result<std::string> set_running(Session& session, const Object& app, bool runnin
 
 // Kueue queues an AppWrapper again only when its finished Workload is gone (B-19).
 Result<void> delete_finished_workload(Session& session, const Object& app) {
-  const std::string name = appwrapper::workload_name(app.name(), app.uid());
-  const auto workload = session.get(api::kueue::kWorkload, session.ns(), name);
+  const auto workload = workload_of(session, app);
   if (!workload.ok()) {
     return workload.error().code == kNotFound ? Result<void>() : workload.error();
   }
@@ -165,7 +164,7 @@ Result<void> delete_finished_workload(Session& session, const Object& app) {
   }
   const auto done = session.connection().call(
       {.method = "DELETE",
-       .path = Session::path(api::kueue::kWorkload, session.ns(), name),
+       .path = Session::path(api::kueue::kWorkload, session.ns(), std::string(workload->name())),
        .body = Value::object(
            {{"apiVersion", "v1"},
             {"kind", "DeleteOptions"},
