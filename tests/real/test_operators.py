@@ -49,7 +49,8 @@ UNUSED = {
     ("update", "tekton.dev", "pipelineruns/finalizers"): ASKED,
     ("update", "tekton.dev", "taskruns/finalizers"): ASKED,
     ("update", "kueue.x-k8s.io", "admissionchecks/finalizers"): ASKED,
-    ("update", "kueue.x-k8s.io", "workloads/finalizers"): ASKED,
+    **{("update", group, f"{owner}/finalizers"): ASKED for group, owner in (
+        ("", "pods"), ("batch", "jobs"), ("jobset.x-k8s.io", "jobsets"), ("kubeflow.org", "pytorchjobs"), ("ray.io", "rayclusters"), ("ray.io", "rayjobs"))},
     **{("patch", group, resource): QUEUED for group, resource in (
         ("", "pods"), ("batch", "jobs"), ("batch", "jobs/status"), ("jobset.x-k8s.io", "jobsets"), ("kubeflow.org", "pytorchjobs"), ("ray.io", "rayclusters"),
         ("ray.io", "rayjobs"), ("kueue.x-k8s.io", "admissionchecks/status"), ("kueue.x-k8s.io", "cohorts/status"))},
@@ -57,7 +58,7 @@ UNUSED = {
         ("jobset.x-k8s.io", "jobsets"), ("kubeflow.org", "pytorchjobs"), ("ray.io", "rayclusters"), ("ray.io", "rayjobs"))},
     **{("get", group, resource): LIVE for group, resource in (
         ("", "secrets"), ("batch", "jobs"), ("fournos.dev", "fournosclusters"), ("fournos.dev", "fournosjobs"), ("kueue.x-k8s.io", "clusterqueues"), ("kueue.x-k8s.io", "resourceflavors"), ("kueue.x-k8s.io", "workloads"),
-        ("tekton.dev", "pipelineruns"), ("tekton.dev", "pipelines"))},
+        ("kueue.x-k8s.io", "workloadpriorityclasses"), ("workload.codeflare.dev", "appwrappers"), ("tekton.dev", "pipelineruns"), ("tekton.dev", "pipelines"))},
     **{one: LATER for one in (
         ("create", "", "secrets"), ("delete", "", "secrets"), ("create", "batch", "jobs"), ("delete", "batch", "jobs"), ("delete", "fournos.dev", "fournosjobs"),
         ("create", "", "persistentvolumeclaims"), ("delete", "", "persistentvolumeclaims"))},
