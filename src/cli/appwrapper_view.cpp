@@ -223,6 +223,7 @@ std::string appwrapper_page(const AppWrapperFacts& facts, Instant now) {
     page += fmt::format("Workload {}\n", facts.workload->name());
   }
   std::vector<const Object*> strays;
+  strays.reserve(facts.pods.size());
   for (const Object& pod : facts.pods) {
     strays.push_back(&pod);
   }

@@ -99,8 +99,12 @@ def test_the_simulations_commands(tmp_path):
 
 def test_the_traces_of_the_page_are_played(tmp_path):
     text = text_of("simulate")
-    for language, name in (("csv", "t.csv"), ("yaml", "t.yaml")):
-        (trace,) = re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
-        (tmp_path / name).write_text(trace, encoding="utf-8")
-        done = run([ATHANOR, "simulate", tmp_path / name, "--fleet", ROOT / "examples/simulate/fleet.yaml"])
-        assert done.code == 0, done.err
+    fleet = ["--fleet", ROOT / "examples/simulate/fleet.yaml"]
+    for language, how in (("csv", ([*fleet], ["--slices"])), ("yaml", ([*fleet],))):
+        traces = re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+        for trace, flags in zip(traces, how, strict=True):
+            path = tmp_path / f"t.{language}"
+            path.write_text(trace, encoding="utf-8")
+            words = [*flags, path] if flags == ["--slices"] else [path, *flags]
+            done = run([ATHANOR, "simulate", *words])
+            assert done.code == 0, done.err

@@ -102,6 +102,9 @@ ELSEWHERE = {
     "kubectl describe clusterqueue": "tests/e2e/kueue/test_queueing_jobs.py::test_every_command_of_the_page_works",
     "kubectl kueue list workloads": "a plugin of Kueue's; test_queueing_jobs.py asks the paths that it reads",
     "kubectl get workloads -A --sort-by=.spec.priority": "tests/e2e/fournos/test_preemption.py reads workloads and their priorities",
+    "athanor simulate --slices": "tests/e2e/cli/test_simulate.py::test_slice_requests_are_played_with_every_policy",
+    "athanor numa must-gather": "tests/e2e/numa/test_numa_exporter.py::test_the_tools_on_a_lab_with_zones",
+    "athanor numa pfpsync": "tests/e2e/numa/test_numa_exporter.py::test_the_tools_on_a_lab_with_zones",
     "kubectl get fournosjobs -A -w": "runs on; test_guides.py::test_fournos_commands watches jobs",
 }
 
