@@ -6,13 +6,13 @@
 #include <functional>
 #include <tuple>
 
+#include "support/growth.hpp"
 #include "unit/embedded/apiserver/test_server.hpp"
 
 namespace athanor::apiserver {
 namespace {
 
 constexpr std::size_t kSmall = 4'000;
-constexpr std::size_t kFactor = 4;
 
 using Body = std::function<Value(std::size_t)>;
 
@@ -28,14 +28,9 @@ std::chrono::duration<double> time_of(const Value& body) {
   return std::chrono::steady_clock::now() - start;
 }
 
-// Four times the size takes four times as long, sixteen times if each part looks at all others.
 void expect_linear(const Body& body) {
-  double best = 1e9;
-  for (int attempt = 0; attempt < 3 && best > 10; ++attempt) {
-    const double small = time_of(body(kSmall)).count() + 0.005;
-    best = std::min(best, time_of(body(kSmall * kFactor)).count() / small);
-  }
-  EXPECT_LT(best, 10);
+  EXPECT_LT(growth([&](std::size_t count) { return time_of(body(count)).count(); }, kSmall),
+            kLinear);
 }
 
 Value named(std::string_view name) {
@@ -195,12 +190,7 @@ TEST(LargeBodies, RepeatedKeysBelowALongOne) {
     }
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
-  double best = 1e9;
-  for (int attempt = 0; attempt < 3 && best > 10; ++attempt) {
-    const double small = time_of_text(kSmall) + 0.005;
-    best = std::min(best, time_of_text(kSmall * kFactor) / small);
-  }
-  EXPECT_LT(best, 10);
+  EXPECT_LT(growth(time_of_text, kSmall), kLinear);
 }
 
 // Two managers, whose fields are half the other's, apply in turns.
@@ -226,12 +216,7 @@ TEST(LargeBodies, AppliedFields) {
     }
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
-  double best = 1e9;
-  for (int attempt = 0; attempt < 3 && best > 10; ++attempt) {
-    const double small = time_of_applies(kSmall) + 0.005;
-    best = std::min(best, time_of_applies(kSmall * kFactor) / small);
-  }
-  EXPECT_LT(best, 10);
+  EXPECT_LT(growth(time_of_applies, kSmall), kLinear);
 }
 
 }  // namespace
