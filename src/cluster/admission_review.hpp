@@ -18,8 +18,6 @@ Result<AdmissionRequest> parse_review(const Value& review);
 // The answer to a request with this uid.
 Value answer_review(const std::string& uid, const Verdict& verdict);
 
-using athanor::webhook_configuration;
-using athanor::WebhookTarget;
 // Whether a webhook's clientConfig leads to the target: its Service by name and namespace, or its
 // URL.
 bool names_target(const Value& client_config, const WebhookTarget& target);

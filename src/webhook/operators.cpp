@@ -66,9 +66,9 @@ Plan keep_certificate(const View& view, const Key& /*key*/, Instant now) {
 // ---- the bundles
 
 // The target with the bundle that the Secret holds; without one there is nothing to write.
-cluster::WebhookTarget current_target(const View& view) {
+WebhookTarget current_target(const View& view) {
   const Settings settings = read_settings(view.config(kSection));
-  cluster::WebhookTarget target = settings.target;
+  WebhookTarget target = settings.target;
   if (const auto secret = view.get(api::kSecret, settings.secret)) {
     target.ca_bundle = read_set(secret->body()["data"]).bundle;
   }
@@ -76,7 +76,7 @@ cluster::WebhookTarget current_target(const View& view) {
 }
 
 // The merge patch that is due to a configuration; Null: none is.
-Value due_patch(const View& view, const cluster::WebhookTarget& target, const Object& object) {
+Value due_patch(const View& view, const WebhookTarget& target, const Object& object) {
   const std::vector<std::string> named = read_settings(view.config(kSection)).configurations;
   const bool ours = named.empty() || std::ranges::find(named, object.name()) != named.end();
   return ours ? cluster::ca_bundle_patch(object.body(), target) : Value();
@@ -85,7 +85,7 @@ Value due_patch(const View& view, const cluster::WebhookTarget& target, const Ob
 Plan keep_bundle(const View& view, const Kind& kind, const Key& key) {
   Plan plan;
   const auto object = view.get(kind, key);
-  const cluster::WebhookTarget target = current_target(view);
+  const WebhookTarget target = current_target(view);
   if (!object || target.ca_bundle.empty()) {
     return plan;
   }
@@ -108,7 +108,7 @@ Plan keep_mutating(const View& view, const Key& key, Instant /*now*/) {
 Plan keep_conversion(const View& view, const Key& key, Instant /*now*/) {
   Plan plan;
   const auto object = view.get(api::kCustomResourceDefinition, key);
-  const cluster::WebhookTarget target = current_target(view);
+  const WebhookTarget target = current_target(view);
   if (!object || target.ca_bundle.empty()) {
     return plan;
   }
@@ -227,7 +227,7 @@ CertificateQuery CertificateQuery::parse(std::string_view query) {
 }
 
 bool bundles_are_written(const View& view) {
-  const cluster::WebhookTarget target = current_target(view);
+  const WebhookTarget target = current_target(view);
   const auto written = [&](const Kind* kind) {
     return std::ranges::all_of(view.list(*kind), [&](const Object& object) {
       return due_patch(view, target, object).is_null();

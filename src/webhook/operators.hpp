@@ -26,7 +26,7 @@ inline constexpr Kind kMutatingConfiguration{"admissionregistration.k8s.io", "v1
 // What View::config answers under kSection.
 struct Settings {
   Key secret{};
-  cluster::WebhookTarget target{};
+  WebhookTarget target{};
   CertificateOptions certificates{};
   // The only configurations that are given the bundle; empty: all that lead to the target.
   std::vector<std::string> configurations{};

@@ -58,7 +58,7 @@ Value service_of(const WebhooksOptions& options) {
 // The configurations by name, each kind where there are webhooks of it.
 std::vector<Value> configurations_of(const std::vector<Webhook>& webhooks,
                                      const WebhooksOptions& options) {
-  const cluster::WebhookTarget target{
+  const WebhookTarget target{
       .service = options.service, .ns = options.install_namespace, .url = options.url};
   std::vector<Value> objects;
   for (const std::string& name : webhook_configurations(webhooks, options.name)) {
@@ -69,7 +69,7 @@ std::vector<Value> configurations_of(const std::vector<Webhook>& webhooks,
       }
     }
     for (const bool mutating : {true, false}) {
-      Value object = cluster::webhook_configuration(registered, mutating, name, target);
+      Value object = webhook_configuration(registered, mutating, name, target);
       if (!object.is_null()) {
         object.member("metadata").set("labels", labels());
         objects.push_back(std::move(object));

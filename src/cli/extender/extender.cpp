@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/scheduler_configuration.hpp"
 #include "base/environment.hpp"
 #include "base/log.hpp"
 #include "base/memory.hpp"
@@ -38,7 +39,6 @@
 #include "kube/text/yaml.hpp"
 #include "runtime/metrics/metrics.hpp"
 #include "runtime/view/rbac.hpp"
-#include "runtime/view/scheduler_configuration.hpp"
 #include "runtime/view/tls_profile.hpp"
 #include "systems/list.hpp"
 

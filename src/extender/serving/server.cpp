@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "api/scheduler_configuration.hpp"
 #include "base/check.hpp"
 #include "base/contain.hpp"
 #include "kube/text/json.hpp"
@@ -19,7 +20,6 @@
 #include "net/served_connection.hpp"
 #include "net/serving/served_tls.hpp"
 #include "runtime/metrics/metrics.hpp"
-#include "runtime/view/scheduler_configuration.hpp"
 
 namespace athanor::extender {
 namespace {

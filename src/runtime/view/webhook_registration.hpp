@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configurations that make an API server ask webhooks (implemented beside Verdict).
+// The configurations that make an API server ask webhooks.
 #pragma once
 
 #include <span>
@@ -18,8 +18,8 @@ struct WebhookTarget {
   std::string url{};        // "https://127.0.0.1:9443"; wins over the service
   std::string ca_bundle{};  // PEM; empty: left out
 };
-// MutatingWebhookConfiguration or ValidatingWebhookConfiguration of those webhooks that are; Null
-// when none is.
+// Returns a MutatingWebhookConfiguration of the webhooks that are mutating, or a
+// ValidatingWebhookConfiguration of the others; Null where there are none.
 Value webhook_configuration(std::span<const Webhook> webhooks, bool mutating,
                             const std::string& name, const WebhookTarget& target);
 

@@ -6,9 +6,9 @@
 
 #include <string>
 
+#include "api/scheduler_configuration.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
-#include "runtime/view/scheduler_configuration.hpp"
 
 namespace athanor::extender {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "api/builtin.hpp"
+#include "api/scheduler_configuration.hpp"
 #include "kube/text/yaml.hpp"
-#include "runtime/view/scheduler_configuration.hpp"
 #include "systems/das/log_level.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/operands/parts.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/view/scheduler_configuration.hpp"
+#include "api/scheduler_configuration.hpp"
 
 #include <utility>
 
