@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/kueue_configuration.hpp"
+#include "base/ascii.hpp"
 #include "base/digest.hpp"
 #include "kube/value/condition.hpp"
 
@@ -30,14 +31,6 @@ constexpr KnownName kEverywhere[] = {{"labels", "kueue.x-k8s.io/queue-name"},
 
 bool says(const Object& workload, std::string_view type) {
   return condition_is(workload.status()["conditions"], type, "True");
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return result;
 }
 
 bool is_among(std::span<const KnownName> names, std::string_view field, std::string_view key) {

@@ -22,14 +22,6 @@
 namespace athanor::appwrapper {
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return result;
-}
-
 Value max_execution_time(const AppWrapper& app) {
   const std::string_view text = app.object.label(name::kMaxExecTime);
   std::int64_t seconds = 0;
