@@ -47,6 +47,11 @@ namespace {
 
 using UsedGpus = std::set<std::string, std::less<>>;
 
+// Returns true if another program holds the slots of a slice that was to be made.
+bool is_occupied(const Error& error) {
+  return error.reason == das::kInsufficientResources;
+}
+
 constexpr Duration kPolicyPause = std::chrono::seconds(5);
 constexpr Duration kNvmlMost = std::chrono::seconds(60);
 constexpr Duration kLook = std::chrono::minutes(5);      // at the GPUs, without an event
@@ -97,7 +102,8 @@ struct Agent::State {
   void make_driver();
   void make_workers();
   Result<void> find();
-  void look_again(const Error& error);
+  void look_again();
+  void prepare(std::vector<ClaimName> claims, const PrepareDone& done);
   void divide(NodeFound& now);
   void assign(Value& resources, const Object& node, const Value& before, const UsedGpus& used);
   void warn(const Object& node, const char* reason, std::string note);
@@ -360,13 +366,21 @@ Result<void> Agent::State::find() {
 
 // Publishes the slots that another program holds before the kubelet hears of the failure: the next
 // pod would be placed there again (docs/spec/das.md 8.6).
-void Agent::State::look_again(const Error& error) {
-  if (error.reason != "InsufficientResources") {
-    return;
-  }
+void Agent::State::look_again() {
   if (const auto looked = find(); !looked.ok()) {
     log::warn("the GPUs cannot be looked at", {{"error", looked.error().message}});
   }
+}
+
+void Agent::State::prepare(std::vector<ClaimName> claims, const PrepareDone& done) {
+  preparer->prepare(std::move(claims), [this, done](auto answers) {
+    if (std::ranges::any_of(answers, [](const auto& answer) {
+          return !answer.ok() && is_occupied(answer.error());
+        })) {
+      look_again();
+    }
+    done(std::move(answers));
+  });
 }
 
 void Agent::State::make_driver() {
@@ -639,8 +653,8 @@ void Agent::State::allocate(const std::string& profile, const AllocateAsk& ask, 
     asks.push_back({.profile = profile, .ids = ids});
   }
   allocator->ask(std::move(asks), [this, done = std::move(done)](auto devices) {
-    if (!devices.ok()) {
-      look_again(devices.error());
+    if (!devices.ok() && is_occupied(devices.error())) {
+      look_again();
     }
     done(std::move(devices));
     asked = true;
@@ -698,18 +712,8 @@ Result<void> Agent::State::start(const std::function<bool(Duration)>& pause) {
                  {.driver = das::kDraDriver,
                   .registry = options.registry_folder,
                   .folder = options.drivers_folder,
-                  .prepare =
-                      [this](std::vector<ClaimName> claims, const PrepareDone& done) {
-                        preparer->prepare(std::move(claims), [this, done](auto answers) {
-                          const auto failed = std::ranges::find_if(answers, [](const auto& answer) {
-                            return !answer.ok() && answer.error().reason == "InsufficientResources";
-                          });
-                          if (failed != answers.end()) {
-                            look_again(failed->error());
-                          }
-                          done(std::move(answers));
-                        });
-                      },
+                  .prepare = [this](std::vector<ClaimName> claims,
+                                    const PrepareDone& done) { prepare(std::move(claims), done); },
                   .unprepare =
                       [this](std::vector<ClaimName> claims, const UnprepareDone& done) {
                         preparer->unprepare(std::move(claims), done);

@@ -8,6 +8,8 @@
 #include <bit>
 #include <cstring>
 
+#include "systems/das/names.hpp"
+
 namespace athanor::agent::nvml {
 namespace {
 
@@ -18,7 +20,7 @@ const char* reason_of(Return code) {
     case InUse:
       return "InUse";
     case InsufficientResources:
-      return "InsufficientResources";
+      return das::kInsufficientResources;
     case GpuIsLost:
       return "GpuIsLost";
     default:

@@ -9,6 +9,8 @@ inline constexpr const char* kGroupVersion = "inference.redhat.com/v1alpha1";
 inline constexpr const char* kDefaultNamespace = "das-operator";
 // The name of the only DASOperator that is acted on.
 inline constexpr const char* kOperatorName = "cluster";
+// Reason of an error: NVML finds no room for the slice, since another program holds its slots.
+inline constexpr const char* kInsufficientResources = "InsufficientResources";
 // Secret of the serving certificate of webhook and extender, with its authorities.
 inline constexpr const char* kServingSecret = "webhook-server-cert";
 // Name of the ConfigMap with the scheduler's configuration.

@@ -64,7 +64,7 @@ class Call {
     auto device = make();
     if (!device.ok()) {
       // Something else holds the slots: the claim must not lead another try there.
-      undo(device.error().reason == "InsufficientResources" ? kOrphaned : kCreated);
+      undo(device.error().reason == kInsufficientResources ? kOrphaned : kCreated);
     }
     return device;
   }
