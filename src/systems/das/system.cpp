@@ -157,21 +157,6 @@ Places places(const SystemConfig& /*config*/) {
   return {{&api::kEndpointSlice, {.watched = {"default"}}}};
 }
 
-// After removal pods stay as they are (docs/spec/das.md 10.5).
-Verdict mutate_unless_removed(const View& view, const AdmissionRequest& request, Instant now) {
-  const auto op = view.get<DASOperator>({settings_of(view).ns, kOperatorName});
-  return op && op->spec.management_state == "Removed" ? Verdict::allow()
-                                                      : mutate_pod(view, request, now);
-}
-
-std::vector<Webhook> webhooks() {
-  std::vector<Webhook> all(das_webhooks().begin(), das_webhooks().end());
-  for (Webhook& one : all) {
-    one.admit = mutate_unless_removed;
-  }
-  return all;
-}
-
 // EMULATED_MODE=enabled gives every node GPUs, as upstream's emulated agent does.
 Value usual_gpus(const Value& settings) {
   return settings[kAsked].as_bool() ? Value::object() : Value();
@@ -187,7 +172,7 @@ const System& system() {
       .operators = {das_operators().begin(), das_operators().end()},
       .runs = runs,
       .optional_kinds = {&kOpenShiftServer},
-      .webhooks = webhooks(),
+      .webhooks = {das_webhooks().begin(), das_webhooks().end()},
       .instruments = &das_instruments(),
       .settings = read,
       .variables = {"DAS_ALLOCATION_API",

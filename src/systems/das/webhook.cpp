@@ -161,6 +161,13 @@ std::string runtime_class(const View& view, const Settings& settings) {
   return settings.emulated() ? "" : kRuntimeClass;
 }
 
+// The operands are removed: pods stay as they are, as nothing would schedule them (docs/spec/das.md
+// 10.5).
+bool is_removed(const View& view, const Settings& settings) {
+  const auto op = view.get<DASOperator>({settings.ns, kOperatorName});
+  return op && op->spec.management_state == "Removed";
+}
+
 // The profile that takes the place of nvidia.com/gpu; empty: that resource is left alone.
 Result<std::string> whole_profile(const View& view, const Settings& settings, const Value& pod) {
   const auto wants_whole = [](const Value& container) {
@@ -259,7 +266,7 @@ Result<Rewritten> rewrite_pod(const Value& pod, std::string_view whole) {
 Verdict mutate_pod(const View& view, const AdmissionRequest& request, Instant /*now*/) {
   const Settings settings = settings_of(view);
   if (request.operation != AdmissionRequest::Operation::Create || !request.subresource.empty() ||
-      excluded(settings, request.key.ns)) {
+      excluded(settings, request.key.ns) || is_removed(view, settings)) {
     return Verdict::allow();
   }
   if (request.object["kind"].as_string() != "Pod") {
