@@ -99,17 +99,9 @@ class Session final : public SchedulingSession {
     if (!accelerator || all_dra(*accelerator)) {
       return 0;
     }
-    std::vector<GpuSlots> gpus = gpus_for(pod, *accelerator, {});
-    if (const auto placed = find(pod, *accelerator, {})) {
-      const std::vector<std::string> profiles = request_of(pod).profiles();
-      for (std::size_t i = 0; i < placed->size(); ++i) {
-        GpuSlots& gpu = gpus[(*placed)[i].gpu];
-        gpu.occupancy.take(gpu.table->find(profiles[i]), (*placed)[i].start, *gpu.table);
-      }
-    }
-    constexpr std::int64_t kPercent = 100;
-    const std::int64_t spread = spread_score(gpus);
-    return settings_.node_scoring_policy == "pack" ? kPercent - spread : spread;
+    const auto placed = find(pod, *accelerator, {});
+    return node_score(gpus_for(pod, *accelerator, {}), request_of(pod).profiles(),
+                      placed ? *placed : std::vector<PlacedSlice>(), settings_.node_scoring());
   }
 
   Plan reserve(const Object& pod, const Object& node) override {

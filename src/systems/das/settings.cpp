@@ -91,6 +91,10 @@ PlacementOptions Settings::placement() const {
   return options;
 }
 
+NodeScoring Settings::node_scoring() const {
+  return node_scoring_policy == "pack" ? NodeScoring::Pack : NodeScoring::Spread;
+}
+
 std::string Settings::weights_text() const {
   Value weights = Value::object();
   for (const auto& [profile, weight] : profile_weights) {

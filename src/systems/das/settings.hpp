@@ -53,6 +53,7 @@ struct Settings {
   [[nodiscard]] bool emulated() const { return emulated_mode == "enabled"; }
   [[nodiscard]] bool dra() const { return allocation_api != "deviceplugin"; }
   [[nodiscard]] PlacementOptions placement() const;
+  [[nodiscard]] NodeScoring node_scoring() const;
   // profile_weights as JSON: {"1g.5gb":0.5}.
   [[nodiscard]] std::string weights_text() const;
 };

@@ -236,8 +236,7 @@ Result<int> what_if(VerbContext& context, const std::string& wish) {
   ATHANOR_TRY(const Settings settings, scheduler_settings(context));
   std::vector<FleetNode> fleet = world.fleet();
   const std::vector<Spot> spots =
-      place_each(fleet, profiles, settings.placement(),
-                 settings.node_scoring_policy == "pack" ? NodeScoring::Pack : NodeScoring::Spread);
+      place_each(fleet, profiles, settings.placement(), settings.node_scoring());
   if (prints_values(context)) {
     std::vector<Value> values;
     values.reserve(spots.size());

@@ -269,26 +269,20 @@ std::vector<Spot> place_each(std::vector<FleetNode>& fleet, std::span<const std:
                              const PlacementOptions& options, NodeScoring scoring) {
   std::vector<Spot> spots;
   for (const std::string& profile : profiles) {
+    const std::span<const std::string> wanted(&profile, 1);
     FleetNode* best = nullptr;
     Spot chosen;
     std::int64_t most = 0;
     for (FleetNode& node : fleet) {
-      const std::vector<std::string> wanted{profile};
       const auto placed = place(node.gpus, wanted, options);
       if (!placed) {
         continue;
       }
-      const Spot spot = spots_of(node, wanted, *placed).front();
-      // With the slice in its place, as the scheduler scores.
-      std::vector<GpuSlots> after = node.gpus;
-      GpuSlots& gpu = after[spot.gpu];
-      gpu.occupancy.take(gpu.table->find(profile), spot.place.start, *gpu.table);
-      const std::int64_t free = spread_score(after);
-      const std::int64_t score = scoring == NodeScoring::Pack ? -free : free;
+      const std::int64_t score = node_score(node.gpus, wanted, *placed, scoring);
       if (best == nullptr || score > most) {
         best = &node;
         most = score;
-        chosen = spot;
+        chosen = spots_of(node, wanted, *placed).front();
       }
     }
     if (best == nullptr) {

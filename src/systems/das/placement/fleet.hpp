@@ -3,7 +3,6 @@
 // have to move so that more does (docs/spec/das.md 16.5).
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
@@ -35,11 +34,8 @@ struct Spot {
   PlacedSlice place{};
 };
 
-// Which node a pod goes to where several have room: the one with most free slots, or with fewest.
-// Of equal ones the first by name.
-enum class NodeScoring : std::uint8_t { Spread, Pack };
-// Places that many pods of one slice each, one after the other; stops at the first that fits
-// nowhere.
+// Places that many pods of one slice each, one after the other, on the node with the best score, of
+// equal ones the first by name; stops at the first that fits nowhere.
 std::vector<Spot> place_each(std::vector<FleetNode>& fleet, std::span<const std::string> profiles,
                              const PlacementOptions& options,
                              NodeScoring scoring = NodeScoring::Spread);

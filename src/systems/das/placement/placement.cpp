@@ -207,4 +207,14 @@ std::int64_t spread_score(std::span<const GpuSlots> gpus) {
   return total == 0 ? 0 : kPercent * free / total;
 }
 
+std::int64_t node_score(std::vector<GpuSlots> gpus, std::span<const std::string> profiles,
+                        std::span<const PlacedSlice> placed, NodeScoring scoring) {
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    GpuSlots& gpu = gpus[placed[i].gpu];
+    gpu.occupancy.take(gpu.table->find(profiles[i]), placed[i].start, *gpu.table);
+  }
+  const std::int64_t free = spread_score(gpus);
+  return scoring == NodeScoring::Pack ? kPercent - free : free;
+}
+
 }  // namespace athanor::das
