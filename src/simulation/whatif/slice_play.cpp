@@ -8,15 +8,15 @@
 #include <set>
 #include <utility>
 
+#include "simulation/whatif/trace_text.hpp"
 #include "systems/das/placement/placement.hpp"
+#include "systems/das/settings.hpp"
 
 namespace athanor::whatif {
 namespace {
 
 using das::GpuSlots;
 using das::PlacedSlice;
-
-constexpr std::size_t kMostProblems = 20;
 
 struct Policy {
   const char* placement;
@@ -30,14 +30,12 @@ constexpr Policy kPolicies[] = {
     {"firstfit", "fullest", "pack"},   {"fragmin", "", "pack"},
 };
 
-das::PlacementOptions options_of(const Policy& policy) {
-  const std::string_view order = policy.gpu_order;
-  return {.policy = std::string_view(policy.placement) == "fragmin"
-                        ? das::PlacementPolicy::FragMin
-                        : das::PlacementPolicy::FirstFit,
-          .order = order == "emptiest"  ? das::GpuOrder::Emptiest
-                   : order == "fullest" ? das::GpuOrder::Fullest
-                                        : das::GpuOrder::Listed};
+das::Settings settings_of(const Policy& policy) {
+  das::Settings settings;
+  settings.placement_policy = policy.placement;
+  settings.gpu_order = policy.gpu_order;
+  settings.node_scoring_policy = policy.scoring;
+  return settings;
 }
 
 std::vector<std::string> wishes_of(const SliceSubmission& one) {
@@ -48,10 +46,10 @@ std::vector<std::string> wishes_of(const SliceSubmission& one) {
 // alone.
 class Run {
  public:
-  Run(const SliceFleet& fleet, const Policy& policy)
+  Run(const SliceFleet& fleet, const das::Settings& settings)
       : fleet_(fleet),
-        options_(options_of(policy)),
-        packs_(std::string_view(policy.scoring) == "pack"),
+        options_(settings.placement()),
+        scoring_(settings.node_scoring()),
         nodes_(fleet.nodes, std::vector<GpuSlots>(fleet.gpus, GpuSlots{.table = &table()})) {}
 
   // Ends what ends until then.
@@ -82,11 +80,7 @@ class Run {
       if (!placed) {
         continue;
       }
-      // With the slices in their place.
-      std::vector<GpuSlots> after = nodes_[i];
-      take(after, *placed, profile);
-      const std::int64_t free = das::spread_score(after);
-      const std::int64_t score = packs_ ? -free : free;
+      const std::int64_t score = das::node_score(nodes_[i], wanted, *placed, scoring_);
       if (!chosen || score > most) {
         most = score;
         best = i;
@@ -122,12 +116,6 @@ class Run {
   };
 
   [[nodiscard]] const das::MigTable& table() const { return fleet_.model->table; }
-  static void take(std::vector<GpuSlots>& gpus, const std::vector<PlacedSlice>& placed,
-                   int profile) {
-    for (const PlacedSlice& slice : placed) {
-      gpus[slice.gpu].occupancy.take(profile, slice.start, *gpus[slice.gpu].table);
-    }
-  }
   void pass(double to) {
     area_ += static_cast<double>(taken_) * (to - now_);
     now_ = to;
@@ -135,7 +123,7 @@ class Run {
 
   const SliceFleet& fleet_;
   das::PlacementOptions options_;
-  bool packs_;
+  das::NodeScoring scoring_;
   std::vector<std::vector<GpuSlots>> nodes_;
   std::multimap<double, Live> ends_{};
   std::size_t in_use_ = 0;  // GPUs
@@ -157,11 +145,10 @@ Result<void> check_slices(const SliceTrace& trace, const SliceFleet& fleet, std:
   for (const das::MigProfile& profile : fleet.model->table.profiles) {
     known += (known.empty() ? "" : ", ") + profile.name;
   }
-  std::map<std::pair<std::string, int>, std::string> problems;  // empty: it fits
-  std::string text;
-  std::size_t count = 0;
+  std::map<std::pair<std::string, int>, std::string> known_problems;  // empty: it fits
+  Problems problems(name);
   for (const SliceSubmission& one : trace) {
-    const auto [entry, fresh] = problems.try_emplace({one.profile, one.count});
+    const auto [entry, fresh] = known_problems.try_emplace({one.profile, one.count});
     if (fresh && fleet.model->table.find(one.profile) < 0) {
       entry->second =
           fmt::format("{} has no profile {}; it has {}", fleet.model->key, one.profile, known);
@@ -171,14 +158,11 @@ Result<void> check_slices(const SliceTrace& trace, const SliceFleet& fleet, std:
           "--gpus",
           one.count, one.profile, fleet.gpus);
     }
-    if (!entry->second.empty() && ++count <= kMostProblems) {
-      text += fmt::format("{}{}:{}: {}", text.empty() ? "" : "\n", name, one.line, entry->second);
+    if (!entry->second.empty()) {
+      problems.add(one.line, entry->second);
     }
   }
-  if (count > kMostProblems) {
-    text += fmt::format("\n{}: and {} more", name, count - kMostProblems);
-  }
-  return text.empty() ? Result<void>() : Error::bad_request(std::move(text));
+  return problems.check();
 }
 
 std::vector<SliceOutcome> play_slices(const SliceTrace& trace, const SliceFleet& fleet) {
@@ -188,7 +172,7 @@ std::vector<SliceOutcome> play_slices(const SliceTrace& trace, const SliceFleet&
                          .gpu_order = policy.gpu_order,
                          .scoring = policy.scoring,
                          .requests = trace.size()};
-    Run run(fleet, policy);
+    Run run(fleet, settings_of(policy));
     const double from = trace.empty() ? 0 : trace.front().submit;
     for (const SliceSubmission& one : trace) {
       run.advance(one.submit);

@@ -16,47 +16,19 @@
 namespace athanor::whatif {
 namespace {
 
-constexpr std::size_t kMostProblems = 20;
 constexpr std::int64_t kMostSlices = 128;  // of one pod
 constexpr std::string_view kColumns[] = {"submit", "profile", "duration", "count"};
 
+constexpr std::string_view kNeeded[] = {"submit", "profile", "duration"};
+
 class Reader {
  public:
-  explicit Reader(std::string_view name) : name_(name) {}
+  explicit Reader(std::string_view name) : problems_(name) {}
 
-  void problem(std::size_t line, const std::string& what) {
-    if (++problems_ <= kMostProblems) {
-      text_ += fmt::format("{}{}:{}: {}", text_.empty() ? "" : "\n", name_, line, what);
-    }
-  }
+  Problems& problems() { return problems_; }
 
-  // Returns true if the columns are known and complete.
-  bool header(const std::vector<std::string>& columns, std::size_t line) {
-    const std::size_t before = problems_;
-    std::set<std::string> seen;
-    for (const std::string& column : columns) {
-      if (std::ranges::find(kColumns, column) == std::end(kColumns)) {
-        problem(line, fmt::format("column \"{}\" is unknown; the first line names the columns, of "
-                                  "submit, profile, duration, count",
-                                  column));
-      } else if (!seen.insert(column).second) {
-        problem(line, fmt::format("column \"{}\" is there twice; remove one", column));
-      }
-    }
-    for (const char* needed : {"submit", "profile", "duration"}) {
-      if (!seen.contains(needed)) {
-        problem(line,
-                fmt::format("column \"{}\" is missing; the first line names the columns", needed));
-      }
-    }
-    return problems_ == before;
-  }
-
-  void request(const std::map<std::string, std::string>& fields, std::size_t line) {
-    const auto field = [&](const char* key) {
-      const auto at = fields.find(key);
-      return at == fields.end() ? std::string() : at->second;
-    };
+  void request(const Fields& fields, std::size_t line) {
+    const auto field = [&](std::string_view key) { return field_of(fields, key); };
     const auto seconds = [](const std::optional<Duration>& time) {
       return time ? std::chrono::duration<double>(*time).count() : -1;
     };
@@ -64,27 +36,29 @@ class Reader {
                         .duration = seconds(span_of(field("duration"))),
                         .line = line};
     if (one.submit < 0) {
-      problem(line, fmt::format("submit \"{}\" is no time after the start; write seconds, 90m, "
+      problems_.add(line,
+                    fmt::format("submit \"{}\" is no time after the start; write seconds, 90m, "
                                 "1d12h",
                                 field("submit")));
     }
     if (one.duration <= 0) {
-      problem(line, fmt::format("duration \"{}\" is no length of time; write seconds or 90m, "
-                                "1h30m, 2d, at most 365d",
-                                field("duration")));
+      problems_.add(line, fmt::format("duration \"{}\" is no length of time; write seconds or 90m, "
+                                      "1h30m, 2d, at most 365d",
+                                      field("duration")));
     }
     if (const auto profile = das::parse_profile(field("profile"))) {
       one.profile = profile->text();
     } else {
-      problem(line, fmt::format("profile \"{}\" is no MIG profile; write one as 1g.5gb",
-                                field("profile")));
+      problems_.add(line, fmt::format("profile \"{}\" is no MIG profile; write one as 1g.5gb",
+                                      field("profile")));
     }
     const std::string count = field("count");
     const auto slices = count.empty() ? std::optional<std::int64_t>(1) : whole_number(count);
     if (slices && *slices >= 1 && *slices <= kMostSlices) {
       one.count = static_cast<int>(*slices);
     } else {
-      problem(line, fmt::format("count \"{}\" is no number of slices; write a whole number from 1 "
+      problems_.add(line,
+                    fmt::format("count \"{}\" is no number of slices; write a whole number from 1 "
                                 "to {}",
                                 count, kMostSlices));
     }
@@ -92,24 +66,17 @@ class Reader {
   }
 
   Result<SliceTrace> finish() {
-    if (trace_.empty() && problems_ == 0) {
-      problem(1, "no request; write one line per pod below the header");
+    if (trace_.empty() && problems_.count() == 0) {
+      problems_.add(1, "no request; write one line per pod below the header");
     }
-    if (problems_ > kMostProblems) {
-      text_ += fmt::format("\n{}: and {} more", name_, problems_ - kMostProblems);
-    }
-    if (problems_ > 0) {
-      return Error::bad_request(std::move(text_));
-    }
+    ATHANOR_TRY_VOID(problems_.check());
     std::ranges::stable_sort(trace_, {}, &SliceSubmission::submit);
     return std::move(trace_);
   }
 
  private:
-  std::string_view name_;
   SliceTrace trace_{};
-  std::size_t problems_ = 0;
-  std::string text_{};
+  Problems problems_;
 };
 
 // The model's profiles in the shapes of the mixes; empty: it lacks one.
@@ -134,32 +101,8 @@ std::vector<std::string> profiles_of(const das::GpuModel& model) {
 
 Result<SliceTrace> parse_slice_trace(std::string_view text, std::string_view name) {
   Reader reader(name);
-  std::vector<std::string> header;
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::size_t end = text.find('\n');
-    const std::string_view line = trimmed(text.substr(0, end));
-    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-    if (line.empty() || line.front() == '#') {
-      continue;
-    }
-    std::vector<std::string> cells = split(line);
-    if (header.empty()) {
-      if (!reader.header(cells, number)) {
-        break;
-      }
-      header = std::move(cells);
-    } else if (cells.size() != header.size()) {
-      reader.problem(number, fmt::format("{} values, but {} columns; write a comma for each empty "
-                                         "value",
-                                         cells.size(), header.size()));
-    } else {
-      std::map<std::string, std::string> fields;
-      for (std::size_t i = 0; i < header.size(); ++i) {
-        fields[header[i]] = std::move(cells[i]);
-      }
-      reader.request(fields, number);
-    }
-  }
+  read_csv(text, {.known = kColumns, .needed = kNeeded}, reader.problems(),
+           [&](const Fields& fields, std::size_t line) { reader.request(fields, line); });
   return reader.finish();
 }
 

@@ -16,29 +16,23 @@ namespace athanor::whatif {
 
 namespace {
 
-constexpr std::size_t kMostProblems = 20;
 constexpr std::int64_t kMostGpus = 100'000;
 
 constexpr std::string_view kColumns[] = {"submit",   "owner",    "gpu_type", "gpus",
                                          "duration", "priority", "cluster"};
+constexpr std::string_view kNeeded[] = {"submit", "owner", "duration"};
 
 // Collects submissions and problems.
 class Reader {
  public:
-  explicit Reader(std::string_view name) : name_(name) {}
+  explicit Reader(std::string_view name) : name_(name), problems_(name) {}
 
-  void problem(std::size_t line, std::string_view what) {
-    if (++problems_ <= kMostProblems) {
-      text_ += fmt::format("{}{}:{}: {}", text_.empty() ? "" : "\n", name_, line, what);
-    }
-  }
+  void problem(std::size_t line, std::string_view what) { problems_.add(line, what); }
+  Problems& problems() { return problems_; }
 
   // One job, its fields as texts.
-  void job(const std::map<std::string, std::string, std::less<>>& fields, std::size_t line) {
-    const auto field = [&](std::string_view key) {
-      const auto at = fields.find(key);
-      return at == fields.end() ? std::string() : at->second;
-    };
+  void job(const Fields& fields, std::size_t line) {
+    const auto field = [&](std::string_view key) { return field_of(fields, key); };
     Submission job{.owner = field("owner"),
                    .gpu_type = field("gpu_type"),
                    .priority = field("priority"),
@@ -61,15 +55,10 @@ class Reader {
   }
 
   Result<Trace> finish() {
-    if (jobs_.empty() && problems_ == 0) {
+    if (jobs_.empty() && problems_.count() == 0) {
       problem(1, "no job; write one line per job below the header");
     }
-    if (problems_ > kMostProblems) {
-      text_ += fmt::format("\n{}: and {} more", name_, problems_ - kMostProblems);
-    }
-    if (problems_ > 0) {
-      return Error::bad_request(std::move(text_));
-    }
+    ATHANOR_TRY_VOID(problems_.check());
     // Times of day count from the first of them.
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       if (absolute_[i]) {
@@ -126,81 +115,13 @@ class Reader {
   std::vector<std::optional<Instant>> absolute_{};  // as long as jobs_
   std::optional<Instant> first_{};
   bool mixed_ = false;
-  std::size_t problems_ = 0;
-  std::string text_{};
+  Problems problems_;
 };
 
-std::string known_columns() {
-  std::string known;
-  for (const std::string_view column : kColumns) {
-    known += (known.empty() ? "" : ", ") + std::string(column);
-  }
-  return known;
-}
-
-bool read_header(Reader& reader, const std::vector<std::string>& header, std::size_t line) {
-  bool good = true;
-  for (const std::string& column : header) {
-    if (std::find(std::begin(kColumns), std::end(kColumns), column) == std::end(kColumns)) {
-      reader.problem(line,
-                     fmt::format("column \"{}\" is unknown; the first line names the columns, "
-                                 "of {}",
-                                 column, known_columns()));
-      good = false;
-    }
-    if (std::count(header.begin(), header.end(), column) > 1) {
-      reader.problem(line, fmt::format("column \"{}\" is there twice; remove one", column));
-      good = false;
-    }
-  }
-  for (const char* needed : {"submit", "owner", "duration"}) {
-    if (std::find(header.begin(), header.end(), needed) == header.end()) {
-      reader.problem(
-          line, fmt::format("column \"{}\" is missing; the first line names the columns", needed));
-      good = false;
-    }
-  }
-  return good;
-}
-
-Result<Trace> read_csv(std::string_view text, std::string_view name) {
+Result<Trace> read_jobs(std::string_view text, std::string_view name) {
   Reader reader(name);
-  std::vector<std::string> header;
-  std::size_t number = 0;
-  while (!text.empty()) {
-    ++number;
-    const auto end = text.find('\n');
-    const std::string_view line = trimmed(text.substr(0, end));
-    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-    if (line.empty() || line.front() == '#') {
-      continue;
-    }
-    std::vector<std::string> cells = split(line);
-    if (header.empty()) {
-      if (!read_header(reader, cells, number)) {
-        break;
-      }
-      header = std::move(cells);
-      continue;
-    }
-    if (line.find('"') != std::string_view::npos) {
-      reader.problem(number,
-                     "quotes are not understood here; write values without quotes and "
-                     "commas");
-      continue;
-    }
-    if (cells.size() != header.size()) {
-      reader.problem(number, fmt::format("{} values, but {} columns; write a comma for each empty "
-                                         "value",
-                                         cells.size(), header.size()));
-      continue;
-    }
-    std::map<std::string, std::string, std::less<>> fields;
-    for (std::size_t i = 0; i < header.size(); ++i) {
-      fields[header[i]] = std::move(cells[i]);
-    }
-    reader.job(fields, number);
-  }
+  read_csv(text, {.known = kColumns, .needed = kNeeded}, reader.problems(),
+           [&](const Fields& fields, std::size_t line) { reader.job(fields, line); });
   return reader.finish();
 }
 
@@ -241,7 +162,7 @@ Result<Trace> read_yaml(std::string_view text, std::string_view name) {
       reader.problem(line_at(path), "a job is a map; write submit:, owner:, duration:, ...");
       continue;
     }
-    std::map<std::string, std::string, std::less<>> fields;
+    Fields fields;
     for (const Member& member : job.members()) {
       const auto field = kFields.find(member.key());
       if (field == kFields.end()) {
@@ -262,7 +183,7 @@ Result<Trace> read_yaml(std::string_view text, std::string_view name) {
 
 Result<Trace> parse_trace(std::string_view text, std::string_view name) {
   const bool is_yaml = name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json");
-  return is_yaml ? read_yaml(text, name) : read_csv(text, name);
+  return is_yaml ? read_yaml(text, name) : read_jobs(text, name);
 }
 
 std::string to_csv(const Trace& trace) {
