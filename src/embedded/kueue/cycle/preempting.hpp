@@ -29,9 +29,10 @@ class Preempting {
     std::vector<Target> targets{};
     [[nodiscard]] bool admits() const { return assignment.mode == Mode::Fit || !targets.empty(); }
   };
-  // Flavors for all pods, or for as many as its pod set with a minimum can be given (11.1); with
-  // whom to preempt for them. Where searches leave flavors to try, further rounds begin behind
-  // the flavors that ended them; without success, the first round with the reasons of all.
+  // Returns flavors for all pods, or for as many as its pod set with a minimum can be given (11.1),
+  // and whom to preempt for them. Where a round admits nothing and left flavors untried, the next
+  // round begins behind the flavors at which it stopped. Where no round admits, returns the first
+  // one with the reasons of all.
   [[nodiscard]] Result nominate(const Preemptor& preemptor,
                                 const std::vector<PodSetRequests>& requests, bool passes);
   // Which flavors were tried for an assignment (considered.hpp).

@@ -71,7 +71,8 @@ MigTable read_table(const Value& placements, int slots) {
   return table;
 }
 
-// What is wrong with the shape of status.nodeResources; nothing is, while it is not written yet.
+// Returns what is wrong with the shape of status.nodeResources; empty: nothing, or it is not
+// written yet.
 std::string problem_of(const Value& node_resources) {
   const Value& gpus = node_resources["nodeGpus"];
   if (!gpus.is_null() && !gpus.is_list()) {

@@ -112,8 +112,8 @@ bool is_lab(ToolContext& context) {
          });
 }
 
-// Refuses flags of the exporter on OpenShift where it is not what is deployed there. The version of
-// the constraints follows the policy.
+// Refuses flags that only the exporter of this project, or only OpenShift, understands. Sets the
+// version of the security constraints, which follows from the SELinux policy.
 Result<void> check_updater(const ToolFlags& flags, DeployOptions& options) {
   static constexpr const char* kExporterFlags[] = {"updater-notif-enable", "rte-config-file",
                                                    "updater-custom-selinux-policy", "updater-scc"};
