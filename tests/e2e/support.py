@@ -23,6 +23,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 ATHANOR = pathlib.Path(os.environ.get("ATHANOR", ROOT / "build/dev/athanor"))
 KUBECTL = os.environ.get("KUBECTL", "kubectl")
 os.environ.setdefault("ATHANOR_BROKEN_INVARIANTS", "fatal")  # the program contains them otherwise
+for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):  # below `make test`, a make that a test runs prints what a user's prints
+    os.environ.pop(name, None)
 JOBS = "fournos-local-dev"  # namespace of the default lab
 DEADLINE = float(os.environ.get("E2E_DEADLINE", "120"))  # seconds; generous, since two cores may be shared
 TIMEOUT = f"--timeout={DEADLINE * 0.75:.0f}s"  # of what kubectl waits for: it then says what, before it is killed

@@ -23,6 +23,10 @@ IN_PHASE = {
 }
 
 
+def deployed(component):
+    return condition({"status": component}, "ResourcesDeployed")
+
+
 @pytest.mark.parametrize("wanted", IN_PHASE)
 def test_applied_again_in_any_phase(lab, ns, wanted):
     """The same manifest again changes neither the phase nor the objects."""
@@ -44,7 +48,7 @@ def test_applied_again_in_any_phase(lab, ns, wanted):
     assert phase(lab, ns) == wanted
     assert read(lab, ns)["status"].get("resettingCount") == before["status"].get("resettingCount")
     if wanted == "Resuming":
-        assert "quota" in condition({"status": before["status"]["componentStatus"][1]}, "ResourcesDeployed")["message"]
+        wait_for("the quota's refusal is shown", lambda: "quota" in deployed(read(lab, ns)["status"]["componentStatus"][1])["message"])
         lab.kubectl("delete", "resourcequota", "none", "-n", ns)
         wait_for("it goes on", lambda: phase(lab, ns) in ("Running", "Succeeded"))
     if wanted == "Suspending":

@@ -95,8 +95,8 @@ class FakeKubelet(plugin_services.RegistrationServicer, resources_services.PodRe
         return answer
 
     def _watch(self, resource, channel):
-        # ConnectionRefusedError: the lab has ended before its kubelet.
-        with contextlib.suppress(grpc.RpcError, ValueError, ConnectionRefusedError):
+        # OSError: the lab has ended before its kubelet.
+        with contextlib.suppress(grpc.RpcError, ValueError, OSError):
             for answer in plugin_services.DevicePluginStub(channel).ListAndWatch(plugin_api.Empty()):
                 self.devices[resource] = {device.ID: device for device in answer.devices}
                 self.lists[resource] = self.lists.get(resource, 0) + 1
