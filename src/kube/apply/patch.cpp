@@ -2,6 +2,8 @@
 // JSON Patch and JSON Merge Patch.
 #include "kube/apply/patch.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <limits>
@@ -26,11 +28,9 @@ constexpr std::size_t kMaxCopiedBytes = 3'145'728;
 // Values that all moves may visit to find how deep they are.
 constexpr std::size_t kMaxMeasured = 16'000'000;
 
-// What clients get for a patch that is well formed but does not apply.
-Error rejected() {
-  return {.code = 422,
-          .reason = "Invalid",
-          .message = "the server rejected our request due to an error in our request"};
+// Returns the refusal of a patch that is well formed but does not apply.
+Error rejected(std::string why) {
+  return {.code = 422, .reason = "Invalid", .message = std::move(why)};
 }
 
 // RFC 6901: "/a~1b/0" is {"a/b", "0"}; "" is the whole document.
@@ -55,14 +55,17 @@ std::optional<Pointer> parse_pointer(std::string_view text) {
   return pointer;
 }
 
+Pointer parent_of(const Pointer& pointer) {
+  return pointer.empty() ? pointer : Pointer(pointer.begin(), std::prev(pointer.end()));
+}
+
 // A missing value equals null, as in the reference.
 bool test(PatchDocument& document, const Pointer& pointer, const Value& expected) {
   if (document.exists(pointer)) {
     return document.equals(pointer, expected);
   }
   // What is not there is null, in something that is there.
-  return expected.is_null() && !pointer.empty() &&
-         document.exists(Pointer(pointer.begin(), std::prev(pointer.end())));
+  return expected.is_null() && !pointer.empty() && document.exists(parent_of(pointer));
 }
 
 bool is_inside(const Pointer& inner, const Pointer& outer) {
@@ -130,14 +133,61 @@ class PatchLimits {
   std::size_t measured_ = 0;
 };
 
-bool move(PatchDocument& document, const Pointer& from, const Pointer& to, PatchLimits& limits) {
-  return document.exists(from) && !is_inside(to, from) && limits.may_move(document, from, to) &&
-         document.move(from, to);
+// Returns why an operation does not find what its `field`, path or from, leads to.
+std::string absent(PatchDocument& document, const Value& operation, std::string_view field) {
+  const std::string_view op = operation["op"].as_string();
+  const std::string_view text = operation[field].as_string();
+  const Pointer path = parse_pointer(text).value_or(Pointer());
+  const std::optional<Value> parent = document.value_at(parent_of(path));
+  if (path.empty() || !parent || !(parent->is_object() || parent->is_list())) {
+    return fmt::format("{} operation does not apply: doc is missing {}: \"{}\": missing value", op,
+                       field == "from" ? "from path" : field, text);
+  }
+  const std::string cause =
+      parent->is_list()
+          ? fmt::format("Unable to access invalid index: {}: invalid index referenced", path.back())
+          : fmt::format("Unable to {} nonexistent key: {}: missing value",
+                        op == "copy" ? "copy" : "remove", path.back());
+  return fmt::format("error in {} for path: '{}': {}", op, text, cause);
 }
 
-bool copy(PatchDocument& document, const Pointer& from, const Pointer& to, PatchLimits& limits) {
+std::string too_large(const Value& operation) {
+  return fmt::format(
+      "{} operation does not apply: the object would be nested too deeply, or the "
+      "copies of the patch would be larger than {} bytes: path \"{}\"",
+      operation["op"].as_string(), kMaxCopiedBytes, operation["path"].as_string());
+}
+
+// Why an operation does not apply, worded as the reference's library does; nullopt: it applied.
+using Obstacle = std::optional<std::string>;
+
+Obstacle move(PatchDocument& document, const Value& operation, const Pointer& from,
+              const Pointer& to, PatchLimits& limits) {
+  if (!document.exists(from)) {
+    return absent(document, operation, "from");
+  }
+  if (is_inside(to, from)) {
+    return fmt::format(
+        "move operation does not apply: doc is missing destination path: {}: missing "
+        "value",
+        operation["path"].as_string());
+  }
+  if (!limits.may_move(document, from, to)) {
+    return too_large(operation);
+  }
+  return document.move(from, to) ? Obstacle() : absent(document, operation, "path");
+}
+
+Obstacle copy(PatchDocument& document, const Value& operation, const Pointer& from,
+              const Pointer& to, PatchLimits& limits) {
   std::optional<Value> value = document.value_at(from);
-  return value && limits.may_copy(*value, to) && document.add(to, *std::move(value));
+  if (!value) {
+    return absent(document, operation, "from");
+  }
+  if (!limits.may_copy(*value, to)) {
+    return too_large(operation);
+  }
+  return document.add(to, *std::move(value)) ? Obstacle() : absent(document, operation, "path");
 }
 
 // Where a patch has put a null into an object. To the reference's library that is another one than
@@ -156,8 +206,7 @@ void forget_nulls(const Pointer& path, AddedNulls& nulls) {
 void note_null(PatchDocument& document, const Pointer& path, const Value& value,
                AddedNulls& nulls) {
   forget_nulls(path, nulls);
-  if (value.is_null() && !path.empty() &&
-      document.is_object(Pointer(path.begin(), std::prev(path.end())))) {
+  if (value.is_null() && !path.empty() && document.is_object(parent_of(path))) {
     nulls.insert(path);
   }
 }
@@ -172,43 +221,58 @@ bool holds_added_null(PatchDocument& document, const Pointer& path, const AddedN
   return false;
 }
 
-bool move_or_copy(PatchDocument& document, const Value& operation, const Pointer& path,
-                  PatchLimits& limits) {
+Obstacle move_or_copy(PatchDocument& document, const Value& operation, const Pointer& path,
+                      PatchLimits& limits) {
+  const std::string_view op = operation["op"].as_string();
   const auto from = parse_pointer(operation["from"].as_string());
   if (!from || !operation["from"].is_string()) {
-    return false;
+    return fmt::format(
+        "{} operation failed to decode from: operation, missing from field: missing "
+        "value",
+        op);
   }
-  return operation["op"].as_string() == "move" ? move(document, *from, path, limits)
-                                               : copy(document, *from, path, limits);
+  return op == "move" ? move(document, operation, *from, path, limits)
+                      : copy(document, operation, *from, path, limits);
 }
 
-bool apply_operation(PatchDocument& document, const Value& operation, AddedNulls& nulls,
-                     PatchLimits& limits) {
+Obstacle apply_operation(PatchDocument& document, const Value& operation, AddedNulls& nulls,
+                         PatchLimits& limits) {
   const std::string_view op = operation["op"].as_string();
   const auto path = parse_pointer(operation["path"].as_string());
-  if (!path || !operation["path"].is_string()) {
-    return false;
+  if (!operation["path"].is_string()) {
+    return fmt::format("{} operation failed to decode path: missing value", op);
+  }
+  if (!path) {
+    return absent(document, operation, "path");
   }
   const Value* value = operation.find("value");
   if (op == "remove") {
     forget_nulls(*path, nulls);
-    return document.remove(*path);
+    return document.remove(*path) ? Obstacle() : absent(document, operation, "path");
   }
   if (op == "move" || op == "copy") {
     return move_or_copy(document, operation, *path, limits);
   }
   if (op == "test") {
-    return test(document, *path, value == nullptr ? Value() : *value) &&
-           !holds_added_null(document, *path, nulls);
+    if (test(document, *path, value == nullptr ? Value() : *value) &&
+        !holds_added_null(document, *path, nulls)) {
+      return {};
+    }
+    return fmt::format("testing value {} failed: test failed", operation["path"].as_string());
   }
-  if (value == nullptr || !limits.may_add(*value, *path)) {
-    return false;
+  if (op != "add" && op != "replace") {
+    return fmt::format("Unexpected kind: {}", op.empty() ? "unknown" : op);
+  }
+  if (value == nullptr) {
+    return fmt::format("{} operation does not apply: missing value field: path \"{}\"", op,
+                       operation["path"].as_string());
+  }
+  if (!limits.may_add(*value, *path)) {
+    return too_large(operation);
   }
   note_null(document, *path, *value, nulls);
-  if (op == "add") {
-    return document.add(*path, *value);
-  }
-  return op == "replace" && document.replace(*path, *value);
+  const bool applied = op == "add" ? document.add(*path, *value) : document.replace(*path, *value);
+  return applied ? Obstacle() : absent(document, operation, "path");
 }
 
 std::string_view go_type(const Value& value) {
@@ -260,8 +324,8 @@ Result<Value> apply_json_patch(const Value& document, const Value& patch) {
   PatchLimits limits(document);
   for (const Value& operation : patch.items()) {
     give_up_if_cancelled();
-    if (!apply_operation(result, operation, nulls, limits)) {
-      return rejected();
+    if (Obstacle why = apply_operation(result, operation, nulls, limits)) {
+      return rejected(*std::move(why));
     }
   }
   return result.take();
