@@ -367,7 +367,8 @@ const Operator& exporter_operator() {
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .reconcile = reconcile,
-                                  .small = kSmall};
+                                  .small = kSmall,
+                                  .event_source = "numaresources-controller"};
   return kOperator;
 }
 
