@@ -88,6 +88,18 @@ def test_a14_the_resync_period_is_whole_seconds(lab):
     runs(lab, "uncached")
 
 
+def test_discard_reserved_gives_a_node_one_pod_after_the_other(lab):
+    annotation = {"config.numa-operator.openshift.io/scheduler-discard-reserved": "enabled"}
+    patch(lab, SCHEDULER, {"metadata": {"annotations": annotation}})
+    wait_for("the plug-in's argument", lambda: "discardReservedNodes: true" in lab.http("GET", CONFIG).json["data"]["config.yaml"])
+    names = [f"small-{index}" for index in range(6)]
+    manifests = [pod(name, container(cpu="3"), nodeSelector={"kubernetes.io/hostname": "worker-1"}) for name in names]
+    lab.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": manifests}))
+    for name in names:
+        runs(lab, name)
+    wait_for("their cpus", lambda: sum(map(int, free(lab).values())) == 36 - 18)
+
+
 def test_n7_overhead_counts_in_scope_pod_and_never_in_the_zones(lab):
     overhead = {
         "apiVersion": "node.k8s.io/v1",

@@ -33,6 +33,8 @@ constexpr const char* kSidecarAccounting =
 constexpr const char* kIgnoreUnlisted =
     "config.numa-operator.openshift.io/scheduler-ignore-unlisted";
 constexpr const char* kRestrictedPolicy =
+constexpr const char* kDiscardReserved =
+    "config.numa-operator.openshift.io/scheduler-discard-reserved";
     "config.numa-operator.openshift.io/scheduler-restricted-policy";
 constexpr std::int32_t kHighlyAvailable = 3;
 
@@ -149,6 +151,7 @@ class SchedulerRun {
     wanted_.ignore_unlisted = object_.annotation(kIgnoreUnlisted) == "enabled";
     if (object_.annotation(kRestrictedPolicy) == "enabled") {
       wanted_.policies.emplace_back("restricted");
+    wanted_.discard_reserved = object_.annotation(kDiscardReserved) == "enabled";
     }
     return plan_replicas();
   }

@@ -7,11 +7,11 @@
 #include "kube/text/yaml.hpp"
 #include "systems/numa/kinds.hpp"
 #include "systems/numa/operator/manifests.hpp"
-#include "systems/numa/scheduling/cache.hpp"
 #include "systems/numa/scheduling/fingerprint.hpp"
 #include "systems/numa/scheduling/status_file.hpp"
 #include "systems/numa/tools/tar.hpp"
 #include "systems/numa/tools/tool.hpp"
+#include "systems/numa/scheduling/residents.hpp"
 #include "systems/numa/tools/tool_flags.hpp"
 
 namespace athanor::numa {
@@ -103,16 +103,10 @@ class Gathering {
       if (topology.fingerprint.empty()) {
         continue;
       }
-      StatusSample sample{
-          .expected = topology.fingerprint, .node = topology.node, .recorded = context_.now()};
-      for (const Object& pod : pods) {
-        const std::string_view phase = pod.status()["phase"].as_string();
-        const bool here = pod.spec()["nodeName"].as_string() == topology.node &&
-                          phase != "Succeeded" && phase != "Failed";
-        if (here && (topology.method == kMethodAll || is_exclusive(request_of(pod), topology))) {
-          sample.pods.push_back(pod.key());
-        }
-      }
+      StatusSample sample{.expected = topology.fingerprint,
+                          .pods = fingerprinted(pods, topology),
+                          .node = topology.node,
+                          .recorded = context_.now()};
       sample.computed = fingerprint_of(std::span<const Key>(sample.pods));
       // The exporter's pods are known where both sides agree.
       const StatusSample exporter{

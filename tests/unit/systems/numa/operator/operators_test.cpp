@@ -467,3 +467,22 @@ TEST_F(NumaOperators, OptionsOfTheSchedulerReachItsPlugin) {  // 17, rows 2, 3, 
 
 }  // namespace
 }  // namespace athanor::numa
+TEST_F(NumaOperators, TheSchedulersCacheIsChosen) {  // 11.1, 11.6
+  const auto cache = [&](const std::string& annotations, const std::string& spec) {
+    world.put(from_yaml(
+        "{apiVersion: nodetopology.openshift.io/v1, kind: NUMAResourcesScheduler, metadata: {name: "
+        "numaresourcesscheduler, annotations: {" +
+        annotations + "}}, spec: {imageSpec: i" + spec + "}}"));
+    settle();
+    const Object config =
+        world.must(api::kConfigMap, {"numaresources", "topo-aware-scheduler-config"});
+    return read_scheduler_config(config.body()["data"]["config.yaml"].as_string())->cache;
+  };
+  const std::string discard =
+      "config.numa-operator.openshift.io/scheduler-discard-reserved: enabled";
+  EXPECT_EQ(cache("", ""), Cache::OverReserve);
+  EXPECT_EQ(cache("", ", cacheResyncPeriod: 0s"), Cache::Passthrough);
+  EXPECT_EQ(cache(discard, ""), Cache::DiscardReserved);
+  EXPECT_EQ(cache(discard, ", cacheResyncPeriod: 0s"), Cache::DiscardReserved);
+}
+
