@@ -36,10 +36,11 @@ struct Window {
 struct Sink {
   std::atomic<Level> level{Level::Info};       // the more verbose of the two below
   std::atomic<Level> configured{Level::Info};  // by who runs the process
-  std::atomic<Level> asked{Level::Error};      // by an object of the API
+  std::atomic<Level> asked{Level::Error};      // by objects of the API
   std::atomic<Format> format{Format::Auto};
   Mutex mutex{};
   std::map<std::string, Window, std::less<>> windows ATHANOR_GUARDED_BY(mutex){};
+  std::map<std::string, Level, std::less<>> asked_by ATHANOR_GUARDED_BY(mutex){};
 };
 
 Sink& sink() {
@@ -192,9 +193,15 @@ void configure(Level level, Format format) {
   sink().format = format;
 }
 
-void at_least(Level level) {
-  sink().asked = level;
-  sink().level = std::max<Level>(level, sink().configured);
+void at_least(std::string_view source, Level level) {
+  const MutexLock lock(sink().mutex);
+  sink().asked_by.insert_or_assign(std::string(source), level);
+  Level most = Level::Error;
+  for (const auto& [name, asked] : sink().asked_by) {
+    most = std::max(most, asked);
+  }
+  sink().asked = most;
+  sink().level = std::max<Level>(most, sink().configured);
 }
 
 bool enabled(Level level) {

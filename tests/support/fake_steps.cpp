@@ -399,7 +399,8 @@ Result<void> FakeWorld::run(const Emit& step, std::string_view) {
   if (!events.empty()) {
     RecordedEvent& last = events.back();
     if (last.kind == step.about.kind->name && last.about == step.about.key &&
-        last.type == step.type && last.reason == step.reason && last.note == step.note) {
+        last.type == step.type && last.reason == step.reason && last.note == step.note &&
+        last.component == step.component) {
       ++last.count;
       return {};
     }
@@ -408,7 +409,8 @@ Result<void> FakeWorld::run(const Emit& step, std::string_view) {
                     .about = step.about.key,
                     .type = step.type,
                     .reason = step.reason,
-                    .note = step.note});
+                    .note = step.note,
+                    .component = step.component});
   return {};
 }
 

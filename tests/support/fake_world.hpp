@@ -47,6 +47,7 @@ struct RecordedEvent {
   std::string type{};
   std::string reason{};
   std::string note{};
+  std::string component{};
   int count = 1;
 };
 

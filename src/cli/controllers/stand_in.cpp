@@ -24,7 +24,8 @@ namespace {
 using Variables = std::map<std::string, std::string>;
 
 constexpr const char* kAccountNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
-constexpr const char* kDrain = "5s";  // pods of upstream's Deployment have 10 s to end
+constexpr const char* kDrain = "5s";         // pods of upstream's Deployment have 10 s to end
+constexpr const char* kManager = "manager";  // controller-runtime's name of the container
 constexpr int kNotFound = 404;
 constexpr int kConflict = 409;
 
@@ -132,6 +133,31 @@ Result<Value> read_config_map(const ControllersOptions& options, const Variables
   return document;
 }
 
+// The image of the process's own pod: of its container "manager", or the first one.
+Result<std::string> read_own_image(const ControllersOptions& options, const Variables& variables,
+                                   const Key& pod) {
+  const auto clock = wall_clock();
+  const auto entropy = system_entropy();
+  ATHANOR_TRY(client::ClusterConfig config, client::resolve_cluster({.path = options.kubeconfig,
+                                                                     .context = options.context,
+                                                                     .environment = variables}));
+  ATHANOR_TRY(const auto client, client::ApiClient::open(std::move(config), *clock, *entropy));
+  client::ApiResult found =
+      client->call({.path = fmt::format("/api/v1/namespaces/{}/pods/{}", client::escape(pod.ns),
+                                        client::escape(pod.name))});
+  client->stop();
+  if (found.error) {
+    return *std::move(found.error);
+  }
+  const Value& containers = found.body["spec"]["containers"];
+  for (const Value& container : containers.items()) {
+    if (container["name"].as_string() == kManager) {
+      return container["image"].str();
+    }
+  }
+  return containers[0]["image"].str();
+}
+
 // This program's own flags win over what upstream's say.
 void take(std::string& into, const std::string& value) {
   if (into.empty()) {
@@ -203,6 +229,16 @@ Result<StandIn> stand_in(const ControllersOptions& options) {
   } else if (!options.config.empty() && is_config_map(options.config)) {
     return Error::bad_request(fmt::format(
         "--config: {} has no ConfigMap; a file of flags has a slash in its name", system->name));
+  }
+  if (const auto pod = variables.find(std::string(process.pod_variable));
+      pod != variables.end() && !pod->second.empty()) {
+    auto image = read_own_image(options, variables, {input.ns, pod->second});
+    if (image.ok()) {
+      input.image = *std::move(image);
+    } else {
+      log::warn("the image of this process's pod is unknown",
+                {{"pod", input.ns + "/" + pod->second}, {"error", image.error().message}});
+    }
   }
   auto setup = process.set_up(input);
   if (!setup.ok()) {

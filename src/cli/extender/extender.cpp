@@ -207,7 +207,8 @@ class Extender {
       config_["numa"]
           .set("extenderProfile", options_.zones_for)
           .set("extenderPreemption", options_.preemption == "on")
-          .set("extenderScoring", options_.zones_scoring);
+          .set("extenderScoring", options_.zones_scoring)
+          .set("extenderCache", options_.zones_cache);
     }
     return {};
   }

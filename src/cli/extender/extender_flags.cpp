@@ -61,6 +61,14 @@ void add_serving(CLI::App& verb, ExtenderOptions& options) {
       ->check(CLI::IsMember(
           {"LeastAllocated", "MostAllocated", "BalancedAllocation", "LeastNUMANodes"}))
       ->capture_default_str();
+  verb.add_option("--zones-cache", options.zones_cache,
+                  "how that profile's pods count until their node's data include them: "
+                  "over-reserve, passthrough (not at all) or discard-reserved (a node takes one "
+                  "at a time)")
+      ->needs(zones)
+      ->take_last()
+      ->check(CLI::IsMember({"over-reserve", "passthrough", "discard-reserved"}))
+      ->capture_default_str();
   verb.add_option("--kube-api-qps", options.qps, "requests a second to the API server; 0: no limit")
       ->take_last()
       ->capture_default_str();

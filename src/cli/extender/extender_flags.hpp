@@ -25,6 +25,7 @@ struct ExtenderOptions {
   std::vector<std::string> systems{};            // empty: all that have scheduling hooks
   std::string zones_for{};                       // profile whose pods are judged by zones
   std::string zones_scoring = "LeastAllocated";  // scoringStrategy of that profile
+  std::string zones_cache = "over-reserve";      // cache of that profile
   std::string preemption = "on";                 // "off": the extender deletes no pods itself
   bool leader_elect = true;
   std::string lease_namespace{};

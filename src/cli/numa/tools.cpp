@@ -15,6 +15,7 @@
 #include "base/interrupt.hpp"
 #include "cli/session.hpp"
 #include "cli/terminal.hpp"
+#include "cli/verb_words.hpp"
 #include "exporter/exporter.hpp"
 #include "systems/numa/tools/tool.hpp"
 
@@ -29,28 +30,40 @@ Error file_error(const std::string& path) {
   return Error::bad_request(fmt::format("{}: cannot be read or written", path));
 }
 
-// Takes the flags out that say which API server is meant.
+// Takes the flags out that say which API server is meant, and who asks it; as other verbs have them
+// (flags/target_flags.hpp).
 Target take_target(std::vector<std::string>& arguments) {
   Target target;
-  const std::pair<const char*, std::string*> known[] = {{"--kubeconfig", &target.kubeconfig},
-                                                        {"--context", &target.context},
-                                                        {"--server", &target.server},
-                                                        {"--token", &target.token}};
-  for (std::size_t i = 0; i < arguments.size();) {
-    bool taken = false;
-    for (const auto& [name, into] : known) {
-      const std::string prefix = std::string(name) + "=";
-      const bool separate = arguments[i] == name && i + 1 < arguments.size();
-      if (arguments[i].starts_with(prefix) || separate) {
-        *into = separate ? arguments[i + 1] : arguments[i].substr(prefix.size());
-        const auto at = arguments.begin() + static_cast<std::ptrdiff_t>(i);
-        arguments.erase(at, at + (separate ? 2 : 1));
-        taken = true;
-        break;
+  const std::pair<std::string_view, std::string*> known[] = {
+      {"--kubeconfig", &target.kubeconfig},
+      {"--context", &target.context},
+      {"--server", &target.server},
+      {"--token", &target.token},
+      {"--certificate-authority", &target.authority},
+      {"--as", &target.as}};
+  std::vector<std::string> rest;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view word = arguments[i];
+    const std::size_t equals = std::min(word.find('='), word.size());
+    const std::string_view name = word.substr(0, equals);
+    const auto* const found =
+        std::ranges::find(known, name, &std::pair<std::string_view, std::string*>::first);
+    const bool group = name == "--as-group";
+    if (name == "--insecure-skip-tls-verify" && equals == word.size()) {
+      target.insecure = true;
+    } else if ((found == std::end(known) && !group) ||
+               (equals == word.size() && i + 1 == arguments.size())) {
+      rest.push_back(arguments[i]);
+    } else {
+      std::string value(equals < word.size() ? word.substr(equals + 1) : arguments[++i]);
+      if (group) {
+        target.as_groups.push_back(std::move(value));
+      } else {
+        *found->second = std::move(value);
       }
     }
-    i += taken ? 0 : 1;
   }
+  arguments = std::move(rest);
   return target;
 }
 
@@ -174,20 +187,30 @@ std::optional<NumaToolRun> numa_tool_of(const std::vector<std::string>& words) {
   const std::string program = words[0].substr(words[0].rfind('/') + 1);
   for (const numa::Tool& tool : numa::numa_tools()) {
     if (!tool.upstream.empty() && tool.upstream == program) {
-      return NumaToolRun{.tool = program, .arguments = {words.begin() + 1, words.end()}};
+      NumaToolRun run{.tool = program, .arguments = {words.begin() + 1, words.end()}};
+      run.target = take_target(run.arguments);
+      return run;
     }
   }
   if (program == kExporter) {
     return NumaToolRun{.tool = program, .arguments = {words.begin() + 1, words.end()}};
   }
-  if (words.size() > 2 && words[1] == "numa" && words[2] == "exporter") {
-    return NumaToolRun{.tool = kExporter, .arguments = {words.begin() + 3, words.end()}};
+  const std::vector<std::string> plain = plain_words(words);
+  if (plain.size() < 3 || plain[1] != "numa") {
+    return std::nullopt;
   }
-  if (words.size() > 2 && words[1] == "numa" &&
-      (words[2] == kPodResources || numa::find_tool(words[2]) != nullptr)) {
-    return NumaToolRun{.tool = words[2], .arguments = {words.begin() + 3, words.end()}};
+  // These have flags of their own in place of a target's.
+  if (plain[2] == "exporter" || plain[2] == kPodResources) {
+    return NumaToolRun{.tool = plain[2] == "exporter" ? kExporter : kPodResources,
+                       .arguments = {plain.begin() + 3, plain.end()}};
   }
-  return std::nullopt;
+  std::vector<std::string> rest(plain.begin() + 2, plain.end());
+  Target target = take_target(rest);
+  if (rest.empty() || numa::find_tool(rest[0]) == nullptr) {
+    return std::nullopt;
+  }
+  return NumaToolRun{
+      .tool = rest[0], .arguments = {rest.begin() + 1, rest.end()}, .target = std::move(target)};
 }
 
 std::vector<std::string> as_controllers(std::vector<std::string> words) {
@@ -215,9 +238,8 @@ int run(const NumaToolRun& tool) {
     return tool.tool == kExporter ? exporter::run_exporter(tool.arguments, host)
                                   : exporter::run_podresources(tool.arguments, host);
   }
-  std::vector<std::string> arguments = tool.arguments;
-  ClusterTools context(take_target(arguments));
-  return numa::find_tool(tool.tool)->run(context, arguments);
+  ClusterTools context(tool.target);
+  return numa::find_tool(tool.tool)->run(context, tool.arguments);
 }
 
 }  // namespace athanor::cli

@@ -6,12 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "cli/options.hpp"
+
 namespace athanor::cli {
 
 // A tool and its arguments.
 struct NumaToolRun {
   std::string tool{};  // either of its names
   std::vector<std::string> arguments{};
+  Target target{};  // from flags before and after the tool's name
 };
 
 // The tool that the command line means: `athanor numa TOOL ...`, or a program under the name of

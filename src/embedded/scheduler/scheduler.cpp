@@ -24,6 +24,7 @@
 namespace athanor::scheduler {
 namespace {
 
+constexpr std::string_view kDefaultProfile = "default-scheduler";
 constexpr std::string_view kIndex = "scheduling";
 constexpr std::string_view kPending = "pending";
 constexpr std::string_view kPendingOf = "pending/";  // and the name of another scheduler
@@ -48,7 +49,7 @@ std::vector<std::string> scheduling_values(const Object& pod) {
   if (!spec["schedulingGates"].empty() || pod.deleting()) {
     return {};
   }
-  const bool ours = scheduler.empty() || scheduler == "default-scheduler";
+  const bool ours = scheduler.empty() || scheduler == kDefaultProfile;
   return {ours ? std::string(kPending) : std::string(kPendingOf).append(scheduler)};
 }
 
@@ -79,6 +80,12 @@ std::vector<Object> in_order(std::vector<Object> waiting) {
     return first != second ? first > second : a.creation_time() < b.creation_time();
   });
   return waiting;
+}
+
+// Returns the profile that schedules the pod; as in kube-scheduler, it reports the pod's events.
+std::string profile_of(const Object& pod) {
+  const std::string_view name = pod.spec()["schedulerName"].as_string();
+  return std::string(name.empty() ? kDefaultProfile : name);
 }
 
 class Cycle {
@@ -316,16 +323,19 @@ class Cycle {
                     {.type = "DisruptionTarget",
                      .status = "True",
                      .reason = "PreemptionByScheduler",
-                     .message = "default-scheduler: preempting to accommodate a higher priority "
-                                "pod"},
+                     .message = fmt::format("{}: preempting to accommodate a higher priority pod",
+                                            profile_of(pod))},
                     now_);
       plan_.then(Status{.target = {&api::kPod, victim.key()},
                         .status = Value::object({{"conditions", conditions}}),
                         .guard = {.uid = std::string(victim.uid())}});
       plan_.then(Delete{.target = {&api::kPod, victim.key()},
                         .guard = {.uid = std::string(victim.uid())}});
-      emit(victim, "Normal", "Preempted",
-           fmt::format("Preempted by pod {} on node {}", pod.uid(), node));
+      plan_.then(Emit{.about = {&api::kPod, victim.key()},
+                      .about_uid = std::string(victim.uid()),
+                      .reason = "Preempted",
+                      .note = fmt::format("Preempted by pod {} on node {}", pod.uid(), node),
+                      .component = profile_of(pod)});
     }
     report(pod, "Unschedulable", message, node);
     nodes_[eviction.node].place(pod);
@@ -405,7 +415,8 @@ class Cycle {
                     .about_uid = std::string(pod.uid()),
                     .type = type,
                     .reason = reason,
-                    .note = std::move(note)});
+                    .note = std::move(note),
+                    .component = profile_of(pod)});
   }
 
   const View& view_;
@@ -462,7 +473,7 @@ const Operator& scheduler_operator() {
   static const Kind* const kWrites[] = {&api::kPod, &api::kPersistentVolumeClaim, &api::kEvent};
   static const Kind* const kSmall[] = {&api::kNode, &api::kPodDisruptionBudget};
   static const Index kIndexes[] = {{&api::kPod, kIndex, scheduling_values}};
-  static const Operator kOperator{.name = "default-scheduler",
+  static const Operator kOperator{.name = kDefaultProfile,
                                   .primary = &api::kPod,
                                   .reads = kReads,
                                   .writes = kWrites,

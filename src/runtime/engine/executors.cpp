@@ -8,9 +8,10 @@ namespace athanor::runtime {
 void Executors::take_log_levels() {
   on_act("log.level", [](const std::string& /*id*/, const Value& args, const Completion& done) {
     const std::string_view level = args["level"].as_string();
-    log::at_least(level == "Debug"                          ? log::Level::Debug
-                  : level == "Trace" || level == "TraceAll" ? log::Level::Trace
-                                                            : log::Level::Error);
+    log::at_least(args["source"].as_string(), level == "Debug" ? log::Level::Debug
+                                              : level == "Trace" || level == "TraceAll"
+                                                  ? log::Level::Trace
+                                                  : log::Level::Error);
     log::info("log level asked for", {{"level", level}});
     done(Value::object());
   });

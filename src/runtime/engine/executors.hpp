@@ -27,8 +27,8 @@ class Executors {
   // Observations whose query starts with `prefix` and ':' (or is the prefix).
   void on_probe(std::string prefix, Probe ask) { probes_[std::move(prefix)] = std::move(ask); }
 
-  // Carries out "log.level" {"level": "Normal" | "Debug" | "Trace" | "TraceAll"}: the process logs
-  // at least as much.
+  // Carries out "log.level" {"source", "level": "Normal" | "Debug" | "Trace" | "TraceAll"}: the
+  // process logs at least as much as the most verbose source asks.
   void take_log_levels();
 
   // nullptr: none is registered.

@@ -74,6 +74,7 @@ struct Emit {
   std::string type = "Normal";  // or "Warning"
   std::string reason{};
   std::string note{};
+  std::string component{};  // reporting component; empty: the operator's
 };
 // The outside world: a verb for the executor registered under it ("process.start"). `id` is an
 // idempotency key; the result comes back as an observation under the query "<verb>:<id>".

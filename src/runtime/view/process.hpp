@@ -22,6 +22,7 @@ struct ProcessInput {
   Value config{};                                           // of the ConfigMap, parsed
   std::map<std::string, std::string, std::less<>> flags{};  // of upstream that were given
   std::map<std::string, std::string> variables{};
+  std::string image{};  // of the process's own pod; empty: unknown
 };
 
 // What follows from it.
@@ -54,6 +55,8 @@ struct Process {
   std::string_view config_map{};  // its default name; empty: it has none
   std::string_view config_key{};  // of one that is made
   std::string_view namespace_variable{};
+  // Names the process's own pod, whose image set_up() gets; empty: the pod is not read.
+  std::string_view pod_variable{};
   // Where neither the variable nor the account names one; empty: one of them must.
   std::string_view default_namespace{};
   // Upstream's flags that it takes, besides leader-elect.

@@ -81,6 +81,7 @@ Value body_of(const Emit& step) {
   out.set("type", step.type);
   out.set("reason", step.reason);
   out.set("note", step.note);
+  put_text(out, "component", step.component);
   return out;
 }
 Value body_of(const Act& step) {

@@ -86,11 +86,15 @@ void add_score_parts(const PodRequest& request, const NodeTopology& topology,
 
 // Returns the line about a node whose zones are not looked at.
 std::string unseen_line(const Object& node, const NodeView& known, const Profile& profile) {
-  return known.fresh
-             ? fmt::format("node {}: no NodeResourceTopology, {}", node.name(),
-                           profile.require_topology ? "which the scheduler requires"
-                                                    : "zones are not checked")
-             : fmt::format("node {}: a pod of another scheduler is not accounted yet", node.name());
+  if (known.fresh) {
+    return fmt::format(
+        "node {}: no NodeResourceTopology, {}", node.name(),
+        profile.require_topology ? "which the scheduler requires" : "zones are not checked");
+  }
+  return fmt::format("node {}: {}", node.name(),
+                     profile.cache == Cache::DiscardReserved
+                         ? "the binding of another pod is under way"
+                         : "a pod of another scheduler is not accounted yet");
 }
 
 }  // namespace
@@ -144,10 +148,12 @@ std::vector<std::string> explain(const Object& pod, const Object& node, const No
   const NodeTopology& known = *facts.believed.topology;
   lines.push_back(
       fmt::format("node {}: policy {}, scope {}", node.name(), known.policy, known.scope));
-  lines.push_back(fmt::format(
-      "data: {} of {} pods with resources of their own are accounted{}", facts.accounted,
-      facts.residents,
-      facts.accounted == facts.residents ? "" : ", the others are taken from every zone"));
+  lines.push_back(fmt::format("data: {} of {} pods with resources of their own are accounted{}",
+                              facts.accounted, facts.residents,
+                              facts.accounted == facts.residents ? ""
+                              : profile.cache == Cache::OverReserve
+                                  ? ", the others are taken from every zone"
+                                  : ", the others are ignored"));
   FitTrace trace;
   const auto verdict =
       filter(request, known, amounts_of(node.status()["allocatable"]), &trace, profile.filter);

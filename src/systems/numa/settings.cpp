@@ -61,6 +61,8 @@ Result<Settings> parse_settings(const std::map<std::string, std::string>& variab
   ATHANOR_TRY_VOID(read_flag(variables, "NUMA_EXPORTER_PERIODS", settings.exporter_periods));
   ATHANOR_TRY_VOID(read_flag(variables, "NUMA_STRICT_PLATFORM", settings.strict_platform));
   ATHANOR_TRY_VOID(read_flag(variables, "NUMA_POOL_CONDITIONS", settings.pool_conditions));
+  ATHANOR_TRY_VOID(
+      read_flag(variables, "NUMA_MACHINE_CONFIG_DRAIN", settings.machine_config_drain));
   text("NUMA_MACHINE_CONFIG_DELAY", settings.machine_config_delay);
   if (const auto delay = parse_go_duration(settings.machine_config_delay);
       !delay.ok() || *delay < Duration(0)) {
@@ -115,6 +117,8 @@ const TypeInfo& Describe<numa::Settings>::type() {
                                  "Whether conditions of MachineConfigPools are copied."),
       field<&T::machine_config_delay>("machineConfigDelay",
                                       "How long an emulated pool updates after a change."),
+      field<&T::machine_config_drain>("machineConfigDrain",
+                                      "Whether nodes are drained before they change."),
   };
   static const TypeInfo kType{
       .name = "NumaSettings", .doc = "Settings of the NUMA operators.", .fields = kFields};

@@ -31,6 +31,8 @@ struct Settings {
   bool pool_conditions = false;
   // How long an emulated pool updates after a change, as a Go duration.
   std::string machine_config_delay = "2s";
+  // Nodes of an emulated pool are drained before they change; false: all change at once.
+  bool machine_config_drain = false;
 };
 
 // Reads NAMESPACE-like variables with the prefix NUMA_. Errors name the variable. `lab` changes

@@ -80,6 +80,7 @@ before=$($kubectl get noderesourcetopologies -o 'jsonpath={.items[*].metadata.re
 pod n2 topo-aware-scheduler 14 1Gi
 contains "cannot align container" of_pod n2 '.status.conditions[?(@.type=="PodScheduled")].message'
 contains "cannot align container" $kubectl get events --field-selector reason=FailedScheduling,involvedObject.name=n2 -o 'jsonpath={.items[*].message}'
+becomes topo-aware-scheduler $kubectl get events --field-selector reason=FailedScheduling,involvedObject.name=n2 -o 'jsonpath={.items[0].reportingComponent}'
 becomes Pending of_pod n2 .status.phase
 [ "$before" = "$($kubectl get noderesourcetopologies -o 'jsonpath={.items[*].metadata.resourceVersion}')" ] || fail "zones changed for a pending pod"
 $kubectl delete pod n2

@@ -297,6 +297,9 @@ def test_the_tools_on_a_lab_with_zones(make_lab, tmp_path):
     assert lab.athanor("numa", "cache-check", "--dump").out == "worker-1: clean\nworker-2: clean\n"
     assert "topologyManagerPolicy=single-numa-node" in lab.athanor("numa", "watch-attributes", "-count=1").out
     assert "kind: Job" in lab.athanor("numa", "jobs", "-script=ls").out
+    refused = lab.athanor("--as", "jane", "numa", "cache-check", "--as-group=guests", code=1)
+    assert 'User "jane" cannot list resource' in refused.err, refused.err
+    assert lab.athanor("numa", "cache-check", "--dump", "--as=jane", "--as-group", "system:masters").out == "worker-1: clean\nworker-2: clean\n"
     gathered = tmp_path / "gathered.tar"
     lab.athanor("numa", "must-gather", f"--output={gathered}")
     with tarfile.open(gathered) as tar:

@@ -23,8 +23,8 @@ def operator(make_lab, tmp_path):
     program.symlink_to(ATHANOR)
     running = []
 
-    def start(*flags):
-        env = {**lab.env, "NAMESPACE": "numaresources", "SCHEDULER_IMAGE_VALIDATION": "false"}
+    def start(*flags, **variables):
+        env = {**lab.env, "NAMESPACE": "numaresources", "SCHEDULER_IMAGE_VALIDATION": "false", **variables}
         running.append(Replica([program, *flags, *PORTS], tmp_path / f"operator-{len(running)}.log", env=env))
         return running[-1]
 
@@ -59,6 +59,28 @@ def test_its_flags_have_their_effect(operator):
         urllib.request.urlopen(f"https://{address}/metrics", context=ssl._create_unverified_context())
     assert refused.value.code == 401
     assert one.end() == 0
+
+
+def test_the_exporter_has_the_image_of_the_operators_pod(operator):
+    lab = operator.lab
+    containers = [{"name": name, "image": image, "command": ["true"]} for name, image in (("proxy", "proxy:1"), ("manager", "own:1"))]
+    made = lab.http("POST", "/api/v1/namespaces/numaresources/pods", {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "me"}, "spec": {"containers": containers}})
+    assert made.code == 201, made.text
+    lab.kubectl("apply", "-f", str(ROOT / "examples/numa/operator.yaml"))
+
+    def image():
+        sets = lab.http("GET", "/apis/apps/v1/namespaces/numaresources/daemonsets").json["items"]
+        return [one["spec"]["template"]["spec"]["containers"][0]["image"] for one in sets]
+
+    for variables, expected in (
+        ({"PODNAME": "me"}, "own:1"),
+        ({"PODNAME": "me", "NUMA_EXPORTER_IMAGE": "mine:1"}, "mine:1"),
+        ({"PODNAME": "gone"}, "numaresources-operator:latest"),
+    ):
+        one = operator(**variables)
+        wait_for(f"the image {expected}", lambda expected=expected: image() == [expected])
+        assert ("the image of this process's pod is unknown" in one.text) == (variables["PODNAME"] == "gone")
+        assert one.end() == 0
 
 
 def test_what_it_cannot_do_is_said(tmp_path):

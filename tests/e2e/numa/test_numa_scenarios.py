@@ -88,6 +88,18 @@ def test_a14_the_resync_period_is_whole_seconds(lab):
     runs(lab, "uncached")
 
 
+def test_discard_reserved_gives_a_node_one_pod_after_the_other(lab):
+    annotation = {"config.numa-operator.openshift.io/scheduler-discard-reserved": "enabled"}
+    patch(lab, SCHEDULER, {"metadata": {"annotations": annotation}})
+    wait_for("the plug-in's argument", lambda: "discardReservedNodes: true" in lab.http("GET", CONFIG).json["data"]["config.yaml"])
+    names = [f"small-{index}" for index in range(6)]
+    manifests = [pod(name, container(cpu="3"), nodeSelector={"kubernetes.io/hostname": "worker-1"}) for name in names]
+    lab.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": manifests}))
+    for name in names:
+        runs(lab, name)
+    wait_for("their cpus", lambda: sum(map(int, free(lab).values())) == 36 - 18)
+
+
 def test_n7_overhead_counts_in_scope_pod_and_never_in_the_zones(lab):
     overhead = {
         "apiVersion": "node.k8s.io/v1",
@@ -247,3 +259,29 @@ def test_m3_status_files_agree_when_nothing_happens(lab, tmp_path):
         assert newest["fingerprintExpected"] in {one["fingerprintComputed"] for one in exported}
         assert newest["fingerprintExpected"] == newest["fingerprintComputed"]
     assert lab.http("GET", PODS).code == 200
+
+
+def test_a_pool_drains_its_nodes_one_after_the_other(make_lab):
+    lab = deploy(make_lab("--storage", "memory", "--lab", str(LAB), "--set", "NUMA_MACHINE_CONFIG_DRAIN=true").start())
+    lab.kubectl("create", "deployment", "web", "--image=pause", "--replicas=4", "--", "sleep", "1000")
+    lab.kubectl("create", "poddisruptionbudget", "web", "--selector=app=web", "--min-available=3")
+
+    def web():
+        return lab.http("GET", f"{PODS}?labelSelector=app%3Dweb").json["items"]
+
+    wait_for("the pods", lambda: [one["status"]["phase"] for one in web()] == ["Running"] * 4)
+    before = {one["metadata"]["uid"] for one in web()}
+    tune_kubelets(lab, topologyManagerPolicy="restricted", topologyManagerScope="container")
+    nodes = "/api/v1/nodes"
+
+    def policies():
+        found = lab.http("GET", nodes).json["items"]
+        assert sum(1 for one in found if one["spec"].get("unschedulable")) <= 1, "one node at a time"
+        return [json.loads(one["metadata"]["annotations"]["athanor.dev/numa"]).get("policy") for one in found if "athanor.dev/numa" in one["metadata"]["annotations"]]
+
+    wait_for("the policy of every node", lambda: set(policies()) == {"restricted"})
+    wait_for("the nodes to be open again", lambda: not any(one["spec"].get("unschedulable") for one in lab.http("GET", nodes).json["items"]))
+    pool = "/apis/machineconfiguration.openshift.io/v1/machineconfigpools/worker"
+    wait_for("the pool", lambda: condition(lab, pool, "Updated") == "True")
+    wait_for("the pods again", lambda: [one["status"]["phase"] for one in web()] == ["Running"] * 4)
+    assert before - {one["metadata"]["uid"] for one in web()}, "pods were evicted"

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/log_level.hpp"
+
 namespace athanor {
 namespace {
 
@@ -50,6 +52,19 @@ TEST_F(Log, HidesRecordsBelowTheLevel) {
   testing::internal::CaptureStderr();
   log::info("hidden record");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST_F(Log, TheMostVerboseSourceCounts) {
+  log::configure(log::Level::Info, log::Format::Json);
+  log::at_least("one", log::Level::Trace);
+  log::at_least("other", log::Level::Debug);
+  EXPECT_TRUE(log::enabled(log::Level::Trace));
+  log::at_least("one", log::Level::Error);
+  EXPECT_FALSE(log::enabled(log::Level::Trace));
+  EXPECT_TRUE(log::enabled(log::Level::Debug));
+  log::at_least("other", log::Level::Error);
+  EXPECT_FALSE(log::enabled(log::Level::Debug));
+  EXPECT_TRUE(log::enabled(log::Level::Info)) << "never below the command line's";
 }
 
 TEST_F(Log, LimitsTheRateOfOneMessage) {

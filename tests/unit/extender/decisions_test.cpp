@@ -362,6 +362,34 @@ TEST_F(DecisionsTest, MakesRoomInOneZone) {
   EXPECT_EQ(victims("false"), "");
 }
 
+// docs/spec/numa.md 11.6: a pod whose binding is under way, by the cache of --zones-cache.
+TEST_F(DecisionsTest, ThreeCachesOfZones) {
+  node("n1");
+  world.put(from_yaml(R"({apiVersion: topology.node.k8s.io/v1alpha2, kind: NodeResourceTopology,
+    metadata: {name: n1}, attributes: [{name: topologyManagerPolicy, value: single-numa-node}],
+    zones: [{name: node-0, type: Node, resources: [
+      {name: cpu, capacity: 8, allocatable: 8, available: 8},
+      {name: memory, capacity: 8Gi, allocatable: 8Gi, available: 8Gi}]}]})"));
+  const Object first = pod("first", "cpu: 6, memory: 1Gi", 0, "zones");
+  world.update(api::kPod, first.key(), [](Value& object) {
+    object.set_path({"spec", "nodeName"}, "n1");
+    object.set_path({"status", "phase"}, "Pending");
+  });
+  const Object second = pod("second", "cpu: 6, memory: 1Gi", 0, "zones");
+  const auto verdict = [&](const std::string& cache) {
+    world.configure("numa", from_yaml("{extenderProfile: zones, extenderCache: " + cache + "}"));
+    const FilterAnswer answer = filter(second, {"n1"});
+    return answer.passed.empty() ? answer.failed.at("n1") : "passes";
+  };
+  EXPECT_EQ(verdict("over-reserve"), "cannot align container");
+  EXPECT_EQ(verdict("passthrough"), "passes");
+  EXPECT_EQ(verdict("discard-reserved"), "invalid node topology data");
+  world.update(api::kPod, first.key(), [](Value& object) {
+    object.set_path({"status", "conditions"}, from_yaml("[{type: PodScheduled, status: 'True'}]"));
+  });
+  EXPECT_EQ(verdict("discard-reserved"), "passes") << "bound, and not in the object yet";
+}
+
 // A pod that waits as well may be tried before the preemptor once the victims are gone.
 TEST_F(DecisionsTest, RoomIsKeptForThePreemptor) {
   node("n1");

@@ -26,7 +26,8 @@ std::string name_of(std::string_view about, std::uint64_t suffix) {
 
 WriteRequest EventRecorder::record(const Emit& step, std::string_view uid, const Author& author,
                                    Instant now) {
-  const std::string_view component = author.component;
+  const std::string_view component =
+      step.component.empty() ? author.component : std::string_view(step.component);
   const std::string digest =
       sha256(fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", component, step.about.kind->name,
                          step.about.key.text(), uid, step.type, step.reason, step.note));

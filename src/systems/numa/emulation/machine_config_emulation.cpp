@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// MachineConfigPools of a lab: nodes take over a KubeletConfig at once, without a drain, and their
-// pool reports the changed configuration after a delay (docs/spec/numa.md 16.2).
+// MachineConfigPools of a lab: nodes take over a KubeletConfig, at once or each after a drain, and
+// their pool reports the changed configuration after a delay (docs/spec/numa.md 16.2).
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 
 #include "api/builtin.hpp"
 #include "kube/names/selector.hpp"
 #include "kube/text/json.hpp"
 #include "kube/value/condition.hpp"
+#include "systems/numa/emulation/node_drain.hpp"
 #include "systems/numa/emulation/node_state.hpp"
 #include "systems/numa/kinds.hpp"
 #include "systems/numa/settings.hpp"
@@ -43,15 +45,18 @@ std::optional<Object> kubelet_config_of(const View& view, const Object& pool) {
   return std::nullopt;
 }
 
-// Returns the step by which a node takes over policy and scope of its pool's KubeletConfig;
-// nullopt: it has them.
-std::optional<Patch> reconfigured(const Object& node, const Object& config) {
+// Annotation of a node that is being drained: its pool.
+constexpr const char* kDrainedFor = "athanor.dev/drained-for";
+
+// Returns the profile that the node has with policy and scope of its pool's KubeletConfig; Null: it
+// has them.
+Value reconfigured(const Object& node, const std::optional<Object>& config) {
   auto profile = json::parse(node.annotation(kProfileAnnotation));
-  if (!profile.ok() || !profile->is_object()) {
-    return std::nullopt;
+  if (!config || !profile.ok() || !profile->is_object()) {
+    return {};
   }
   const Value before = *profile;
-  const Value& kubelet = config.spec()["kubeletConfig"];
+  const Value& kubelet = config->spec()["kubeletConfig"];
   for (const auto& [from, to] :
        {std::pair{"topologyManagerPolicy", "policy"}, {"topologyManagerScope", "scope"}}) {
     if (!kubelet[from].as_string().empty()) {
@@ -59,17 +64,114 @@ std::optional<Patch> reconfigured(const Object& node, const Object& config) {
     }
   }
   // What the node could not read would leave it without zones.
-  if (*profile == before || !read_profile(*profile).ok()) {
-    return std::nullopt;
-  }
-  return Patch{
-      .target = {&api::kNode, node.key()},
-      .merge = Value::object(
-          {{"metadata",
-            Value::object(
-                {{"annotations", Value::object({{kProfileAnnotation, json::print(*profile)}})}})}}),
-      .guard = {.uid = std::string(node.uid())}};
+  return *profile == before || !read_profile(*profile).ok() ? Value() : *std::move(profile);
 }
+
+Patch change_of(const Object& node, Value merge) {
+  return {.target = {&api::kNode, node.key()},
+          .merge = std::move(merge),
+          .guard = {.uid = std::string(node.uid())}};
+}
+
+Value annotation(const char* name, Value value) {
+  return Value::object(
+      {{"metadata", Value::object({{"annotations", Value::object({{name, std::move(value)}})}})}});
+}
+
+// Returns how many nodes may be drained at a time: spec.maxUnavailable, a number or a share.
+std::size_t most_drained(const Object& pool, std::size_t members) {
+  constexpr std::size_t kWhole = 100;
+  const Value& most = pool.spec()["maxUnavailable"];
+  std::size_t number = 0;
+  if (most.is_string()) {
+    const std::string_view text = most.as_string();
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    number = text.ends_with('%') ? members * number / kWhole : number;
+  } else {
+    number = static_cast<std::size_t>(std::max<std::int64_t>(most.as_int(), 0));
+  }
+  return std::max<std::size_t>(number, 1);
+}
+
+// The nodes of one pool as they take over its configuration.
+class Rollout {
+ public:
+  Rollout(const View& view, const Object& pool, Instant now)
+      : pool_(pool),
+        drains_(settings_of(view.config("numa")).machine_config_drain),
+        drain_(view, now) {}
+
+  void run(const std::vector<Object>& nodes, const std::vector<std::string>& members,
+           const std::optional<Object>& config) {
+    std::size_t places = most_drained(pool_, members.size());
+    std::vector<const Object*> next;
+    for (const Object& node : nodes) {
+      const bool member = std::ranges::binary_search(members, node.name());
+      const Value profile = member ? reconfigured(node, config) : Value();
+      const bool drained = node.annotation(kDrainedFor) == pool_.name();
+      outdated_ += profile.is_null() ? 0 : 1;
+      if (drained) {
+        places -= std::min<std::size_t>(places, 1);
+        ++unavailable_;
+        finish(node, profile);
+      } else if (!profile.is_null() && !drains_) {
+        plan_.then(change_of(node, annotation(kProfileAnnotation, json::print(profile))));
+      } else if (!profile.is_null()) {
+        next.push_back(&node);
+      }
+    }
+    next.resize(std::min(next.size(), places));
+    for (const Object* node : next) {
+      cordon(*node);
+    }
+  }
+
+  // Nodes that do not have the configuration yet.
+  [[nodiscard]] std::int64_t outdated() const { return outdated_; }
+  [[nodiscard]] std::int64_t unavailable() const { return unavailable_; }
+  [[nodiscard]] const std::string& obstacle() const { return obstacle_; }
+  Plan take() { return std::move(plan_); }
+
+ private:
+  void cordon(const Object& node) {
+    Value merge = annotation(kDrainedFor, pool_.name());
+    merge.set("spec", Value::object({{"unschedulable", true}}));
+    plan_.then(change_of(node, std::move(merge)));
+    emit(node, "Cordon", "Cordoned node to apply update");
+  }
+
+  // Changes a node once no pod is left, and lets pods in again.
+  void finish(const Object& node, const Value& profile) {
+    if (!profile.is_null() && !drain_.empties(node, plan_)) {
+      if (obstacle_.empty() && !drain_.obstacle().empty()) {
+        obstacle_ = fmt::format("node {}: {}", node.name(), drain_.obstacle());
+      }
+      return;
+    }
+    Value merge = annotation(kDrainedFor, nullptr);
+    if (!profile.is_null()) {
+      merge.member("metadata").member("annotations").set(kProfileAnnotation, json::print(profile));
+    }
+    merge.set("spec", Value::object({{"unschedulable", nullptr}}));
+    plan_.then(change_of(node, std::move(merge)));
+    emit(node, "Uncordon", "Update completed and node has been uncordoned");
+  }
+
+  void emit(const Object& node, const char* reason, const char* note) {
+    plan_.then(Emit{.about = {&api::kNode, node.key()},
+                    .about_uid = std::string(node.uid()),
+                    .reason = reason,
+                    .note = note});
+  }
+
+  const Object& pool_;
+  bool drains_;
+  Drain drain_;
+  std::int64_t outdated_ = 0;
+  std::int64_t unavailable_ = 0;
+  std::string obstacle_{};
+  Plan plan_{};
+};
 
 // Names of the machine configurations that the pool is to have.
 Value sources_of(const View& view, const Object& pool, bool kubelet_config) {
@@ -107,27 +209,29 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   Value sources = sources_of(view, *pool, kubelet_config.has_value());
   const std::vector<Object> nodes = view.list(api::kNode);
   const std::vector<std::string> members = names_of(nodes, pool->spec()["nodeSelector"]);
-  std::vector<Patch> changes;
-  for (const Object& node : nodes) {
-    if (kubelet_config && std::ranges::binary_search(members, node.name())) {
-      if (auto change = reconfigured(node, *kubelet_config)) {
-        changes.push_back(*std::move(change));
-      }
-    }
-  }
+  Rollout rollout(view, *pool, now);
+  rollout.run(nodes, members, kubelet_config);
   const Value& status = pool->status();
-  const auto delay = parse_go_duration(settings_of(view.config("numa")).machine_config_delay);
+  const Settings settings = settings_of(view.config("numa"));
+  const auto delay = parse_go_duration(settings.machine_config_delay);
   // A pool begins with what is there.
   const bool changed = !status["conditions"].empty() &&
-                       (status["configuration"]["source"] != sources || !changes.empty());
+                       (status["configuration"]["source"] != sources || rollout.outdated() > 0);
   const Instant end = end_of_update(*pool, delay.ok() ? *delay : Duration(0), now);
-  const bool updates = (changed || is_updating(*pool)) && end > now;
+  const bool drains = settings.machine_config_drain && rollout.outdated() > 0;
+  const bool updates = (changed || is_updating(*pool)) && (end > now || drains);
   const auto machines = static_cast<std::int64_t>(members.size());
+  const std::int64_t updated = !updates ? machines
+                               : settings.machine_config_drain
+                                   ? machines - std::min(machines, rollout.outdated())
+                                   : 0;
   Value conditions = status["conditions"];
   for (const auto& [type, value] : {std::pair{"Updated", updates ? "False" : "True"},
                                     {"Updating", updates ? "True" : "False"},
                                     {"Degraded", "False"}}) {
-    set_condition(conditions, {.type = type, .status = value}, now);
+    const bool waits = std::string_view(type) == "Updating" && updates;
+    set_condition(conditions,
+                  {.type = type, .status = value, .message = waits ? rollout.obstacle() : ""}, now);
   }
   Plan plan;
   plan.then(athanor::Status{
@@ -137,15 +241,13 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
             updates ? status["configuration"] : Value::object({{"source", std::move(sources)}})},
            {"conditions", std::move(conditions)},
            {"machineCount", machines},
-           {"readyMachineCount", updates ? 0 : machines},
-           {"updatedMachineCount", updates ? 0 : machines},
-           {"unavailableMachineCount", 0},
+           {"readyMachineCount", updated},
+           {"updatedMachineCount", updated},
+           {"unavailableMachineCount", rollout.unavailable()},
            {"degradedMachineCount", 0}}),
       .guard = {.uid = std::string(pool->uid())}});
-  for (Patch& change : changes) {
-    plan.then(std::move(change));
-  }
-  if (updates) {
+  plan.merge(rollout.take());
+  if (updates && end > now) {
     plan.wake_at(end);
   }
   return plan;
@@ -154,9 +256,11 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
 }  // namespace
 
 const Operator& machine_config_emulation() {
-  static const Kind* const kReads[] = {&kMachineConfigPool, &kMachineConfig, &kKubeletConfig,
-                                       &api::kNode};
-  static const Kind* const kWrites[] = {&kMachineConfigPool, &api::kNode};
+  static const Kind* const kReads[] = {&kMachineConfigPool, &kMachineConfig,
+                                       &kKubeletConfig,     &api::kNode,
+                                       &api::kPod,          &api::kPodDisruptionBudget};
+  static const Kind* const kWrites[] = {&kMachineConfigPool, &api::kNode, &api::kPod,
+                                        &api::kPodDisruptionBudget};
   static const Kind* const kSmall[] = {&kMachineConfigPool, &kMachineConfig, &kKubeletConfig,
                                        &api::kNode};
   static const Operator kOperator{.name = "emulated-machine-config",

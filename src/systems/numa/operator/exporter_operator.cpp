@@ -11,6 +11,7 @@
 #include "systems/numa/kinds.hpp"
 #include "systems/numa/operator/cluster_tls.hpp"
 #include "systems/numa/operator/conditions.hpp"
+#include "systems/numa/operator/log_level.hpp"
 #include "systems/numa/operator/machine_config.hpp"
 #include "systems/numa/operator/manifests.hpp"
 #include "systems/numa/operator/node_groups.hpp"
@@ -46,6 +47,9 @@ class ExporterRun {
     }
     if (object_.annotation(kPauseReconciliation) == "enabled") {
       return Plan::done();
+    }
+    if (settings_.emulated) {
+      take_log_level(object_, plan_);
     }
     if (!spec_.image_spec.empty() && settings_.exporter_image_restriction) {
       return degrade("CustomUserImage",
@@ -367,7 +371,8 @@ const Operator& exporter_operator() {
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .reconcile = reconcile,
-                                  .small = kSmall};
+                                  .small = kSmall,
+                                  .event_source = "numaresources-controller"};
   return kOperator;
 }
 

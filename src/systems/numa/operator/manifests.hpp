@@ -44,9 +44,9 @@ struct SchedulerPlan {
   std::int64_t resync_seconds = 5;
   bool shared_informer = false;
   std::int32_t replicas = 1;
-  bool require_topology = false;  // nodes without NodeResourceTopology are refused
-  bool trust_unfingerprinted =
-      false;  // objects without fingerprint are taken over when they change
+  bool require_topology = false;        // nodes without NodeResourceTopology are refused
+  bool trust_unfingerprinted = false;   // objects written by hand are used after a change
+  bool discard_reserved = false;        // a node takes one pod at a time
   std::vector<std::string> policies{};  // filtered besides single-numa-node
   bool count_sidecars = true;           // beside what starts after them
   bool ignore_unlisted = false;         // LeastNUMANodes leaves out what no zone lists

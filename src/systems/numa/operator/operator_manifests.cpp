@@ -105,6 +105,7 @@ spec:
         - --systems=numa
         env:
         - {name: NAMESPACE, valueFrom: {fieldRef: {apiVersion: v1, fieldPath: metadata.namespace}}}
+        - {name: PODNAME, valueFrom: {fieldRef: {apiVersion: v1, fieldPath: metadata.name}}}
         - {name: POD_NAME, valueFrom: {fieldRef: {apiVersion: v1, fieldPath: metadata.name}}}
         - {name: POD_NAMESPACE, valueFrom: {fieldRef: {apiVersion: v1, fieldPath: metadata.namespace}}}
         ports:
@@ -180,8 +181,6 @@ Value deployment_of(Value deployment, const OperatorInstall& install) {
   Value& container =
       deployment.member("spec").member("template").member("spec").member("containers").item(0);
   container.set("image", install.image);
-  container.member("env").push_back(
-      Value::object({{"name", "NUMA_EXPORTER_IMAGE"}, {"value", install.image}}));
   return deployment;
 }
 

@@ -78,6 +78,9 @@ Result<Value> settings_from(const ProcessInput& input) {
   set("platform", "NUMA_PLATFORM", "platform");
   set("platform-version", "NUMA_PLATFORM_VERSION", "platformVersion");
   set("image-exporter", "NUMA_EXPORTER_IMAGE", "exporterImage");
+  if (!input.image.empty() && variables["NUMA_EXPORTER_IMAGE"].empty()) {
+    section.set("exporterImage", input.image);
+  }
   if (given(input.flags, "enable-mcp-conds-fwd")) {
     ATHANOR_TRY(const bool forwards, truth(input.flags, "enable-mcp-conds-fwd", false));
     section.set("poolConditions", forwards);
@@ -152,6 +155,7 @@ Result<ProcessSetup> set_up(const ProcessInput& input) {
 
 const Process& operator_process() {
   static constexpr Process kProcess{.namespace_variable = "NAMESPACE",
+                                    .pod_variable = "PODNAME",
                                     .default_namespace = "numaresources-operator",
                                     .flags = kFlags,
                                     .set_up = set_up};

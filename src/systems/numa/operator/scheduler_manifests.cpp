@@ -217,6 +217,9 @@ std::string scheduler_config(const Settings& settings, const SchedulerSpec& spec
   if (spec.preemption_mode == "Enabled") {
     args.set("preemptionMode", "Enabled");
   }
+  if (plan.discard_reserved) {
+    args.set("discardReservedNodes", true);
+  }
   if (plan.require_topology) {
     args.set("requireTopology", true);
   }

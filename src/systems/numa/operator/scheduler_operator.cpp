@@ -11,6 +11,7 @@
 #include "systems/numa/operator/cluster_tls.hpp"
 #include "systems/numa/operator/conditions.hpp"
 #include "systems/numa/operator/image.hpp"
+#include "systems/numa/operator/log_level.hpp"
 #include "systems/numa/operator/manifests.hpp"
 #include "systems/numa/operator/node_groups.hpp"
 #include "systems/numa/operator/operators.hpp"
@@ -32,6 +33,8 @@ constexpr const char* kSidecarAccounting =
     "config.numa-operator.openshift.io/scheduler-sidecar-accounting";
 constexpr const char* kIgnoreUnlisted =
     "config.numa-operator.openshift.io/scheduler-ignore-unlisted";
+constexpr const char* kDiscardReserved =
+    "config.numa-operator.openshift.io/scheduler-discard-reserved";
 constexpr const char* kRestrictedPolicy =
     "config.numa-operator.openshift.io/scheduler-restricted-policy";
 constexpr std::int32_t kHighlyAvailable = 3;
@@ -54,6 +57,9 @@ class SchedulerRun {
     }
     if (object_.annotation(kPauseReconciliation) == "enabled") {
       return Plan::done();
+    }
+    if (settings_.emulated) {
+      take_log_level(object_, plan_);
     }
     if (settings_.scheduler_image_validation) {
       if (const auto verdict =
@@ -145,6 +151,7 @@ class SchedulerRun {
     informer_.status = wanted_.shared_informer ? "False" : "True";
     wanted_.require_topology = object_.annotation(kRequireTopology) == "enabled";
     wanted_.trust_unfingerprinted = object_.annotation(kTrustUnfingerprinted) == "enabled";
+    wanted_.discard_reserved = object_.annotation(kDiscardReserved) == "enabled";
     wanted_.count_sidecars = object_.annotation(kSidecarAccounting) != "disabled";
     wanted_.ignore_unlisted = object_.annotation(kIgnoreUnlisted) == "enabled";
     if (object_.annotation(kRestrictedPolicy) == "enabled") {

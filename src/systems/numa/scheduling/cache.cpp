@@ -1,34 +1,96 @@
 // SPDX-License-Identifier: Apache-2.0
-// The three caches.
 #include "systems/numa/scheduling/cache.hpp"
 
 #include <algorithm>
+#include <string>
 
+#include "api/builtin.hpp"
+#include "kube/value/condition.hpp"
+#include "systems/numa/kinds.hpp"
 #include "systems/numa/scheduling/fingerprint.hpp"
+#include "systems/numa/scheduling/residents.hpp"
 
 namespace athanor::numa {
+namespace {
 
-NodeView passthrough(std::optional<NodeTopology> live) {
-  return {.topology = std::move(live), .fresh = true};
+NodeView stale() {
+  return {.topology = std::nullopt, .fresh = false};
 }
 
-NodeView DiscardReserved::view(const std::string& node, std::optional<NodeTopology> live) const {
-  const auto found = reserved_.find(node);
-  if (found != reserved_.end() && !found->second.empty()) {
-    return {.topology = std::nullopt, .fresh = false};
-  }
-  return passthrough(std::move(live));
+// Which pods the fingerprint is computed of.
+std::string_view method_of(ResyncMethod resync, const NodeTopology& topology) {
+  return resync == ResyncMethod::All                      ? kMethodAll
+         : resync == ResyncMethod::OnlyExclusiveResources ? kMethodExclusive
+                                                          : std::string_view(topology.method);
 }
 
-std::string fingerprint_of(const std::vector<ResidentPod>& pods, const NodeTopology& topology,
-                           bool exclusive_only) {
-  std::vector<Key> keys;
-  for (const ResidentPod& pod : pods) {
-    if (!exclusive_only || is_exclusive(pod.request, topology)) {
-      keys.push_back(pod.key);
+// Whether a pod of another scheduler that the object does not account keeps ours away.
+bool blocks(ForeignPods detect, const PodRequest& request, const NodeTopology& topology) {
+  return detect == ForeignPods::All ||
+         (detect == ForeignPods::OnlyExclusiveResources && is_exclusive(request, topology));
+}
+
+// Returns true while the binding of a pod of this profile to the node is under way: the API server
+// sets the condition as it binds.
+bool is_reserved(const View& view, const Object& node, const Profile& profile) {
+  return std::ranges::any_of(
+      view.list(api::kPod, {.index = "node", .index_value = std::string(node.name())}),
+      [&](const Object& pod) {
+        return pod.spec()["schedulerName"].as_string() == profile.name &&
+               pod.status()["phase"].as_string() == "Pending" &&
+               !condition_is(pod.status()["conditions"], "PodScheduled", "True");
+      });
+}
+
+// Takes the pods off that the object does not include; false: one of them keeps others away.
+bool over_reserve(const View& view, const Object& node, const Profile& profile,
+                  const Beliefs& beliefs, NodeTopology& topology) {
+  const Residents residents =
+      residents_of(view, node, topology, method_of(profile.resync, topology));
+  const Trust trust{.now = beliefs.now, .unfingerprinted = profile.trust_unfingerprinted};
+  for (std::size_t i = covered(topology, residents, trust); i < residents.active.size(); ++i) {
+    const Resident& resident = residents.active[i];
+    const bool foreign = resident.pod.spec()["schedulerName"].as_string() != profile.name;
+    if (foreign && blocks(profile.foreign, resident.request, topology)) {
+      return false;
     }
+    subtract_everywhere(resident.request.effective, topology);
   }
-  return fingerprint_of(keys);
+  for (const PodRequest& request : beliefs.placed) {
+    subtract_everywhere(request.effective, topology);
+  }
+  return true;
+}
+
+}  // namespace
+
+NodeView believed(const View& view, const Object& node, const Profile& profile,
+                  const Beliefs& beliefs) {
+  const auto object = view.get(kTopologyKind, {"", std::string(node.name())});
+  if (!object) {
+    return {};
+  }
+  NodeTopology topology = read_topology(object->body());
+  switch (profile.cache) {
+    case Cache::OverReserve:
+      if (!over_reserve(view, node, profile, beliefs, topology)) {
+        return stale();
+      }
+      break;
+    case Cache::Passthrough:
+      break;
+    case Cache::DiscardReserved:
+      if (!beliefs.placed.empty() || is_reserved(view, node, profile)) {
+        return stale();
+      }
+      break;
+  }
+  return {.topology = std::move(topology)};
+}
+
+bool accounts_all(const View& view, const Object& node, const NodeTopology& topology) {
+  const Residents residents = residents_of(view, node, topology, topology.method);
+  return covered(topology, residents, {}) == residents.active.size();
 }
 
 void subtract_everywhere(const Amounts& request, NodeTopology& topology) {
@@ -40,114 +102,6 @@ void subtract_everywhere(const Amounts& request, NodeTopology& topology) {
       }
     }
   }
-}
-
-void OverReserve::put(const NodeTopology& topology) {
-  Node& node = nodes_[topology.node];
-  if (!node.topology) {
-    node.topology = topology;
-  } else if (options_.resync_attributes && !node.topology->same_attributes(topology)) {
-    ++node.attributes_changed;
-  }
-}
-
-void OverReserve::remove(std::string_view node) {
-  const auto found = nodes_.find(node);
-  if (found != nodes_.end()) {
-    nodes_.erase(found);
-  }
-}
-
-NodeView OverReserve::view(std::string_view node) const {
-  const auto found = nodes_.find(node);
-  if (found == nodes_.end()) {
-    return {};
-  }
-  if (found->second.foreign > 0) {
-    return {.topology = std::nullopt, .fresh = false};
-  }
-  NodeView view{.topology = found->second.topology};
-  if (view.topology) {
-    for (const auto& [pod, request] : found->second.assumed) {
-      subtract_everywhere(request, *view.topology);
-    }
-  }
-  return view;
-}
-
-void OverReserve::reserve(const std::string& node, const Key& pod, const PodRequest& request) {
-  const auto found = nodes_.find(node);
-  if (found != nodes_.end() && found->second.topology) {
-    found->second.assumed.insert_or_assign(pod, request.effective);
-  }
-}
-
-void OverReserve::unreserve(std::string_view node, const Key& pod) {
-  const auto found = nodes_.find(node);
-  if (found != nodes_.end()) {
-    found->second.assumed.erase(pod);
-  }
-}
-
-void OverReserve::filter_failed(const std::string& node) {
-  const auto found = nodes_.find(node);
-  if (found != nodes_.end()) {
-    ++found->second.maybe_over_reserved;
-  }
-}
-
-void OverReserve::foreign_pod(const std::string& node, const PodRequest& request) {
-  const auto found = nodes_.find(node);
-  if (found == nodes_.end() || !found->second.topology || options_.foreign == ForeignPods::None) {
-    return;
-  }
-  if (options_.foreign == ForeignPods::All || is_exclusive(request, *found->second.topology)) {
-    ++found->second.foreign;
-  }
-}
-
-bool OverReserve::compares_exclusive(const NodeTopology& topology) const {
-  return options_.method == ResyncMethod::Autodetect
-             ? topology.method == kMethodExclusive
-             : options_.method == ResyncMethod::OnlyExclusiveResources;
-}
-
-void OverReserve::resync(const Live& live, const Pods& pods) {
-  bool flushed = false;
-  for (auto& [name, node] : nodes_) {
-    const bool dirty = node.maybe_over_reserved > 0 || node.foreign > 0;
-    if (!dirty && node.attributes_changed == 0) {
-      continue;
-    }
-    auto topology = live(name);
-    if (!topology) {
-      continue;
-    }
-    if (node.attributes_changed == 0) {
-      const bool unsigned_change = options_.trust_unfingerprinted &&
-                                   topology->fingerprint.empty() && node.topology &&
-                                   node.topology->resource_version != topology->resource_version;
-      const std::vector<ResidentPod> residents =
-          unsigned_change ? std::vector<ResidentPod>() : pods(name);
-      if (!unsigned_change &&
-          (residents.empty() || topology->fingerprint.empty() ||
-           !check_fingerprint(fingerprint_of(residents, *topology, compares_exclusive(*topology)),
-                              topology->fingerprint)
-                .ok())) {
-        continue;
-      }
-    }
-    node = Node{.topology = std::move(topology)};
-    flushed = true;
-  }
-  generation_ += flushed ? 1 : 0;
-}
-
-bool OverReserve::dirty(std::string_view node) const {
-  const auto found = nodes_.find(node);
-  return found != nodes_.end() &&
-         (found->second.maybe_over_reserved > 0 || found->second.foreign > 0 ||
-          found->second.attributes_changed > 0);
 }
 
 }  // namespace athanor::numa

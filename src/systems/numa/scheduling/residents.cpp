@@ -161,6 +161,17 @@ Residents residents_of(const View& view, const Object& node, const NodeTopology&
   return residents;
 }
 
+std::vector<Key> fingerprinted(std::span<const Object> pods, const NodeTopology& topology) {
+  std::vector<Key> keys;
+  for (const Object& pod : pods) {
+    if (pod.spec()["nodeName"].as_string() == topology.node && is_active(pod) &&
+        (topology.method == kMethodAll || is_exclusive(request_of(pod), topology))) {
+      keys.push_back(pod.key());
+    }
+  }
+  return keys;
+}
+
 std::size_t covered(const NodeTopology& topology, const Residents& residents, const Trust& trust) {
   const std::vector<Resident>& active = residents.active;
   if (topology.fingerprint.empty()) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -37,6 +38,9 @@ struct Trust {
   std::optional<Instant> now{};
   bool unfingerprinted = false;
 };
+// Returns the pods of the topology's node that its fingerprint is to be of: those that have not
+// ended, by its method.
+std::vector<Key> fingerprinted(std::span<const Object> pods, const NodeTopology& topology);
 // Returns how many of the active pods the object accounts: all but the newest. 0 where nothing
 // matches: then all of them count once more, and nothing is given twice. An object without
 // fingerprint is compared by the cpus and the memory that its zones have given away.

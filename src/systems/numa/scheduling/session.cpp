@@ -6,15 +6,12 @@
 #include <map>
 
 #include "api/builtin.hpp"
-#include "kube/text/yaml.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/numa/instruments.hpp"
 #include "systems/numa/kinds.hpp"
-#include "systems/numa/operator/manifests.hpp"
 #include "systems/numa/scheduling/eviction.hpp"
 #include "systems/numa/scheduling/fingerprint.hpp"
 #include "systems/numa/scheduling/residents.hpp"
-#include "systems/numa/settings.hpp"
 
 namespace athanor::numa {
 namespace {
@@ -127,19 +124,6 @@ class Session final : public SchedulingSession {
   std::map<std::string, std::vector<PodRequest>> placed_{};
 };
 
-// Which pods the fingerprint is computed of.
-std::string_view method_of(ResyncMethod resync, const NodeTopology& topology) {
-  return resync == ResyncMethod::All                      ? kMethodAll
-         : resync == ResyncMethod::OnlyExclusiveResources ? kMethodExclusive
-                                                          : std::string_view(topology.method);
-}
-
-// Whether a pod of another scheduler that the object does not account keeps ours away.
-bool blocks(ForeignPods detect, const PodRequest& request, const NodeTopology& topology) {
-  return detect == ForeignPods::All ||
-         (detect == ForeignPods::OnlyExclusiveResources && is_exclusive(request, topology));
-}
-
 std::unique_ptr<SchedulingSession> begin(const View& view, Instant now) {
   return std::make_unique<Session>(view, now);
 }
@@ -175,35 +159,6 @@ std::map<ContainerName, int> placement_on(const View& view, const Object& node) 
   return placement.ok() ? *placement : std::map<ContainerName, int>();
 }
 
-NodeView believed(const View& view, const Object& node, const Profile& profile,
-                  const Beliefs& beliefs) {
-  const auto object = view.get(kTopologyKind, {"", std::string(node.name())});
-  if (!object) {
-    return {};
-  }
-  NodeTopology topology = read_topology(object->body());
-  if (profile.discard_reserved && !beliefs.placed.empty()) {
-    return {.topology = std::nullopt, .fresh = false};
-  }
-  if (profile.cached) {
-    const Residents residents =
-        residents_of(view, node, topology, method_of(profile.resync, topology));
-    const Trust trust{.now = beliefs.now, .unfingerprinted = profile.trust_unfingerprinted};
-    for (std::size_t i = covered(topology, residents, trust); i < residents.active.size(); ++i) {
-      const Resident& resident = residents.active[i];
-      const bool foreign = resident.pod.spec()["schedulerName"].as_string() != profile.name;
-      if (foreign && blocks(profile.foreign, resident.request, topology)) {
-        return {.topology = std::nullopt, .fresh = false};
-      }
-      subtract_everywhere(resident.request.effective, topology);
-    }
-  }
-  for (const PodRequest& request : beliefs.placed) {
-    subtract_everywhere(request.effective, topology);
-  }
-  return {.topology = std::move(topology)};
-}
-
 std::optional<std::string> refusal_without_zones(const PodRequest& pod, const NodeView& known,
                                                  const Profile& profile) {
   if (passes_unseen(pod)) {
@@ -213,86 +168,6 @@ std::optional<std::string> refusal_without_zones(const PodRequest& pod, const No
     return kStaleData;
   }
   return profile.require_topology ? std::optional<std::string>(kNoTopology) : std::nullopt;
-}
-
-bool accounts_all(const View& view, const Object& node, const NodeTopology& topology) {
-  const Residents residents = residents_of(view, node, topology, topology.method);
-  return covered(topology, residents, {}) == residents.active.size();
-}
-
-namespace {
-
-// The plug-in's defaults where nothing, or nothing known, is written (docs/spec/numa.md 11.1).
-ForeignPods foreign_of(std::string_view text) {
-  return text == "None"                     ? ForeignPods::None
-         : text == "OnlyExclusiveResources" ? ForeignPods::OnlyExclusiveResources
-                                            : ForeignPods::All;
-}
-
-ResyncMethod resync_of(std::string_view text) {
-  return text == "All"                      ? ResyncMethod::All
-         : text == "OnlyExclusiveResources" ? ResyncMethod::OnlyExclusiveResources
-                                            : ResyncMethod::Autodetect;
-}
-
-}  // namespace
-
-Result<Profile> read_scheduler_config(std::string_view text) {
-  ATHANOR_TRY(const Value config, yaml::parse(text));
-  const Value& profile = config["profiles"][0];
-  const Value& args = profile["pluginConfig"][0]["args"];
-  if (profile["schedulerName"].as_string().empty()) {
-    return Error::bad_request("profiles[0].schedulerName is required");
-  }
-  ATHANOR_TRY(const Strategy strategy, parse_strategy(args["scoringStrategy"]["type"].as_string()));
-  const std::string_view preemption = args["preemptionMode"].as_string();
-  if (!preemption.empty() && preemption != "Enabled" && preemption != "Disabled") {
-    return Error::bad_request("invalid PreemptionMode: " + std::string(preemption));
-  }
-  Profile result{
-      .name = profile["schedulerName"].str(),
-      .cached = args["cacheResyncPeriodSeconds"].as_int() > 0,
-      .discard_reserved = args["discardReservedNodes"].as_bool(),
-      .foreign = foreign_of(args["cache"]["foreignPodsDetect"].as_string()),
-      .resync = resync_of(args["cache"]["resyncMethod"].as_string()),
-      .trust_unfingerprinted = args["cache"]["trustUnfingerprinted"].as_bool(),
-      .preemption = preemption == "Enabled" && args["cacheResyncPeriodSeconds"].as_int() > 0 &&
-                    !args["discardReservedNodes"].as_bool(),
-      .require_topology = args["requireTopology"].as_bool(),
-      .sidecars = args.contains("sidecarAccounting") && !args["sidecarAccounting"].as_bool()
-                      ? Sidecars::LikeInit
-                      : Sidecars::Counted,
-      .scoring = {.strategy = strategy,
-                  .ignore_unlisted = args["scoringStrategy"]["ignoreUnlisted"].as_bool()}};
-  for (const Value& policy : args["policies"].items()) {
-    result.filter.restricted = result.filter.restricted || policy.as_string() == kRestricted;
-  }
-  for (const Value& resource : args["scoringStrategy"]["resources"].items()) {
-    result.scoring.weights.insert_or_assign(resource["name"].str(), resource["weight"].as_int());
-  }
-  return result;
-}
-
-std::optional<Profile> profile_of(const View& view) {
-  const Value& section = view.config("numa");
-  if (const std::string_view name = section[kExtenderProfile].as_string(); !name.empty()) {
-    const auto strategy = parse_strategy(section[kExtenderScoring].as_string());
-    return Profile{.name = std::string(name),
-                   .foreign = ForeignPods::OnlyExclusiveResources,
-                   .preemption = section[kExtenderPreemption].as_bool(),
-                   .scoring = {.strategy = strategy.ok() ? *strategy : Strategy::LeastAllocated}};
-  }
-  const std::string ns = settings_of(section).ns;
-  const auto deployment = view.get(api::kDeployment, {ns, kDeploymentName});
-  if (!deployment || deployment->status()["availableReplicas"].as_int() < 1) {
-    return std::nullopt;
-  }
-  const auto config = view.get(api::kConfigMap, {ns, kSchedulerConfig});
-  if (!config) {
-    return std::nullopt;
-  }
-  auto profile = read_scheduler_config(config->body()["data"]["config.yaml"].as_string());
-  return profile.ok() ? std::optional(*std::move(profile)) : std::nullopt;
 }
 
 const SchedulingHooks& numa_scheduling() {

@@ -2,13 +2,16 @@
 // must-gather (docs/spec/numa.md 13.3): what people who help need to see, in one tar file.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "api/builtin.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 #include "systems/numa/kinds.hpp"
 #include "systems/numa/operator/manifests.hpp"
-#include "systems/numa/scheduling/cache.hpp"
 #include "systems/numa/scheduling/fingerprint.hpp"
+#include "systems/numa/scheduling/residents.hpp"
 #include "systems/numa/scheduling/status_file.hpp"
 #include "systems/numa/tools/tar.hpp"
 #include "systems/numa/tools/tool.hpp"
@@ -33,10 +36,7 @@ class Gathering {
     }
     ATHANOR_TRY_VOID(collect(api::kConfigMap, kManagedConfigs));
     ATHANOR_TRY_VOID(definitions());
-    for (const Kind* kind : {&api::kPod, &api::kDaemonSet, &api::kDeployment, &api::kConfigMap,
-                             &api::kService, &api::kServiceAccount, &api::kEvent}) {
-      ATHANOR_TRY_VOID(collect(*kind, ns_));
-    }
+    ATHANOR_TRY_VOID(operand_namespace());
     ATHANOR_TRY_VOID(logs());
     ATHANOR_TRY_VOID(status_files());
     return std::move(files_);
@@ -61,6 +61,22 @@ class Gathering {
     return {};
   }
 
+  Result<void> operand_namespace() {
+    const auto found = context_.get(api::kNamespace, {"", ns_});
+    if (found.ok()) {
+      files_[fmt::format("namespaces/{}/{}.yaml", ns_, ns_)] = yaml::print(found->body());
+    } else if (found.error().code != 404) {
+      return found.error();
+    }
+    for (const Kind* kind :
+         {&api::kPod, &api::kDaemonSet, &api::kDeployment, &api::kReplicaSet, &api::kConfigMap,
+          &api::kService, &api::kEndpoints, &api::kServiceAccount, &kRole, &kRoleBinding,
+          &kNetworkPolicy, &api::kLease, &api::kEvent}) {
+      ATHANOR_TRY_VOID(collect(*kind, ns_));
+    }
+    return {};
+  }
+
   Result<void> definitions() {
     for (const Kind* kind : {&kOperatorKind, &kSchedulerKind, &kTopologyKind}) {
       const std::string name = fmt::format("{}.{}", kind->plural, kind->group);
@@ -79,15 +95,34 @@ class Gathering {
   Result<void> logs() {
     ATHANOR_TRY(const std::vector<Object> pods, context_.list(api::kPod, ns_));
     for (const Object& pod : pods) {
-      for (const Value& container : pod.spec()["containers"].items()) {
-        const std::string name = container["name"].str();
-        const auto log = context_.text(
-            fmt::format("/api/v1/namespaces/{}/pods/{}/log?container={}", ns_, pod.name(), name));
-        files_[fmt::format("namespaces/{}/pods/{}/{}.log", ns_, pod.name(), name)] =
-            log.ok() ? *log : log.error().message + "\n";
+      for (const auto& [list, statuses] : {std::pair{"initContainers", "initContainerStatuses"},
+                                           {"containers", "containerStatuses"}}) {
+        for (const Value& container : pod.spec()[list].items()) {
+          const std::string name = container["name"].str();
+          add_log(pod, name, "");
+          if (has_restarted(pod.status()[statuses], name)) {
+            add_log(pod, name, "previous");
+          }
+        }
       }
     }
     return {};
+  }
+
+  static bool has_restarted(const Value& statuses, std::string_view container) {
+    return std::ranges::any_of(statuses.items(), [&](const Value& status) {
+      return status["name"].as_string() == container && status["restartCount"].as_int() > 0;
+    });
+  }
+
+  // `which`: "previous", of the container that ran before; empty: of the one that runs.
+  void add_log(const Object& pod, const std::string& container, std::string_view which) {
+    const auto log =
+        context_.text(fmt::format("/api/v1/namespaces/{}/pods/{}/log?container={}{}", ns_,
+                                  pod.name(), container, which.empty() ? "" : "&previous=true"));
+    files_[fmt::format("namespaces/{}/pods/{}/{}{}.log", ns_, pod.name(), container,
+                       which.empty() ? "" : ".previous")] =
+        log.ok() ? *log : log.error().message + "\n";
   }
 
   // The same samples that both sides write, computed from what the API server holds: a program
@@ -103,16 +138,10 @@ class Gathering {
       if (topology.fingerprint.empty()) {
         continue;
       }
-      StatusSample sample{
-          .expected = topology.fingerprint, .node = topology.node, .recorded = context_.now()};
-      for (const Object& pod : pods) {
-        const std::string_view phase = pod.status()["phase"].as_string();
-        const bool here = pod.spec()["nodeName"].as_string() == topology.node &&
-                          phase != "Succeeded" && phase != "Failed";
-        if (here && (topology.method == kMethodAll || is_exclusive(request_of(pod), topology))) {
-          sample.pods.push_back(pod.key());
-        }
-      }
+      StatusSample sample{.expected = topology.fingerprint,
+                          .pods = fingerprinted(pods, topology),
+                          .node = topology.node,
+                          .recorded = context_.now()};
       sample.computed = fingerprint_of(std::span<const Key>(sample.pods));
       // The exporter's pods are known where both sides agree.
       const StatusSample exporter{

@@ -7,8 +7,8 @@
 
 #include "kube/text/quantity.hpp"
 #include "systems/numa/emulation/node_profile.hpp"
-#include "systems/numa/scheduling/cache.hpp"
 #include "systems/numa/scheduling/fingerprint.hpp"
+#include "systems/numa/scheduling/residents.hpp"
 
 namespace athanor::numa {
 namespace {
@@ -128,15 +128,8 @@ void check_caches(const ClusterFacts& facts, std::vector<Finding>& findings) {
     if (topology.fingerprint.empty()) {
       continue;
     }
-    std::vector<ResidentPod> residents;
-    for (const Object& pod : facts.pods) {
-      const std::string_view phase = pod.status()["phase"].as_string();
-      if (pod.spec()["nodeName"].as_string() == topology.node && phase != "Succeeded" &&
-          phase != "Failed") {
-        residents.push_back({.key = pod.key(), .request = request_of(pod)});
-      }
-    }
-    const std::string computed = fingerprint_of(residents, topology, topology.method != kMethodAll);
+    const std::vector<Key> pods = fingerprinted(facts.pods, topology);
+    const std::string computed = fingerprint_of(std::span<const Key>(pods));
     if (!check_fingerprint(computed, topology.fingerprint).ok()) {
       findings.push_back({topology.node, "cluster", "scheduler", "cache", "clean", "unsync"});
     }

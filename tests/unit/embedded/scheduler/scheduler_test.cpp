@@ -2,6 +2,7 @@
 // Which pod gets which node, and what is said about those that get none.
 #include "embedded/scheduler/scheduler.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <variant>
 #include <vector>
@@ -553,6 +555,27 @@ TEST_F(HooksTest, FilterScoreAndReserveDecide) {
             "0/2 nodes are available: 2 no seat. preemption: 0/2 nodes are available: 2 No "
             "preemption victims found for incoming pod.");
   EXPECT_EQ(world.count(api::kConfigMap), 4U);
+}
+
+TEST_F(HooksTest, TheProfileReportsTheEventsOfItsPods) {
+  const auto reporters = [this](std::string_view reason) {
+    std::vector<std::string> names;
+    for (const test::RecordedEvent& event : world.events) {
+      if (event.reason == reason) {
+        names.push_back(event.about.name + " " + event.component);
+      }
+    }
+    return names;
+  };
+  pod("plain");
+  seated("a");
+  settle_hooked();
+  EXPECT_THAT(reporters("FailedScheduling"),
+              ::testing::UnorderedElementsAre("plain default-scheduler", "a seat-scheduler"));
+  node("n1");
+  settle_hooked();
+  EXPECT_THAT(reporters("Scheduled"),
+              ::testing::UnorderedElementsAre("plain default-scheduler", "a seat-scheduler"));
 }
 
 TEST_F(HooksTest, ReservationStandsBeforeTheBinding) {

@@ -58,6 +58,9 @@ TEST(NumaReport, ExplainsEveryDecision) {  // docs/spec/numa.md 17, row 10
   EXPECT_EQ(explain(make_pod({.containers = {"1/1Gi"}}), kNode, facts(3, 1), profile)[2],
             "data: 1 of 3 pods with resources of their own are accounted, the others are taken "
             "from every zone");
+  EXPECT_EQ(explain(make_pod({.containers = {"1/1Gi"}}), kNode, facts(3, 1),
+                    {.name = "zones", .cache = Cache::Passthrough})[2],
+            "data: 1 of 3 pods with resources of their own are accounted, the others are ignored");
   const Profile least{.name = "zones", .scoring = {.strategy = Strategy::LeastNumaNodes}};
   EXPECT_EQ(explain(make_pod({.containers = {"9/1Gi"}}), kNode, facts(), least)[5],
             "container c0: needs node-0 node-1");
@@ -79,6 +82,10 @@ TEST(NumaReport, ExplainsWhyNoZoneIsLookedAt) {
                    "score: 0"}));
   EXPECT_EQ(explained(pod, {.believed = {.fresh = false}}, {.name = "zones"}),
             (Lines{"node w: a pod of another scheduler is not accounted yet",
+                   "verdict: invalid node topology data", "score: 0"}));
+  EXPECT_EQ(explained(pod, {.believed = {.fresh = false}},
+                      {.name = "zones", .cache = Cache::DiscardReserved}),
+            (Lines{"node w: the binding of another pod is under way",
                    "verdict: invalid node topology data", "score: 0"}));
   const Profile strict{.name = "zones", .require_topology = true};
   EXPECT_EQ(explained(pod, {}, strict),

@@ -50,6 +50,18 @@ TEST_F(EventRecorderTest, TheFirstOneIsCreated) {
   EXPECT_EQ(request.manager, "node");
 }
 
+TEST_F(EventRecorderTest, AStepNamesAnotherComponent) {
+  const WriteRequest first = record(started("a"));
+  Emit step = started("a");
+  step.component = "second-scheduler";
+  const WriteRequest request = record(step);
+  EXPECT_EQ(request.verb, WriteVerb::Create) << "another event than the operator's own";
+  EXPECT_EQ(request.body["source"]["component"], Value("second-scheduler"));
+  EXPECT_EQ(request.body["reportingComponent"], Value("second-scheduler"));
+  EXPECT_EQ(record(step).target.key, request.target.key);
+  EXPECT_NE(request.target.key, first.target.key);
+}
+
 TEST_F(EventRecorderTest, AnEqualOneRaisesTheCountOfTheFirst) {
   const WriteRequest first = record(started("a"));
   record(started("b"));

@@ -35,6 +35,19 @@ TEST(NumaOperatorProcess, HasUpstreamsDefaults) {
   EXPECT_TRUE(setup({}, {{"NUMA_NAMESPACE", "mine"}}).settings.empty());
 }
 
+TEST(NumaOperatorProcess, TheExportersImageIsItsOwnPods) {
+  const auto image = [](Flags flags, std::map<std::string, std::string> variables) {
+    const auto result = operator_process().set_up({.ns = "numa-system",
+                                                   .flags = std::move(flags),
+                                                   .variables = std::move(variables),
+                                                   .image = "own:1"});
+    return result.ok() ? result->settings["exporterImage"].str() : result.error().message;
+  };
+  EXPECT_EQ(image({}, {}), "own:1");
+  EXPECT_EQ(image({{"image-exporter", "flag:1"}}, {}), "flag:1");
+  EXPECT_EQ(image({}, {{"NUMA_EXPORTER_IMAGE", "variable:1"}}), "") << "read as a setting";
+}
+
 TEST(NumaOperatorProcess, TakesUpstreamsFlags) {
   const ProcessSetup flags = setup({{"leader-elect", "false"},
                                     {"metrics-bind-address", ":1"},

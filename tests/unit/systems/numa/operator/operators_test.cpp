@@ -422,6 +422,39 @@ TEST(NumaConversion, BothWaysWithoutLoss) {
   EXPECT_FALSE(convert(object, "nodetopology.openshift.io/v2").ok());
 }
 
+TEST_F(NumaOperators, LogLevelsReachTheProcessThatDoesTheWork) {  // 2.1, 3.1, 16.6
+  const auto asked = [&] {
+    std::string text;
+    for (const Act& act : world.acts) {
+      text += act.args["source"].str() + "=" + act.args["level"].str() + " ";
+    }
+    return text;
+  };
+  apply("{logLevel: Debug}");
+  world.put(from_yaml(
+      "{apiVersion: nodetopology.openshift.io/v1, kind: NUMAResourcesScheduler, "
+      "metadata: {name: numaresourcesscheduler}, spec: {imageSpec: i, logLevel: Trace}}"));
+  settle();
+  EXPECT_EQ(asked(), "numaresourcesoperator=Debug numaresourcesscheduler=Trace ");
+  world.update(kSchedulerKind, kSchedulerKey, [](Value& object) {
+    object.set_path({"spec", "logLevel"}, "Normal");
+    object.set_path({"metadata", "generation"}, 2);
+  });
+  settle();
+  EXPECT_EQ(asked(),
+            "numaresourcesoperator=Debug numaresourcesscheduler=Trace "
+            "numaresourcesscheduler=Normal ");
+  // On a cluster the operands log, as their flags say.
+  world.acts.clear();
+  world.configure("numa", to_value(Settings{.scheduler_image_validation = false}));
+  world.update(kSchedulerKind, kSchedulerKey, [](Value& object) {
+    object.set_path({"spec", "logLevel"}, "TraceAll");
+    object.set_path({"metadata", "generation"}, 3);
+  });
+  settle();
+  EXPECT_EQ(asked(), "");
+}
+
 TEST_F(NumaOperators, SettingsAreFollowed) {  // 5.1, 16.3
   Settings settings;
   settings.emulated = true;
@@ -438,6 +471,25 @@ TEST_F(NumaOperators, SettingsAreFollowed) {  // 5.1, 16.3
   apply("{nodeGroups: [{poolName: worker}]}");
   EXPECT_EQ(condition("Degraded", "reason"), "ValidationErrorUnderNodeGroups");
   EXPECT_EQ(condition("Degraded", "message"), "unsupported platform");
+}
+
+TEST_F(NumaOperators, TheSchedulersCacheIsChosen) {  // 11.1, 11.6
+  const auto cache = [&](const std::string& annotations, const std::string& spec) {
+    world.put(from_yaml(
+        "{apiVersion: nodetopology.openshift.io/v1, kind: NUMAResourcesScheduler, metadata: {name: "
+        "numaresourcesscheduler, annotations: {" +
+        annotations + "}}, spec: {imageSpec: i" + spec + "}}"));
+    settle();
+    const Object config =
+        world.must(api::kConfigMap, {"numaresources", "topo-aware-scheduler-config"});
+    return read_scheduler_config(config.body()["data"]["config.yaml"].as_string())->cache;
+  };
+  const std::string discard =
+      "config.numa-operator.openshift.io/scheduler-discard-reserved: enabled";
+  EXPECT_EQ(cache("", ""), Cache::OverReserve);
+  EXPECT_EQ(cache("", ", cacheResyncPeriod: 0s"), Cache::Passthrough);
+  EXPECT_EQ(cache(discard, ""), Cache::DiscardReserved);
+  EXPECT_EQ(cache(discard, ", cacheResyncPeriod: 0s"), Cache::DiscardReserved);
 }
 
 TEST_F(NumaOperators, OptionsOfTheSchedulerReachItsPlugin) {  // 17, rows 2, 3, 4, 11

@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Caches and simulated evictions: C1 to C7 and P1 to P5 of docs/spec/numa.md section 12.
+// The three caches: C1 to C7 of docs/spec/numa.md section 12, on objects that are compared with
+// their node's pods in every cycle.
 #include "systems/numa/scheduling/cache.hpp"
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "systems/numa/scheduling/eviction.hpp"
+#include "api/builtin.hpp"
+#include "kube/text/yaml.hpp"
+#include "support/fake_world.hpp"
+#include "systems/numa/kinds.hpp"
 #include "systems/numa/scheduling/fingerprint.hpp"
-#include "systems/numa/scheduling/fit.hpp"
 #include "unit/systems/numa/numa_objects.hpp"
 
 namespace athanor::numa {
 namespace {
 
-using testing::make_amounts;
+using testing::make_pod;
 using testing::make_request;
-using testing::make_topology;
+using testing::PodText;
 
-constexpr const char* kNode = "w";
 const Key kFive{"ns", "five"};
 const Key kFour{"ns", "four"};
 
@@ -30,150 +33,138 @@ PodRequest guaranteed(const std::string& cpu) {
 
 class NumaCache : public ::testing::Test {
  protected:
-  void SetUp() override {
-    cache.put(make_topology({"8/64Gi", "12/64Gi"}));
-    cache.reserve(kNode, kFive, guaranteed("5"));
+  NumaCache() {
+    world.put(yaml::parse("{apiVersion: v1, kind: Node, metadata: {name: w}}").value());
+    publish(8, 12, {});
   }
-  std::pair<std::int64_t, std::int64_t> cpus() const {
-    const NodeView view = cache.view(kNode);
-    return {amount_of(view.topology->zones[0].available, "cpu") / kUnit,
-            amount_of(view.topology->zones[1].available, "cpu") / kUnit};
+  // Writes the node's object with these cpus and the fingerprint of these pods.
+  void publish(int first, int second, const std::vector<Key>& covered) {
+    Value zones = Value::list();
+    for (const auto& [free, all] : {std::pair{first, 8}, {second, 12}}) {
+      const Value cpu = Value::object(
+          {{"name", "cpu"}, {"capacity", all}, {"allocatable", all}, {"available", free}});
+      const Value memory = Value::object({{"name", "memory"},
+                                          {"capacity", "64Gi"},
+                                          {"allocatable", "64Gi"},
+                                          {"available", "64Gi"}});
+      zones.push_back(Value::object({{"name", "node-" + std::to_string(zones.size())},
+                                     {"type", "Node"},
+                                     {"resources", Value::list({cpu, memory})}}));
+    }
+    Value attributes = Value::list();
+    for (const auto& [name, value] :
+         {std::pair{"topologyManagerPolicy", std::string("single-numa-node")},
+          {"nodeTopologyPodsFingerprint", fingerprint_of(std::span<const Key>(covered))},
+          {"nodeTopologyPodsFingerprintMethod", std::string(kMethodExclusive)}}) {
+      attributes.push_back(Value::object({{"name", name}, {"value", value}}));
+    }
+    world.put(Value::object({{"apiVersion", kTopologyKind.api_version()},
+                             {"kind", kTopologyKind.name},
+                             {"metadata", Value::object({{"name", "w"}})},
+                             {"attributes", std::move(attributes)},
+                             {"zones", std::move(zones)}}));
   }
-  void resync(const std::string& first, const std::string& second, std::vector<Key> covered) {
-    NodeTopology live = make_topology({first + "/64Gi", second + "/64Gi"});
-    live.fingerprint = fingerprint_of(std::span<const Key>(covered));
-    live.method = kMethodExclusive;
-    cache.resync(
-        [&](const std::string&) { return std::optional(live); },
-        [&](const std::string&) {
-          return std::vector<ResidentPod>{{kFive, guaranteed("5")}, {kFour, guaranteed("4")}};
-        });
+  void bind(const Key& key, const PodText& text, const std::string& scheduler = "topo") {
+    Value pod = make_pod(text, key.name).body();
+    pod.member("spec").set("nodeName", "w").set("schedulerName", scheduler);
+    pod.set_path({"metadata", "creationTimestamp"},
+                 "2026-01-05T00:00:0" + std::to_string(bound++) + "Z");
+    world.put(pod);
   }
-  using Cpus = std::pair<std::int64_t, std::int64_t>;
-  OverReserve cache{{.foreign = ForeignPods::OnlyExclusiveResources}};
+  std::string cpus(const std::vector<PodRequest>& placed = {}) {
+    Reads reads;
+    const View view(world, reads);
+    const NodeView known =
+        believed(view, world.must(api::kNode, {"", "w"}), profile, {.placed = placed});
+    if (!known.fresh) {
+      return "stale";
+    }
+    std::string text;
+    for (const Zone& zone : known.topology->zones) {
+      text += (text.empty() ? "" : " ") + std::to_string(amount_of(zone.available, "cpu") / kUnit);
+    }
+    return text;
+  }
+  int bound = 0;
+  Profile profile{.name = "topo"};
+  test::FakeWorld world{};
 };
 
 TEST_F(NumaCache, ReservedPodsCountInEveryZone) {  // C1, C2
-  EXPECT_EQ(cpus(), Cpus(3, 7));
-  cache.reserve(kNode, kFour, guaranteed("4"));
-  EXPECT_EQ(cpus(), Cpus(0, 3));
-  cache.unreserve(kNode, kFive);
-  EXPECT_EQ(cpus(), Cpus(4, 8));
+  EXPECT_EQ(cpus({guaranteed("5")}), "3 7");
+  EXPECT_EQ(cpus({guaranteed("5"), guaranteed("4")}), "0 3");
+  EXPECT_EQ(cpus({guaranteed("4")}), "4 8");
+  bind(kFive, {.containers = {"5/1Gi"}});
+  bind(kFour, {.containers = {"4/1Gi"}});
+  EXPECT_EQ(cpus(), "0 3");
 }
 
-TEST_F(NumaCache, AFingerprintOfOtherPodsChangesNothing) {  // C3
-  cache.reserve(kNode, kFour, guaranteed("4"));
-  cache.filter_failed(kNode);
-  resync("3", "12", {kFive});
-  EXPECT_EQ(cpus(), Cpus(0, 3));
-  EXPECT_TRUE(cache.dirty(kNode));
-  EXPECT_EQ(cache.generation(), 0U);
+TEST_F(NumaCache, PodsOutsideTheFingerprintStillCount) {  // C3
+  bind(kFive, {.containers = {"5/1Gi"}});
+  bind(kFour, {.containers = {"4/1Gi"}});
+  publish(3, 12, {{"ns", "other"}});
+  EXPECT_EQ(cpus(), "0 3");
+  publish(3, 12, {kFive});
+  EXPECT_EQ(cpus(), "0 8");
 }
 
-TEST_F(NumaCache, AMatchingFingerprintReplacesTheData) {  // C4
-  cache.reserve(kNode, kFour, guaranteed("4"));
-  cache.filter_failed(kNode);
-  resync("3", "8", {kFive, kFour});
-  EXPECT_EQ(cpus(), Cpus(3, 8));
-  EXPECT_FALSE(cache.dirty(kNode));
-  EXPECT_EQ(cache.generation(), 1U);
-}
-
-TEST_F(NumaCache, ACleanNodeIsNotLookedAt) {  // C4b
-  cache.reserve(kNode, kFour, guaranteed("4"));
-  resync("3", "8", {kFive, kFour});
-  EXPECT_EQ(cpus(), Cpus(0, 3));
-  EXPECT_EQ(cache.generation(), 0U);
+TEST_F(NumaCache, AMatchingFingerprintReplacesTheData) {  // C4, and C4b: no failure precedes
+  bind(kFive, {.containers = {"5/1Gi"}});
+  bind(kFour, {.containers = {"4/1Gi"}});
+  publish(3, 8, {kFive, kFour});
+  EXPECT_EQ(cpus(), "3 8");
 }
 
 TEST_F(NumaCache, AForeignPodBlocksTheNode) {  // C5, F20
-  cache.foreign_pod(kNode, guaranteed("2"));
-  EXPECT_FALSE(cache.view(kNode).fresh);
-  resync("3", "8", {kFive, kFour});
-  EXPECT_TRUE(cache.view(kNode).fresh);
-  cache.foreign_pod(kNode, make_request({.containers = {"500m/1Gi"}}));
-  EXPECT_FALSE(cache.view(kNode).fresh);
+  bind({"ns", "foreign"}, {.containers = {"2/1Gi"}}, "other");
+  EXPECT_EQ(cpus(), "stale");
+  publish(6, 12, {{"ns", "foreign"}});
+  EXPECT_EQ(cpus(), "6 12");
+  bind({"ns", "parts"}, {.containers = {"500m/1Gi"}}, "other");
+  EXPECT_EQ(cpus(), "stale") << "exclusive through its memory";
 }
 
 TEST_F(NumaCache, ForeignPodsWithoutExclusiveResources) {  // C6
-  const PodRequest burstable = make_request({.containers = {"2/1Gi"}, .burstable = true});
-  cache.foreign_pod(kNode, burstable);
-  EXPECT_TRUE(cache.view(kNode).fresh);
-  OverReserve all{{.foreign = ForeignPods::All}};
-  all.put(make_topology({"8/64Gi"}));
-  all.foreign_pod(kNode, burstable);
-  EXPECT_FALSE(all.view(kNode).fresh);
-  all.foreign_pod("unknown", burstable);
-  EXPECT_TRUE(all.view("unknown").fresh);
+  bind({"ns", "foreign"}, {.containers = {"2/1Gi"}, .burstable = true}, "other");
+  EXPECT_EQ(cpus(), "8 12");
+  profile.resync = ResyncMethod::All;
+  profile.foreign = ForeignPods::All;
+  EXPECT_EQ(cpus(), "stale");
 }
 
-TEST_F(NumaCache, ChangedAttributesAreTakenWithoutAFingerprint) {
-  NodeTopology changed = make_topology({"8/64Gi", "12/64Gi"}, "container", "restricted");
-  cache.put(changed);
-  EXPECT_EQ(cache.view(kNode).topology->policy, "single-numa-node");
-  cache.resync([&](const std::string&) { return std::optional(changed); },
-               [](const std::string&) { return std::vector<ResidentPod>{}; });
-  EXPECT_EQ(cache.view(kNode).topology->policy, "restricted");
-  EXPECT_EQ(cpus(), Cpus(8, 12));
-  cache.remove(kNode);
-  EXPECT_FALSE(cache.view(kNode).topology);
-  EXPECT_TRUE(cache.view(kNode).fresh);
+TEST_F(NumaCache, DiscardReservedWaitsForTheBinding) {  // C7
+  profile.cache = Cache::DiscardReserved;
+  EXPECT_EQ(cpus({guaranteed("5")}), "stale");
+  EXPECT_EQ(cpus(), "8 12");
+  // A binding that is under way: the pod names its node, and the API server has not said so yet.
+  bind(kFive, {.containers = {"5/1Gi"}});
+  world.update(api::kPod, kFive, [](Value& pod) { pod.set_path({"status", "phase"}, "Pending"); });
+  EXPECT_EQ(cpus(), "stale");
+  world.update(api::kPod, kFive, [](Value& pod) {
+    pod.set_path({"status", "conditions"},
+                 Value::list({Value::object({{"type", "PodScheduled"}, {"status", "True"}})}));
+  });
+  EXPECT_EQ(cpus(), "8 12") << "bound pods are not accounted";
+  bind({"ns", "foreign"}, {.containers = {"2/1Gi"}}, "other");
+  EXPECT_EQ(cpus(), "8 12");
 }
 
-TEST(NumaDiscardReserved, BlocksUntilBound) {  // C7
-  DiscardReserved cache;
-  const auto live = std::optional(make_topology({"8/64Gi"}));
-  cache.reserve(kNode, kFive);
-  EXPECT_FALSE(cache.view(kNode, live).fresh);
-  cache.bound(kNode, kFive);
-  EXPECT_TRUE(cache.view(kNode, live).fresh);
-  EXPECT_TRUE(cache.view(kNode, live).topology.has_value());
+TEST_F(NumaCache, PassthroughUsesTheObjectUnchanged) {
+  profile.cache = Cache::Passthrough;
+  bind(kFive, {.containers = {"5/1Gi"}});
+  bind({"ns", "foreign"}, {.containers = {"2/1Gi"}}, "other");
+  EXPECT_EQ(cpus({guaranteed("4")}), "8 12");
 }
 
-// Two zones of 8 cpus, of which 2 and 1 are free.
-NodeTopology full_node() {
-  NodeTopology topology = make_topology({"8/64Gi", "8/64Gi"});
-  topology.zones[0].available = make_amounts("2/32Gi");
-  topology.zones[1].available = make_amounts("1/32Gi");
-  return topology;
-}
-struct Placed {
-  std::string cpu{};
-  int node = 0;
-  bool burstable = false;
-};
-// The preemptor asks for `cpu`; returns the refusal, empty: it fits.
-std::string preempt(const std::string& cpu, const std::vector<Placed>& victims) {
-  std::vector<Victim> gone;
-  std::map<ContainerName, int> placement{{{"other", "pod", "c"}, 0}};
-  for (const Placed& victim : victims) {
-    const Key key{"ns", "victim-" + std::to_string(gone.size())};
-    PodRequest request =
-        make_request({.containers = {victim.cpu + "/1Gi"}, .burstable = victim.burstable});
-    if (!victim.burstable) {
-      placement.emplace(ContainerName{key.ns, key.name, "c0"}, victim.node);
-    }
-    gone.push_back({key, std::move(request)});
-  }
-  const auto simulated = simulate_eviction(full_node(), gone, placement);
-  if (!simulated.ok()) {
-    return simulated.error().message;
-  }
-  const auto verdict = filter(guaranteed(cpu), *simulated, make_amounts("16/128Gi"));
-  return verdict.ok() ? "" : verdict.error().message;
-}
-
-TEST(NumaEviction, Table) {
-  EXPECT_EQ(preempt("5", {{"4", 0}}), "");                                  // P1
-  EXPECT_EQ(preempt("5", {{"4", 1}}), "");                                  // P2
-  EXPECT_EQ(preempt("7", {{"3", 0}, {"4", 1}}), "cannot align container");  // P3
-  EXPECT_EQ(preempt("7", {{"7", 0}}),                                       // P4
-            "eviction simulation in NRT is not possible:resource release request exceeds NUMA "
-            "allocatable");
-  EXPECT_EQ(preempt("5", {{"4", 0, true}}),  // P5
-            "eviction simulation in NRT is not possible:no resources to add, cannot process "
-            "eviction simulation");
-  EXPECT_EQ(preempt("5", {}), "cannot align container");
+TEST_F(NumaCache, AttributesAreAlwaysTheObjects) {
+  bind(kFive, {.containers = {"5/1Gi"}});
+  world.update(kTopologyKind, {"", "w"}, [](Value& object) {
+    object.member("attributes").item(0).set("value", "restricted");
+  });
+  Reads reads;
+  const View view(world, reads);
+  const NodeView known = believed(view, world.must(api::kNode, {"", "w"}), profile, {});
+  EXPECT_EQ(known.topology->policy, "restricted");
 }
 
 }  // namespace

@@ -150,7 +150,7 @@ TEST_F(NumaSession, ReadsTheObjectsOfNodeFeatureDiscovery) {
 }
 
 TEST_F(NumaSession, WithoutACacheTheObjectIsBelieved) {
-  profile.cached = false;
+  profile.cache = Cache::Passthrough;
   bind("five", "5");
   EXPECT_EQ(cpus(), "8 12");
   world.remove(kTopologyKind, {"", "w"});
@@ -327,7 +327,7 @@ TEST_F(NumaSession, FollowsTheArgumentsOfTheCache) {  // 11.1
   profile.foreign = ForeignPods::All;
   EXPECT_EQ(cpus(), "stale");
   world.remove(api::kPod, {"ns", "foreign"});
-  profile.discard_reserved = true;
+  profile.cache = Cache::DiscardReserved;
   EXPECT_EQ(cpus(), "8 12");
   EXPECT_EQ(cpus({make_request({.containers = {"5/1Gi"}})}), "stale");
   const auto read = read_scheduler_config(
@@ -336,7 +336,7 @@ TEST_F(NumaSession, FollowsTheArgumentsOfTheCache) {  // 11.1
       "{foreignPodsDetect: None, resyncMethod: OnlyExclusiveResources, trustUnfingerprinted: "
       "true}}}]}]}");
   ASSERT_TRUE(read.ok());
-  EXPECT_TRUE(read->discard_reserved);
+  EXPECT_EQ(read->cache, Cache::DiscardReserved);
   EXPECT_TRUE(read->trust_unfingerprinted);
   EXPECT_EQ(read->foreign, ForeignPods::None);
   EXPECT_EQ(read->resync, ResyncMethod::OnlyExclusiveResources);

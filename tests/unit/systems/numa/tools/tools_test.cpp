@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "api/builtin.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 #include "systems/numa/kinds.hpp"
@@ -679,14 +680,23 @@ TEST(NumaMustGather, WritesOneTar) {
             "{metadata: {name: w.example}, attributes: [{name: nodeTopologyPodsFingerprint, value: "
             "pfp0v001ef46db3751d8e999}]}");
   tools.put(kPod,
-            "{metadata: {name: p, namespace: numaresources}, spec: {containers: [{name: c}]}}");
-  tools.texts["/api/v1/namespaces/numaresources/pods/p/log?container=c"] = "a line\n";
+            "{metadata: {name: p, namespace: numaresources}, spec: {initContainers: [{name: i}], "
+            "containers: [{name: c}]}, status: {containerStatuses: [{name: c, restartCount: 1}]}}");
+  tools.put(api::kNamespace, "{metadata: {name: numaresources}}");
+  tools.put(kRole, "{metadata: {name: rte, namespace: numaresources}}");
+  const std::string log = "/api/v1/namespaces/numaresources/pods/p/log?container=";
+  tools.texts[log + "c"] = "a line\n";
+  tools.texts[log + "i"] = "an init container's line\n";
+  tools.texts[log + "c&previous=true"] = "an earlier line\n";
   EXPECT_EQ(tools.run("must-gather", {"--output=out.tar"}), 0) << tools.complained;
   const std::string& tar = tools.files.at("out.tar");
   EXPECT_EQ(tar.size() % 512, 0U);
   for (const char* part :
        {"numaresources-operator/must-gather\n1.2.3\n", "cluster-scoped-resources/core/nodes/",
-        "namespaces/numaresources/pods/p/c.log", "a line\n",
+        "namespaces/numaresources/numaresources.yaml",
+        "namespaces/numaresources/rbac.authorization.k8s.io/roles/rte.yaml",
+        "namespaces/numaresources/pods/p/c.log", "a line\n", "an init container's line\n",
+        "namespaces/numaresources/pods/p/c.previous.log", "an earlier line\n",
         "namespaces/numaresources/pfpstatus/resource-topology-exporters/w_example",
         "namespaces/numaresources/pfpstatus/scheduler/w_example"}) {
     EXPECT_NE(tar.find(part), std::string::npos) << part;
