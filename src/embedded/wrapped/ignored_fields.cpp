@@ -130,8 +130,9 @@ class Walk {
   // `pattern`: as in the tables; `place`: as the user writes it.
   void members(const Value& object, const std::string& pattern, const std::string& place) {
     for (const Member& one : object.members()) {
-      const std::string key(one.key());
-      field(one.value, pattern.empty() ? key : pattern + "." + key, place + "." + key);
+      const std::string_view key = one.key();
+      field(one.value, pattern.empty() ? std::string(key) : fmt::format("{}.{}", pattern, key),
+            fmt::format("{}.{}", place, key));
     }
   }
 
