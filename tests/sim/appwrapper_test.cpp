@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // AppWrappers on the simulator: what becomes of each, and that the rules can fail.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+#include <span>
 #include <string>
 
 #include "api/kueue.hpp"
 #include "kube/text/json.hpp"
+#include "kube/value/condition.hpp"
 #include "sim/scenes/scenes.hpp"
 #include "sim/scenes/stand_ins.hpp"
 #include "simulation/properties.hpp"
@@ -31,10 +36,35 @@ TEST(AppWrapperSim, EachEndsAsItShould) {
   const Value seen = appwrappers_as_seen(world);
   EXPECT_EQ(
       json::print(seen["apps"]),
-      R"({"batch":"Succeeded 0","flaky":"Failed 1","late":"Succeeded 0","named":"Succeeded 0",)"
-      R"("service":"Running 0","urgent":"Succeeded 0"})");
+      R"({"batch":"Succeeded 0","flaky":"Failed 1","gang":"Succeeded 0","late":"Succeeded 0",)"
+      R"("named":"Succeeded 0","scarce":"Failed 1","service":"Running 0","urgent":"Succeeded 0"})");
+  EXPECT_EQ(json::print(seen["objects"]), R"({"Job":4,"Deployment":1,"ConfigMap":1,"PodGroup":1})");
   EXPECT_GT(outcome.invariants.at("quota of an AppWrapper is held while its objects may exist"),
             100U);
+}
+
+TEST(AppWrapperSim, MeetsEachKindOfTrouble) {
+  std::set<std::string> seen;
+  Scene scene = appwrapper_scene();
+  scene.watch = [&](const World& world, std::span<const store::EventPtr>) {
+    for (const Object& app : world.list(kAppWrapper)) {
+      const Value& conditions = app.status()["conditions"];
+      if (const Value& unhealthy = find_condition(conditions, "Unhealthy");
+          unhealthy["status"].as_string() == "True") {
+        seen.insert(fmt::format("{} {}", app.name(), unhealthy["reason"].as_string()));
+      }
+      seen.insert(fmt::format("{} {}", app.name(), app.status()["phase"].as_string()));
+    }
+  };
+  World world(std::move(scene), 1);
+  EXPECT_EQ(world.run().failure.value_or(""), "");
+  for (const char* wanted : {"flaky FailedComponent", "scarce InsufficientPodsReady",
+                             "scarce Resetting", "brief Succeeded", "doomed Terminating"}) {
+    EXPECT_TRUE(seen.contains(wanted)) << wanted;
+  }
+  EXPECT_TRUE(std::ranges::any_of(seen, [](const std::string& one) {
+    return one.ends_with("AutopilotNoExecute");
+  })) << "pods leave a marked node";
 }
 
 TEST(AppWrapperSim, SurvivesEveryCrash) {
@@ -69,6 +99,23 @@ TEST(AppWrapperSim, TooManyResetsAreFound) {
 TEST(AppWrapperSim, OneThatRunsAgainIsFound) {
   Scene scene = appwrapper_scene();
   scene.actors.push_back({.at = std::chrono::minutes(9), .act = [](World& world) {
+                            ASSERT_TRUE(world
+                                            .patch(kAppWrapper, {"default", "flaky"},
+                                                   from_yaml("{status: {phase: Suspended}}"),
+                                                   "status")
+                                            .ok());
+                          }});
+  World world(std::move(scene), 1);
+  const std::string found = world.run().failure.value_or("");
+  EXPECT_NE(found.find("flaky was Failed, and is Suspended"), std::string::npos) << found;
+}
+
+TEST(AppWrapperSim, OneThatIsTriedAgainTwiceForOneWishIsFound) {
+  Scene scene = appwrapper_scene();
+  scene.actors.push_back({.at = std::chrono::minutes(15), .act = [](World& world) {
+                            const auto app = world.get(kAppWrapper, {"default", "flaky"});
+                            ASSERT_TRUE(app.has_value());
+                            ASSERT_EQ(app->status()["phase"].as_string(), "Failed");
                             ASSERT_TRUE(world
                                             .patch(kAppWrapper, {"default", "flaky"},
                                                    from_yaml("{status: {phase: Suspended}}"),

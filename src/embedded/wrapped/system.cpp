@@ -3,6 +3,7 @@
 
 #include "embedded/wrapped/kinds.hpp"
 #include "embedded/wrapped/operators.hpp"
+#include "embedded/wrapped/webhooks.hpp"
 
 namespace athanor::wrapped {
 namespace {
@@ -20,7 +21,8 @@ const System& system() {
                                   "LeaderWorkerSet",
                               .stand_in = true,
                               .kinds = kinds,
-                              .operators = {operators().begin(), operators().end()}};
+                              .operators = {operators().begin(), operators().end()},
+                              .webhooks = {webhooks().begin(), webhooks().end()}};
   return kSystem;
 }
 

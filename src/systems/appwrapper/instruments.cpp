@@ -105,7 +105,8 @@ void count_change(const ObjectChanged& change, Samples& samples) {
 }
 
 void count_reconcile(const Reconciled& run, Samples& samples) {
-  const bool monitors_nodes = run.op == slack_queue_operator().name;
+  const bool monitors_nodes =
+      run.op == node_monitor_operator().name || run.op == slack_queue_operator().name;
   if (run.op != appwrapper_operator().name && !monitors_nodes) {
     return;
   }

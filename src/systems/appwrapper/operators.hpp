@@ -9,6 +9,8 @@ namespace athanor::appwrapper {
 
 // One AppWrapper: creates, watches, resets and removes its objects (sections 5 to 7).
 const Operator& appwrapper_operator();
+// Runs for each change of a node (7.3) where appwrapper.autopilot.monitorNodes is true.
+const Operator& node_monitor_operator();
 // The lending limit of the slack ClusterQueue (7.4); runs where appwrapper.slackQueueName is set.
 const Operator& slack_queue_operator();
 // The Workload of an AppWrapper: queues, starts and stops it (section 4).

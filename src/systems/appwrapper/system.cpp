@@ -162,8 +162,12 @@ bool runs_at_kueues_side(const Operator& op, const Value& settings) {
   return &op != &left_out;
 }
 
-// The slack queue's controller needs a setting, and Kueue.
+// The slack queue's controller needs a setting, and Kueue; the node monitor is a choice (7.1).
 bool runs(const Operator& op, const Value& settings) {
+  if (&op == &node_monitor_operator()) {
+    const auto read = read_settings(settings);
+    return read.ok() && read->autopilot.enabled && read->autopilot.monitor_nodes;
+  }
   return &op != &slack_queue_operator() || !settings["slackQueueName"].as_string().empty();
 }
 
@@ -174,7 +178,7 @@ const System& system() {
       .name = "appwrapper",
       .summary = "groups of resources queued, started, repaired and removed as one",
       .kinds = kinds,
-      .operators = {&appwrapper_operator(), &slack_queue_operator()},
+      .operators = {&appwrapper_operator(), &node_monitor_operator(), &slack_queue_operator()},
       .runs = runs,
       .optional_kinds = {wrapped_kinds().begin(), wrapped_kinds().end()},
       .webhooks = {webhooks().begin(), webhooks().end()},

@@ -99,3 +99,19 @@ def test_the_samples_of_a_pod_and_of_queues(make_lab):
     lab.kubectl("apply", "-f", ROOT / "examples/appwrapper/pod.yaml", "-n", "default")
     wait_for("it has succeeded", lambda: phase(lab, "default", "pod") == "Succeeded")
     assert lab.get("/api/v1/namespaces/default/pods/pod")["status"]["phase"] == "Succeeded"
+
+
+def test_a_right_that_is_taken_away_counts_at_once(lab, ns):
+    """3.4: each create asks afresh."""
+    for role, resource in (("wrap", "appwrappers.workload.codeflare.dev"), ("pods", "pods")):
+        lab.kubectl("create", "role", role, "-n", ns, "--verb=create", f"--resource={resource}")
+        lab.kubectl("create", "rolebinding", role, "-n", ns, f"--role={role}", "--user=bob")
+
+    def create(name):
+        return lab.kubectl("create", "--as=bob", "-n", ns, "-f", "-", stdin=yaml.safe_dump(wrapper(pod(name), name=name)), code=None)
+
+    assert create("first").code == 0
+    lab.kubectl("delete", "rolebinding", "pods", "-n", ns)
+    assert f"spec.components[0].template: Forbidden: User bob is not authorized to create pods in {ns}" in create("second").err
+    lab.kubectl("create", "rolebinding", "pods", "-n", ns, "--role=pods", "--user=bob")
+    assert create("second").code == 0

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""APPWRAPPER_CONFIG (docs/spec/appwrapper.md 8.2): what is wrong is refused, what has no effect is warned of, and the verbs count by it."""
+"""APPWRAPPER_CONFIG (docs/spec/appwrapper.md 8.2): what is wrong is refused, what has no effect is warned of, and verbs and controllers follow it."""
 
 import os
+import re
 
 import pytest
 from appwrapper_table import PATH, pod, wrapper
-from support import ATHANOR, run
+from support import ATHANOR, run, wait_for
 
 WRONG = [
     ("- a", "the configuration is no map"),
@@ -69,3 +70,25 @@ def test_a_lab_warns_and_its_verbs_count_by_the_file(make_lab, tmp_path):
     lab.kubectl("patch", "configmap", "appwrapper-operator-config", "-n", "appwrapper-system", "-p", '{"data": {"config.yaml": "appwrapper: 5"}}')
     done = lab.athanor("appwrappers", "-n", "default")
     assert "3 left" in done.out and "warning: the controller's settings cannot be read" in done.err
+
+
+@pytest.mark.parametrize("text,runs", [("{}", True), ("{autopilot: {monitorNodes: false}}", False), ("{autopilot: null}", False)])
+def test_the_node_monitor_needs_no_slack_queue(make_lab, tmp_path, text, runs):
+    """7.1, 7.3, 8.6: each change of a node is a run of NodeMonitor, with autopilot.monitorNodes alone."""
+    config = tmp_path / "appwrapper.yaml"
+    config.write_text(text + "\n", encoding="utf-8")
+    lab = make_lab("--storage", "memory", "--set", f"APPWRAPPER_CONFIG={config}").start()
+
+    def count(controller):
+        pattern = rf'^controller_runtime_reconcile_total\{{controller="{controller}",result="success"\}} (\S+)$'
+        return sum(float(one) for one in re.findall(pattern, lab.kubectl("get", "--raw", "/metrics").out, re.M))
+
+    assert lab.http("POST", PATH.format("default"), wrapper(pod())).code == 201
+    wait_for("the controllers run", lambda: count("AppWrapper") > 0 and (count("NodeMonitor") > 0 or not runs))
+    node = lab.get("/api/v1/nodes")["items"][0]["metadata"]["name"]
+    before = count("NodeMonitor")
+    lab.kubectl("cordon", node)
+    if runs:
+        wait_for("the cordoned node is seen", lambda: count("NodeMonitor") > before)
+    else:
+        assert count("NodeMonitor") == 0

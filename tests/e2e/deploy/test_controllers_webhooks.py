@@ -141,6 +141,10 @@ def test_who_creates_an_appwrapper_may_create_what_it_wraps(cluster, replica):
     cluster.kubectl("create", "role", "pods", "-n", "default", "--verb=create", "--resource=pods")
     cluster.kubectl("create", "rolebinding", "pods", "-n", "default", "--role=pods", "--user=ann")
     cluster.create(wrapper, "--as=ann")
+    # Each create asks afresh: a right that is taken away counts at once.
+    cluster.kubectl("delete", "rolebinding", "pods", "-n", "default")
+    again = {**wrapper, "metadata": {**wrapper["metadata"], "name": "w2"}}
+    assert "User ann is not authorized to create pods in default" in cluster.create(again, "--as=ann", code=1).err
 
 
 def test_a_labelled_job_waits_and_starts(cluster, replica):

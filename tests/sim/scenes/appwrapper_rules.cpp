@@ -7,6 +7,8 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
+#include <string>
 
 #include "api/builtin.hpp"
 #include "api/describe.hpp"
@@ -52,8 +54,23 @@ bool is_over(const Object& pod) {
   return phase == "Succeeded" || phase == "Failed";
 }
 
-// The kinds that the scene wraps.
-constexpr const Kind* kWrapped[] = {&api::kPod, &api::kJob, &api::kDeployment, &api::kConfigMap};
+// The kinds that the scene wraps, and that of a gang's group.
+std::span<const Kind* const> wrapped() {
+  static const Kind* const kKinds[] = {&api::kPod, &api::kJob, &api::kDeployment, &api::kConfigMap,
+                                       &appwrapper::pod_group_kind()};
+  return kKinds;
+}
+
+bool is_gang(const Object& app) {
+  return app.annotation(std::string(name::kAnnotationPrefix) +
+                        std::string(appwrapper::annotation::kGang)) == "true";
+}
+
+// The user's wish to try again that was followed last (B-19); empty: none.
+std::string followed_wish(const Object& app) {
+  return find_condition(app.status()["conditions"], appwrapper::condition::kRetried)["message"]
+      .str();
+}
 
 bool is_wrapped_by(const Object& object, const Object& app) {
   const auto owner = object.controller();
@@ -98,7 +115,7 @@ class Pods {
 
 // What is left of an AppWrapper: the name of an object, or nothing.
 std::string left_of(const World& world, const Object& app, const Pods& pods) {
-  for (const Kind* kind : kWrapped) {
+  for (const Kind* kind : wrapped()) {
     for (const Object& object : world.list(*kind, app.ns())) {
       if (is_wrapped_by(object, app)) {
         return fmt::format("{} {}", kind->name, object.name());
@@ -167,7 +184,8 @@ Invariant nothing_exists_twice() {
               for (const Value& component : app.spec()["components"].items()) {
                 ++wanted[component["template"]["kind"].as_string()];
               }
-              for (const Kind* kind : kWrapped) {
+              wanted[appwrapper::pod_group_kind().name] = is_gang(app) ? 1 : 0;
+              for (const Kind* kind : wrapped()) {
                 std::size_t there = 0;
                 for (const Object& object : world.list(*kind, app.ns())) {
                   there += is_wrapped_by(object, app) ? 1 : 0;
@@ -200,9 +218,12 @@ Invariant resets_are_limited() {
           }};
 }
 
-// F6.
+// F6: but for a user's new wish to try a failed one again (B-19).
 Invariant terminal_stays() {
-  auto ended = std::make_shared<std::map<std::string, std::string>>();
+  struct End {
+    std::string phase{}, wish{};
+  };
+  auto ended = std::make_shared<std::map<std::string, End>>();
   return {.name = "a terminal AppWrapper never runs again",
           .check = [ended](const World& world, News news) -> std::optional<std::string> {
             for (const store::EventPtr& event : news) {
@@ -212,13 +233,19 @@ Invariant terminal_stays() {
                 continue;
               }
               const std::string now(phase_of(*app));
-              const auto before = ended->find(std::string(app->uid()));
-              if (before != ended->end() && now != before->second &&
+              const std::string uid(app->uid());
+              const auto before = ended->find(uid);
+              if (before != ended->end() && now != before->second.phase &&
                   !(app->deleting() && now == phase::kTerminating)) {
-                return fmt::format("{} was {}, and is {}", app->name(), before->second, now);
+                if (before->second.phase != phase::kFailed ||
+                    followed_wish(*app) == before->second.wish) {
+                  return fmt::format("{} was {}, and is {}", app->name(), before->second.phase,
+                                     now);
+                }
+                ended->erase(before);
               }
               if (is_terminal(now)) {
-                (*ended)[std::string(app->uid())] = now;
+                (*ended)[uid] = {.phase = now, .wish = followed_wish(*app)};
               }
             }
             return std::nullopt;

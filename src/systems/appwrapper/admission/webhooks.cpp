@@ -22,7 +22,7 @@ namespace athanor::appwrapper {
 namespace {
 
 constexpr std::string_view kIntegration = "Athanor's integration of AppWrappers";
-constexpr Duration kAnswerAge = std::chrono::seconds(5);
+constexpr Duration kAnswerAge{};  // each review asks afresh: a right taken away counts at once
 
 using Operation = AdmissionRequest::Operation;
 

@@ -90,15 +90,6 @@ Lookup look_up(const Context& context, const ComponentKind& kind, std::string_vi
   return live.objects.empty() ? Lookup{} : of_object(live.objects.front());
 }
 
-std::optional<Instant> next_look(const Context& context, Duration interval) {
-  const bool all_watched = std::ranges::all_of(
-      context.app.status.component_status, [](const ComponentStatus& component) {
-        return component.kind.empty() ||
-               find_wrapped_kind(component.api_version, component.kind) != nullptr;
-      });
-  return all_watched ? std::nullopt : std::optional(context.now + interval);
-}
-
 bool is_denied(const Live& live) {
   return live.error && live.error->code == kForbidden;
 }

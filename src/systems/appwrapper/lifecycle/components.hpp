@@ -31,8 +31,6 @@ enum class Absence : std::uint8_t { AsCached, Confirmed };
 // Objects of a kind that is not watched are read live in any case.
 Lookup look_up(const Context& context, const ComponentKind& kind, std::string_view name,
                Absence absence);
-// When to look again at objects that nothing watches; nullopt: all are watched.
-std::optional<Instant> next_look(const Context& context, Duration interval);
 
 // Returns true if the API server does not let us read what was asked.
 bool is_denied(const Live& live);

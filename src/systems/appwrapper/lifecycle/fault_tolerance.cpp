@@ -81,24 +81,24 @@ constexpr std::string_view kOthers[] = {annotation::kRetryLimit,    annotation::
 class AnnotationCheck {
  public:
   AnnotationCheck(const Object& app, const FaultTolerance& settings)
-      : app_(app), settings_(settings) {}
-
-  std::vector<std::string> run() {
+      : app_(app), settings_(settings) {
     for (const std::string_view short_name : kGraces) {
       check_grace(short_name);
     }
     check_ttl();
     if (const Value& limit = raw(app_, annotation::kRetryLimit);
         !limit.is_null() && !integer(limit.as_string())) {
-      warn(annotation::kRetryLimit,
-           fmt::format("\"{}\" is not an integer; the default is used", limit.as_string()));
+      warn_malformed(
+          annotation::kRetryLimit,
+          fmt::format("\"{}\" is not an integer; the default is used", limit.as_string()));
     }
     for (const std::string_view short_name :
          {annotation::kTerminalCodes, annotation::kRetryableCodes}) {
       std::vector<std::string_view> bad;
       codes(raw(app_, short_name).as_string(), &bad);
       for (const std::string_view entry : bad) {
-        warn(short_name, fmt::format("\"{}\" is not an integer; the entry is skipped", entry));
+        warn_malformed(short_name,
+                       fmt::format("\"{}\" is not an integer; the entry is skipped", entry));
       }
     }
     const std::string_view gang = raw(app_, annotation::kGang).as_string();
@@ -107,12 +107,20 @@ class AnnotationCheck {
            fmt::format("\"{}\" is neither \"true\" nor \"false\"; no PodGroup is made", gang));
     }
     check_names();
-    return std::move(warnings_);
   }
+
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
+  // Those of the warnings that tell of malformed values.
+  [[nodiscard]] const std::vector<std::string>& malformed() const { return malformed_; }
 
  private:
   void warn(std::string_view short_name, std::string_view what) {
     warnings_.push_back(fmt::format("metadata.annotations[{}]: {}", full_name(short_name), what));
+  }
+
+  void warn_malformed(std::string_view short_name, std::string_view what) {
+    warn(short_name, what);
+    malformed_.push_back(warnings_.back());
   }
 
   // Returns the valid duration of an annotation, and warns of an invalid one.
@@ -120,8 +128,8 @@ class AnnotationCheck {
     const Value& text = raw(app_, short_name);
     const auto valid = duration(app_, short_name);
     if (!text.is_null() && !valid) {
-      warn(short_name,
-           fmt::format("\"{}\" is not a duration; the default is used", text.as_string()));
+      warn_malformed(short_name, fmt::format("\"{}\" is not a duration; the default is used",
+                                             text.as_string()));
     }
     return valid;
   }
@@ -163,7 +171,7 @@ class AnnotationCheck {
 
   const Object& app_;
   const FaultTolerance& settings_;
-  std::vector<std::string> warnings_{};
+  std::vector<std::string> warnings_{}, malformed_{};
 };
 
 }  // namespace
@@ -193,7 +201,11 @@ Limits limits_of(const Object& app, const FaultTolerance& settings) {
 }
 
 std::vector<std::string> annotation_warnings(const Object& app, const FaultTolerance& settings) {
-  return AnnotationCheck(app, settings).run();
+  return AnnotationCheck(app, settings).warnings();
+}
+
+std::vector<std::string> malformed_annotations(const Object& app, const FaultTolerance& settings) {
+  return AnnotationCheck(app, settings).malformed();
 }
 
 bool is_terminal(const std::vector<Object>& failed_pods, const Limits& limits) {

@@ -50,6 +50,8 @@ Limits limits_of(const Object& app, const FaultTolerance& settings);
 // Returns warnings about annotations without their effect: invalid, unknown, or out of bounds
 // (B-11).
 std::vector<std::string> annotation_warnings(const Object& app, const FaultTolerance& settings);
+// Returns those of them that tell of a malformed duration, limit or exit code (6.2).
+std::vector<std::string> malformed_annotations(const Object& app, const FaultTolerance& settings);
 
 // Returns true if a failed pod has a container whose exit code forbids a retry (6.3).
 bool is_terminal(const std::vector<Object>& failed_pods, const Limits& limits);

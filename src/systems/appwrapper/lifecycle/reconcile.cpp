@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The AppWrapper controller: guards, then the rows of the phase (docs/spec/appwrapper.md 5).
+#include <algorithm>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "api/builtin.hpp"
@@ -29,6 +32,28 @@ constexpr std::pair<std::string_view, PhasePlan> kPhases[] = {
     {phase::kSucceeded, run_succeeded},
 };
 
+// Returns true if the plan writes another phase than there is.
+bool enters_phase(const Plan& plan, const AppWrapper& app) {
+  return std::ranges::any_of(plan.steps(), [&](const Step& step) {
+    const auto* status = std::get_if<Status>(&step);
+    return status != nullptr && status->status["phase"].as_string() != app.status.phase;
+  });
+}
+
+// Warns of each malformed annotation (6.2) at each new phase: the engine logs such an Event when it
+// is the first of its text. A run that enters none repeats no warning.
+void warn_of_malformed(const Context& context, Plan& plan) {
+  if (!enters_phase(plan, context.app)) {
+    return;
+  }
+  for (std::string& note :
+       malformed_annotations(context.object(), context.settings.fault_tolerance)) {
+    Emit event = context.event("MalformedAnnotation", std::move(note));
+    event.type = "Warning";
+    plan.then(std::move(event));
+  }
+}
+
 Plan reconcile(const View& view, const Key& key, Instant now) {
   const auto app = view.get<AppWrapper>(key);
   if (!app || !is_managed_here(*app)) {
@@ -46,7 +71,9 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   }
   for (const auto& [phase, run] : kPhases) {
     if (app->status.phase == phase) {
-      return run(context);
+      Plan plan = run(context);
+      warn_of_malformed(context, plan);
+      return plan;
     }
   }
   return Plan::done();

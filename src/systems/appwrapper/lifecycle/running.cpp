@@ -15,6 +15,7 @@
 namespace athanor::appwrapper {
 namespace {
 
+// Upper bounds of the time until the next look, whatever watches show (5.2).
 constexpr Duration kOften = std::chrono::seconds(5);
 constexpr Duration kRarely = std::chrono::seconds(60);
 
@@ -38,15 +39,13 @@ class Running {
       : context_(context), edit_(context), seen_(survey(context)) {}
 
   Plan run() {
-    // Whether all is ready decides how often objects are looked at that nothing watches.
-    const bool ready = context_.is(condition::kPodsReady);
-    if (const auto look = next_look(context_, ready ? kRarely : kOften)) {
-      plan_.wake_at(*look);
-    }
+    // A look that the API server did not answer is repeated soon, also where all is ready.
+    const bool calm = context_.is(condition::kPodsReady) && !seen_.asked;
+    plan_.wake_at(context_.now + (calm ? kRarely : kOften));
     const std::size_t wanted = context_.app.status.component_status.size();
     if (seen_.deployed < wanted) {
       if (seen_.asked) {
-        return std::move(plan_);  // the answer runs it again
+        return std::move(plan_);  // the answer runs it again, or the next look asks again
       }
       const std::string message = fmt::format(
           "Only found {} deployed components, but was expecting {}", seen_.deployed, wanted);

@@ -82,6 +82,7 @@ TEST(AppWrapperInstruments, TellHowManyThereAre) {
 
 TEST(AppWrapperInstruments, NameControllersAsUpstreamDoes) {
   for (const auto& [op, name] : {std::pair{&appwrapper_operator(), "AppWrapper"},
+                                 {&node_monitor_operator(), "NodeMonitor"},
                                  {&slack_queue_operator(), "NodeMonitor"}}) {
     Samples samples;
     appwrapper_instruments().tally(Reconciled{.op = op->name, .code = 500}, samples);
