@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "api/builtin.hpp"
+#include "base/version/revision.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/names.hpp"
@@ -121,7 +122,7 @@ void measure(const View& view, Samples& samples) {
   samples.push_back({.metric = kBuild,
                      .labels = {{"major", ATHANOR_VERSION_MAJOR},
                                 {"minor", ATHANOR_VERSION_MINOR},
-                                {"gitCommit", ""},
+                                {"gitCommit", std::string(revision())},
                                 {"gitVersion", "v" ATHANOR_VERSION}}});
 }
 
