@@ -121,6 +121,17 @@ def test_slices_answers_what_would_fit_and_who_could_move(das_lab):
     assert json.loads(das_lab.athanor("slices", "what-if", "7g.40gb", "-o", "json").out)["gpu"] == 1
 
 
+def test_the_webhooks_answers_are_counted(das_lab):
+    """docs/spec/das.md 11, V4: in a lab as on a cluster."""
+    counted = lambda result: f'das_webhook_mutations_total{{result="{result}"}} 1\n' in das_lab.http("GET", "/metrics").text  # noqa: E731
+    das_lab.kubectl("apply", "-f", EXAMPLES / "test-pod-emulated.yaml")
+    das_lab.kubectl("create", "-f", "-", stdin=json.dumps({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "wrong"},
+        "spec": {"containers": [{"name": "c", "image": "busybox", "resources": {"limits": {"nvidia.com/mig-foo": "1"}}}]},
+    }), code=1)  # fmt: skip
+    assert counted("mutated") and counted("denied"), das_lab.http("GET", "/metrics").text
+
+
 def test_what_if_tells_the_places_of_the_scheduler(make_lab, monkeypatch):
     """docs/spec/das.md 6.1, 6.6: the policy of the settings, as the ConfigMap of the scheduler shows it."""
     monkeypatch.setenv("DAS_PLACEMENT_POLICY", "fragmin")
