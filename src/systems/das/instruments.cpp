@@ -14,6 +14,7 @@
 #include "systems/das/placement/fleet.hpp"
 #include "systems/das/placement/slots.hpp"
 #include "systems/das/request.hpp"
+#include "systems/das/reservation.hpp"
 #include "systems/das/settings.hpp"
 
 namespace athanor::das {
@@ -129,7 +130,8 @@ void measure(const View& view, Samples& samples) {
 // A claim that names no pod lives until it is collected (docs/spec/das.md G8).
 bool names_no_pod(const Object& claim) {
   const Value& pod = claim.spec()["podRef"];
-  return !is_mirror(claim) && (pod["uid"].as_string().empty() || pod["name"].as_string().empty());
+  return !is_mirror(claim) && !is_reservation(claim) &&
+         (pod["uid"].as_string().empty() || pod["name"].as_string().empty());
 }
 
 void follow_claim(const ObjectChanged& change, Samples& samples) {

@@ -67,6 +67,7 @@ ELSEWHERE = {
     "kubectl get lease athanor-extender": "tests/e2e/deploy/test_extender.py reads who leads from /readyz",
     "athanor extender --print-scheduler-config": "tests/e2e/deploy/test_extender.py::test_the_schedulers_configuration_and_roles",
     "athanor slices defrag --dry-run": "tests/e2e/das/test_das_lab.py::test_slices_answers_what_would_fit_and_who_could_move",
+    "athanor slices defrag --yes": "tests/e2e/das/test_das_lab.py::test_defrag_moves_pods",
     "athanor slices explain POD": "tests/e2e/das/test_das_lab.py::test_slices_answers_what_would_fit_and_who_could_move",
     "athanor slices what-if": "tests/e2e/das/test_das_lab.py::test_slices_answers_what_would_fit_and_who_could_move",
     "athanor numa explain POD NODE": "test_first_commands.py::test_the_commands_about_zones",
