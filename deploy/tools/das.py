@@ -376,9 +376,8 @@ def bundle(files, version):
     return {**text, "Dockerfile": "\n".join(dockerfile) + "\n"}
 
 
-def das(output_of, programs, version, generated):
-    """Every file below deploy/das. `programs`: athanor and athanor-agent."""
-    files = manifests(output_of, *programs)
+def das(files, version, generated):
+    """Every file below deploy/das, of manifests()."""
     text = {f"das/{name}": generated + "---\n".join(map(dump, objects)) for name, objects in files.items()}
     kustomization = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": [one for one in files if one != MONITORING]}
     text["das/kustomization.yaml"] = generated + dump(kustomization)

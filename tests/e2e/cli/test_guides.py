@@ -39,6 +39,7 @@ ELSEWHERE = {
     "scripts/image": "make image-test (needs buildah and root)",
     "IMG=REGISTRY/athanor:0.1.0 scripts/image": "make image-test (needs buildah and root)",
     "IMG=REGISTRY/athanor:0.1.0 scripts/deploy apply": "test_deploy.py: the overlays apply (with no image of a registry)",
+    "helm install das": "tests/real/test_das_chart.py::test_a_release_works_and_leaves_nothing_but_the_kinds",
     "helm install": "tests/real/test_chart.py::test_a_release_installs_upgrades_rolls_back_and_leaves_what_people_made",
     "kubectl label namespace athanor-system pod-security": "test_deploy.py::test_a_pod_of_the_namespace_must_be_restricted",
     "kubectl apply -k deploy/argocd": "test_deploy.py::test_the_argocd_objects_apply_with_strict_validation",
