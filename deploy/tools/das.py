@@ -104,16 +104,15 @@ def service(name, selects, port, target):
     }
 
 
-# docs/spec/das.md 11, V6. The extender alone serves metrics without TLS, beside its health.
-MONITORED = {"das-operator": ("metrics", "https"), "das-extender": ("health", "http"), "das-scheduler": ("https", "https"), "das-daemonset": ("https", "https")}
-METRICS_PORTS = {"das-operator": 8444, "das-extender": 8080, "das-scheduler": 10259, "das-daemonset": 8443}
+# docs/spec/das.md 11, V6: the port of each component's pods, all of them HTTPS.
+MONITORED = {"das-operator": "metrics", "das-extender": "metrics", "das-scheduler": "https", "das-daemonset": "https"}
+METRICS_PORTS = {"das-operator": 8444, "das-extender": 8444, "das-scheduler": 10259, "das-daemonset": 8443}
 # What the operator's own pods are selected by.
 OPERANDS = {"das-scheduler": {"app": "das-scheduler"}, "das-daemonset": {"name": "das-daemonset"}}
 
 
 def metrics_service(name):
     """A Service without address: it names the pods to a Prometheus."""
-    port, _ = MONITORED[name]
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -121,14 +120,13 @@ def metrics_service(name):
         "spec": {
             "clusterIP": "None",
             "selector": OPERANDS.get(name, labels(name)),
-            "ports": [{"name": "metrics", "port": METRICS_PORTS[name], "targetPort": port, "protocol": "TCP"}],
+            "ports": [{"name": "metrics", "port": METRICS_PORTS[name], "targetPort": MONITORED[name], "protocol": "TCP"}],
         },
     }
 
 
 def service_monitor(name):
-    _, scheme = MONITORED[name]
-    secure = {"bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token", "tlsConfig": {"insecureSkipVerify": True}} if scheme == "https" else {}
+    secure = {"bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token", "tlsConfig": {"insecureSkipVerify": True}}
     # Alerts and dashboards of deploy/kustomize/components/accelerators select jobs by this prefix.
     job = [{"targetLabel": "job", "replacement": f"athanor-{name}"}]
     return {
@@ -137,7 +135,7 @@ def service_monitor(name):
         "metadata": {"name": name, "namespace": NAMESPACE, "labels": labels(name)},
         "spec": {
             "selector": {"matchLabels": labels(f"{name}-metrics")},
-            "endpoints": [{"port": "metrics", "scheme": scheme, "interval": "15s", **secure, "relabelings": job}],
+            "endpoints": [{"port": "metrics", "scheme": "https", "interval": "15s", **secure, "relabelings": job}],
         },
     }
 
@@ -183,10 +181,11 @@ def extender():
         "--tls-private-key-file=/etc/das-extender/tls.key",
         f"--leader-elect-resource-name={SCHEDULER_LEASE}",
         *LEASE_TIMES,
-        "--metrics-address=:8080",
+        "--metrics-address=:8444",
+        "--metrics-secure=true",
         "--health-address=:8080",
     ]
-    one = container("das-extender", args, [("health", 8080), ("extender", 9443)])
+    one = container("das-extender", args, [("health", 8080), ("extender", 9443), ("metrics", 8444)], [("INSTASLICE_NAMESPACE", NAMESPACE)])
     one["volumeMounts"] = [{"name": "certificate", "mountPath": "/etc/das-extender", "readOnly": True}]
     made = deployment("das-extender", "das-extender", one)
     made["spec"]["template"]["spec"]["volumes"] = [{"name": "certificate", "secret": {"secretName": SECRET}}]
@@ -264,7 +263,7 @@ def manifests(output_of, athanor, agent):
         output_of(athanor, "rbac", "--controllers", "das", "--install-namespace", NAMESPACE, "--name", "das-operator",
                   "--leader-elect-resource-name", "instaslice-operator-lock", "--webhooks", "--webhook-secret", SECRET)
     )  # fmt: skip
-    asked = load_all(output_of(athanor, "extender", "--systems=das", "--print-rbac", "--leader-elect-resource-name", SCHEDULER_LEASE))
+    asked = load_all(output_of(athanor, "extender", "--systems=das", "--print-rbac", "--metrics-secure", "--leader-elect-resource-name", SCHEDULER_LEASE))
     on_nodes = load_all(output_of(agent, "rbac", "--namespace", NAMESPACE))
     registration = load_all(output_of(athanor, "webhooks", "--controllers", "das", "--install-namespace", NAMESPACE, "--service", SERVICE))
     hooks = [one for one in registration if one["kind"].endswith("WebhookConfiguration")]
@@ -377,9 +376,8 @@ def bundle(files, version):
     return {**text, "Dockerfile": "\n".join(dockerfile) + "\n"}
 
 
-def das(output_of, programs, version, generated):
-    """Every file below deploy/das. `programs`: athanor and athanor-agent."""
-    files = manifests(output_of, *programs)
+def das(files, version, generated):
+    """Every file below deploy/das, of manifests()."""
     text = {f"das/{name}": generated + "---\n".join(map(dump, objects)) for name, objects in files.items()}
     kustomization = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": [one for one in files if one != MONITORING]}
     text["das/kustomization.yaml"] = generated + dump(kustomization)

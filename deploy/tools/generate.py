@@ -12,6 +12,8 @@ import sys
 
 from chart import chart
 from das import das
+from das import manifests as das_manifests
+from das_chart import das_chart
 from kinds import dump, identity, load_all
 
 DEPLOY = pathlib.Path(__file__).resolve().parents[1]
@@ -149,8 +151,10 @@ def main():
     )
     known = rendered(kubectl, "production")
     manifests = known + [one for one in rendered(kubectl, "queueing") if identity(one) not in set(map(identity, known))]
-    writer.write({f"chart/athanor/{path}": text for path, text in chart(manifests, version()).items()}, ["chart"])
-    writer.write(das(output_of, (athanor, os.environ["ATHANOR_AGENT"]), version(), GENERATED), ["das"])
+    slices = das_manifests(output_of, athanor, os.environ["ATHANOR_AGENT"])
+    charts = {"athanor": chart(manifests, version()), "das": das_chart(slices, version())}
+    writer.write({f"chart/{name}/{path}": text for name, files in charts.items() for path, text in files.items()}, ["chart"])
+    writer.write(das(slices, version(), GENERATED), ["das"])
     if arguments.check and writer.differ:
         sys.exit(f"deploy: out of date, run scripts/deploy generate: {', '.join(writer.differ)}")
     for path in writer.differ:

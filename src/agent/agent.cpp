@@ -338,9 +338,11 @@ Result<void> Agent::State::find() {
     return std::move(now).error();
   }
   divide(*now);
-  const Value observation = Value::object({{"nodeResources", now->resources},
-                                           {"ready", das::readiness(now->resources)},
-                                           {"type", now->vendor->facts().type}});
+  const Value observation =
+      Value::object({{"nodeResources", now->resources},
+                     {"ready", das::readiness(now->resources)},
+                     {"slices", das::claims_with_slices(now->discovery, slices->records())},
+                     {"type", now->vendor->facts().type}});
   const das::Vendor& vendor = *now->vendor;
   std::vector<runtime::Executors::Completion> answers;
   {

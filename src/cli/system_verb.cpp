@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -83,6 +84,15 @@ class ClusterContext final : public VerbContext {
         {.method = "DELETE", .path = Session::path(kind, key.ns, key.name)});
     return answer.ok() ? Result<void>() : answer.error();
   }
+
+  Result<Value> post(const Kind& kind, const Key& key, std::string_view subresource,
+                     const Value& body) override {
+    return session_.connection().call(
+        {.method = "POST",
+         .path = Session::path(kind, key.ns, key.name) + "/" + std::string(subresource),
+         .body = body});
+  }
+  void wait(Duration time) override { std::this_thread::sleep_for(time); }
 
   void print(std::string_view text) override { out_.print(text); }
   void table(const std::vector<std::string>& header,

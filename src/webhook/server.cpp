@@ -7,6 +7,7 @@
 #include "base/contain.hpp"
 #include "net/response_writer.hpp"
 #include "runtime/metrics/metrics.hpp"
+#include "runtime/metrics/webhook_results.hpp"
 #include "webhook/https_server.hpp"
 
 namespace athanor::webhook {
@@ -104,15 +105,7 @@ void Server::State::count(const Question& question, const Verdict& verdict, Inst
       ->counter("athanor_webhook_requests_total", "Questions to webhooks, by verdict.",
                 {{"webhook", name}, {"allowed", verdict.allowed ? "true" : "false"}})
       .add();
-  if (!question.webhook->result_metric.empty()) {
-    const char* const result = !verdict.allowed          ? "denied"
-                               : verdict.patch.is_null() ? "unchanged"
-                                                         : "mutated";
-    options.metrics
-        ->counter(std::string(question.webhook->result_metric),
-                  "Answers of the webhook, by result.", {{"result", result}})
-        .add();
-  }
+  count_result(*options.metrics, *question.webhook, verdict);
   options.metrics
       ->histogram("controller_runtime_webhook_latency_seconds",
                   "From a question's last byte to its verdict.", Metrics::duration_buckets(),

@@ -150,6 +150,11 @@ class RealSlices final : public Slices {
   Result<void> destroy(const SliceRecord& record) override {
     const Timed timed(metrics_, kDestroyMetric, kDestroyHelp);
     const MutexLock gpu(gpu_mutex(record.gpu));
+    if (is_lost(record.gpu)) {
+      return Error{.code = 503,
+                   .reason = "GpuIsLost",
+                   .message = record.gpu + " vanished: its slices are destroyed when it returns"};
+    }
     if (is_shared(record, records())) {
       forget(record);
       return {};
@@ -186,6 +191,12 @@ class RealSlices final : public Slices {
   }
 
  private:
+  // A driver calls the slices of a GPU that vanished "not found".
+  [[nodiscard]] bool is_lost(const std::string& uuid) const {
+    return std::ranges::any_of(
+        gpus_(), [&](const das::FoundGpu& gpu) { return gpu.uuid == uuid && gpu.lost; });
+  }
+
   Result<std::string> make_one(const Claim& claim) {
     const Timed timed(metrics_, kCreateMetric, kCreateHelp);
     const MutexLock gpu(gpu_mutex(claim.gpu));

@@ -20,6 +20,7 @@
 #include "base/environment.hpp"
 #include "base/log.hpp"
 #include "base/memory.hpp"
+#include "base/mutex.hpp"
 #include "cli/controllers/environment.hpp"
 #include "cli/controllers/status_server.hpp"
 #include "cli/ending.hpp"
@@ -114,6 +115,17 @@ int print_configuration(const ExtenderOptions& options, const Hooks& hooks) {
   return 0;
 }
 
+// Rights to ask the API server who reads the metrics.
+void add_reviews(Value& role) {
+  for (const auto& [group, resource] :
+       {std::pair("authentication.k8s.io", "tokenreviews"),
+        std::pair("authorization.k8s.io", "subjectaccessreviews")}) {
+    role.member("rules").push_back(Value::object({{"apiGroups", Value::list({group})},
+                                                  {"resources", Value::list({resource})},
+                                                  {"verbs", Value::list({"create"})}}));
+  }
+}
+
 int print_rbac(const ExtenderOptions& options, const Hooks& hooks) {
   const extender::Watching watching(hooks, options.preemption == "on");
   std::vector<const Operator*> operators{&watching.get(), &cluster::platform_tls_operator()};
@@ -121,12 +133,15 @@ int print_rbac(const ExtenderOptions& options, const Hooks& hooks) {
     operators.insert(operators.end(), one->beside.begin(), one->beside.end());
   }
   std::string text;
-  for (const Value& object :
+  for (Value& object :
        runtime::rbac_objects(operators, {.name = "athanor-extender",
                                         .install_namespace = options.lease_namespace.empty()
                                                                  ? "das-operator"
                                                                  : options.lease_namespace,
                                         .lease = options.leader_elect ? options.lease_name : ""})) {
+    if (options.metrics_secure && object["kind"].as_string() == "ClusterRole") {
+      add_reviews(object);
+    }
     text += (text.empty() ? "" : "---\n") + yaml::print(object);
   }
   Terminal(STDOUT_FILENO).print(text);
@@ -180,7 +195,10 @@ class Extender {
 
   int stop() {
     server_.reset();
-    status_server_.reset();
+    {
+      const MutexLock lock(status_mutex_);
+      status_server_.reset();
+    }
     if (started_ && !lost_) {
       driver_->drain(std::chrono::seconds(5));
       if (leadership_) {
@@ -298,6 +316,7 @@ class Extender {
   }
 
   Result<void> serve() {
+    warn_of_problems(options_.tls);
     const bool in_pod = variables_.contains("KUBERNETES_SERVICE_HOST");
     const std::string host = in_pod ? "" : "127.0.0.1";
     ATHANOR_TRY(server_,
@@ -312,7 +331,6 @@ class Extender {
                      .clock = clock_.get(),
                      .metrics = &metrics_}));
     if (!options_.certificate.empty()) {
-      warn_of_problems(options_.tls);
       ATHANOR_TRY_VOID(tls_.limit(options_.tls));
       static_cast<void>(certificate_changed());
       ATHANOR_TRY_VOID(use_certificate());
@@ -322,6 +340,8 @@ class Extender {
                     {.metrics_address = options_.metrics_address.empty() ? host + ":8080"
                                                                          : options_.metrics_address,
                      .health_address = options_.health_address,
+                     .guarded = options_.metrics_secure,
+                     .tls = options_.tls,
                      .lease_name = leadership_ ? options_.lease_name : "",
                      .optional = optional_kinds(),
                      .checks = {{.name = "leader", .good = [this] { return service_->ready(); }}},
@@ -346,12 +366,19 @@ class Extender {
   }
 
   [[nodiscard]] bool follows_platform() const {
-    return !options_.certificate.empty() && options_.tls == transport::TlsLimits();
+    return (!options_.certificate.empty() || options_.metrics_secure) &&
+           options_.tls == transport::TlsLimits();
   }
 
+  // On the driver's thread.
   void take_profile(const TlsProfile& profile) {
-    const auto limited = tls_.limit(transport::without_unknown(
-        {.min_version = profile.min_version, .ciphers = profile.cipher_names()}));
+    const transport::TlsLimits limits = transport::without_unknown(
+        {.min_version = profile.min_version, .ciphers = profile.cipher_names()});
+    auto limited = tls_.limit(limits);
+    const MutexLock lock(status_mutex_);
+    if (limited.ok() && status_server_) {
+      limited = status_server_->limit(limits);
+    }
     if (limited.ok()) {
       log::info("the cluster's TLS profile is followed",
                 {{"version", profile.min_version}, {"ciphers", profile.ciphers}});
@@ -401,6 +428,7 @@ class Extender {
   std::unique_ptr<cluster::ClusterDriver> driver_{};
   std::unique_ptr<extender::Service> service_{};
   std::unique_ptr<extender::Server> server_{};
+  Mutex status_mutex_{};  // of changes while the driver runs
   std::unique_ptr<StatusServer> status_server_{};
 };
 

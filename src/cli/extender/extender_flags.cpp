@@ -40,9 +40,6 @@ void add_serving(CLI::App& verb, ExtenderOptions& options) {
                   ->type_name("FILE")
                   ->take_last();
   add_tls_options(verb, options.tls);
-  for (const char* flag : {"--tls-min-version", "--tls-cipher-suites"}) {
-    verb.get_option(flag)->needs(certificate);
-  }
   certificate->needs(key);
   key->needs(certificate);
   verb.add_option("--systems", options.systems,
@@ -115,6 +112,10 @@ void add_looks(CLI::App& verb, ExtenderOptions& options) {
           "--metrics-address", options.metrics_address,
           "HOST:PORT of /metrics and /debug; 0: none (default: 127.0.0.1:8080; in a pod :8080)")
       ->take_last();
+  verb.add_flag("--metrics-secure", options.metrics_secure,
+                "serve metrics over TLS, to those whom the API server knows by their token and "
+                "lets get /metrics; of --print-rbac: with the rights that it takes")
+      ->take_last();
   verb.add_option("--health-address", options.health_address,
                   "HOST:PORT of /healthz, /livez and /readyz; 0: none (default: the metrics')")
       ->take_last();
@@ -155,6 +156,13 @@ void add_extender(CLI::App& app, ExtenderOptions& options) {
   add_election(verb, options);
   add_looks(verb, options);
   add_prints(verb, options);
+  verb.callback([&options] {
+    if (options.tls != transport::TlsLimits() && options.certificate.empty() &&
+        !options.metrics_secure) {
+      throw CLI::RequiresError("--tls-min-version or --tls-cipher-suites",
+                               "--tls-cert-file or --metrics-secure");
+    }
+  });
   verb.footer(kFooter);
 }
 

@@ -34,6 +34,7 @@ struct ExtenderOptions {
   std::string renew_deadline = "10s";
   std::string retry_period = "2s";
   std::string metrics_address{};
+  bool metrics_secure = false;
   std::string health_address{};
   std::string log_level = "info";
   std::string log_format = "auto";

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "api/describe.hpp"
+#include "base/version/revision.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "kube/text/json.hpp"
@@ -91,8 +92,10 @@ int run(const CrdsOptions& options) {
 int run(const VersionOptions& options) {
   const Terminal out(STDOUT_FILENO);
   if (options.output == Output::Json || options.output == Output::Yaml) {
-    const Value version = Value::object(
-        {{"version", ATHANOR_VERSION}, {"kubernetes", "1.35"}, {"compiler", __VERSION__}});
+    const Value version = Value::object({{"version", ATHANOR_VERSION},
+                                         {"commit", revision()},
+                                         {"kubernetes", "1.35"},
+                                         {"compiler", __VERSION__}});
     out.print(options.output == Output::Json ? json::print(version, json::Style::Pretty) + "\n"
                                              : yaml::print(version));
   } else {

@@ -139,6 +139,9 @@ StatusResult<void> ask(const Hooks& hooks, const Webhook& webhook, const Webhook
   snapshot.read_by(hooks.forms);
   Reads reads;
   const Verdict verdict = webhook.admit(View(snapshot, reads), *question, context.now);
+  if (hooks.options.answered) {
+    hooks.options.answered(webhook, verdict);
+  }
   request.warnings.insert(request.warnings.end(), verdict.warnings.begin(), verdict.warnings.end());
   if (!verdict.allowed) {
     return denial(webhook, verdict);

@@ -16,6 +16,8 @@ namespace athanor::bridge {
 struct InProcessWebhooks {
   Systems systems{};
   SystemConfig config{};
+  // Called with each answer, on any thread; may be empty.
+  std::function<void(const Webhook& webhook, const Verdict& verdict)> answered{};
 };
 
 // One step for each system with webhooks, named for it ("KueueWebhooks"). A webhook sees the object

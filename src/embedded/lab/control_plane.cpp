@@ -36,6 +36,7 @@
 #include "net/pki.hpp"
 #include "net/private_file.hpp"
 #include "runtime/metrics/metrics.hpp"
+#include "runtime/metrics/webhook_results.hpp"
 
 namespace athanor::lab {
 namespace {
@@ -223,17 +224,22 @@ class RunningControlPlane final : public ControlPlane {
         .audit_policy = audit_.policy,
         .counts_quotas = controller_enabled(options_.controllers, "resourcequota-controller"),
         .proxy_named_endpoints = options_.serving.proxy_named_endpoints};
-    plan.dependencies = {.tokens = signer_.get(),
-                         .logs = processes_,
-                         .streams = processes_,
-                         .audit = audit_.sink.get(),
-                         .metrics = [this] { return metrics_text(); },
-                         .converter = bridge::system_converters(options_.systems),
-                         .admission =
-                             [this] {
-                               return bridge::webhook_steps(
-                                   {.systems = options_.systems, .config = options_.config});
-                             }};
+    plan.dependencies = {
+        .tokens = signer_.get(),
+        .logs = processes_,
+        .streams = processes_,
+        .audit = audit_.sink.get(),
+        .metrics = [this] { return metrics_text(); },
+        .converter = bridge::system_converters(options_.systems),
+        .admission =
+            [this] {
+              return bridge::webhook_steps(
+                  {.systems = options_.systems,
+                   .config = options_.config,
+                   .answered = [this](const Webhook& webhook, const Verdict& verdict) {
+                     count_result(metrics_, webhook, verdict);
+                   }});
+            }};
     plan.local_services = local_services(
         options_.systems, options_.config,
         [this]() -> const store::Store& { return api_->store(); },

@@ -52,6 +52,11 @@ class VerbContext {
   virtual Result<Object> patch(const Kind& kind, const Key& key, const Value& merge,
                                std::string_view subresource = {}) = 0;
   virtual Result<void> remove(const Kind& kind, const Key& key) = 0;
+  // Posts to a subresource ("eviction" of a pod) and returns the answer.
+  virtual Result<Value> post(const Kind& kind, const Key& key, std::string_view subresource,
+                             const Value& body) = 0;
+
+  virtual void wait(Duration time) = 0;
 
   // Writes to standard output.
   virtual void print(std::string_view text) = 0;

@@ -7,12 +7,14 @@
 #include <tuple>
 
 #include "api/builtin.hpp"
+#include "base/version/revision.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/placement/fleet.hpp"
 #include "systems/das/placement/slots.hpp"
 #include "systems/das/request.hpp"
+#include "systems/das/reservation.hpp"
 #include "systems/das/settings.hpp"
 
 namespace athanor::das {
@@ -121,14 +123,15 @@ void measure(const View& view, Samples& samples) {
   samples.push_back({.metric = kBuild,
                      .labels = {{"major", ATHANOR_VERSION_MAJOR},
                                 {"minor", ATHANOR_VERSION_MINOR},
-                                {"gitCommit", ""},
+                                {"gitCommit", std::string(revision())},
                                 {"gitVersion", "v" ATHANOR_VERSION}}});
 }
 
 // A claim that names no pod lives until it is collected (docs/spec/das.md G8).
 bool names_no_pod(const Object& claim) {
   const Value& pod = claim.spec()["podRef"];
-  return !is_mirror(claim) && (pod["uid"].as_string().empty() || pod["name"].as_string().empty());
+  return !is_mirror(claim) && !is_reservation(claim) &&
+         (pod["uid"].as_string().empty() || pod["name"].as_string().empty());
 }
 
 void follow_claim(const ObjectChanged& change, Samples& samples) {

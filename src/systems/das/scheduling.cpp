@@ -24,11 +24,14 @@
 #include "systems/das/placement/profile.hpp"
 #include "systems/das/placement/tables.hpp"
 #include "systems/das/request.hpp"
+#include "systems/das/reservation.hpp"
 #include "systems/das/settings.hpp"
 #include "systems/das/wake.hpp"
 
 namespace athanor::das {
 namespace {
+
+constexpr std::int64_t kMostScore = 100;
 
 // A slice reserved in this cycle, or a claim.
 struct Held {
@@ -87,6 +90,11 @@ class Session final : public SchedulingSession {
     if (all_dra(*accelerator)) {
       return std::nullopt;  // devices of ResourceClaims
     }
+    if (const Reservation* kept = kept_for(pod); kept != nullptr && kept->node != node.name()) {
+      return HookRefusal{
+          .reason = fmt::format("slots are reserved for the pod on node {}", kept->node),
+          .for_good = true};
+    }
     const PodSlices& request = request_of(pod);
     if (request.too_many || !find(pod, *accelerator, leaving)) {
       return HookRefusal{.reason = kNoGpu};
@@ -98,6 +106,9 @@ class Session final : public SchedulingSession {
     const auto accelerator = view_.get(kNodeAccelerator, {settings_.ns, std::string(node.name())});
     if (!accelerator || all_dra(*accelerator)) {
       return 0;
+    }
+    if (const Reservation* kept = kept_for(pod); kept != nullptr && kept->node == node.name()) {
+      return kMostScore;
     }
     const auto placed = find(pod, *accelerator, {});
     return node_score(gpus_for(pod, *accelerator, {}), request_of(pod).profiles(),
@@ -116,6 +127,7 @@ class Session final : public SchedulingSession {
     }
     Plan plan;
     Plan events;
+    use_reservation(pod, *accelerator, plan);
     std::map<std::string, const Claim*, std::less<>> own;
     const std::vector<Claim> known = claims_for(view_, pod.uid());
     for (const Claim& claim : known) {
@@ -182,6 +194,62 @@ class Session final : public SchedulingSession {
   }
 
  private:
+  // The slots that are kept for this pod since its controller's last one was evicted; nullptr:
+  // none.
+  Reservation* kept_for(const Object& pod) {
+    if (!reservations_) {
+      reservations_ = reservations_of(view_);
+    }
+    const auto controller =
+        reservations_->empty() ? std::optional<OwnerReference>() : pod.controller();
+    if (!controller) {
+      return nullptr;
+    }
+    const std::vector<std::string> profiles = request_of(pod).profiles();
+    for (Reservation& one : *reservations_) {
+      if (one.controller == controller->uid && !one.matching(profiles).empty()) {
+        return &one;
+      }
+    }
+    return nullptr;
+  }
+
+  // Where these slots are on the node; nullopt: none are kept there, or their GPU is no longer
+  // offered.
+  std::optional<std::vector<PlacedSlice>> kept_places(const Object& pod,
+                                                      const Object& accelerator) {
+    const Reservation* kept = kept_for(pod);
+    if (kept == nullptr || kept->node != accelerator.name()) {
+      return std::nullopt;
+    }
+    const std::vector<NodeGpu>& gpus = slots_of(accelerator).inventory->gpus;
+    std::vector<PlacedSlice> places;
+    for (const Claim* claim : kept->matching(request_of(pod).profiles())) {
+      const auto gpu = std::ranges::find(gpus, claim->gpu, &NodeGpu::uuid);
+      if (gpu == gpus.end() || !gpu->healthy || gpu->dra || gpu->shared) {
+        return std::nullopt;
+      }
+      places.push_back({static_cast<std::size_t>(gpu - gpus.begin()), claim->start, claim->size});
+    }
+    return places;
+  }
+
+  // The pod takes the slots that are kept for it: their claims give way to its own.
+  void use_reservation(const Object& pod, const Object& accelerator, Plan& plan) {
+    if (!kept_places(pod, accelerator)) {
+      return;
+    }
+    Reservation* const kept = kept_for(pod);
+    std::vector<Held>& held = slots_of(accelerator).held;
+    for (const Claim& claim : kept->claims) {
+      drop(plan, claim);
+      std::erase_if(held, [&](const Held& one) {
+        return one.pod_uid.empty() && one.gpu == claim.gpu && one.start == claim.start;
+      });
+    }
+    kept->claims.clear();
+  }
+
   // As it was seen: an agent may have made its slice since, and given it to another pod. A slice
   // that is made ends on its node.
   static void drop(Plan& plan, const Claim& claim) {
@@ -259,6 +327,9 @@ class Session final : public SchedulingSession {
 
   std::optional<std::vector<PlacedSlice>> find(const Object& pod, const Object& accelerator,
                                                std::span<const std::string_view> leaving) {
+    if (auto kept = kept_places(pod, accelerator)) {
+      return kept;
+    }
     PlacementOptions options = settings_.placement();
     options.same_gpu = pod.annotation(kSameGpuAnnotation) == "true";
     return place(gpus_for(pod, accelerator, leaving), request_of(pod).profiles(), options);
@@ -270,6 +341,7 @@ class Session final : public SchedulingSession {
   std::shared_ptr<const Inventories> inventories_{};
   std::map<std::string, NodeSlots, std::less<>> nodes_{};
   std::map<std::string, PodSlices, std::less<>> requests_{};
+  std::optional<std::vector<Reservation>> reservations_{};  // read at the first question
 };
 
 std::unique_ptr<SchedulingSession> begin(const View& view, Instant now) {

@@ -20,7 +20,7 @@
 #include "systems/das/settings.hpp"
 #include "systems/das/sharing/mode.hpp"
 #include "systems/das/vendor/vendor.hpp"
-#include "systems/das/verb.hpp"
+#include "systems/das/verb/verb.hpp"
 #include "systems/das/webhook.hpp"
 
 namespace athanor::das {

@@ -288,7 +288,8 @@ def test_crds_can_be_applied_to_a_bare_control_plane(make_lab):
 
 def test_version_and_help(binary):
     assert re.match(r"athanor \d+\.\d+\.\d+", run([binary, "--version"]).out)
-    assert re.match(r"\d+\.\d+\.\d+", json.loads(run([binary, "version", "-o", "json"]).out)["version"])
+    told = json.loads(run([binary, "version", "-o", "json"]).out)
+    assert re.match(r"\d+\.\d+\.\d+", told["version"]) and re.fullmatch(r"[0-9a-f]+|unknown", told["commit"])
     done = run([binary, "--help"])
     assert done.code == 0
     for verb in ("up", "submit", "jobs", "logs", "cancel", "queue", "crds", "version", "completion"):

@@ -363,6 +363,18 @@ def test_foreign_slices_and_lost_gpus_are_told(real):
     assert [i["id"] for i in real.instances()] == [77]
 
 
+def test_a_claim_returns_with_its_gpu(real):
+    """docs/spec/das.md 3.1: the pod runs on with the slice that it had."""
+    real.start()
+    run_pod(real, "a", {"nvidia.com/mig-7g.40gb": "1"})
+    before = real.instances()
+    real.tell_gpus(lost=[0, 1], event=1, gpu=0)
+    wait_for("the claim is orphaned", lambda: states(real) == ["orphaned"])
+    real.tell_gpus(event=2, gpu=0)
+    wait_for("the claim is in use again", lambda: states(real) == ["inUse"])
+    assert real.instances() == before
+
+
 def test_slices_of_dead_runs_are_collected(real):
     """docs/spec/das.md G6, G7: killed between making a slice and telling it, and pods that went meanwhile."""
     real.start()

@@ -115,10 +115,57 @@ def test_slices_answers_what_would_fit_and_who_could_move(das_lab):
     }))  # fmt: skip
     das_lab.kubectl("apply", "-f", "-", stdin=json.dumps(waiting))
     assert "no GPU has the slots free" in das_lab.athanor("slices", "explain", "whole", code=3).out
-    refused = das_lab.athanor("slices", "defrag", code=1).err
-    assert "say --dry-run" in refused
     assert "movable=true help" in das_lab.athanor("slices", "defrag", "--dry-run", code=3).out
     assert json.loads(das_lab.athanor("slices", "what-if", "7g.40gb", "-o", "json").out)["gpu"] == 1
+
+
+def deployment(name, profile, movable=False):
+    return json.dumps({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name},
+        "spec": {"selector": {"matchLabels": {"app": name}}, "template": {
+            "metadata": {"labels": {"app": name}, "annotations": {"das.inference.redhat.com/movable": "true"} if movable else {}},
+            "spec": {"terminationGracePeriodSeconds": 0, "containers": [
+                {"name": "c", "image": "busybox", "command": ["sleep", "600"], "resources": {"limits": {f"nvidia.com/mig-{profile}": "1"}}}]}}},
+    })  # fmt: skip
+
+
+def test_defrag_moves_pods(das_lab):
+    """docs/spec/das.md 16.5: by the Eviction API, within budgets, to slots that are kept for the next pod."""
+
+    def places():
+        gpus = das_lab.get("/apis/inference.redhat.com/v1alpha1/namespaces/das-operator/nodeaccelerators/gpu-node")["status"]["nodeResources"]["nodeGpus"]
+        index = {gpu["gpuUuid"]: i for i, gpu in enumerate(gpus)}
+        return {c["spec"]["podRef"]["name"].split("-")[0]: (index[c["spec"]["gpuUUID"]], c["status"]["state"]) for c in claims(das_lab) if "podRef" in c["spec"]}
+
+    for name, profile, gpu in (("first", "4g.20gb", 0), ("second", "3g.20gb", 0), ("third", "2g.10gb", 1)):
+        das_lab.kubectl("apply", "-f", "-", stdin=deployment(name, profile, movable=name == "third"))
+        wait_for(f"{name} runs", lambda n=name, g=gpu: places().get(n) == (g, "inUse"))
+    das_lab.kubectl("delete", "deployment", "second")
+    wait_for("a GPU has room", lambda: set(places()) == {"first", "third"})
+    proposed = das_lab.athanor("slices", "defrag", "--dry-run").out
+    assert re.search(r"default/third-\S+ +2g.10gb +gpu-node/gpu-1/slot-0 +gpu-node/gpu-0/slot-4", proposed), proposed
+    assert "1 pods would be evicted: say --yes" in das_lab.athanor("slices", "defrag", code=1).err
+    das_lab.kubectl("create", "poddisruptionbudget", "keep", "--selector=app=third", "--max-unavailable=0")
+    wait_for("the budget is judged", lambda: das_lab.get("/apis/policy/v1/namespaces/default/poddisruptionbudgets/keep").get("status", {}).get("currentHealthy") == 1)
+    refused = das_lab.athanor("slices", "defrag", "--yes", code=1).err
+    assert "PodDisruptionBudget keep (1 of 1 needed pods are healthy)" in refused, refused
+    assert len(claims(das_lab)) == 2, "nothing is reserved any more"
+    das_lab.kubectl("delete", "poddisruptionbudget", "keep")
+    moved = das_lab.athanor("slices", "defrag", "--yes").out
+    assert re.search(r"pod default/third-\S+ is evicted\npod default/third-\S+ has gpu-node/gpu-0/slot-4\n", moved), moved
+    wait_for("it runs there", lambda: places() == {"first": (0, "inUse"), "third": (0, "inUse")})
+    assert "movable=true help" in das_lab.athanor("slices", "defrag", "--yes", code=3).out
+
+
+def test_the_webhooks_answers_are_counted(das_lab):
+    """docs/spec/das.md 11, V4: in a lab as on a cluster."""
+    counted = lambda result: f'das_webhook_mutations_total{{result="{result}"}} 1\n' in das_lab.http("GET", "/metrics").text  # noqa: E731
+    das_lab.kubectl("apply", "-f", EXAMPLES / "test-pod-emulated.yaml")
+    das_lab.kubectl("create", "-f", "-", stdin=json.dumps({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "wrong"},
+        "spec": {"containers": [{"name": "c", "image": "busybox", "resources": {"limits": {"nvidia.com/mig-foo": "1"}}}]},
+    }), code=1)  # fmt: skip
+    assert counted("mutated") and counted("denied"), das_lab.http("GET", "/metrics").text
 
 
 def test_what_if_tells_the_places_of_the_scheduler(make_lab, monkeypatch):

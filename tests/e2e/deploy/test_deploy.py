@@ -64,8 +64,9 @@ def test_path_deploy_is_the_production_overlay(production):
     assert rendered(DEPLOY) == production
 
 
-def test_values_schema_and_templates_know_the_same_values():
-    chart = DEPLOY / "chart/athanor"
+@pytest.mark.parametrize("name", ["athanor", "das"])
+def test_values_schema_and_templates_know_the_same_values(name):
+    chart = DEPLOY / "chart" / name
 
     def leaves(tree, schema, at=""):
         for name, value in tree.items():

@@ -112,6 +112,35 @@ def pod(lab, name, profile="1g.5gb", count=1, priority=None, scheduler="other"):
     return answer.json
 
 
+def test_metrics_over_tls_are_for_those_who_may_read_them(das_lab, replicas):
+    """docs/spec/das.md 11, V6."""
+    one = replicas(das_lab, "--metrics-secure", "--health-address=127.0.0.2:0")
+    wait_for("the port", lambda: "metrics are served over TLS" in one.text)
+    port = int(re.search(r'"metrics are served over TLS".*?"address":"127\.0\.0\.1:(\d+)"', one.text).group(1))
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+
+    def scrape(account=None):
+        connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=DEADLINE, context=context)
+        token = das_lab.kubectl("create", "token", account, "-n", "default").out.strip() if account else ""
+        connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {token}"} if account else {})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+
+    for name in ("reader", "stranger"):
+        das_lab.kubectl("create", "serviceaccount", name, "-n", "default")
+    das_lab.kubectl("create", "clusterrole", "scrape", "--verb=get", "--non-resource-url=/metrics")
+    das_lab.kubectl("create", "clusterrolebinding", "scrape", "--clusterrole=scrape", "--serviceaccount=default:reader")
+    assert scrape()[0] == 401 and scrape("stranger")[0] == 403
+    status, text = scrape("reader")
+    assert status == 200 and "athanor_caches_synced" in text
+    wait_for("readiness on its own port", one.ready)
+    roles = [one for one in yaml.safe_load_all(run([ATHANOR, "extender", "--print-rbac", "--metrics-secure"]).out) if one["kind"] == "ClusterRole"]
+    plain = [one for one in yaml.safe_load_all(run([ATHANOR, "extender", "--print-rbac"]).out) if one["kind"] == "ClusterRole"]
+    reviews = [r["resources"] for one in roles for r in one["rules"] if r not in [p for q in plain for p in q["rules"]]]
+    assert reviews == [["tokenreviews"], ["subjectaccessreviews"]]
+
+
 def phase(lab, name):
     return lab.get(f"/api/v1/namespaces/default/pods/{name}").get("status", {}).get("phase")
 

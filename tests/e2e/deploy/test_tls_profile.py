@@ -62,10 +62,11 @@ def served(tmp_path, certificate):
     running = []
 
     def start(cluster, part, *flags):
-        common = [ATHANOR, "extender" if part == "extender" else "controllers", "--kubeconfig", cluster.config("athanor"), "--metrics-address=127.0.0.1:0", "--leader-elect=false"]
+        common = [ATHANOR, "extender" if part.startswith("extender") else "controllers", "--kubeconfig", cluster.config("athanor"), "--metrics-address=127.0.0.1:0", "--leader-elect=false"]
         own = {"controllers": ["--controllers=das", "--webhook-address=127.0.0.1:0", "--webhook-host=127.0.0.1"],
                "metrics": ["--controllers=das", "--metrics-secure", "--health-address=127.0.0.2:0"],
-               "extender": ["--systems=das", "--address=127.0.0.1:0", *certificate]}[part]  # fmt: skip
+               "extender": ["--systems=das", "--address=127.0.0.1:0", *certificate],
+               "extender-metrics": ["--systems=das", "--address=127.0.0.2:0", "--metrics-secure", "--health-address=127.0.0.2:0"]}[part]  # fmt: skip
         one = Replica([*common, *own, *flags], tmp_path / f"{part}-{len(running)}.log", env={"POD_NAMESPACE": SYSTEM, "POD_NAME": "p"})
         running.append(one)
         said = r'"(?:webhooks are served|the extender is served|metrics are served over TLS)".*?"address":"127\.0\.0\.1:(\d+)"'
@@ -105,13 +106,13 @@ def custom(version, *ciphers):
     return {"type": "Custom", "custom": {"minTLSVersion": version, "ciphers": list(ciphers)}}
 
 
-@pytest.mark.parametrize("part", ["controllers", "metrics", "extender"])
+@pytest.mark.parametrize("part", ["controllers", "metrics", "extender", "extender-metrics"])
 class TestPort:
     def test_a_cluster_without_the_kind_gets_the_defaults(self, cluster, served, part):
         one = served(cluster, part)
         wait_for("readiness", one.ready)
         assert old(one.port) and (part != "controllers" or not one.denied())
-        watches = {"controllers": 2, "metrics": 1, "extender": 1}[part]  # those of the webhooks' port have caches of their own
+        watches = {"controllers": 2, "metrics": 1, "extender": 1, "extender-metrics": 1}[part]  # those of the webhooks' port have caches of their own
         assert one.text.count('"kind":"APIServer"') == watches, "each reports it once"
 
     def test_the_profile_is_followed_while_the_process_runs(self, openshift, served, part):
@@ -139,6 +140,7 @@ class TestPort:
 
 
 def test_flags_without_a_port_of_theirs_are_refused(cluster):
-    assert run([ATHANOR, "extender", "--tls-min-version=VersionTLS13"]).code == 2
+    refused = run([ATHANOR, "extender", "--tls-min-version=VersionTLS13"])
+    assert refused.code == 2 and "requires --tls-cert-file or --metrics-secure" in refused.err
     done = run([ATHANOR, "controllers", "--kubeconfig", cluster.config("athanor"), "--controllers=das", "--tls-min-version=VersionTLS13", "--metrics-address=0"])
     assert done.code == 1 and "--webhook-address or --metrics-secure" in done.err

@@ -116,6 +116,17 @@ Value node_resources(const Discovery& found, const std::vector<SliceRecord>& rec
                         {"bootId", boot_id}});
 }
 
+Value claims_with_slices(const Discovery& found, const std::vector<SliceRecord>& records) {
+  Value uids = Value::list();
+  for (const SliceRecord& record : records) {
+    if (!record.device.empty() &&
+        std::ranges::find(found.slices, record.device, &FoundSlice::device) != found.slices.end()) {
+      uids.push_back(record.claim_uid);
+    }
+  }
+  return uids;
+}
+
 std::vector<Divisible> divisions_of(const Discovery& found) {
   std::vector<Divisible> divisions;
   divisions.reserve(found.gpus.size());

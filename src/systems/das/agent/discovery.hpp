@@ -44,6 +44,8 @@ struct Discovery {
 // Returns status.nodeResources. Instances that no record names are foreign: their slots are listed.
 Value node_resources(const Discovery& found, const std::vector<SliceRecord>& records,
                      const std::string& boot_id);
+// Returns the uids of the claims whose slices the driver reports.
+Value claims_with_slices(const Discovery& found, const std::vector<SliceRecord>& records);
 // What each GPU of these resources allows.
 std::vector<Divisible> divisions_of(const Discovery& found);
 // {"status", "reason", "message"} of the condition Ready, from status.nodeResources.

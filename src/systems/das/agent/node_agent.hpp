@@ -14,7 +14,8 @@ namespace athanor::das {
 inline constexpr const char* kAgentSection = "das-agent";  // {"node": NAME}
 
 // Observation: {"nodeResources": status.nodeResources, "ready": {"status", "reason", "message"},
-// "type": spec.acceleratorType; none: NVIDIA's}.
+// "type": spec.acceleratorType; none: NVIDIA's, "slices": uids of the claims whose slices are
+// there}.
 inline constexpr std::string_view kGpusQuery = "node.gpus";
 // Act: destroys the slice of a claim and removes its files; its answer means that it is gone, or
 // that the claim is another pod's by now. Args: {"claim": the object}. Id: "<claim uid>/<pod uid>".

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "api/builtin.hpp"
+#include "kube/value/condition.hpp"
 #include "runtime/view/live.hpp"
 #include "systems/das/agent/ledger.hpp"
 #include "systems/das/agent/node_agent.hpp"
@@ -70,16 +71,73 @@ bool is_done_with(const Object& pod, const Claim& claim) {
   return has_ended(pod) || (!node.empty() && node != claim.node);
 }
 
-// Returns true if the GPU has vanished from the node (docs/spec/das.md 3.1).
-bool is_lost(const View& view, std::string_view gpu) {
+// What the driver said last of a claim's GPU and slice.
+struct GpuSight {
+  bool listed = false;
+  bool lost = false;
+  bool has_slice = false;
+};
+
+GpuSight sight_of(const View& view, const Claim& claim) {
   const Observed seen = view.observe(kGpusQuery, kNeverStale);
   if (!seen.value) {
-    return false;
+    return {};
   }
-  const Value& gpus = (*seen.value)["nodeResources"]["nodeGpus"];
-  return std::ranges::any_of(gpus.items(), [&](const Value& one) {
-    return one["gpuUuid"].as_string() == gpu && one["lost"].as_bool();
+  GpuSight sight;
+  for (const Value& gpu : (*seen.value)["nodeResources"]["nodeGpus"].items()) {
+    if (gpu["gpuUuid"].as_string() == claim.gpu) {
+      sight.listed = true;
+      sight.lost = gpu["lost"].as_bool();
+    }
+  }
+  sight.has_slice = std::ranges::any_of((*seen.value)["slices"].items(), [&](const Value& uid) {
+    return uid.as_string() == claim.object.uid();
   });
+  return sight;
+}
+
+// The condition of a claim whose GPU vanished; its reason is the state before.
+constexpr const char* kGpuLost = "GPULost";
+
+Plan with_condition(const Claim& claim, std::string_view state, Condition condition, Instant now) {
+  const Object& object = claim.object;
+  Value status = claim_status(object.status(), {state}, object.generation(), now);
+  condition.type = kGpuLost;
+  condition.observed_generation = object.generation();
+  set_condition(status.member("conditions"), condition, now);
+  Plan plan;
+  plan.then(Status{.target = {&kAllocationClaim, object.key()},
+                   .status = std::move(status),
+                   .guard = {.uid = std::string(object.uid())}});
+  return plan;
+}
+
+// A claim whose pod lives: orphaned when its GPU vanishes, as before when both GPU and slice are
+// there again (docs/spec/das.md 3.1). A claim that has no slice yet, and a share of a whole GPU,
+// need the GPU alone.
+Plan follow_gpu(const View& view, const Claim& claim, Instant now) {
+  const GpuSight gpu = sight_of(view, claim);
+  if (claim.state != kOrphaned) {
+    return gpu.lost && !claim.state.empty()
+               ? with_condition(claim, kOrphaned,
+                                {.status = "True",
+                                 .reason = claim.state,
+                                 .message = fmt::format("{} vanished from the node", claim.gpu)},
+                                now)
+               : Plan::done();
+  }
+  const Value& lost = find_condition(claim.object.status()["conditions"], kGpuLost);
+  const std::string before = lost["reason"].str();
+  const bool sliceless =
+      before == kStaged || before == kCreated || (is_share(claim) && !shared_slice(claim));
+  const bool there = gpu.listed && !gpu.lost && (gpu.has_slice || sliceless);
+  return lost["status"].as_string() == "True" && there
+             ? with_condition(claim, before,
+                              {.status = "False",
+                               .reason = before,
+                               .message = fmt::format("{} is there again", claim.gpu)},
+                              now)
+             : Plan::done();
 }
 
 Plan reconcile(const View& view, const Key& key, Instant now) {
@@ -97,8 +155,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
     if (is_done_with(*pod, *claim)) {
       return release(view, *claim, now);
     }
-    return claim->state != kOrphaned && is_lost(view, claim->gpu) ? orphan(*claim, now)
-                                                                  : Plan::done();
+    return follow_gpu(view, *claim, now);
   }
   if (!is_made(*claim)) {
     return Plan::done();  // nothing of it is on the node: the controllers' business

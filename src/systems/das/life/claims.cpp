@@ -11,6 +11,7 @@
 #include "systems/das/kinds.hpp"
 #include "systems/das/life/release.hpp"
 #include "systems/das/names.hpp"
+#include "systems/das/reservation.hpp"
 #include "systems/das/settings.hpp"
 #include "systems/das/sharing/share.hpp"
 
@@ -76,7 +77,10 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   if (uid.empty() || pod_key.name.empty()) {
     const auto due = object->creation_time().value_or(now) + kUnknownPod;
     if (due <= now) {
-      return collect(*object, claim, "the claim names no pod", now);
+      return collect(
+          *object, claim,
+          is_reservation(*object) ? "no pod took the reserved slots" : "the claim names no pod",
+          now);
     }
     Plan plan = claim || is_share(*object) ? Plan::done() : mark_invalid(*object, now);
     plan.wake_at(due);

@@ -8,8 +8,7 @@
 namespace athanor::das {
 namespace {
 
-constexpr int kOperatorMetrics = 8444;
-constexpr int kExtenderMetrics = 8080;
+constexpr int kMetrics = 8444;  // operator and extender
 constexpr int kSchedulerMetrics = 10259;
 constexpr int kHttps = 8443;  // webhook; metrics of the agents
 constexpr int kExtender = 9443;
@@ -82,8 +81,7 @@ void add_policies(const Settings& settings, const Cluster& cluster,
       ingress(labelled("app.kubernetes.io/name",
                        settings.production ? "das-operator" : "das-operator-webhook"),
               tcp({kHttps})));
-  add("das-allow-ingress-metrics",
-      ingress(all, tcp({kHttps, kOperatorMetrics, kExtenderMetrics, kSchedulerMetrics})));
+  add("das-allow-ingress-metrics", ingress(all, tcp({kHttps, kMetrics, kSchedulerMetrics})));
   add("das-allow-ingress-extender", ingress(all, tcp({kExtender})));
   add("das-allow-egress-extender",
       egress(labelled("app", "das-scheduler"),

@@ -10,6 +10,7 @@
 #include "systems/das/claim.hpp"
 #include "systems/das/placement/inventory.hpp"
 #include "systems/das/placement/slots.hpp"
+#include "systems/das/reservation.hpp"
 
 namespace athanor::das {
 namespace {
@@ -17,6 +18,11 @@ namespace {
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 std::string claim_line(char letter, const Claim& claim) {
+  if (is_reservation(claim.object)) {
+    const Value& wanted = claim.object.spec()[kReservedMember];
+    return fmt::format("  {}  {}  reserved until {}/{} returns\n", letter, claim.profile,
+                       wanted["namespace"].as_string(), wanted["pod"].as_string());
+  }
   return fmt::format("  {}  {}  {}/{}  {}\n", letter,
                      claim.profile.empty() ? "whole GPU" : claim.profile, claim.pod.ns,
                      claim.pod.name, claim.state.empty() ? "new" : claim.state);

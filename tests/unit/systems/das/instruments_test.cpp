@@ -7,6 +7,7 @@
 #include <string>
 
 #include "api/builtin.hpp"
+#include "base/version/revision.hpp"
 #include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
 #include "systems/das/kinds.hpp"
@@ -83,8 +84,8 @@ TEST(DasInstruments, TellWhatIsTakenAndWhatStillFits) {
         "das_slots_free node=n1 gpu=" + gpu + " 6000\n",
         "das_fragmentation_ratio node=n1 gpu=" + gpu + " 333\n",
         "instaslice_total_processed_gpu_slices node=n1 gpu_id=" + gpu + " 2000\n",
-        std::string("openshift_instaslice_operator_build_info major=0 minor=1 gitCommit= "
-                    "gitVersion=v0.1.0 1000\n"),
+        "openshift_instaslice_operator_build_info major=0 minor=1 gitCommit=" +
+            std::string(revision()) + " gitVersion=v0.1.0 1000\n",
         std::string("das_profile_capacity_remaining node=n1 profile=1g.5gb 5000\n"),
         std::string("das_profile_capacity_remaining node=n1 profile=7g.40gb 0\n"),
         std::string("instaslice_compatible_profiles node=n1 profile=3g.20gb 1000\n"),

@@ -15,7 +15,9 @@
 #include "systems/das/claim.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/operators.hpp"
+#include "systems/das/placement/inventory.hpp"
 #include "systems/das/request.hpp"
+#include "systems/das/reservation.hpp"
 #include "systems/das/scheduling.hpp"
 #include "systems/das/wake.hpp"
 
@@ -311,6 +313,55 @@ TEST_F(LifeTest, ClaimsOfAnAttemptElsewhereAreDropped) {
   EXPECT_EQ(schedule(waiting, "b"), "");
   ASSERT_EQ(claims_of(waiting).size(), 1U);
   EXPECT_EQ(claims_of(waiting).front().node, "b");
+}
+
+// docs/spec/das.md 16.5: slots for the next pod of an evicted pod's controller.
+TEST_F(LifeTest, ReservedSlotsAreForTheNextPodOfTheController) {
+  node("n1", "das.inference.redhat.com/emulated-gpu-count: '1'");
+  const Object target = node("n2", "das.inference.redhat.com/emulated-gpu-count: '1'");
+  const auto controlled = [&](const std::string& name, const std::string& owner,
+                              const std::string& limits) {
+    return world.update(api::kPod, pod(name, limits).key(), [&](Value& object) {
+      object.set_path({"metadata", "ownerReferences"},
+                      from_yaml("[{apiVersion: apps/v1, kind: ReplicaSet, name: r, uid: " + owner +
+                                ", controller: true}]"));
+    });
+  };
+  const Object evicted = controlled("old", "set-1", "mig.das.com/3g.20gb: 1");
+  world.put(make_reservation(
+      evicted, "das-operator",
+      {.node = "n2", .gpu = emulated_uuid("n2", 0), .profile = "3g.20gb", .start = 4, .size = 4},
+      0));
+  world.remove(api::kPod, evicted.key());
+  world.settle({&claim_operator()});
+  ASSERT_EQ(world.count(kAllocationClaim), 1U) << "it names no pod that could be gone";
+
+  EXPECT_EQ(schedule(pod("p", "mig.das.com/7g.40gb: 1"), "n2"), "no GPU available");
+  EXPECT_EQ(schedule(controlled("other", "set-2", "mig.das.com/7g.40gb: 1"), "n2"),
+            "no GPU available");
+  const Object small = controlled("small", "set-1", "mig.das.com/1g.5gb: 1");
+  EXPECT_EQ(schedule(small, "n1"), "") << "it asks for other slices";
+
+  const Object next = controlled("new", "set-1", "mig.das.com/3g.20gb: 1");
+  EXPECT_EQ(schedule(next, "n1"), "slots are reserved for the pod on node n2");
+  Reads reads;
+  EXPECT_EQ(mig_scheduling().begin(View(indexed, reads), world.now)->score(next, target), 100);
+  EXPECT_EQ(schedule(next, "n2"), "");
+  EXPECT_EQ(slots(next), "4+4") << "first fit alone would start at 0";
+  EXPECT_EQ(world.count(kAllocationClaim), 2U) << "the reservation gave way";
+  EXPECT_EQ(schedule(controlled("more", "set-1", "mig.das.com/3g.20gb: 1"), "n1"), "");
+}
+
+TEST_F(LifeTest, ReservedSlotsThatNoPodTakesAreFreeAfterFiveMinutes) {
+  node("n1", "das.inference.redhat.com/emulated-gpu-count: '1'");
+  world.put(make_reservation(
+      pod("old", "mig.das.com/3g.20gb: 1"), "das-operator",
+      {.node = "n1", .gpu = emulated_uuid("n1", 0), .profile = "3g.20gb", .start = 0, .size = 4},
+      0));
+  world.settle_for({&claim_operator()}, std::chrono::minutes(4));
+  EXPECT_EQ(world.count(kAllocationClaim), 1U);
+  world.settle_for({&claim_operator()}, std::chrono::minutes(2));
+  EXPECT_EQ(world.count(kAllocationClaim), 0U);
 }
 
 TEST_F(LifeTest, ClaimsOfADeletedNodeGo) {

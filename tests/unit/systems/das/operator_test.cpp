@@ -441,8 +441,8 @@ TEST_F(ProductionTest, NetworkPoliciesFollowTheCluster) {
   EXPECT_EQ(ports("das-allow-ingress-webhook", "ingress"), "TCP/8443");
   const Value webhook = policy("das-allow-ingress-webhook")["podSelector"]["matchLabels"];
   EXPECT_EQ(webhook["app.kubernetes.io/name"].as_string(), "das-operator") << "these pods serve it";
-  EXPECT_EQ(ports("das-allow-ingress-metrics", "ingress"), "TCP/8443 TCP/8444 TCP/8080 TCP/10259")
-      << "agent, operator, extender, scheduler";
+  EXPECT_EQ(ports("das-allow-ingress-metrics", "ingress"), "TCP/8443 TCP/8444 TCP/10259")
+      << "agent; operator and extender; scheduler";
   EXPECT_EQ(ports("das-allow-ingress-extender", "ingress"), "TCP/9443");
   EXPECT_EQ(ports("das-allow-egress-extender", "egress"), "TCP/9443");
   const auto dns = [&](const char* label) {

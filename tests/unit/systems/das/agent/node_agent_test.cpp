@@ -35,10 +35,11 @@ class NodeAgentTest : public testing::Test {
                           .table = find_model("A100-PCIE-40GB")->table});
   }
   Object put(const std::string& text) { return world.put(yaml::parse(text).value()); }
-  void publish() {
+  void publish(const std::vector<SliceRecord>& records = {}) {
     world.observe_as(kGpusQuery,
-                     Value::object({{"nodeResources", node_resources(found, {}, "boot-1")},
-                                    {"ready", readiness(node_resources(found, {}, "boot-1"))}}));
+                     Value::object({{"nodeResources", node_resources(found, records, "boot-1")},
+                                    {"ready", readiness(node_resources(found, records, "boot-1"))},
+                                    {"slices", claims_with_slices(found, records)}}));
     world.settle({&publication_operator()});
   }
   void add_claim(const std::string& state, const std::string& node = "node-1") {
@@ -173,6 +174,53 @@ TEST_F(NodeAgentTest, AClaimOnAGpuThatVanishedIsOrphaned) {
   });
   world.settle({&release_operator()});
   EXPECT_EQ(world.acts.size(), 1U) << "its slice is destroyed before it goes";
+}
+
+TEST_F(NodeAgentTest, AClaimReturnsWithItsGpuAndItsSlice) {
+  add_claim("inUse");
+  add_pod("Running");
+  const std::vector<SliceRecord> records{
+      {.claim_uid = std::string(world.must(kAllocationClaim, kClaim).uid()),
+       .gpu = "GPU-0",
+       .start = 0,
+       .size = 1,
+       .device = "MIG-0"}};
+  found.gpus[0].lost = true;
+  publish(records);
+  world.settle({&release_operator()});
+  ASSERT_EQ(state(), kOrphaned);
+  EXPECT_EQ(world.condition(kAllocationClaim, kClaim, "GPULost")["reason"].as_string(), kInUse);
+  found.gpus[0].lost = false;
+  publish(records);
+  world.settle({&release_operator()});
+  EXPECT_EQ(state(), kOrphaned) << "its slice is not there";
+  found.slices = {{.gpu = "GPU-0", .device = "MIG-0", .start = 0, .size = 1}};
+  publish(records);
+  world.settle({&release_operator()});
+  EXPECT_EQ(state(), kInUse);
+  EXPECT_EQ(world.condition(kAllocationClaim, kClaim, "GPULost")["status"].as_string(), "False");
+}
+
+TEST_F(NodeAgentTest, AClaimWithoutASliceNeedsTheGpuAlone) {
+  add_claim("created");
+  add_pod("Pending");
+  found.gpus[0].lost = true;
+  publish();
+  world.settle({&release_operator()});
+  ASSERT_EQ(state(), kOrphaned);
+  found.gpus[0].lost = false;
+  publish();
+  world.settle({&release_operator()});
+  EXPECT_EQ(state(), kCreated);
+}
+
+// Orphaned by a failure: no GPU vanished, and none returns.
+TEST_F(NodeAgentTest, AClaimThatAnotherProgramBlocksStaysOrphaned) {
+  add_claim("orphaned");
+  add_pod("Running");
+  publish();
+  world.settle({&release_operator()});
+  EXPECT_EQ(state(), kOrphaned);
 }
 
 TEST_F(NodeAgentTest, TheSliceGoesBeforeItsClaim) {

@@ -1,118 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "systems/das/verb.hpp"
+#include "systems/das/verb/verb.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
-#include <map>
 
 #include "api/builtin.hpp"
-#include "kube/text/yaml.hpp"
-#include "systems/das/kinds.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/placement/fleet.hpp"
 #include "systems/das/placement/profile.hpp"
 #include "systems/das/placement/slice_map.hpp"
 #include "systems/das/request.hpp"
 #include "systems/das/settings.hpp"
+#include "systems/das/verb/defrag.hpp"
+#include "systems/das/verb/parts.hpp"
 
 namespace athanor::das {
 namespace {
 
-constexpr int kDoesNotFit = 3;
-constexpr std::size_t kMostMoves = 5;
 constexpr int kMostAsked = 1000;
-constexpr std::string_view kMovable = "das.inference.redhat.com/movable";
-
-struct World {
-  std::vector<Object> nodes{};
-  std::vector<Object> claims{};
-  [[nodiscard]] std::vector<FleetNode> fleet() const { return read_fleet(nodes, claims); }
-};
-
-Result<World> read_world(VerbContext& context) {
-  World world;
-  ATHANOR_TRY(world.nodes, context.list(kNodeAccelerator,
-                                        context.flag("das-namespace").value_or("das-operator")));
-  ATHANOR_TRY(world.claims, context.list(kAllocationClaim,
-                                         context.flag("das-namespace").value_or("das-operator")));
-  return world;
-}
-
-using Variables = std::map<std::string, std::string>;
-
-// The variables of parse_settings() for the arguments of the plugin MigAccelerator.
-Variables arguments_of(const Value& configuration) {
-  Variables variables;
-  for (const Value& profile : configuration["profiles"].items()) {
-    for (const Value& plugin : profile["pluginConfig"].items()) {
-      const Value& args = plugin["args"];
-      if (plugin["name"].as_string() != "MigAccelerator" || !args.is_object()) {
-        continue;
-      }
-      variables["DAS_PLACEMENT_POLICY"] = args["placementPolicy"].str();
-      variables["DAS_GPU_ORDER"] = args["gpuOrder"].str();
-      variables["DAS_NODE_SCORING_POLICY"] = args["nodeScoringPolicy"].str();
-      std::string& weights = variables["DAS_PROFILE_WEIGHTS"];
-      for (const Member& weight : args["profileWeights"].members()) {
-        weights += fmt::format("{}{}={}", weights.empty() ? "" : ",", weight.key(),
-                               weight.value.as_double());
-      }
-    }
-  }
-  return variables;
-}
-
-// The variables of the extender that is deployed beside kube-scheduler.
-Variables variables_of(const std::vector<Object>& deployments) {
-  Variables variables;
-  for (const Object& deployment : deployments) {
-    for (const Value& container : deployment.spec()["template"]["spec"]["containers"].items()) {
-      const auto& words = container["args"].items();
-      if (std::ranges::none_of(words, [](const Value& word) { return word.str() == "extender"; })) {
-        continue;
-      }
-      for (const Value& variable : container["env"].items()) {
-        if (variable["name"].as_string().starts_with("DAS_") && variable["value"].is_string()) {
-          variables[variable["name"].str()] = variable["value"].str();
-        }
-      }
-    }
-  }
-  return variables;
-}
-
-// How the scheduler of this API server places slices: a lab's has a ConfigMap, a cluster's extender
-// variables. Without either, and without the right to read them, the defaults.
-Result<Settings> scheduler_settings(VerbContext& context) {
-  const std::string ns = context.flag("das-namespace").value_or(kDefaultNamespace);
-  const auto config = context.get(api::kConfigMap, {ns, "das-scheduler-config"});
-  Variables variables;
-  if (config.ok()) {
-    const auto parsed = yaml::parse(config->body()["data"]["config.yaml"].as_string());
-    variables = arguments_of(parsed.ok() ? *parsed : Value());
-  } else if (const auto deployments = context.list(api::kDeployment, ns); deployments.ok()) {
-    variables = variables_of(*deployments);
-  }
-  return parse_settings(variables);
-}
-
-bool prints_values(const VerbContext& context) {
-  return context.output() == "json" || context.output() == "yaml";
-}
-
-std::string place_text(const Spot& spot) {
-  return fmt::format("{}/gpu-{}/slot-{}", spot.node, spot.gpu, spot.place.start);
-}
-
-Value spot_value(const Spot& spot) {
-  return Value::object({{"node", spot.node},
-                        {"gpu", static_cast<std::int64_t>(spot.gpu)},
-                        {"profile", spot.profile},
-                        {"start", spot.place.start},
-                        {"size", spot.place.size}});
-}
 
 Result<int> show(VerbContext& context) {
   ATHANOR_TRY(const World world, read_world(context));
@@ -257,56 +164,6 @@ Result<int> what_if(VerbContext& context, const std::string& wish) {
   return spots.size() == profiles.size() ? 0 : kDoesNotFit;
 }
 
-Result<std::vector<std::string>> wanted_by(VerbContext& context) {
-  const auto name = context.flag("for");
-  if (!name) {
-    return std::vector<std::string>();
-  }
-  ATHANOR_TRY(const Object pod, context.get(api::kPod, {context.ns(), *name}));
-  const PodSlices request = slices_of(pod.spec());
-  if (request.empty()) {
-    return Error::bad_request("pod " + *name + " asks for no slice");
-  }
-  return request.profiles();
-}
-
-Result<int> defrag(VerbContext& context) {
-  if (!context.flag("dry-run")) {
-    return Error::bad_request("moves are proposed, not made: say --dry-run");
-  }
-  ATHANOR_TRY(const std::vector<std::string> wanted, wanted_by(context));
-  ATHANOR_TRY(const World world, read_world(context));
-  ATHANOR_TRY(const std::vector<Object> pods, context.list(api::kPod, ""));
-  std::vector<Key> movable;
-  for (const Object& pod : pods) {
-    if (pod.annotation(kMovable) == "true") {
-      movable.push_back(pod.key());
-    }
-  }
-  ATHANOR_TRY(const Settings settings, scheduler_settings(context));
-  const std::vector<Move> moves =
-      propose_moves(world.fleet(), movable, wanted, kMostMoves, settings.placement());
-  std::vector<Value> values;
-  std::vector<std::vector<std::string>> rows;
-  for (const Move& move : moves) {
-    for (std::size_t i = 0; i < move.from.size(); ++i) {
-      rows.push_back({move.pod.text(), move.from[i].profile, place_text(move.from[i]),
-                      place_text(move.to[i])});
-      values.push_back(Value::object({{"pod", move.pod.text()},
-                                      {"from", spot_value(move.from[i])},
-                                      {"to", spot_value(move.to[i])}}));
-    }
-  }
-  if (prints_values(context)) {
-    context.values(values);
-  } else if (rows.empty()) {
-    context.print(fmt::format("no moves of pods with annotation {}=true help\n", kMovable));
-  } else {
-    context.table({"POD", "PROFILE", "FROM", "TO"}, rows);
-  }
-  return rows.empty() ? kDoesNotFit : 0;
-}
-
 Result<int> run(VerbContext& context) {
   const std::string action = context.argument("ACTION").value_or("");
   const auto subject = context.argument("SUBJECT");
@@ -318,8 +175,7 @@ Result<int> run(VerbContext& context) {
   }
   if (action != "explain" && action != "what-if") {
     return Error::bad_request(fmt::format(
-        "unknown action \"{}\"; known are explain POD, what-if PROFILE:COUNT, defrag --dry-run",
-        action));
+        "unknown action \"{}\"; known are explain POD, what-if PROFILE:COUNT, defrag", action));
   }
   if (!subject) {
     return Error::bad_request(action == "explain" ? "say which pod: athanor slices explain POD"
@@ -338,13 +194,16 @@ Verb slices_verb() {
               "  athanor slices explain POD\n"
               "  athanor slices what-if 3g.20gb:4\n"
               "  athanor slices defrag --dry-run --for POD\n"
+              "  athanor slices defrag --yes --max-moves 2\n"
               "\nExit code 3: nothing fits, or no moves help.",
           .arguments = {{.name = "ACTION", .help = "explain, what-if or defrag"},
                         {.name = "SUBJECT", .help = "a pod, or PROFILE:COUNT"}},
           .flags = {{.name = "das-namespace",
                      .value = "NAME",
                      .help = "namespace of DAS (das-operator)"},
-                    {.name = "dry-run", .help = "defrag: propose moves"},
+                    {.name = "dry-run", .help = "defrag: print the moves, evict nothing"},
+                    {.name = "yes", .help = "defrag: evict the pods, one after the other"},
+                    {.name = "max-moves", .value = "N", .help = "defrag: at most so many pods (5)"},
                     {.name = "for", .value = "POD", .help = "defrag: make room for this pod"}},
           .run = run};
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // `athanor slices` tells the places that the scheduler would take (docs/spec/das.md 6.1, 6.6).
-#include "systems/das/verb.hpp"
+#include "systems/das/verb/verb.hpp"
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -22,14 +23,15 @@ class Context final : public VerbContext {
   Context(std::string action, std::string subject)
       : arguments_{{"ACTION", std::move(action)}, {"SUBJECT", std::move(subject)}} {}
 
-  [[nodiscard]] std::optional<std::string> flag(std::string_view /*name*/) const override {
-    return std::nullopt;
+  [[nodiscard]] std::optional<std::string> flag(std::string_view name) const override {
+    const auto given = flags.find(name);
+    return given == flags.end() ? std::nullopt : std::optional(given->second);
   }
   [[nodiscard]] std::optional<std::string> argument(std::string_view name) const override {
     return arguments_.find(name)->second;
   }
   [[nodiscard]] const std::string& ns() const override { return ns_; }
-  [[nodiscard]] std::string_view output() const override { return "json"; }
+  [[nodiscard]] std::string_view output() const override { return format; }
   [[nodiscard]] Instant now() const override { return {}; }
   Result<Object> get(const Kind& kind, const Key& key) override {
     for (const Object& object : objects_) {
@@ -48,17 +50,32 @@ class Context final : public VerbContext {
     }
     return found;
   }
-  Result<Object> create(const Kind& /*kind*/, const Value& /*object*/) override {
-    return Error::internal("a verb that only looks");
+  Result<Object> create(const Kind& /*kind*/, const Value& object) override {
+    calls += "create " + object["metadata"]["name"].str() + "; ";
+    return objects_.emplace_back(object);
   }
   Result<Object> patch(const Kind& /*kind*/, const Key& /*key*/, const Value& /*merge*/,
                        std::string_view /*subresource*/) override {
     return Error::internal("a verb that only looks");
   }
-  Result<void> remove(const Kind& /*kind*/, const Key& /*key*/) override {
-    return Error::internal("a verb that only looks");
+  Result<void> remove(const Kind& kind, const Key& key) override {
+    calls += "remove " + key.name + "; ";
+    std::erase_if(objects_, [&](const Object& object) {
+      return object.kind() == kind.name && object.key() == key;
+    });
+    return {};
   }
-  void print(std::string_view /*text*/) override {}
+  Result<Value> post(const Kind& /*kind*/, const Key& key, std::string_view subresource,
+                     const Value& /*body*/) override {
+    calls += std::string(subresource) + " of " + key.name + "; ";
+    return evicted ? evicted() : Value();
+  }
+  void wait(Duration /*time*/) override {
+    if (on_wait) {
+      on_wait();
+    }
+  }
+  void print(std::string_view text) override { text_ += text; }
   void table(const std::vector<std::string>& /*header*/,
              const std::vector<std::vector<std::string>>& /*rows*/) override {}
   void values(const std::vector<Value>& items) override { printed = items; }
@@ -106,9 +123,17 @@ class Context final : public VerbContext {
   }
   Result<int> run() { return slices_verb().run(*this); }
 
+  [[nodiscard]] const std::string& text() const { return text_; }
+
   std::vector<Value> printed{};
+  std::map<std::string, std::string, std::less<>> flags{};
+  std::string format = "json";
+  std::string calls{};  // writes, in order
+  std::function<Result<Value>()> evicted{};
+  std::function<void()> on_wait{};
 
  private:
+  std::string text_{};
   std::map<std::string, std::string, std::less<>> arguments_;
   std::string ns_ = "ns";
   std::vector<Object> objects_{};
@@ -155,6 +180,105 @@ TEST(SlicesVerb, PlacesByTheExtendersVariables) {
   EXPECT_EQ(placed(""), "n1 0 0, n2 0 0, n1 0 2, ");
   EXPECT_EQ(placed("{name: DAS_NODE_SCORING_POLICY, value: pack}"), "n1 0 0, n1 0 2, n1 0 4, ");
   EXPECT_EQ(placed("{name: DAS_PLACEMENT_POLICY, value: fragmin}"), "n1 0 4, n2 0 4, n1 0 0, ");
+}
+
+// A movable pod alone on the second GPU; the first has room for it.
+class DefragTest : public testing::Test {
+ protected:
+  DefragTest() {
+    context.format = "table";
+    context.put_node("n1", 2);
+    add_claim("stay", 0, 0);
+    add_claim("go", 1, 0);
+    add_pod("go", "set");
+  }
+  void add_claim(const std::string& pod, int gpu, int start) {
+    context.put(
+        "{apiVersion: inference.redhat.com/v1alpha1, kind: AllocationClaim, metadata: "
+        "{name: c-" +
+        pod +
+        ", namespace: das-operator}, spec: {profile: 1g.5gb, nodename: "
+        "n1, gpuUUID: " +
+        emulated_uuid("n1", gpu) + ", migPlacement: {start: " + std::to_string(start) +
+        ", size: 1}, podRef: {name: " + pod + ", namespace: ns, uid: " + pod + "}}}");
+  }
+  void add_pod(const std::string& name, const std::string& controller) {
+    context.put(
+        "{apiVersion: v1, kind: Pod, metadata: {name: " + name + ", namespace: ns, uid: " + name +
+        ", labels: {app: web}, annotations: {das.inference.redhat.com/movable: "
+        "'true'}, ownerReferences: [" +
+        (controller.empty() ? ""
+                            : "{apiVersion: apps/v1, kind: ReplicaSet, name: r, uid: " +
+                                  controller + ", controller: true}") +
+        "]}, spec: {containers: [{name: c, resources: {limits: {mig.das.com/1g.5gb: 1}}}]}}");
+  }
+  std::string error() {
+    const auto done = context.run();
+    return done.ok() ? "" : done.error().message;
+  }
+
+  Context context{"defrag", ""};
+};
+
+TEST_F(DefragTest, EvictsOnlyWhenAsked) {
+  EXPECT_EQ(error(), "1 pods would be evicted: say --yes, or --dry-run to see the moves alone");
+  context.flags["dry-run"] = "";
+  EXPECT_EQ(context.run().value(), 0);
+  EXPECT_EQ(context.calls, "");
+}
+
+TEST_F(DefragTest, MovesAPodAndWaitsForTheNextOne) {
+  context.flags["yes"] = "";
+  int looks = 0;
+  context.on_wait = [&] {
+    if (++looks == 3) {
+      static_cast<void>(context.remove(kAllocationClaim, {"das-operator", "reserved-go-0"}));
+      add_claim("next", 0, 1);
+    }
+  };
+  EXPECT_EQ(error(), "");
+  EXPECT_EQ(looks, 3);
+  EXPECT_EQ(context.calls, "create reserved-go-0; eviction of go; remove reserved-go-0; ");
+  EXPECT_EQ(context.text(), "pod ns/go is evicted\npod ns/next has n1/gpu-0/slot-1\n");
+}
+
+TEST_F(DefragTest, NamesTheBudgetThatForbidsAMove) {
+  context.flags["yes"] = "";
+  context.put(
+      "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: other, "
+      "namespace: ns}, spec: {selector: {matchLabels: {app: db}}}}");
+  context.put(
+      "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web, namespace: "
+      "ns}, spec: {selector: {matchLabels: {app: web}}}, status: {currentHealthy: 1, "
+      "desiredHealthy: 1}}");
+  context.evicted = [] {
+    return Result<Value>(
+        Error{.code = 429, .reason = "TooManyRequests", .message = "Cannot evict."});
+  };
+  EXPECT_EQ(error(),
+            "pod ns/go stays: Cannot evict. PodDisruptionBudget web (1 of 1 needed pods "
+            "are healthy)");
+  EXPECT_EQ(context.calls, "create reserved-go-0; eviction of go; remove reserved-go-0; ");
+}
+
+TEST_F(DefragTest, TellsOfAPodThatDoesNotReturn) {
+  context.flags["yes"] = "";
+  EXPECT_EQ(error(), "no pod of its controller took the slots for pod ns/go within 5 minutes");
+}
+
+TEST_F(DefragTest, APodWithoutAControllerStays) {
+  add_pod("bare", "");
+  context.flags["dry-run"] = "";
+  EXPECT_EQ(context.run().value(), 0);
+  EXPECT_EQ(context.text(), "pod ns/bare stays: no controller would create it again\n");
+}
+
+TEST_F(DefragTest, TakesAPositiveLimit) {
+  for (const char* wrong : {"0", "x", "1001", ""}) {
+    context.flags["max-moves"] = wrong;
+    EXPECT_EQ(error(),
+              "--max-moves \"" + std::string(wrong) + "\" must be a number from 1 to 1000");
+  }
 }
 
 TEST(SlicesVerb, NamesASettingThatNoSchedulerTakes) {

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/version/revision.hpp"
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+namespace athanor {
+namespace {
+
+TEST(Revision, IsACommitOrUnknown) {
+  EXPECT_THAT(std::string(revision()), testing::MatchesRegex("[0-9a-f]+|unknown"));
+}
+
+}  // namespace
+}  // namespace athanor
