@@ -451,7 +451,7 @@ std::span<const Operator* const> operators() {
     std::vector<const Operator*> all{&operator_of<batch_job>(),   &operator_of<job_set>(),
                                      &operator_of<pytorch_job>(), &operator_of<ray_cluster>(),
                                      &operator_of<ray_job>(),     &pod_operator(),
-                                     &release_operator()};
+                                     &release_operator(),         &unqueued_operator()};
     const auto unsupported = unsupported_operators();
     all.insert(all.end(), unsupported.begin(), unsupported.end());
     return all;
