@@ -21,6 +21,7 @@
 #include "embedded/kueue/cycle/flavor_assigner.hpp"
 #include "embedded/kueue/cycle/holding.hpp"
 #include "embedded/kueue/cycle/line.hpp"
+#include "embedded/kueue/cycle/max_wait.hpp"
 #include "embedded/kueue/cycle/preempting.hpp"
 #include "embedded/kueue/cycle/requests.hpp"
 #include "embedded/kueue/cycle/waiting.hpp"
@@ -381,7 +382,7 @@ class Cycle {
   // No flavor fits, and preemption makes no room.
   void wait_on(const Nominee& nominee) {
     Line& line = *nominee.line;
-    const bool overdue = is_overdue(line.head());
+    const bool overdue = is_overdue(*queues_, line.head(), now_);
     reserve(nominee, line.queue().strict_fifo || overdue);
     const auto message = [&] { return nominee.assignment.message(); };
     const Waits why = why_waits(nominee.assignment);
@@ -396,23 +397,6 @@ class Cycle {
     }
   }
 
-  // Whether it waits for longer than its LocalQueue's max-wait (17).
-  [[nodiscard]] bool is_overdue(const Object& workload) const {
-    const auto queue = queues_->local_queues.find(
-        {std::string(workload.ns()), workload.spec()["queueName"].str()});
-    const auto created = workload.creation_time();
-    return queue != queues_->local_queues.end() && queue->second.max_wait && created &&
-           now_ - *created > *queue->second.max_wait;
-  }
-  // Whether every pod set that has no room would have some once others end.
-  static bool waits_for_others(const Assignment& assignment) {
-    return std::ranges::all_of(assignment.pod_sets, [](const PodSetAssignment& pod_set) {
-      return pod_set.reasons.empty() ||
-             std::ranges::any_of(pod_set.reasons, [](const Reason& reason) {
-               return reason.why == Reason::Why::NoneFree;
-             });
-    });
-  }
   // The flavors that it could be given once they are free.
   static std::set<std::string> flavors_in_question(const Assignment& assignment) {
     std::set<std::string> flavors;
