@@ -96,6 +96,14 @@ std::string not_updated(const Object& workload, std::string_view what) {
                      workload.key().text(), what);
 }
 
+std::string left_queue(std::string_view kind) {
+  return fmt::format(
+      "metadata.labels[{}queue-name] is removed: the {} stays suspended, and its Workload keeps "
+      "its "
+      "place until it is deleted",
+      kPrefix, kind);
+}
+
 std::optional<Instant> retires_at(const Object& workload, std::optional<Duration> keep) {
   if (!keep || workload.spec()["active"].as_bool(true) || !says(workload, "DeactivationTarget") ||
       !says(workload, "Evicted")) {

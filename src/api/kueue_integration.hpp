@@ -53,6 +53,9 @@ ClassChange class_change(const Object& workload, std::string_view label);
 inline constexpr std::string_view kNotUpdated = "WorkloadNotUpdated";
 std::string not_updated(const Object& workload, std::string_view what);
 
+// Returns the warning about a suspended job whose queue label is removed: nothing starts it.
+std::string left_queue(std::string_view kind);
+
 // Note of the event `Deleted` of a job that objectRetentionPolicies deletes.
 inline constexpr std::string_view kRetired = "Deleted job: deactivation retention period expired";
 // Returns when a job is deleted whose Workload the engine deactivated and stopped, `keep` after the
