@@ -76,6 +76,34 @@ std::optional<Value> gate_patch(const Object& workload, const Object& job) {
   return Value::object({{"metadata", Value::object({{"annotations", std::move(annotations)}})}});
 }
 
+bool holds_elsewhere(const Object& workload, std::string_view queue) {
+  return says(workload, "QuotaReserved") && workload.spec()["queueName"].as_string() != queue;
+}
+
+ClassChange class_change(const Object& workload, std::string_view label) {
+  const Value& present = workload.spec()["priorityClassRef"];
+  const bool by_label = present["kind"].as_string() == "WorkloadPriorityClass";
+  if (label == (by_label ? present["name"].as_string() : std::string_view())) {
+    return ClassChange::None;
+  }
+  const bool renamed = by_label && !label.empty();
+  return renamed || !says(workload, "QuotaReserved") ? ClassChange::Possible
+                                                     : ClassChange::AfterRelease;
+}
+
+std::string not_updated(const Object& workload, std::string_view what) {
+  return fmt::format("Workload {} holds quota: its {} follows the label once it waits again",
+                     workload.key().text(), what);
+}
+
+std::string left_queue(std::string_view kind) {
+  return fmt::format(
+      "metadata.labels[{}queue-name] is removed: the {} stays suspended, and its Workload keeps "
+      "its "
+      "place until it is deleted",
+      kPrefix, kind);
+}
+
 std::optional<Instant> retires_at(const Object& workload, std::optional<Duration> keep) {
   if (!keep || workload.spec()["active"].as_bool(true) || !says(workload, "DeactivationTarget") ||
       !says(workload, "Evicted")) {

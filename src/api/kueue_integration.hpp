@@ -38,6 +38,24 @@ bool is_copied_annotation(std::string_view key);
 // it is so already, or the Workload holds quota.
 std::optional<Value> gate_patch(const Object& workload, const Object& job);
 
+// Returns true if a Workload holds quota in another LocalQueue than `queue`, that of its job's
+// label: its queue is immutable meanwhile (5.2).
+bool holds_elsewhere(const Object& workload, std::string_view queue);
+
+// Change that the priority class label of a job asks of its Workload. While that holds quota, a
+// WorkloadPriorityClass may replace another one; whether it has a class is immutable (5.2).
+enum class ClassChange : std::uint8_t { None, Possible, AfterRelease };
+// Returns the change for this label. A Workload without label keeps a class of its pods.
+ClassChange class_change(const Object& workload, std::string_view label);
+
+// Reason and note of the event about a label that a Workload with quota does not follow; `what` is
+// "queue", "priority class" or "time limit".
+inline constexpr std::string_view kNotUpdated = "WorkloadNotUpdated";
+std::string not_updated(const Object& workload, std::string_view what);
+
+// Returns the warning about a suspended job whose queue label is removed: nothing starts it.
+std::string left_queue(std::string_view kind);
+
 // Note of the event `Deleted` of a job that objectRetentionPolicies deletes.
 inline constexpr std::string_view kRetired = "Deleted job: deactivation retention period expired";
 // Returns when a job is deleted whose Workload the engine deactivated and stopped, `keep` after the

@@ -247,7 +247,7 @@ class Production {
     ATHANOR_TRY_VOID(check_namespace());
     ATHANOR_TRY(config_,
                 read_config(variables_, namespaces_.empty() ? own_namespace_ : namespaces_.front(),
-                            documents_));
+                            documents_, operators_));
     operators_ = those_that_run(all_systems(), std::move(operators_), config_);
     if (options_.namespaces.empty() && !namespaces_.empty()) {
       places_ = places_of(parts_of(operators_, config_));

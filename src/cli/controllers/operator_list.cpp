@@ -60,9 +60,15 @@ std::vector<const Instruments*> instruments_of(const std::vector<const Operator*
 }
 
 Result<SystemConfig> read_config(const std::map<std::string, std::string>& variables,
-                                 const std::string& jobs, const SystemConfig& documents) {
+                                 const std::string& jobs, const SystemConfig& documents,
+                                 const std::vector<const Operator*>& operators) {
+  std::vector<std::string_view> systems;
+  for (const System* system : systems_of(operators)) {
+    systems.push_back(system->name);
+  }
   return read_settings(all_systems(), {.variables = variables,
                                        .jobs_namespace = jobs,
+                                       .systems = std::move(systems),
                                        .documents = documents,
                                        .read_file = read_file,
                                        .warn = log_setting_warning});

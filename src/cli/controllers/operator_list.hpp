@@ -33,9 +33,11 @@ std::vector<const System*> systems_of(const std::vector<const Operator*>& operat
 std::vector<const Instruments*> instruments_of(const std::vector<const Operator*>& operators);
 
 // The settings of all systems from environment variables; `jobs` is the namespace of jobs where no
-// variable names one, `documents` what was read from the cluster. Errors name the variable.
+// variable names one, `documents` what was read from the cluster, `operators` what runs here
+// (empty: all). Errors name the variable.
 Result<SystemConfig> read_config(const std::map<std::string, std::string>& variables,
-                                 const std::string& jobs, const SystemConfig& documents = {});
+                                 const std::string& jobs, const SystemConfig& documents = {},
+                                 const std::vector<const Operator*>& operators = {});
 
 // These operators by system, each with its places.
 std::vector<runtime::RbacPart> parts_of(const std::vector<const Operator*>& operators,

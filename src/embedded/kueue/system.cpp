@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/kueue/system.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -27,6 +29,7 @@ namespace athanor::kueue {
 namespace {
 
 constexpr std::string_view kConfigVariable = "KUEUE_CONFIG";
+constexpr std::string_view kLacksAppWrappers = "lacksAppWrappers";
 
 std::vector<const api::CustomKind*> kinds(const Value& /*settings*/) {
   return {api::kueue_kinds().begin(), api::kueue_kinds().end()};
@@ -97,7 +100,19 @@ void add_transformations(const SystemConfig& config, Value& section) {
   }
 }
 
-Result<Value> read(const SettingsSource& source) {
+// Returns true if this process queues Jobs and pods but no AppWrappers: one event tells of each.
+bool lacks_app_wrappers(const SettingsSource& source) {
+  const auto runs = [&](std::string_view name) {
+    return std::ranges::find(source.systems, name) != source.systems.end();
+  };
+  return runs("kueue") && !runs("appwrapper-kueue");
+}
+
+bool runs(const Operator& op, const Value& settings) {
+  return &op != &jobs::unqueued_operator() || settings[kLacksAppWrappers].as_bool();
+}
+
+Result<Value> read_alone(const SettingsSource& source) {
   ATHANOR_TRY(const Settings settings, parse_settings(source.variables));
   Value section = api::encode(settings);
   ATHANOR_TRY_VOID(read_integrations(Environment(source.variables), section));
@@ -117,6 +132,18 @@ Result<Value> read(const SettingsSource& source) {
   }
   add_transformations(source.config, *read);
   return read;
+}
+
+Result<Value> read(const SettingsSource& source) {
+  ATHANOR_TRY(Value section, read_alone(source));
+  if (lacks_app_wrappers(source)) {
+    section.set(kLacksAppWrappers, true);
+    if (source.warn) {
+      source.warn(fmt::format("label {} of AppWrappers: appwrapper-kueue does not run here",
+                              jobs::name::kQueue));
+    }
+  }
+  return section;
 }
 
 std::vector<const Operator*> all_operators() {
@@ -155,6 +182,7 @@ const System& system() {
       .kinds = kinds,
       .convert = convert_object,
       .operators = all_operators(),
+      .runs = runs,
       .optional_kinds = {&jobs::kJobSet, &jobs::kPyTorchJob, &jobs::kRayCluster, &jobs::kRayJob,
                          &jobs::kLeaderWorkerSet, &jobs::kAppWrapper, &jobs::kRayService,
                          &jobs::kTrainJob, &jobs::kMpiJob, &jobs::kTfJob, &jobs::kXgBoostJob,

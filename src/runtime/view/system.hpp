@@ -41,6 +41,8 @@ struct SettingsSource {
   SystemConfig config{};
   // Namespace of jobs where no variable names one; empty: a variable must.
   std::string jobs_namespace{};
+  // Names of the systems with controllers in this process; empty: all.
+  std::vector<std::string_view> systems{};
   // True in `athanor up`: what a system needs of hardware is emulated.
   bool in_lab = false;
   // Configuration that was read from the cluster, by system; wins over files.

@@ -21,6 +21,7 @@
 #include "embedded/kueue/cycle/flavor_assigner.hpp"
 #include "embedded/kueue/cycle/holding.hpp"
 #include "embedded/kueue/cycle/line.hpp"
+#include "embedded/kueue/cycle/max_wait.hpp"
 #include "embedded/kueue/cycle/preempting.hpp"
 #include "embedded/kueue/cycle/requests.hpp"
 #include "embedded/kueue/cycle/waiting.hpp"
@@ -45,6 +46,15 @@ struct Nominee {
   std::vector<Target> targets{};
   CellAmounts usage{};
   bool preempting = false;  // an earlier run preempted for it: its victims are going, or are gone
+};
+
+// Why the workloads of a shape wait, some of them with another message.
+struct Report {
+  Shape* shape = nullptr;
+  Waits why = Waits::Evaluation;
+  std::string text{};
+  std::string digest{};
+  std::vector<PodSetRequests> requests{};
 };
 
 bool is_lock(const Object& workload) {
@@ -81,6 +91,7 @@ Waits why_waits(const Assignment& assignment) {
 //     message: else two of them take turns for ever, each cycle with a write;
 //   - a workload is a target of at most one preemptor (preempted_), and is released in quota_ only
 //     while an entry is checked: still_fits() leaves quota_ as it found it;
+//   - what is noted about a shape is written at the end, behind all decisions (write_reports);
 //   - a write that the API server refused a short while ago is not tried again before kTryAgain;
 //   - with no waiting workload nothing but the index of waiting workloads is read, so no change of
 //     quota starts a run.
@@ -104,13 +115,14 @@ class Cycle {
     preempting_ = std::make_unique<Preempting>(view_, *queues_, quota_, settings_);
     for (WaitingShape& waiting : shapes) {
       if (is_candidate(waiting.shape)) {
-        enqueue(std::move(waiting));
+        enqueue(waiting);
       }
     }
     withhold();
     while (std::ranges::any_of(lines_, [](const auto& entry) { return entry.second.has_head(); })) {
       one_round();
     }
+    write_reports();
     return std::move(plan_);
   }
 
@@ -134,7 +146,7 @@ class Cycle {
     return true;
   }
 
-  void enqueue(WaitingShape waiting) {
+  void enqueue(WaitingShape& waiting) {
     const Key& key = waiting.local_queue;
     const auto inadmissible = [&](Waits why, const std::string& message) {
       report_shape(waiting.shape, why, [&] { return message; }, {});
@@ -161,7 +173,7 @@ class Cycle {
     lines_.try_emplace(name, queue->second, timestamp_).first->second.add(std::move(waiting.shape));
   }
 
-  // Writes why it waits to every workload of a shape with another message (FirstOnly: with none).
+  // Notes why a shape waits, for write_reports; FirstOnly: writes it to workloads with no message.
   template <class Message>
   void report_shape(Shape& shape, Waits why, const Message& message,
                     const std::vector<PodSetRequests>& requests) {
@@ -177,11 +189,41 @@ class Cycle {
       }
       return;
     }
-    const std::string text = message();
-    for (const Object& workload : shape.with_other_message(
-             message_digest(reason_of(why, granular), cut(text, kConditionMessageLimit)))) {
-      add_pending(plan_, workload, {.why = why, .granular = granular}, text, requests, now_);
+    std::string text = message();
+    std::string digest =
+        message_digest(reason_of(why, granular), cut(text, kConditionMessageLimit));
+    if (shape.has_other_message(digest)) {
+      reports_.push_back({&shape, why, std::move(text), std::move(digest), requests});
     }
+  }
+
+  // A run that admits or preempts changes the missing amounts of all that wait, and the change of
+  // quota that it makes starts the next run: until a run finds nothing to decide, only the first
+  // workload of a shape is written, and those whose message is due.
+  void write_reports() {
+    const bool whole = !decided_ || writes_all(now_);
+    for (Report& report : reports_) {
+      const auto write = [&](const Object& workload) {
+        add_pending(plan_, workload, {.why = report.why, .granular = settings_.granular()},
+                    report.text, report.requests, now_);
+      };
+      if (whole) {
+        std::ranges::for_each(report.shape->with_other_message(report.digest), write);
+        continue;
+      }
+      if (const Object* head = report.shape->head(); head != nullptr && !is_message_due(*head)) {
+        write(*head);
+      }
+      std::ranges::for_each(report.shape->with_due_message(report.digest), write);
+      plan_.wake_at(now_ + kLookAgain);
+    }
+  }
+  // Bounds how old a message becomes while every run decides something: by its instant, one run of
+  // so many writes all.
+  static bool writes_all(Instant now) {
+    constexpr std::int64_t kOneOf = 16;
+    return std::chrono::floor<std::chrono::milliseconds>(now).time_since_epoch().count() % kOneOf ==
+           0;
   }
   void report_head(Line& line, Waits why, const std::string& message,
                    const std::vector<PodSetRequests>& requests) {
@@ -357,6 +399,7 @@ class Cycle {
     take(nominee);
     plan_.merge(std::move(steps));
     ++admitted_;
+    decided_ = true;
     line.take();
   }
 
@@ -381,7 +424,7 @@ class Cycle {
   // No flavor fits, and preemption makes no room.
   void wait_on(const Nominee& nominee) {
     Line& line = *nominee.line;
-    const bool overdue = is_overdue(line.head());
+    const bool overdue = is_overdue(*queues_, line.head(), now_);
     reserve(nominee, line.queue().strict_fifo || overdue);
     const auto message = [&] { return nominee.assignment.message(); };
     const Waits why = why_waits(nominee.assignment);
@@ -396,23 +439,6 @@ class Cycle {
     }
   }
 
-  // Whether it waits for longer than its LocalQueue's max-wait (17).
-  [[nodiscard]] bool is_overdue(const Object& workload) const {
-    const auto queue = queues_->local_queues.find(
-        {std::string(workload.ns()), workload.spec()["queueName"].str()});
-    const auto created = workload.creation_time();
-    return queue != queues_->local_queues.end() && queue->second.max_wait && created &&
-           now_ - *created > *queue->second.max_wait;
-  }
-  // Whether every pod set that has no room would have some once others end.
-  static bool waits_for_others(const Assignment& assignment) {
-    return std::ranges::all_of(assignment.pod_sets, [](const PodSetAssignment& pod_set) {
-      return pod_set.reasons.empty() ||
-             std::ranges::any_of(pod_set.reasons, [](const Reason& reason) {
-               return reason.why == Reason::Why::NoneFree;
-             });
-    });
-  }
   // The flavors that it could be given once they are free.
   static std::set<std::string> flavors_in_question(const Assignment& assignment) {
     std::set<std::string> flavors;
@@ -492,6 +518,7 @@ class Cycle {
         ++failed;
       } else {
         plan_.merge(std::move(steps));
+        decided_ = true;
       }
     }
     std::string message = nominee.assignment.message();
@@ -608,6 +635,8 @@ class Cycle {
   std::vector<std::tuple<QuotaTree::NodeId, QuotaTree::CellId, Amount>> promised_{};
   std::map<std::string, const Held*, std::less<>> preempted_{};  // by uid
   int admitted_ = 0;
+  bool decided_ = false;  // this run admits or preempts
+  std::vector<Report> reports_{};
 };
 
 }  // namespace

@@ -88,6 +88,13 @@ bool is_waiting(const Object& workload) {
          !workload.deleting();
 }
 
+bool is_message_due(const Object& workload) {
+  return find_condition(workload.status()["conditions"], "QuotaReserved")["reason"]
+             .as_string()
+             .empty() ||
+         awaits_preemption(workload);
+}
+
 const Index& waiting_index() {
   static const Index kIndex{
       .kind = &api::kueue::kWorkload, .name = kWaitingIndex, .values = waiting};
@@ -158,7 +165,7 @@ template <typename Chosen>
 std::vector<Object> Shape::rest_of(const Chosen& chosen) {
   std::vector<Object> rest;
   for (Entries& entries : groups_) {
-    if (!chosen(entries.message_digest)) {
+    if (!chosen(entries)) {
       continue;
     }
     while (const Object* object = head_of(entries)) {
@@ -171,7 +178,19 @@ std::vector<Object> Shape::rest_of(const Chosen& chosen) {
 }
 
 std::vector<Object> Shape::with_other_message(std::string_view digest) {
-  return rest_of([&](const std::string& other) { return other != digest; });
+  return rest_of([&](const Entries& entries) { return entries.message_digest != digest; });
+}
+
+bool Shape::has_other_message(std::string_view digest) const {
+  return std::any_of(groups_.begin(), groups_.end(),
+                     [&](const Entries& entries) { return entries.message_digest != digest; });
+}
+
+std::vector<Object> Shape::with_due_message(std::string_view digest) {
+  return rest_of([&](Entries& entries) {
+    const Object* first = entries.message_digest == digest ? nullptr : head_of(entries);
+    return first != nullptr && is_message_due(*first);  // all of a group have one message
+  });
 }
 
 bool Shape::has_message() const {
@@ -180,7 +199,7 @@ bool Shape::has_message() const {
 }
 
 std::vector<Object> Shape::without_message() {
-  return rest_of([](const std::string& digest) { return digest.empty(); });
+  return rest_of([](const Entries& entries) { return entries.message_digest.empty(); });
 }
 
 std::vector<WaitingShape> waiting_shapes(const View& view, RequeueTimestamp timestamp) {

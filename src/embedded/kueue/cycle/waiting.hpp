@@ -34,6 +34,10 @@ Select waiting_in(const Key& local_queue);
 // reason.
 std::string message_digest(std::string_view reason, std::string_view message);
 
+// Returns true if the message of a waiting workload cannot wait for a later run: it has none, or
+// one that promises preemptions and gives it a place before others.
+bool is_message_due(const Object& workload);
+
 // Workloads of one LocalQueue that the rules of admission treat alike: the same requests, the same
 // state of checks and of requeueing.
 class Shape {
@@ -49,6 +53,10 @@ class Shape {
   void take();
   // Returns those not taken whose last message has another digest.
   [[nodiscard]] std::vector<Object> with_other_message(std::string_view digest);
+  // Returns true if any of them, taken or not, has a message with another digest, or none.
+  [[nodiscard]] bool has_other_message(std::string_view digest) const;
+  // Returns those of with_other_message() for which is_message_due().
+  [[nodiscard]] std::vector<Object> with_due_message(std::string_view digest);
   // Returns true if all of them, taken or not, have a message.
   [[nodiscard]] bool has_message() const;
   // Returns those not taken that have no message.

@@ -13,6 +13,7 @@
 #include "api/kueue.hpp"
 #include "embedded/kueue/configuration.hpp"
 #include "embedded/kueue/cycle/holding.hpp"
+#include "embedded/kueue/cycle/max_wait.hpp"
 #include "embedded/kueue/cycle/preempting.hpp"
 #include "embedded/kueue/cycle/requests.hpp"
 #include "embedded/kueue/cycle/snapshot.hpp"
@@ -211,6 +212,10 @@ class Explainer {
       for (const PodSetAssignment& pod_set : result.assignment.pod_sets) {
         result_.flavors.insert(pod_set.flavors.begin(), pod_set.flavors.end());
       }
+      if (!starts_now()) {
+        note_readiness(queue, settings);
+        note_overdue(queue, preempting, rules);
+      }
       return;
     }
     cause("ClusterQueue/" + queue.name, result.assignment.message(),
@@ -229,6 +234,42 @@ class Explainer {
     }
     HeldWorkloads held(view_, *queues_);
     result_.quotas = quota_reports(*queues_, quota, held, preemptor, wanted, result.targets);
+  }
+
+  // It fits, and admission waits for others to be ready (8.5).
+  void note_readiness(const ClusterQueue& queue, const Settings& settings) {
+    if (settings.wait_for_pods_ready && settings.block_admission &&
+        view_.count(api::kueue::kWorkload, not_ready()) > 0) {
+      cause("ClusterQueue/" + queue.name,
+            "admits one workload after the other: blockAdmission waits for the pods of those that "
+            "are admitted",
+            "all admitted workloads have condition PodsReady");
+    }
+  }
+  // It fits behind a workload that waits for longer than its queue allows.
+  void note_overdue(const ClusterQueue& queue, Preempting& preempting, RequestRules& rules) {
+    if (queue.strict_fifo) {
+      return;
+    }
+    for (const PendingWorkload& one : pending_workloads(view_, queue.name)) {
+      const Object& other = one.workload;
+      if (other.uid() == workload_.uid()) {
+        return;
+      }
+      if (!is_overdue(*queues_, other, now_)) {
+        continue;
+      }
+      const auto& [priority, queued, uid] = queue_order(other);
+      const Preempting::Result result = preempting.nominate(
+          {.queue = &queue, .priority = -priority, .queued = queued}, rules.requests(other), false);
+      if (result.assignment.mode != Mode::Fit && waits_for_others(result.assignment)) {
+        cause(fmt::format("LocalQueue/{}/{}", other.ns(), other.spec()["queueName"].as_string()),
+              fmt::format("{} waits for longer than its {} and goes first", other.key().text(),
+                          kMaxWait),
+              fmt::format("{} is admitted or leaves the queue", other.key().text()));
+        return;
+      }
+    }
   }
 
   static std::vector<Explanation::Preempted::Freed> freed_by(const Held& held) {

@@ -18,7 +18,6 @@
 namespace athanor::kueue::jobs {
 namespace {
 
-constexpr std::string_view kController = "workload.codeflare.dev/appwrapper-controller";
 constexpr std::string_view kMultiKueue = "kueue.x-k8s.io/multikueue";
 // After an error of the API server.
 constexpr Duration kAskAgain = std::chrono::seconds(5);
@@ -39,7 +38,7 @@ bool waits(const Object& app) {
   const std::string_view manager = app.spec()["managedBy"].as_string();
   const std::string_view phase = app.status()["phase"].as_string();
   return app.spec()["suspend"].as_bool() && !app.deleting() &&
-         (manager.empty() || manager == kController || manager == kMultiKueue) &&
+         (manager.empty() || manager == kAppWrapperController || manager == kMultiKueue) &&
          phase != "Succeeded" && phase != "Failed";
 }
 

@@ -11,6 +11,15 @@
 namespace athanor::kueue::jobs {
 namespace {
 
+using api::kueue::ClassChange;
+
+ClassChange wanted_class(const Object& workload, const Object& job) {
+  const std::string_view label = job.label(name::kPriorityClass);
+  return label.empty() && !job.label(name::kPrebuilt).empty()
+             ? ClassChange::None
+             : api::kueue::class_change(workload, label);
+}
+
 void add_conditions(Value& list, const Object& workload, std::vector<Condition> conditions,
                     Instant now) {
   for (Condition& one : conditions) {
@@ -42,17 +51,17 @@ bool follow_queue(Plan& plan, const Object& workload, std::string_view queue) {
   if (says(workload, "QuotaReserved") || workload.spec()["queueName"].as_string() == queue) {
     return false;
   }
-  plan.then(Patch{.target = ref_to(workload),
-                  .merge = Value::object({{"spec", Value::object({{"queueName", queue}})}}),
-                  .guard = guard_for(workload)});
+  Value name = queue.empty() ? Value() : Value(queue);
+  plan.then(
+      Patch{.target = ref_to(workload),
+            .merge = Value::object({{"spec", Value::object({{"queueName", std::move(name)}})}}),
+            .guard = guard_for(workload)});
   return true;
 }
 
 Result<bool> follow_priority(Plan& plan, const View& view, const Object& workload,
                              const Object& job) {
-  const std::string_view wanted = job.label(name::kPriorityClass);
-  const std::string_view present = workload.spec()["priorityClassRef"]["name"].as_string();
-  if (wanted.empty() || wanted == present || (present.empty() && says(workload, "QuotaReserved"))) {
+  if (wanted_class(workload, job) != ClassChange::Possible) {
     return false;
   }
   ATHANOR_TRY(const Priority priority, priority_of(view, job, workload.spec()["podSets"]));
@@ -62,6 +71,12 @@ Result<bool> follow_priority(Plan& plan, const View& view, const Object& workloa
                                                       {"priority", priority.value}})}}),
       .guard = guard_for(workload)});
   return true;
+}
+
+std::optional<std::string> kept_priority(const Object& workload, const Object& job) {
+  return wanted_class(workload, job) == ClassChange::AfterRelease
+             ? std::optional(api::kueue::not_updated(workload, "priority class"))
+             : std::nullopt;
 }
 
 void write_finished(Plan& plan, const Object& workload, std::string_view reason,

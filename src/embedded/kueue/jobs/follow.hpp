@@ -27,10 +27,14 @@ bool follow_gate(Plan& plan, const Object& workload, const Object& job);
 
 // Moves a Workload without quota to this queue. False: it is there already, or holds quota.
 bool follow_queue(Plan& plan, const Object& workload, std::string_view queue);
-// Gives a Workload the priority class that the label of its job names. False: it has it, or cannot
-// get one while it holds quota. Fails if the class is missing.
+// Gives a Workload the priority class that the label of its job names; without label, that of its
+// pods, or none. False: it has it, or cannot change it while it holds quota. Fails if the class is
+// missing. A prebuilt Workload keeps its class without label.
 Result<bool> follow_priority(Plan& plan, const View& view, const Object& workload,
                              const Object& job);
+// Returns the note about a priority class that a Workload with quota cannot change to that of its
+// job's label.
+std::optional<std::string> kept_priority(const Object& workload, const Object& job);
 
 // Finished True.
 void write_finished(Plan& plan, const Object& workload, std::string_view reason,

@@ -242,6 +242,13 @@ class Manager {
       evict(workload);
       return;
     }
+    if (suspended() && api::kueue::holds_elsewhere(workload, queue_for(workload))) {
+      if (prebuilt().empty()) {
+        replace(workload);
+        return;
+      }
+      emit_for_job(api::kueue::kNotUpdated, api::kueue::not_updated(workload, "queue"), "Warning");
+    }
     if (follow_waiting(workload)) {
       return;
     }
@@ -268,10 +275,15 @@ class Manager {
            (suspended() && follow_gate(plan_, workload, *job_));
   }
 
+  // Returns the queue of the label; a prebuilt Workload keeps its own without one.
+  [[nodiscard]] std::string_view queue_for(const Object& workload) const {
+    const std::string_view queue = job_->label(name::kQueue);
+    return queue.empty() && !prebuilt().empty() ? workload.spec()["queueName"].as_string() : queue;
+  }
+
   // The queue label moves a Workload that holds nothing.
   bool follow_queue(const Object& workload) {
-    const std::string_view queue = job_->label(name::kQueue);
-    return suspended() && !queue.empty() && jobs::follow_queue(plan_, workload, queue);
+    return suspended() && jobs::follow_queue(plan_, workload, queue_for(workload));
   }
 
   bool follow_priority(const Object& workload) {
@@ -283,6 +295,8 @@ class Manager {
     if (*written) {
       emit_for_job("UpdatedWorkload",
                    fmt::format("Updated workload priority class: {}", workload.key().text()));
+    } else if (auto kept = kept_priority(workload, *job_); kept && suspended()) {
+      emit_for_job(api::kueue::kNotUpdated, *std::move(kept), "Warning");
     }
     return *written;
   }
@@ -437,7 +451,7 @@ std::span<const Operator* const> operators() {
     std::vector<const Operator*> all{&operator_of<batch_job>(),   &operator_of<job_set>(),
                                      &operator_of<pytorch_job>(), &operator_of<ray_cluster>(),
                                      &operator_of<ray_job>(),     &pod_operator(),
-                                     &release_operator()};
+                                     &release_operator(),         &unqueued_operator()};
     const auto unsupported = unsupported_operators();
     all.insert(all.end(), unsupported.begin(), unsupported.end());
     return all;

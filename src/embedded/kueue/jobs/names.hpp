@@ -51,4 +51,8 @@ inline constexpr Kind kJaxJob{"kubeflow.org", "v1", "JAXJob", "jaxjobs", true};
 inline constexpr Kind kAppWrapper{"workload.codeflare.dev", "v1beta2", "AppWrapper", "appwrappers",
                                   true};
 
+// The value of an AppWrapper's spec.managedBy that means its own controller, as none does.
+inline constexpr std::string_view kAppWrapperController =
+    "workload.codeflare.dev/appwrapper-controller";
+
 }  // namespace athanor::kueue::jobs

@@ -256,11 +256,12 @@ class PodManager {
     }
     const Object& pod = alive.front();
     const bool prebuilt = !pod.label(name::kPrebuilt).empty();
-    const std::string_view queue = pod.label(name::kQueue);
-    if ((!prebuilt || !queue.empty()) && follow_queue(plan_, workload, queue)) {
-      return true;
+    std::string_view queue = pod.label(name::kQueue);
+    if (prebuilt && queue.empty()) {
+      queue = workload.spec()["queueName"].as_string();
     }
-    if (!prebuilt && follow_limit(workload, pod)) {
+    if (follow_queue(plan_, workload, queue) || (!prebuilt && follow_limit(workload, pod)) ||
+        follow_despite_quota(workload, pod, queue)) {
       return true;
     }
     const auto written = follow_priority(plan_, view_, workload, pod);
@@ -272,8 +273,35 @@ class PodManager {
     if (*written) {
       emit_for_pods("UpdatedWorkload",
                     fmt::format("Updated workload priority class: {}", workload.key().text()));
+    } else if (auto kept = kept_priority(workload, pod); kept && is_gated(pod)) {
+      tell(plan_, api::kPod, pod, api::kueue::kNotUpdated, *std::move(kept), "Warning");
     }
     return *written;
+  }
+
+  // A queue or a limit that a Workload with quota cannot take: it is made anew as long as all pods
+  // are behind their gates. True: something is written.
+  bool follow_despite_quota(const Object& workload, const Object& pod, std::string_view queue) {
+    const bool prebuilt = !pod.label(name::kPrebuilt).empty();
+    const bool elsewhere = api::kueue::holds_elsewhere(workload, queue);
+    const bool limited = !prebuilt && says(workload, "QuotaReserved") &&
+                         workload.spec()["maximumExecutionTimeSeconds"] != max_execution_time(pod);
+    if ((!elsewhere && !limited) || !is_gated(pod)) {
+      return false;
+    }
+    const std::vector<Object> alive = group_.living();
+    if (prebuilt || !std::ranges::all_of(alive, is_gated) ||
+        static_cast<std::int64_t>(alive.size()) < group_.total) {
+      tell(plan_, api::kPod, pod, api::kueue::kNotUpdated,
+           api::kueue::not_updated(workload, elsewhere ? "queue" : "time limit"), "Warning");
+      return false;
+    }
+    // Without its finalizer it goes at once: one that is being deleted stops its pods.
+    drop_workload(workload);
+    plan_.then(Delete{.target = ref_to(workload), .guard = {.uid = std::string(workload.uid())}});
+    emit_for_pods("DeletedWorkload",
+                  fmt::format("Deleted not matching Workload: {}", workload.key().text()));
+    return true;
   }
   bool follow_limit(const Object& workload, const Object& pod) {
     const Value limit = max_execution_time(pod);
@@ -405,7 +433,7 @@ const Operator& pod_operator() {
   static const Kind* const kSmall[] = {&api::kPriorityClass};
   static const Access kAccess[] = {{&api::kPod, "patch delete"},
                                    {&api::kPod, "update", "finalizers"},  // the Workload's owner
-                                   {&api::kueue::kWorkload, "create patch"},
+                                   {&api::kueue::kWorkload, "create patch delete"},
                                    {&api::kueue::kWorkload, "patch", "status"},
                                    {&api::kEvent, "create patch"}};
   static const Operator kOperator{.name = "kueue-pod",

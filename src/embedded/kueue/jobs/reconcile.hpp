@@ -17,5 +17,7 @@ const Operator& pod_operator();
 const Operator& release_operator();
 // Objects of kinds that are not integrated: their queue label has no effect, and an event says so.
 std::span<const Operator* const> unsupported_operators();
+// AppWrappers with a queue label for which no controller makes a Workload: an event says so.
+const Operator& unqueued_operator();
 
 }  // namespace athanor::kueue::jobs

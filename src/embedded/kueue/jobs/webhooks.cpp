@@ -67,7 +67,13 @@ Verdict judge(const View& view, const AdmissionRequest& request, Instant /*now*/
   const bool has_default =
       view.get(api::kueue::kLocalQueue, {request.key.ns, std::string(name::kDefaultQueue)})
           .has_value();
-  return answer(validate_job_update(which(), object, request.old_object, has_default));
+  Verdict verdict = answer(validate_job_update(which(), object, request.old_object, has_default));
+  if (verdict.allowed && is_suspended(which(), object) &&
+      !is_managed(view, settings, Object(object)) &&
+      is_managed(view, settings, Object(request.old_object))) {
+    verdict.warnings.push_back(api::kueue::left_queue(which().kind->name));
+  }
+  return verdict;
 }
 
 Verdict mutate_pod(const View& view, const AdmissionRequest& request, Instant /*now*/) {

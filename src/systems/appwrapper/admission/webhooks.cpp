@@ -178,6 +178,11 @@ Verdict judge_for_kueue(const View& view, const AdmissionRequest& request, Insta
   if (verdict.allowed && request.operation == Operation::Create) {
     verdict.warnings = kueue_warnings(request.object, api::kueue::kEngine);
   }
+  if (verdict.allowed && request.operation == Operation::Update &&
+      request.object["spec"]["suspend"].as_bool() && !is_queued(view, placed(request), queueing) &&
+      is_queued(view, request.old_object, queueing)) {
+    verdict.warnings.push_back(api::kueue::left_queue(kAppWrapper.name));
+  }
   return verdict;
 }
 

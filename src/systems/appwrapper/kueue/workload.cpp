@@ -168,9 +168,10 @@ Value new_workload(const AppWrapper& app, const Priority& priority, const Queuei
       metadata.member("labels").set(key, label);
     }
   }
-  Value spec = Value::object({{"queueName", object.label(name::kQueueName)},
-                              {"podSets", workload_pod_sets(app)},
-                              {"priority", priority.value}});
+  Value spec = Value::object({{"podSets", workload_pod_sets(app)}, {"priority", priority.value}});
+  if (const std::string_view queue = object.label(name::kQueueName); !queue.empty()) {
+    spec.set("queueName", queue);
+  }
   if (!priority.class_ref.is_null()) {
     spec.set("priorityClassRef", priority.class_ref);
   }

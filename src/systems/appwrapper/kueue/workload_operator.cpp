@@ -265,6 +265,13 @@ class Manager {
       evict(workload);
       return;
     }
+    if (app_.spec.suspend && api::kueue::holds_elsewhere(workload, queue_for(workload))) {
+      if (prebuilt_workload(app_.object).empty()) {
+        replace(workload);
+        return;
+      }
+      tell(api::kueue::kNotUpdated, api::kueue::not_updated(workload, "queue"), "Warning");
+    }
     follow_priority(workload);
     if (follow_gate(workload)) {
       return;
@@ -280,14 +287,23 @@ class Manager {
     }
   }
 
+  // Returns the queue of the label; a prebuilt Workload keeps its own without one.
+  [[nodiscard]] std::string_view queue_for(const Object& workload) const {
+    const std::string_view queue = app_.object.label(name::kQueueName);
+    return queue.empty() && !prebuilt_workload(app_.object).empty()
+               ? workload.spec()["queueName"].as_string()
+               : queue;
+  }
+
   // The queue label moves a Workload that holds nothing.
   bool follow_queue(const Object& workload) {
-    const std::string_view queue = app_.object.label(name::kQueueName);
+    const std::string_view queue = queue_for(workload);
     if (!app_.spec.suspend || is_true(workload, "QuotaReserved") ||
         workload.spec()["queueName"].as_string() == queue) {
       return false;
     }
-    patch_workload(workload, Value::object({{"queueName", queue}}));
+    patch_workload(workload,
+                   Value::object({{"queueName", queue.empty() ? Value() : Value(queue)}}));
     return true;
   }
 
@@ -304,10 +320,17 @@ class Manager {
   }
 
   void follow_priority(const Object& workload) {
-    const std::string_view wanted = app_.object.label(name::kPriorityClass);
-    const std::string_view present = workload.spec()["priorityClassRef"]["name"].as_string();
-    if (wanted.empty() || wanted == present ||
-        (present.empty() && is_true(workload, "QuotaReserved"))) {
+    const std::string_view label = app_.object.label(name::kPriorityClass);
+    const auto change = api::kueue::class_change(workload, label);
+    if (change == api::kueue::ClassChange::None ||
+        (label.empty() && !prebuilt_workload(app_.object).empty())) {
+      return;
+    }
+    if (change == api::kueue::ClassChange::AfterRelease) {
+      if (app_.spec.suspend) {
+        tell(api::kueue::kNotUpdated, api::kueue::not_updated(workload, "priority class"),
+             "Warning");
+      }
       return;
     }
     const auto priority = priority_of(view_, app_);

@@ -60,6 +60,23 @@ TEST(OperatorList, OneOfTwoFollowsTheWorkloadsOfAppWrappers) {
   }
 }
 
+// AppWrappers that no controller queues are told of where their integration does not run.
+TEST(OperatorList, QueueingAloneTellsOfAppWrappers) {
+  const auto tells = [](const std::string& list) {
+    const auto chosen = select_operators(list);
+    const auto config =
+        chosen.ok() ? read_config({}, "jobs", {}, *chosen) : Result<SystemConfig>(chosen.error());
+    EXPECT_TRUE(config.ok());
+    const auto running = those_that_run(all_systems(), *chosen, *config);
+    return std::ranges::any_of(
+        running, [](const Operator* op) { return op->name == "kueue-unqueued-appwrapper"; });
+  };
+  EXPECT_TRUE(tells("kueue"));
+  EXPECT_TRUE(tells("kueue,appwrapper"));
+  EXPECT_FALSE(tells("kueue,appwrapper-kueue"));
+  EXPECT_FALSE(tells("appwrapper"));
+}
+
 TEST(OperatorList, RefusesWhatIsUnknownAndNothing) {
   EXPECT_EQ(select_operators("*,nonsense").error().message.find("--controllers: \"nonsense\" is "),
             0U);

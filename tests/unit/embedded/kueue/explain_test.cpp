@@ -192,6 +192,33 @@ TEST_F(Unblocking, OfQueuesAndTheirOrder) {
             "ClusterQueue/strict: the quota of gpu in flavor f is raised to 3");
 }
 
+// It would fit: another one goes first by the annotation of its LocalQueue.
+TEST_F(Unblocking, OfOneThatWaitsForTooLong) {
+  world.put(small_queue("q", "4"));
+  world.put(from_yaml(
+      "{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: q, namespace: "
+      "bench, annotations: {athanor.dev/max-wait: 30m}}, spec: {clusterQueue: q}}"));
+  run("runs", "q", 2);
+  run("huge", "q", 40);
+  run("large", "q", 4);
+  world.advance(std::chrono::minutes(10));
+  submit("soon", "q", 2);
+  EXPECT_EQ(events("soon"), "");
+  world.advance(std::chrono::minutes(21));
+  run("small", "q", 2);
+  EXPECT_EQ(events("small"), "LocalQueue/bench/q: bench/large is admitted or leaves the queue");
+  EXPECT_EQ(why("small").causes.at(0).text,
+            "bench/large waits for longer than its athanor.dev/max-wait and goes first");
+}
+
+TEST_F(Unblocking, OfBlockedAdmission) {
+  world.configure("kueue", from_yaml("{waitForPodsReady: true, blockAdmission: true}"));
+  queue("q", "4");
+  run("starts", "q", 1);
+  run("waits", "q", 1);
+  EXPECT_EQ(events("waits"), "ClusterQueue/q: all admitted workloads have condition PodsReady");
+}
+
 TEST_F(Unblocking, OfWhatAWorkloadSays) {
   queue("q", "4");
   submit("w", "q", 1);

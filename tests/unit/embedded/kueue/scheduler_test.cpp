@@ -472,6 +472,33 @@ TEST_F(Admission, OverlooksWhatChangesNoQuotaAndNobodyWhoWaits) {
   EXPECT_FALSE(overlooks(api::kueue::kClusterQueue, queue, stopped));
 }
 
+// The missing amount changes with each admission: the messages behind the first workload of a shape
+// wait for a run without one.
+TEST_F(Admission, WritesTheMessagesOfOthersOnceItRests) {
+  simple_world("8");
+  world.put(workload("runs", "lq", "gpu: 6", ", priority: 9"));
+  settle();
+  for (const char* name : {"a", "b", "c", "d"}) {
+    world.put(workload(name, "lq", "gpu: 4"));
+  }
+  settle();
+  ASSERT_NE(message("d").find("2 more needed"), std::string::npos) << message("d");
+  world.remove(kWorkload, {"bench", "runs"});
+  const auto next_run = [&](Duration later) {
+    world.advance(later);
+    return world.reconcile(scheduler_operator(), {"", "singleton"});
+  };
+  const auto writes = [](const Plan& plan) {
+    return std::ranges::count_if(
+        plan.steps(), [](const Step& step) { return std::holds_alternative<Status>(step); });
+  };
+  EXPECT_EQ(writes(next_run(std::chrono::milliseconds(16))), 4) << "at times it writes all";
+  EXPECT_EQ(writes(next_run(std::chrono::milliseconds(1))), 3) << "a and b admitted, c, not d";
+  settle();
+  EXPECT_NE(message("c").find("4 more needed"), std::string::npos) << message("c");
+  EXPECT_EQ(message("d"), message("c"));
+}
+
 // A run that tells each once leaves nothing that the next one would do.
 TEST_F(Admission, TerselyTellsOnce) {
   simple_world("20");

@@ -49,9 +49,29 @@ class Managed : public testing::Test {
     }
     return {};
   }
+  // Warnings of an update of a suspended AppWrapper.
+  std::vector<std::string> warned(const std::string& before, const std::string& after) {
+    AdmissionRequest request{.operation = AdmissionRequest::Operation::Update,
+                             .key = {"team", "a"},
+                             .object = app(after),
+                             .old_object = app(before)};
+    request.object.set_path({"spec", "suspend"}, true);
+    request.old_object.set_path({"spec", "suspend"}, true);
+    return kueue_webhooks().back().admit(View(world, reads), request, world.now).warnings;
+  }
   test::FakeWorld world{};
   Reads reads{};
 };
+
+// Nothing starts it any more, and its Workload stays.
+TEST_F(Managed, WarnsOfAQueueLabelThatIsRemovedWhileItWaits) {
+  const std::string queued = "labels: {kueue.x-k8s.io/queue-name: lq}";
+  EXPECT_THAT(warned(queued, ""),
+              ElementsAre("metadata.labels[kueue.x-k8s.io/queue-name] is removed: the AppWrapper "
+                          "stays suspended, and its Workload keeps its place until it is deleted"));
+  EXPECT_THAT(warned(queued, "labels: {kueue.x-k8s.io/queue-name: other}"), IsEmpty());
+  EXPECT_THAT(warned("", ""), IsEmpty());
+}
 
 TEST_F(Managed, FollowsKueuesConfigurationWhenItChanges) {
   world.configure("kueue", parsed("{waitForPodsReady: false}"));
