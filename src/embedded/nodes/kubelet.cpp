@@ -130,8 +130,8 @@ void add_ephemeral(const View& view, const Object& pod, const Value& state, Plan
 }
 
 using Hooks = std::span<const NodeHooks* const>;
-using Environment =
-    std::map<std::string, std::vector<std::pair<std::string, std::string>>, std::less<>>;
+using Environment = decltype(NodeAdmission::environment);
+using Devices = decltype(NodeAdmission::devices);
 
 // Over what the containers say for themselves; a runtime takes the last of equal names.
 void add_environment(const Environment& environment, Value& spec) {
@@ -157,9 +157,34 @@ void add_environment(const Environment& environment, Value& spec) {
   }
 }
 
-// What the device managers of the node say; nullopt: the pod may start, with this environment.
+// A runtime reads what is below the folder of all emulated nodes.
+void add_devices(const Devices& devices, std::string_view node, Value& spec) {
+  for (const char* list : {"init", "containers"}) {
+    for (std::size_t i = 0; i < spec[list].size(); ++i) {
+      const auto found = devices.find(spec[list][i]["name"].as_string());
+      if (found == devices.end()) {
+        continue;
+      }
+      Value values = Value::list();
+      for (const NodeDevice& device : found->second) {
+        values.push_back(Value::object({{"name", device.name},
+                                        {"file", std::string(node) + device.file},
+                                        {"poststop", device.poststop}}));
+      }
+      spec.member(list).item(i).set("devices", std::move(values));
+    }
+  }
+}
+
+// What the device managers of the node bring into a pod.
+struct Brought {
+  Environment environment{};
+  Devices devices{};
+};
+
+// What the device managers of the node say; nullopt: the pod may start, with what they bring.
 std::optional<Plan> admit(const View& view, const Object& pod, Instant now, Hooks hooks,
-                          Plan& steps, Environment& environment) {
+                          Plan& steps, Brought& brought) {
   const auto node = view.get(api::kNode, {"", pod.spec()["nodeName"].str()});
   for (const NodeHooks* one : hooks) {
     NodeAdmission admission = node ? one->admit(view, pod, *node, now) : NodeAdmission{};
@@ -187,8 +212,11 @@ std::optional<Plan> admit(const View& view, const Object& pod, Instant now, Hook
       return std::move(steps);
     }
     for (auto& [container, variables] : admission.environment) {
-      auto& all = environment[container];
+      auto& all = brought.environment[container];
       std::ranges::move(variables, std::back_inserter(all));
+    }
+    for (auto& [container, devices] : admission.devices) {
+      std::ranges::move(devices, std::back_inserter(brought.devices[container]));
     }
   }
   return std::nullopt;
@@ -196,7 +224,7 @@ std::optional<Plan> admit(const View& view, const Object& pod, Instant now, Hook
 
 Plan begin(const View& view, const Object& pod, Instant now, Hooks hooks) {
   Plan plan;
-  Environment environment;
+  Brought brought;
   SandboxSpec spec = make_sandbox_spec(view, pod);
   if (!spec.waiting_reason.empty()) {
     write_status(plan, pod,
@@ -207,10 +235,11 @@ Plan begin(const View& view, const Object& pod, Instant now, Hooks hooks) {
          spec.waiting_message);
     return plan;
   }
-  if (auto held = admit(view, pod, now, hooks, plan, environment)) {
+  if (auto held = admit(view, pod, now, hooks, plan, brought)) {
     return *std::move(held);
   }
-  add_environment(environment, spec.value);
+  add_environment(brought.environment, spec.value);
+  add_devices(brought.devices, pod.spec()["nodeName"].as_string(), spec.value);
   if (pod.status()["phase"].as_string() == "Running") {
     emit(plan, pod, "Warning", "SandboxChanged",
          "The node was restarted: the pod's containers start again");

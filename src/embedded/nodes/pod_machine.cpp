@@ -255,8 +255,19 @@ void PodMachine::skip_from(std::size_t index, Instant now) {
   }
 }
 
+void PodMachine::not_made(std::size_t index, std::string message, Instant now) {
+  Container& container = containers_[index];
+  container.state = State::Waiting;
+  container.reason = "CreateContainerError";
+  container.message = std::move(message);
+  container.started.reset();
+  container.timeout_at.reset();
+  container.restart_at = now + backoff_of(++container.not_made);
+}
+
 void PodMachine::exited(std::size_t index, int code, std::string message, Instant now) {
   Container& container = containers_[index];
+  container.not_made = 0;
   container.state = State::Ended;
   container.code = code;
   container.reason = code == 0 ? "Completed" : "Error";

@@ -42,6 +42,9 @@ class PodMachine {
   // Starts what can start and ends what is overdue; call after construction, after every event and
   // at next_due().
   void advance(Instant now, std::vector<Order>& orders);
+  // The container that an order runs cannot be made now: it waits, and is tried again after a
+  // back-off.
+  void not_made(std::size_t index, std::string message, Instant now);
   // A container's process has ended; `message` is what it leaves for the pod's status (results).
   void exited(std::size_t index, int code, std::string message, Instant now);
   void stop(Duration grace, Instant now);
@@ -60,6 +63,7 @@ class PodMachine {
     State state = State::Waiting;
     int code = 0;
     std::int64_t restarts = 0;
+    std::int64_t not_made = 0;  // attempts since it ran last
     std::string reason{};
     std::string message{};
     std::optional<Instant> started{};

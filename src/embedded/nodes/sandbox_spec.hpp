@@ -8,7 +8,8 @@
 //   container: {name, command: [..], script, env: [[name, value]..], workingDir, results: [..],
 //   stepResults: [..], onError, timeoutMs, when: [..], stdout, stderr (files), sidecar,
 //   restartPolicy (of sidecars), problem (why no process can run it),
-//               mounts: [{volume, path, subPath, readOnly}], stdin, stdinOnce, tty}
+//               mounts: [{volume, path, subPath, readOnly}], stdin, stdinOnce, tty,
+//               devices: [{name, file (below the folder of nodes), poststop}]}
 //   volume: {name, type: "empty" | "files" | "claim", claim, files: [{path, data (base64), mode}],
 //            tokens: [{path, audience, seconds}], serviceAccount}
 #pragma once

@@ -19,6 +19,13 @@
 
 namespace athanor {
 
+// A CDI device that a container is made with.
+struct NodeDevice {
+  std::string name{};     // qualified: "vendor/class=device"
+  std::string file{};     // the file that defines it, absolute on the node
+  bool poststop = false;  // its hook removes the file when the container has stopped
+};
+
 // What becomes of a pod that is to start on a node.
 struct NodeAdmission {
   enum class Answer : std::uint8_t {
@@ -37,6 +44,8 @@ struct NodeAdmission {
   // Environment by container, in this order, over what the pod says.
   std::map<std::string, std::vector<std::pair<std::string, std::string>>, std::less<>>
       environment{};
+  // Devices by container, which is not made while the file of one of them is missing.
+  std::map<std::string, std::vector<NodeDevice>, std::less<>> devices{};
 };
 
 // A unix socket of an emulated node that answers unary gRPC calls, as a kubelet does for what runs

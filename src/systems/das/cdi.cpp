@@ -92,7 +92,8 @@ std::string dra_cdi_path(std::string_view claim_uid) {
   return fmt::format("/var/run/cdi/k8s.{}-claim_{}.json", kDraDriver, claim_uid);
 }
 
-std::string cdi_file(const CdiDevice& device, const ContainerEnvironment& environment) {
+std::string cdi_file(const CdiDevice& device, const ContainerEnvironment& environment,
+                     bool poststop) {
   Value claims = Value::list();
   for (const Claim* claim : device.claims) {
     claims.push_back(claim->object.body());
@@ -103,9 +104,13 @@ std::string cdi_file(const CdiDevice& device, const ContainerEnvironment& enviro
       env.push_back(fmt::format("{}={}", name, value));
     }
   }
-  const Value hook = Value::object({{"hookName", "poststop"},
-                                    {"path", "/bin/rm"},
-                                    {"args", Value::list({"-f", cdi_path(device)})}});
+  Value edits = Value::object({{"env", env}});
+  if (poststop) {
+    edits.set("hooks",
+              Value::list({Value::object({{"hookName", "poststop"},
+                                          {"path", "/bin/rm"},
+                                          {"args", Value::list({"-f", cdi_path(device)})}})}));
+  }
   return json::print(Value::object(
       {{"cdiVersion", "0.8.0"},
        {"kind", cdi_kind_of(device.profile)},
@@ -113,7 +118,7 @@ std::string cdi_file(const CdiDevice& device, const ContainerEnvironment& enviro
         Value::list({Value::object(
             {{"name", device.id},
              {"annotations", Value::object({{"mig.das.com/allocation", json::print(claims)}})},
-             {"containerEdits", Value::object({{"env", env}, {"hooks", Value::list({hook})}})}})})},
+             {"containerEdits", std::move(edits)}})})},
        {"containerEdits", Value::object()}}));
 }
 

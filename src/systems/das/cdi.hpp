@@ -42,7 +42,9 @@ std::vector<std::pair<std::string, std::string>> visible_devices(
 std::string cdi_path(const CdiDevice& device);
 // Of a ResourceClaim: "/var/run/cdi/k8s.das.inference.redhat.com-claim_<uid>.json".
 std::string dra_cdi_path(std::string_view claim_uid);
-// Returns the text of the device's CDI file (docs/spec/das.md 8.7).
-std::string cdi_file(const CdiDevice& device, const ContainerEnvironment& environment);
+// Returns the text of the device's CDI file (docs/spec/das.md 8.7). `poststop`: the container's end
+// removes it.
+std::string cdi_file(const CdiDevice& device, const ContainerEnvironment& environment,
+                     bool poststop);
 
 }  // namespace athanor::das

@@ -202,6 +202,51 @@ def test_an_init_container_sees_the_slices_that_it_uses(das_lab):
         wait_for(f"the environment of {container}", lambda c=container: "NVIDIA_VISIBLE_DEVICES=test\n" in das_lab.kubectl("logs", "p", "-c", c, code=None).out)
 
 
+def sliced(name, restart, **commands):
+    """A pod with a slice for each of its containers."""
+    limits = {"limits": {"mig.das.com/1g.5gb": "1"}}
+    containers = [{"name": one, "image": "busybox", "command": ["sh", "-c", command], "resources": limits} for one, command in commands.items()]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"restartPolicy": restart, "containers": containers}}
+
+
+def cdi_files(lab):
+    return list((lab.data / "nodes/gpu-node/var/run/cdi").glob("*.cdi.json"))
+
+
+def test_a_container_without_its_cdi_device_waits(das_lab):
+    """9.3 E4: a container is not made while its device is unknown; it is tried again after a back-off."""
+    url = "/api/v1/namespaces/default/pods/again"
+    assert das_lab.http("POST", "/api/v1/namespaces/default/pods", sliced("again", "Always", c="sleep 3; exit 1")).code == 201
+    wait_for("it runs", lambda: das_lab.get(url)["status"]["phase"] == "Running")
+    (path,) = cdi_files(das_lab)
+    text = path.read_text(encoding="utf-8")
+    assert "hooks" not in text, "a container that starts again keeps its file"
+    path.unlink()
+
+    def state():
+        return das_lab.get(url)["status"]["containerStatuses"][0]
+
+    waiting = wait_for("it is not made", lambda: state()["state"].get("waiting", {}).get("reason") == "CreateContainerError" and state())
+    assert re.search(r"CDI device injection failed: unresolvable CDI devices mig.das.com/c1g.5gb=[0-9a-f-]{36}$", waiting["state"]["waiting"]["message"])
+    restarts = waiting["restartCount"]
+    path.write_text(text, encoding="utf-8")
+    wait_for("it runs again", lambda: "running" in state()["state"] or state()["restartCount"] > restarts)
+
+
+def test_the_end_of_a_container_removes_its_cdi_file(das_lab):
+    """9.3 E4, 8.7: the poststop hook, in a pod whose containers never start again."""
+    assert das_lab.http("POST", "/api/v1/namespaces/default/pods", sliced("once", "Never", short="true", long="sleep 1000")).code == 201
+
+    def ended():
+        statuses = das_lab.get("/api/v1/namespaces/default/pods/once")["status"].get("containerStatuses", [])
+        return {one["name"]: next(iter(one["state"])) for one in statuses}
+
+    wait_for("one has ended", lambda: ended() == {"short": "terminated", "long": "running"})
+    (kept,) = wait_for("its file is gone", lambda: len(cdi_files(das_lab)) == 1 and cdi_files(das_lab))
+    assert '"poststop"' in kept.read_text(encoding="utf-8")
+    assert [claim["status"]["state"] for claim in claims(das_lab)] == ["inUse", "inUse"], "claims end with their pod"
+
+
 def test_a_killed_lab_keeps_slices(make_lab):
     """kill -9 while a pod holds its slice: the next start runs the pod again with the same claim."""
     lab = make_lab("--lab", str(EXAMPLES / "lab.yaml")).start()

@@ -365,6 +365,12 @@ class SpawnedRuntime final : public ProcessRuntime {
       return true;
     }
     const Value& container = pod.machine.container(order.container);
+    if (const std::string missing = missing_devices(container); !missing.empty()) {
+      pod.machine.not_made(order.container,
+                           "CDI device injection failed: unresolvable CDI devices " + missing,
+                           options_.clock->now());
+      return false;
+    }
     pod.directory.rotate_log(container["name"].as_string());
     const std::int64_t id = ++last_process_;
     auto run = pod.directory.run_order(pod.machine.spec(), container, id);
@@ -377,6 +383,32 @@ class SpawnedRuntime final : public ProcessRuntime {
     pod.processes[order.container] = id;
     processes_[id] = {uid, order.container};
     return true;
+  }
+
+  [[nodiscard]] std::filesystem::path device_file(const Value& device) const {
+    return std::filesystem::path(options_.folder) / "nodes" / device["file"].as_string();
+  }
+
+  // Names the CDI devices of a container whose file is gone; empty: all are there.
+  [[nodiscard]] std::string missing_devices(const Value& container) const {
+    std::string missing;
+    for (const Value& device : container["devices"].items()) {
+      std::error_code failure;
+      if (!std::filesystem::exists(device_file(device), failure)) {
+        missing += (missing.empty() ? "" : ", ") + device["name"].str();
+      }
+    }
+    return missing;
+  }
+
+  // Does what the poststop hooks of its CDI devices say.
+  void run_poststop(const Value& container) const {
+    for (const Value& device : container["devices"].items()) {
+      if (device["poststop"].as_bool()) {
+        std::error_code failure;  // the system that wrote it may have removed it
+        std::filesystem::remove(device_file(device), failure);
+      }
+    }
   }
 
   // Sends the order, with what the container reads where it wants to read.
@@ -532,6 +564,7 @@ class SpawnedRuntime final : public ProcessRuntime {
                         .is_step = pod.machine.spec()["sequential"].as_bool()};
     }
     const Ending ending = ending_of(*ended_one, code);
+    run_poststop(ended_one->container);
     const MutexLock lock(mutex_);
     ended(id, ending);
   }

@@ -18,7 +18,7 @@ namespace athanor::nodes {
 
 // Settings of the runtime. The clock must outlive it.
 struct ProcessRuntimeOptions {
-  std::string folder{};  // for pods/ and claims/
+  std::string folder{};  // for pods/ and claims/; files of emulated nodes are below nodes/
   TokenSource tokens{};
   Clock* clock = nullptr;
   // Containers see neither the folder nor other processes, and give up what they need no more

@@ -138,6 +138,10 @@ NodeAdmission admit(const View& view, const Object& pod, const Object& node, Ins
         const std::string request(parent_of(result["request"].as_string()));
         if (requests.empty() || requests.contains(request)) {
           seen[container].push_back(device_name(mirror->second, settings));
+          admission.devices[container].push_back(
+              {.name =
+                   fmt::format("k8s.{}/claim={}-{}", kDraDriver, claim.object.uid(), mirror->first),
+               .file = dra_cdi_path(claim.object.uid())});
         }
       }
     }

@@ -13,12 +13,14 @@
 #include "api/builtin.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/das/agent.hpp"
+#include "systems/das/agent/ledger.hpp"
 #include "systems/das/cdi.hpp"
 #include "systems/das/claim.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/life/preparation.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/placement/inventory.hpp"
+#include "systems/das/placement/profile.hpp"
 #include "systems/das/request.hpp"
 #include "systems/das/settings.hpp"
 #include "systems/das/sharing/mode.hpp"
@@ -143,13 +145,18 @@ NodeAdmission admit(const View& view, const Object& pod, const Object& node, Ins
     }
   }
   admission.environment = environment_of(own, spec, settings);
+  const bool poststop = never_restarts(pod);
   for (const CdiDevice& device : devices_of(own)) {
-    admission.steps.then(
-        Act{.id = fmt::format("{}/{}/cdi", pod.uid(), device.id),
-            .verb = std::string(kWriteNodeFile),
-            .args = Value::object({{"node", node.name()},
-                                   {"path", cdi_path(device)},
-                                   {"content", cdi_file(device, admission.environment)}})});
+    admission.devices[device.container].push_back(
+        {.name = fmt::format("{}={}", cdi_kind_of(device.profile), device.id),
+         .file = cdi_path(device),
+         .poststop = poststop});
+    admission.steps.then(Act{
+        .id = fmt::format("{}/{}/cdi", pod.uid(), device.id),
+        .verb = std::string(kWriteNodeFile),
+        .args = Value::object({{"node", node.name()},
+                               {"path", cdi_path(device)},
+                               {"content", cdi_file(device, admission.environment, poststop)}})});
   }
   take_into_use(admission.steps, own, now);
   return admission;

@@ -52,6 +52,29 @@ TEST_F(PodMachineTest, ContainersStartTogetherInitContainersOneByOne) {
   EXPECT_TRUE(all_ended(machine.state()));
 }
 
+TEST_F(PodMachineTest, AContainerThatCannotBeMadeIsTriedAgainAfterABackOff) {
+  PodMachine machine = make("restartPolicy: Never, containers: [{name: a}, {name: b}]");
+  EXPECT_EQ(advance(machine), "run 0, run 1");
+  machine.not_made(0, "no device", now);
+  EXPECT_EQ(advance(machine), "");
+  const Value waits = machine.state()["containers"][0];
+  EXPECT_EQ(waits["state"], Value("waiting"));
+  EXPECT_EQ(waits["reason"], Value("CreateContainerError"));
+  EXPECT_EQ(waits["message"], Value("no device"));
+  EXPECT_EQ(waits["restarts"], Value(0));
+  EXPECT_EQ(machine.next_due(), now + seconds(10));
+  now += seconds(10);
+  EXPECT_EQ(advance(machine), "run 0");
+  machine.not_made(0, "no device", now);
+  EXPECT_EQ(machine.next_due(), now + seconds(20));
+  now += seconds(20);
+  EXPECT_EQ(advance(machine), "run 0");
+  EXPECT_EQ(machine.state()["containers"][0]["state"], Value("running"));
+  machine.exited(0, 0, "", now);
+  machine.exited(1, 0, "", now);
+  EXPECT_TRUE(machine.over());
+}
+
 TEST_F(PodMachineTest, AStepWhoseGuardsDoNotHoldIsSkippedAndTheNextOneRuns) {
   PodMachine machine = make(
       "sequential: true, containers: [{name: step-a}, {name: step-b, when: [{input: "
