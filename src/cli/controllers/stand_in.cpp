@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -117,35 +118,36 @@ class ConfigMaps {
   Key key_;
 };
 
-Result<Value> read_config_map(const ControllersOptions& options, const Variables& variables,
-                              const Process& process, const std::string& ns) {
+// Asks the cluster of the options once, before controllers run.
+template <class Ask>
+std::invoke_result_t<Ask, client::ApiClient&> ask_once(const ControllersOptions& options,
+                                                       const Variables& variables, Ask ask) {
   const auto clock = wall_clock();
   const auto entropy = system_entropy();
   ATHANOR_TRY(client::ClusterConfig config, client::resolve_cluster({.path = options.kubeconfig,
                                                                      .context = options.context,
                                                                      .environment = variables}));
   ATHANOR_TRY(const auto client, client::ApiClient::open(std::move(config), *clock, *entropy));
+  auto answer = ask(*client);
+  client->stop();
+  return answer;
+}
+
+Result<Value> read_config_map(const ControllersOptions& options, const Variables& variables,
+                              const Process& process, const std::string& ns) {
   const std::string name = options.config.empty() || !is_config_map(options.config)
                                ? std::string(process.config_map)
                                : options.config;
-  auto document = ConfigMaps(*client, process, {ns, name}).read();
-  client->stop();
-  return document;
+  return ask_once(options, variables, [&](client::ApiClient& client) {
+    return ConfigMaps(client, process, {ns, name}).read();
+  });
 }
 
 // The image of the process's own pod: of its container "manager", or the first one.
-Result<std::string> read_own_image(const ControllersOptions& options, const Variables& variables,
-                                   const Key& pod) {
-  const auto clock = wall_clock();
-  const auto entropy = system_entropy();
-  ATHANOR_TRY(client::ClusterConfig config, client::resolve_cluster({.path = options.kubeconfig,
-                                                                     .context = options.context,
-                                                                     .environment = variables}));
-  ATHANOR_TRY(const auto client, client::ApiClient::open(std::move(config), *clock, *entropy));
+Result<std::string> read_own_image(client::ApiClient& client, const Key& pod) {
   client::ApiResult found =
-      client->call({.path = fmt::format("/api/v1/namespaces/{}/pods/{}", client::escape(pod.ns),
-                                        client::escape(pod.name))});
-  client->stop();
+      client.call({.path = fmt::format("/api/v1/namespaces/{}/pods/{}", client::escape(pod.ns),
+                                       client::escape(pod.name))});
   if (found.error) {
     return *std::move(found.error);
   }
@@ -232,7 +234,9 @@ Result<StandIn> stand_in(const ControllersOptions& options) {
   }
   if (const auto pod = variables.find(std::string(process.pod_variable));
       pod != variables.end() && !pod->second.empty()) {
-    auto image = read_own_image(options, variables, {input.ns, pod->second});
+    auto image = ask_once(options, variables, [&](client::ApiClient& client) {
+      return read_own_image(client, {input.ns, pod->second});
+    });
     if (image.ok()) {
       input.image = *std::move(image);
     } else {
