@@ -8,9 +8,8 @@
 
 namespace athanor {
 
-// Errors: BadRequest for a malformed patch; Invalid, with the reason as the message, for one that does
-// not apply
-// (docs/spec/apiserver.md 9.4).
+// Errors: BadRequest for a malformed patch; Invalid, with the reason as the message, for one that
+// does not apply (docs/spec/apiserver.md 9.4).
 Result<Value> apply_json_patch(const Value& document, const Value& patch);
 Value apply_merge_patch(const Value& document, const Value& patch);
 // Without the members that are null, at any depth: what a patch brings where there was nothing.

@@ -16,6 +16,7 @@ bool is_reservation(const Object& claim) {
 
 std::vector<const Claim*> Reservation::matching(std::span<const std::string> profiles) const {
   std::vector<const Claim*> left;
+  left.reserve(claims.size());
   for (const Claim& claim : claims) {
     left.push_back(&claim);
   }

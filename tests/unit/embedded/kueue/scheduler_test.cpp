@@ -5,6 +5,8 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "kube/text/json.hpp"
