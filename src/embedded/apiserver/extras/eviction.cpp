@@ -2,12 +2,12 @@
 // Eviction: a delete that asks the disruption budgets first (docs/spec/apiserver.md 12.3).
 #include <fmt/format.h>
 
+#include "api/disruption_budget.hpp"
 #include "embedded/apiserver/core/respond.hpp"
 #include "embedded/apiserver/extras/pod_subresources.hpp"
 #include "embedded/apiserver/write/decode.hpp"
 #include "embedded/apiserver/write/delete.hpp"
 #include "embedded/apiserver/write/write.hpp"
-#include "kube/names/selector.hpp"
 #include "kube/value/condition.hpp"
 
 namespace athanor::apiserver {
@@ -17,12 +17,6 @@ constexpr std::string_view kBudgets = "poddisruptionbudgets.policy";
 constexpr int kAttempts = 5;
 constexpr int kBudgetNotObserved = 10;  // seconds until a retry
 
-bool needs_budget(const Value& pod) {
-  const std::string_view phase = pod["status"]["phase"].as_string();
-  return phase != "Pending" && phase != "Succeeded" && phase != "Failed" &&
-         !pod["metadata"].contains("deletionTimestamp");
-}
-
 std::vector<store::StoredPtr> budgets_of(const store::Store& store, const store::Stored& pod) {
   std::vector<store::StoredPtr> matching;
   auto page = store.list(kBudgets, {.ns = pod.key.ns});
@@ -30,24 +24,11 @@ std::vector<store::StoredPtr> budgets_of(const store::Store& store, const store:
     return matching;
   }
   for (store::StoredPtr& budget : page->items) {
-    const auto selector = LabelSelector::from_value(budget->body["spec"]["selector"]);
-    if (selector.ok() && selector->matches(pod.body["metadata"]["labels"])) {
+    if (api::budget_selects(budget->body, pod.body)) {
       matching.push_back(std::move(budget));
     }
   }
   return matching;
-}
-
-// A pod without clients may go while the others suffice.
-bool unhealthy_may_go(const Value& pod, const Value& budget) {
-  if (condition_is(pod["status"]["conditions"], "Ready", "True")) {
-    return false;
-  }
-  if (budget["spec"]["unhealthyPodEvictionPolicy"].as_string() == "AlwaysAllow") {
-    return true;
-  }
-  const std::int64_t desired = budget["status"]["desiredHealthy"].as_int();
-  return desired > 0 && budget["status"]["currentHealthy"].as_int() >= desired;
 }
 
 StatusError blocked(const Value& budget, int retry_after) {
@@ -67,19 +48,20 @@ StatusError blocked(const Value& budget, int retry_after) {
 StatusResult<bool> take(Call& call, const store::Stored& budget, const store::Stored& pod,
                         bool dry_run) {
   const Value& body = budget.body;
-  if (body["status"]["observedGeneration"].as_int() < body["metadata"]["generation"].as_int()) {
+  if (!api::is_observed(body)) {
     return blocked(body, kBudgetNotObserved);
   }
-  const std::int64_t allowed = body["status"]["disruptionsAllowed"].as_int();
-  if (allowed <= 0) {
+  if (body["status"]["disruptionsAllowed"].as_int() <= 0) {
     return blocked(body, 0);
   }
   if (dry_run) {
     return true;
   }
   Value changed = body;
-  changed.set_path({"status", "disruptionsAllowed"}, allowed - 1);
-  changed.set_path({"status", "disruptedPods", pod.key.name}, format_time(call.now));
+  const Value status = api::status_after_disruption(body, pod.key.name, call.now);
+  for (const Member& member : status.members()) {
+    changed.set_path({"status", member.key()}, member.value);
+  }
   store::Write write;
   write.resource = budget.resource;
   write.key = budget.key;
@@ -91,7 +73,7 @@ StatusResult<bool> take(Call& call, const store::Stored& budget, const store::St
 StatusResult<void> ask_budgets(Call& call, const Key& key, bool dry_run) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const store::StoredPtr pod = call.core.store.get("pods", key);
-    if (pod == nullptr || !needs_budget(pod->body)) {
+    if (pod == nullptr || !api::needs_budget(pod->body)) {
       return {};
     }
     const auto budgets = budgets_of(call.core.store, *pod);
@@ -102,7 +84,7 @@ StatusResult<void> ask_budgets(Call& call, const Key& key, bool dry_run) {
           "not support.";
       return error;
     }
-    if (budgets.empty() || unhealthy_may_go(pod->body, budgets.front()->body)) {
+    if (budgets.empty() || api::unhealthy_may_go(pod->body, budgets.front()->body)) {
       return {};
     }
     ATHANOR_TRY(const bool taken, take(call, *budgets.front(), *pod, dry_run));
@@ -121,12 +103,7 @@ void mark_disrupted(Call& call, const Key& key) {
   }
   Value changed = pod->body;
   Value conditions = changed["status"]["conditions"];
-  set_condition(conditions,
-                {.type = "DisruptionTarget",
-                 .status = "True",
-                 .reason = "EvictionByEvictionAPI",
-                 .message = "Eviction API: evicting"},
-                call.now);
+  set_condition(conditions, api::evicted_condition(), call.now);
   changed.set_path({"status", "conditions"}, conditions);
   store::Write write;
   write.resource = pod->resource;

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "api/builtin.hpp"
-#include "kube/names/selector.hpp"
+#include "api/disruption_budget.hpp"
 #include "systems/das/kinds.hpp"
 #include "systems/das/names.hpp"
 #include "systems/das/placement/slots.hpp"
@@ -229,8 +229,7 @@ class Run {
     std::string names;
     const auto budgets = context_.list(api::kPodDisruptionBudget, std::string(pod.ns()));
     for (const Object& budget : budgets.ok() ? *budgets : std::vector<Object>()) {
-      const auto selector = LabelSelector::from_value(budget.spec()["selector"]);
-      if (selector.ok() && selector->matches(pod.metadata()["labels"])) {
+      if (api::budget_selects(budget.body(), pod.body())) {
         names += fmt::format("{}PodDisruptionBudget {} ({} of {} needed pods are healthy)",
                              names.empty() ? " " : ", ", budget.name(),
                              budget.status()["currentHealthy"].as_int(),

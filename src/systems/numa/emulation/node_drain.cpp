@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "api/builtin.hpp"
-#include "kube/names/selector.hpp"
+#include "api/disruption_budget.hpp"
 #include "kube/value/condition.hpp"
 
 namespace athanor::numa {
@@ -29,22 +29,11 @@ bool stays(const Object& pod) {
 std::vector<Object> budgets_of(const View& view, const Object& pod) {
   std::vector<Object> budgets;
   for (Object& budget : view.list(api::kPodDisruptionBudget, {.ns = std::string(pod.ns())})) {
-    const auto selector = LabelSelector::from_value(budget.spec()["selector"]);
-    if (selector.ok() && selector->matches(pod.metadata()["labels"])) {
+    if (api::budget_selects(budget.body(), pod.body())) {
       budgets.push_back(std::move(budget));
     }
   }
   return budgets;
-}
-
-// A pod that is not ready may go while the others suffice.
-bool unhealthy_may_go(const Object& pod, const Object& budget) {
-  if (condition_is(pod.status()["conditions"], "Ready", "True")) {
-    return false;
-  }
-  const std::int64_t desired = budget.status()["desiredHealthy"].as_int();
-  return budget.spec()["unhealthyPodEvictionPolicy"].as_string() == "AlwaysAllow" ||
-         (desired > 0 && budget.status()["currentHealthy"].as_int() >= desired);
 }
 
 }  // namespace
@@ -65,17 +54,12 @@ bool Drain::empties(const Object& node, Plan& plan) {
 }
 
 void Drain::evict(const Object& pod, Plan& plan) {
-  if (pod.status()["phase"].as_string() != "Pending" && !budget_allows(pod, plan)) {
+  if (api::needs_budget(pod.body()) && !budget_allows(pod, plan)) {
     return;
   }
   const Guard guard{.uid = std::string(pod.uid())};
   Value conditions = pod.status()["conditions"];
-  set_condition(conditions,
-                {.type = "DisruptionTarget",
-                 .status = "True",
-                 .reason = "EvictionByEvictionAPI",
-                 .message = "Eviction API: evicting"},
-                now_);
+  set_condition(conditions, api::evicted_condition(), now_);
   plan.then(athanor::Status{.target = {&api::kPod, pod.key()},
                             .status = Value::object({{"conditions", std::move(conditions)}}),
                             .guard = guard});
@@ -97,24 +81,17 @@ bool Drain::budget_allows(const Object& pod, Plan& plan) {
     return waits("it has more than one PodDisruptionBudget");
   }
   const Object& budget = budgets.front();
-  if (unhealthy_may_go(pod, budget)) {
+  if (api::unhealthy_may_go(pod.body(), budget.body())) {
     return true;
   }
-  const std::int64_t allowed = budget.status()["disruptionsAllowed"].as_int();
-  if (budget.status()["observedGeneration"].as_int() < budget.generation() || allowed <= 0) {
+  if (!api::is_observed(budget.body()) || budget.status()["disruptionsAllowed"].as_int() <= 0) {
     return waits(fmt::format("PodDisruptionBudget {} allows no disruption", budget.name()));
   }
   if (!taken_.insert(budget.key()).second) {
     return false;
   }
-  Value disrupted = budget.status()["disruptedPods"];
-  if (!disrupted.is_object()) {
-    disrupted = Value::object();
-  }
-  disrupted.set(pod.name(), format_time(now_));
   plan.then(athanor::Status{.target = {&api::kPodDisruptionBudget, budget.key()},
-                            .status = Value::object({{"disruptionsAllowed", allowed - 1},
-                                                     {"disruptedPods", std::move(disrupted)}}),
+                            .status = api::status_after_disruption(budget.body(), pod.name(), now_),
                             .guard = {.uid = std::string(budget.uid()),
                                       .resource_version = std::string(budget.resource_version())}});
   return true;
