@@ -76,11 +76,18 @@ std::optional<Value> gate_patch(const Object& workload, const Object& job) {
   return Value::object({{"metadata", Value::object({{"annotations", std::move(annotations)}})}});
 }
 
+std::string_view wanted_queue(const Object& workload, std::string_view label, bool prebuilt) {
+  return label.empty() && prebuilt ? workload.spec()["queueName"].as_string() : label;
+}
+
 bool holds_elsewhere(const Object& workload, std::string_view queue) {
   return says(workload, "QuotaReserved") && workload.spec()["queueName"].as_string() != queue;
 }
 
-ClassChange class_change(const Object& workload, std::string_view label) {
+ClassChange class_change(const Object& workload, std::string_view label, bool prebuilt) {
+  if (label.empty() && prebuilt) {
+    return ClassChange::None;
+  }
   const Value& present = workload.spec()["priorityClassRef"];
   const bool by_label = present["kind"].as_string() == "WorkloadPriorityClass";
   if (label == (by_label ? present["name"].as_string() : std::string_view())) {

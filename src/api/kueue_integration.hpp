@@ -38,6 +38,9 @@ bool is_copied_annotation(std::string_view key);
 // it is so already, or the Workload holds quota.
 std::optional<Value> gate_patch(const Object& workload, const Object& job);
 
+// Returns the LocalQueue that a job's label asks for; without label a prebuilt Workload keeps its
+// own.
+std::string_view wanted_queue(const Object& workload, std::string_view label, bool prebuilt);
 // Returns true if a Workload holds quota in another LocalQueue than `queue`, that of its job's
 // label: its queue is immutable meanwhile (5.2).
 bool holds_elsewhere(const Object& workload, std::string_view queue);
@@ -45,8 +48,9 @@ bool holds_elsewhere(const Object& workload, std::string_view queue);
 // Change that the priority class label of a job asks of its Workload. While that holds quota, a
 // WorkloadPriorityClass may replace another one; whether it has a class is immutable (5.2).
 enum class ClassChange : std::uint8_t { None, Possible, AfterRelease };
-// Returns the change for this label. A Workload without label keeps a class of its pods.
-ClassChange class_change(const Object& workload, std::string_view label);
+// Returns the change for this label. Without label a class of the pods stays, and a prebuilt
+// Workload keeps any class.
+ClassChange class_change(const Object& workload, std::string_view label, bool prebuilt);
 
 // Reason and note of the event about a label that a Workload with quota does not follow; `what` is
 // "queue", "priority class" or "time limit".

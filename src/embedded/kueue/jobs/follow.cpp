@@ -14,10 +14,8 @@ namespace {
 using api::kueue::ClassChange;
 
 ClassChange wanted_class(const Object& workload, const Object& job) {
-  const std::string_view label = job.label(name::kPriorityClass);
-  return label.empty() && !job.label(name::kPrebuilt).empty()
-             ? ClassChange::None
-             : api::kueue::class_change(workload, label);
+  return api::kueue::class_change(workload, job.label(name::kPriorityClass),
+                                  !job.label(name::kPrebuilt).empty());
 }
 
 void add_conditions(Value& list, const Object& workload, std::vector<Condition> conditions,

@@ -275,10 +275,8 @@ class Manager {
            (suspended() && follow_gate(plan_, workload, *job_));
   }
 
-  // Returns the queue of the label; a prebuilt Workload keeps its own without one.
   [[nodiscard]] std::string_view queue_for(const Object& workload) const {
-    const std::string_view queue = job_->label(name::kQueue);
-    return queue.empty() && !prebuilt().empty() ? workload.spec()["queueName"].as_string() : queue;
+    return api::kueue::wanted_queue(workload, job_->label(name::kQueue), !prebuilt().empty());
   }
 
   // The queue label moves a Workload that holds nothing.

@@ -256,10 +256,8 @@ class PodManager {
     }
     const Object& pod = alive.front();
     const bool prebuilt = !pod.label(name::kPrebuilt).empty();
-    std::string_view queue = pod.label(name::kQueue);
-    if (prebuilt && queue.empty()) {
-      queue = workload.spec()["queueName"].as_string();
-    }
+    const std::string_view queue =
+        api::kueue::wanted_queue(workload, pod.label(name::kQueue), prebuilt);
     if (follow_queue(plan_, workload, queue) || (!prebuilt && follow_limit(workload, pod)) ||
         follow_despite_quota(workload, pod, queue)) {
       return true;

@@ -287,12 +287,9 @@ class Manager {
     }
   }
 
-  // Returns the queue of the label; a prebuilt Workload keeps its own without one.
   [[nodiscard]] std::string_view queue_for(const Object& workload) const {
-    const std::string_view queue = app_.object.label(name::kQueueName);
-    return queue.empty() && !prebuilt_workload(app_.object).empty()
-               ? workload.spec()["queueName"].as_string()
-               : queue;
+    return api::kueue::wanted_queue(workload, app_.object.label(name::kQueueName),
+                                    !prebuilt_workload(app_.object).empty());
   }
 
   // The queue label moves a Workload that holds nothing.
@@ -320,10 +317,9 @@ class Manager {
   }
 
   void follow_priority(const Object& workload) {
-    const std::string_view label = app_.object.label(name::kPriorityClass);
-    const auto change = api::kueue::class_change(workload, label);
-    if (change == api::kueue::ClassChange::None ||
-        (label.empty() && !prebuilt_workload(app_.object).empty())) {
+    const auto change = api::kueue::class_change(workload, app_.object.label(name::kPriorityClass),
+                                                 !prebuilt_workload(app_.object).empty());
+    if (change == api::kueue::ClassChange::None) {
       return;
     }
     if (change == api::kueue::ClassChange::AfterRelease) {
