@@ -157,7 +157,8 @@ void add_environment(const Environment& environment, Value& spec) {
   }
 }
 
-// A runtime reads what is below the folder of all emulated nodes.
+// Adds the CDI devices to their containers. Files are named below the folder of emulated nodes,
+// which runtimes know.
 void add_devices(const Devices& devices, std::string_view node, Value& spec) {
   for (const char* list : {"init", "containers"}) {
     for (std::size_t i = 0; i < spec[list].size(); ++i) {

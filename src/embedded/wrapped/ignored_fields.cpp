@@ -25,8 +25,8 @@ struct Replaced {
   std::string_view sentence{};
 };
 
-// What is read of the spec of one kind: paths, "[]" for each item of a list, all that is below
-// included.
+// Fields of one kind's spec that its controller reads: paths, with "[]" for each item of a list. A
+// path includes everything below it.
 struct Table {
   const Kind* kind = nullptr;
   std::span<const std::string_view> read{};

@@ -11,8 +11,8 @@ namespace athanor::kueue {
 
 // Which messages of waiting workloads a cycle writes: each that differs from the stored one (behind
 // the first workload of a shape, as soon as a run admits and preempts none), or a fixed first one.
-// Deciding what is written is the cycle's part: it asks per shape, and a filter of its plan would
-// format a message for every waiting workload in every cycle.
+// The cycle itself leaves messages out, once for each shape: a filter of its plan would come after
+// a message was formatted for every waiting workload.
 enum class WaitMessages : std::uint8_t { Current, FirstOnly };
 
 // Keeps no memory between runs: each replays, over the state it sees, as many cycles of the

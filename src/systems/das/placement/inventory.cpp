@@ -71,8 +71,8 @@ MigTable read_table(const Value& placements, int slots) {
   return table;
 }
 
-// Returns what is wrong with the shape of status.nodeResources; empty: nothing, or it is not
-// written yet.
+// Checks the types in status.nodeResources. Returns the problem, or "" where there is none and
+// where nothing is written yet.
 std::string problem_of(const Value& node_resources) {
   const Value& gpus = node_resources["nodeGpus"];
   if (!gpus.is_null() && !gpus.is_list()) {
