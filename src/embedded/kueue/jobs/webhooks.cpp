@@ -62,6 +62,7 @@ Verdict judge(const View& view, const AdmissionRequest& request, Instant /*now*/
       verdict.warnings = left_out_of_job(object, pod_sets_of(which(), settings, Object(object)));
     }
     append(verdict.warnings, unknown_names(*which().kind, object));
+    append(verdict.warnings, left_to_prebuilt(object, Value()));
     return verdict;
   }
   const bool has_default =
@@ -73,6 +74,7 @@ Verdict judge(const View& view, const AdmissionRequest& request, Instant /*now*/
       is_managed(view, settings, Object(request.old_object))) {
     verdict.warnings.push_back(api::kueue::left_queue(which().kind->name));
   }
+  append(verdict.warnings, left_to_prebuilt(object, request.old_object));
   return verdict;
 }
 
@@ -94,6 +96,7 @@ Verdict judge_pod(const View& view, const AdmissionRequest& request, Instant /*n
     return unqueued;
   }
   Verdict verdict = answer(validate_pod(request.object, request.old_object));
+  append(verdict.warnings, left_to_prebuilt(request.object, request.old_object));
   if (!verdict.allowed || request.operation != Operation::Create) {
     return verdict;
   }
