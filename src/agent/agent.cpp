@@ -110,6 +110,7 @@ struct Agent::State {
   [[nodiscard]] std::string not_ready() const;
   Result<bool> rebooted();
   Result<void> recover();
+  void add_sight(das::Findings& findings);
   void collect(const std::vector<das::SliceRecord>& records);
   void tidy();
   void watch_gpus();
@@ -509,6 +510,19 @@ Result<bool> Agent::State::rebooted() {
   return anew;
 }
 
+// What the driver reports.
+void Agent::State::add_sight(das::Findings& findings) {
+  const MutexLock lock(mutex);
+  for (const das::FoundSlice& slice : found.discovery.slices) {
+    findings.devices.insert(slice.device);
+  }
+  for (const das::FoundGpu& gpu : found.discovery.gpus) {
+    if (!gpu.lost) {
+      findings.gpus.insert(gpu.uuid);
+    }
+  }
+}
+
 // Before anything is published: what the run before this one left.
 Result<void> Agent::State::recover() {
   ATHANOR_TRY(const bool anew, rebooted());
@@ -520,12 +534,7 @@ Result<void> Agent::State::recover() {
   if (!findings.sight.seen) {
     return Error::unavailable("the node's claims are not known yet");
   }
-  {
-    const MutexLock lock(mutex);
-    for (const das::FoundSlice& slice : found.discovery.slices) {
-      findings.devices.insert(slice.device);
-    }
-  }
+  add_sight(findings);
   const das::Measures measures = das::measures_of(findings);
   std::vector<Step> steps;
   for (const das::Claim& claim : measures.stale_claims) {
@@ -556,8 +565,12 @@ Result<void> Agent::State::recover() {
 void Agent::State::collect(const std::vector<das::SliceRecord>& records) {
   for (const das::SliceRecord& record : records) {
     const auto done = slices->destroy(record);
-    log::info("a slice without a claim is destroyed",
-              {{"claim", record.claim}, {"error", done.ok() ? "" : done.error().message}});
+    if (!done.ok()) {
+      log::warn("a slice without a claim cannot be destroyed",
+                {{"claim", record.claim}, {"error", done.error().message}});
+      continue;
+    }
+    log::info("a slice without a claim is destroyed", {{"claim", record.claim}});
     metrics
         .counter("das_claims_garbage_collected_total",
                  "What was left of claims and is collected, by reason.",
@@ -576,12 +589,7 @@ void Agent::State::tidy() {
   if (!driver->synced()) {
     return;
   }
-  {
-    const MutexLock lock(mutex);
-    for (const das::FoundSlice& slice : found.discovery.slices) {
-      findings.devices.insert(slice.device);
-    }
-  }
+  add_sight(findings);
   for (const das::SliceRecord& record : findings.records) {
     findings.devices.insert(record.device);  // made since: to be destroyed rather than forgotten
   }

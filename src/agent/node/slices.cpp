@@ -191,10 +191,11 @@ class RealSlices final : public Slices {
   }
 
  private:
-  // A driver calls the slices of a GPU that vanished "not found".
+  // A driver calls the slices of a GPU that vanished "not found". One that vanished before the
+  // agent started is not known.
   [[nodiscard]] bool is_lost(const std::string& uuid) const {
-    return std::ranges::any_of(
-        gpus_(), [&](const das::FoundGpu& gpu) { return gpu.uuid == uuid && gpu.lost; });
+    return std::ranges::none_of(
+        gpus_(), [&](const das::FoundGpu& gpu) { return gpu.uuid == uuid && !gpu.lost; });
   }
 
   Result<std::string> make_one(const Claim& claim) {

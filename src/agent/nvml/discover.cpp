@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "agent/nvml/library.hpp"
+#include "base/log.hpp"
 #include "systems/das/placement/profile.hpp"
 #include "systems/das/placement/slots.hpp"
 
@@ -78,7 +79,8 @@ bool is_place(const Placement& place) {
   return place.size >= 1 && place.size <= kSlots && place.start <= kSlots - place.size;
 }
 
-Result<void> read_profiles(const Calls& nvml, Device device, das::FoundGpu& gpu) {
+Result<das::MigTable> read_profiles(const Calls& nvml, Device device, const das::FoundGpu& gpu) {
+  das::MigTable table;
   for (unsigned int i = 0; i < kMostProfiles; ++i) {
     GpuInstanceProfile info{};
     Return code = nvml.gi_profile(device, i, &info);
@@ -127,12 +129,12 @@ Result<void> read_profiles(const Calls& nvml, Device device, das::FoundGpu& gpu)
         profile.starts.push_back(static_cast<int>(places[p].start));
       }
     }
-    if (!profile.starts.empty() && gpu.table.find(profile.name) < 0) {
-      gpu.table.add(std::move(profile));
+    if (!profile.starts.empty() && table.find(profile.name) < 0) {
+      table.add(std::move(profile));
     }
   }
-  gpu.table.slots = das::slots_of(gpu.table);
-  return {};
+  table.slots = das::slots_of(table);
+  return table;
 }
 
 void read_place(const Calls& nvml, Device device, das::FoundGpu& gpu) {
@@ -169,9 +171,13 @@ Result<das::FoundGpu> read_gpu(const Calls& nvml, Device device, int index, bool
   }
   gpu.memory_bytes = static_cast<std::int64_t>(memory.total);
   read_place(nvml, device, gpu);
-  if (!whole) {
-    ATHANOR_TRY_VOID(read_profiles(nvml, device, gpu));
+  auto profiles = read_profiles(nvml, device, gpu);
+  if (whole) {
+    // Drivers answer without MIG mode, too; the GPU is usable without the answer.
+    gpu.offered = std::move(profiles).value_or({});
+    return gpu;
   }
+  ATHANOR_TRY(gpu.table, std::move(profiles));
   return gpu;
 }
 
@@ -225,11 +231,17 @@ Result<das::Discovery> discover(const Calls& nvml, const std::vector<das::FoundG
     return absurd("nvmlDeviceGetCount", fmt::format("{} GPUs", count));
   }
   for (unsigned int i = 0; i < count; ++i) {
-    // A GPU that was known before stays, unhealthy.
+    // A GPU that was known before stays, unhealthy; one that is lost at the first look is left out,
+    // since the others are usable.
     const auto before = std::ranges::find(known, static_cast<int>(i), &das::FoundGpu::index);
     const auto fail = [&](Error error) -> Result<void> {
       if (before == known.end()) {
-        return error;
+        if (error.reason != "GpuIsLost") {
+          return error;
+        }
+        log::warn("a GPU is left out until it returns",
+                  {{"gpu", std::to_string(i)}, {"error", error.message}});
+        return {};
       }
       if (!has(found.gpus, before->uuid)) {
         found.gpus.push_back(*before);

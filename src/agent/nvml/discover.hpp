@@ -19,8 +19,8 @@ struct Instance {
   std::vector<ComputeInstance> computes{};
 };
 
-// `known`: what was found before; a GPU of it that is lost now is there, unhealthy. Errors name the
-// call.
+// `known`: what was found before; a GPU of it that is lost now is there, unhealthy. Another lost
+// GPU is left out. Errors name the call.
 Result<das::Discovery> discover(const Calls& nvml, const std::vector<das::FoundGpu>& known);
 // Returns all instances of a GPU, also those that others made. Errors name the call.
 Result<std::vector<Instance>> instances_of(const Calls& nvml, Device device);

@@ -18,6 +18,28 @@ std::string place_of(const das::FoundGpu& gpu) {
                      gpu.healthy ? "healthy" : "unhealthy");
 }
 
+std::string profile_list(const das::MigTable& table) {
+  std::string text;
+  for (const das::MigProfile& profile : table.profiles) {
+    text += fmt::format("{}{} at {}", text.empty() ? "" : "; ", profile.name,
+                        fmt::join(profile.starts, ","));
+  }
+  return text;
+}
+
+Value profile_values(const das::MigTable& table) {
+  Value profiles = Value::list();
+  for (const das::MigProfile& profile : table.profiles) {
+    Value starts = Value::list();
+    for (const int start : profile.starts) {
+      starts.push_back(start);
+    }
+    profiles.push_back(Value::object(
+        {{"name", profile.name}, {"size", profile.size}, {"starts", std::move(starts)}}));
+  }
+  return profiles;
+}
+
 std::string slice_line(const das::FoundSlice& slice) {
   return fmt::format("  slice at slot {}, {} slot{}: {}\n", slice.start, slice.size,
                      slice.size == 1 ? "" : "s",
@@ -33,6 +55,13 @@ std::string report_text(const das::Discovery& found) {
   std::string text;
   for (const das::FoundGpu& gpu : found.gpus) {
     text += fmt::format("GPU {}: {}, {}\n  {}\n", gpu.index, gpu.name, gpu.uuid, place_of(gpu));
+    if (gpu.whole && !gpu.offered.profiles.empty()) {
+      text += fmt::format(
+          "  MIG is disabled: no slices. The GPU can be shared as a whole; `nvidia-smi -i {} -mig "
+          "1` enables MIG, and offers {}\n",
+          gpu.index, profile_list(gpu.offered));
+      continue;
+    }
     if (gpu.whole) {
       text += fmt::format(
           "  MIG is disabled or not supported: no slices. The GPU can be shared as a whole; where "
@@ -40,11 +69,7 @@ std::string report_text(const das::Discovery& found) {
           gpu.index);
       continue;
     }
-    text += "  MIG is enabled:";
-    for (const das::MigProfile& profile : gpu.table.profiles) {
-      text += fmt::format(" {} at {};", profile.name, fmt::join(profile.starts, ","));
-    }
-    text.back() = '\n';
+    text += fmt::format("  MIG is enabled: {}\n", profile_list(gpu.table));
     bool sliced = false;
     for (const das::FoundSlice& slice : found.slices) {
       if (slice.gpu == gpu.uuid) {
@@ -70,16 +95,7 @@ Value report_json(const das::Discovery& found) {
     if (gpu.numa_node >= 0) {
       one.set("numaNode", gpu.numa_node);
     }
-    Value profiles = Value::list();
-    for (const das::MigProfile& profile : gpu.table.profiles) {
-      Value starts = Value::list();
-      for (const int start : profile.starts) {
-        starts.push_back(start);
-      }
-      profiles.push_back(Value::object(
-          {{"name", profile.name}, {"size", profile.size}, {"starts", std::move(starts)}}));
-    }
-    one.set("profiles", std::move(profiles));
+    one.set("profiles", profile_values(gpu.whole ? gpu.offered : gpu.table));
     Value slices = Value::list();
     for (const das::FoundSlice& slice : found.slices) {
       if (slice.gpu != gpu.uuid) {

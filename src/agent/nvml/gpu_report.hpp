@@ -13,7 +13,8 @@ namespace athanor::agent::nvml {
 std::string report_text(const das::Discovery& found);
 // Returns {"gpus": [{"index", "name", "uuid", "pciBusID", "numaNode", "memoryMiB", "healthy",
 // "migEnabled", "profiles": [{"name", "size", "starts"}], "slices": [{"uuid", "start", "size"}]}]};
-// numaNode is absent where it is not known, uuid of a slice where no compute instance is in it.
+// profiles are those that the GPU has in MIG mode, whether that is enabled or not. numaNode is
+// absent where it is not known, uuid of a slice where no compute instance is in it.
 Value report_json(const das::Discovery& found);
 
 }  // namespace athanor::agent::nvml

@@ -31,8 +31,9 @@ A100 = {"1g.10gb": 8, "1g.5gb": 14, "1g.5gb-plus-me": 2, "2g.10gb": 6, "3g.20gb"
 class Agent:
     """One athanor-agent, with what it needs in one folder."""
 
-    def __init__(self, folder, lab, kubelet, real=False, program=AGENT):
+    def __init__(self, folder, lab, kubelet, real=False, program=AGENT, library=FAKE_NVML):
         self.folder, self.lab, self.kubelet, self.real, self.program = pathlib.Path(folder), lab, kubelet, real, program
+        self.library = library
         self.cdi, self.port, self.process, self.runs = self.folder / "cdi", free_port(), None, 0
         self.kubeconfig = lab.kubeconfig
         self.boot = self.folder / "boot"
@@ -48,7 +49,7 @@ class Agent:
             self.process = subprocess.Popen(
                 [self.program, "daemonset", f"--kubeconfig={self.kubeconfig}", f"--listen=127.0.0.1:{self.port}", f"--device-plugin-dir={self.kubelet.folder}",
                  f"--pod-resources-socket={self.kubelet.pod_resources}", f"--cdi-dir={self.cdi}", f"--boot-id-file={self.boot}",
-                 f"--nvml-library={FAKE_NVML}", f"--state-dir={self.folder / 'state'}", *([] if any("cluster-policy" in f for f in flags) else ["--cluster-policy-name="]), *(flags if any("log-level" in f for f in flags) else ["--log-level=debug", *flags])],
+                 f"--nvml-library={self.library}", f"--state-dir={self.folder / 'state'}", *([] if any("cluster-policy" in f for f in flags) else ["--cluster-policy-name="]), *(flags if any("log-level" in f for f in flags) else ["--log-level=debug", *flags])],
                 env={**os.environ, "NODE_NAME": self.kubelet.node, **mode, **(env or {})}, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
             )  # fmt: skip
         if ready:
@@ -87,13 +88,13 @@ class Agent:
         return sorted(path.name for path in self.cdi.glob("*.cdi.json"))
 
 
-def world(make_lab, real):
+def world(make_lab, real, library=FAKE_NVML):
     lab = make_lab("--storage", "memory", "--pods", "timed").start()
     assert lab.http("POST", "/api/v1/namespaces", {"metadata": {"name": "das-operator"}}).code == 201
     folder = pathlib.Path(tempfile.mkdtemp(prefix="agent-"))
     kubelet = FakeKubelet(folder / "kubelet", lab).start()
     kubelet.add_node()
-    return Agent(folder, lab, kubelet, real)
+    return Agent(folder, lab, kubelet, real, library=library)
 
 
 @pytest.fixture
@@ -373,6 +374,20 @@ def test_a_claim_returns_with_its_gpu(real):
     real.tell_gpus(event=2, gpu=0)
     wait_for("the claim is in use again", lambda: states(real) == ["inUse"])
     assert real.instances() == before
+    # As well if the agent starts while the GPU is gone, and the other GPU works on.
+    gone = before[0]["gpu"]
+    real.stop()
+    real.tell_gpus(lost=[gone])
+    real.start()
+    wait_for("the claim is orphaned", lambda: states(real) == ["orphaned"])
+    add_pod(real, "b", {"nvidia.com/mig-3g.20gb": "1"})  # the node counts a's device still
+    real.kubelet.wait_bound("b")
+    real.kubelet.admit("b")
+    real.kubelet.finish("b")
+    wait_for("its claim goes", lambda: list(claims(real)) == ["a"])
+    real.tell_gpus(event=3, gpu=0)
+    wait_for("the claim is in use again", lambda: states(real) == ["inUse"])
+    assert real.instances() == before and len(real.files()) == 1
 
 
 def test_slices_of_dead_runs_are_collected(real):

@@ -32,7 +32,8 @@ struct FoundGpu {
   bool healthy = true;
   bool lost = false;   // the driver does not report it any more, or says that it is lost
   bool whole = false;  // without MIG mode: to be shared as a whole, or left out
-  MigTable table{};
+  MigTable table{};    // empty where `whole`
+  MigTable offered{};  // where `whole`: what the driver would offer in MIG mode
 };
 
 // GPUs and instances of one node.

@@ -74,7 +74,7 @@ bool is_done_with(const Object& pod, const Claim& claim) {
 // What the driver said last of a claim's GPU and slice.
 struct GpuSight {
   bool listed = false;
-  bool lost = false;
+  bool lost = false;  // or not listed: it vanished before the agent started
   bool has_slice = false;
 };
 
@@ -83,7 +83,7 @@ GpuSight sight_of(const View& view, const Claim& claim) {
   if (!seen.value) {
     return {};
   }
-  GpuSight sight;
+  GpuSight sight{.lost = true};
   for (const Value& gpu : (*seen.value)["nodeResources"]["nodeGpus"].items()) {
     if (gpu["gpuUuid"].as_string() == claim.gpu) {
       sight.listed = true;

@@ -90,6 +90,9 @@ Measures measures_of(const Findings& findings) {
     }
   }
   for (const SliceRecord& record : findings.records) {
+    if (!findings.rebooted && !findings.gpus.contains(record.gpu)) {
+      continue;
+    }
     // One that was about to be made may be there.
     const bool there = record.device.empty() || findings.devices.contains(record.device);
     if (!has_claim(sight.claims, record.claim_uid)) {

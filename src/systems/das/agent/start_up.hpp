@@ -21,6 +21,7 @@ struct Findings {
   std::vector<CdiSpec> files{};
   std::vector<SliceRecord> records{};
   std::set<std::string> devices{};  // MIG UUIDs that are there
+  std::set<std::string> gpus{};     // UUIDs of the GPUs that the driver reports
   bool emulated = false;
   bool rebooted = false;  // the boot id differs from the published one
 };
@@ -35,7 +36,8 @@ struct Measures {
 };
 
 // A claim in use is stale only after a reboot, and only if its slice is not there. Slices that no
-// record names are foreign and never touched. Nothing is to be done while claims are not known.
+// record names are foreign and never touched. Records of a GPU that is not reported stay until it
+// returns with its slices or the node restarts. Nothing is to be done while claims are not known.
 Measures measures_of(const Findings& findings);
 
 // What was granted, as the files tell: a pod's containers are known by their devices' ids.

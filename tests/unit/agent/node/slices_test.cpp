@@ -47,7 +47,10 @@ TEST(RealSlices, TheSliceOfAVanishedGpuIsDestroyedWhenItReturns) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().message, "GPU-0 vanished: its slices are destroyed when it returns");
   EXPECT_EQ(slices->records().size(), 1U);
-  gpus[0].lost = false;
+  gpus.clear();  // the agent started after it vanished
+  EXPECT_FALSE(slices->destroy(record).ok());
+  EXPECT_EQ(slices->records().size(), 1U);
+  gpus = {{.uuid = "GPU-0"}};
   EXPECT_TRUE(slices->destroy(record).ok());
   EXPECT_EQ(driver.destroyed, std::vector<std::string>{"MIG-0"});
   EXPECT_TRUE(slices->records().empty());

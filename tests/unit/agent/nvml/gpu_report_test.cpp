@@ -42,6 +42,20 @@ TEST(GpuReport, ShowsProfilesSlicesAndWhyAGpuHasNone) {
   EXPECT_EQ(report_text({}), "The driver reports no GPU.\n");
 }
 
+TEST(GpuReport, ShowsWhatMigModeWouldOffer) {
+  das::Discovery found = two_gpus();
+  found.gpus[1].offered.profiles = {{.name = "1g.12gb", .size = 1, .starts = {0, 1}},
+                                    {.name = "7g.94gb", .size = 8, .starts = {0}}};
+  EXPECT_NE(report_text(found).find(
+                "  MIG is disabled: no slices. The GPU can be shared as a whole; `nvidia-smi -i 1 "
+                "-mig 1` enables MIG, and offers 1g.12gb at 0,1; 7g.94gb at 0\n"),
+            std::string::npos)
+      << report_text(found);
+  EXPECT_EQ(
+      json::print(report_json(found)["gpus"][1]["profiles"]),
+      R"([{"name":"1g.12gb","size":1,"starts":[0,1]},{"name":"7g.94gb","size":8,"starts":[0]}])");
+}
+
 TEST(GpuReport, HasTheSameAsJson) {
   const Value report = report_json(two_gpus());
   EXPECT_EQ(json::print(report["gpus"][0]["profiles"]),

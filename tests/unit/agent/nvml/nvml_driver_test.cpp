@@ -185,6 +185,16 @@ TEST_F(NvmlDriverTest, ALostGpuStaysKnownAndIsUnhealthy) {
   EXPECT_FALSE(driver().discover()->gpus[1].lost) << "it is there again";
 }
 
+TEST_F(NvmlDriverTest, AGpuThatIsLostFromTheStartLeavesTheOthers) {
+  driver();
+  control(R"({"lost": [0]})");
+  const das::Discovery found = driver().discover().value();
+  ASSERT_EQ(found.gpus.size(), 1U);
+  EXPECT_EQ(found.gpus[0].index, 1);
+  control("{}");
+  EXPECT_EQ(driver().discover()->gpus.size(), 2U) << "it is there again";
+}
+
 TEST_F(NvmlDriverTest, GpusWithoutMigAreWholeAndHaveNoProfiles) {
   control(R"({"migDisabled": [1]})");
   const das::Discovery found = driver().discover().value();
@@ -192,6 +202,8 @@ TEST_F(NvmlDriverTest, GpusWithoutMigAreWholeAndHaveNoProfiles) {
   EXPECT_FALSE(found.gpus[0].whole);
   EXPECT_TRUE(found.gpus[1].whole);
   EXPECT_TRUE(found.gpus[1].table.profiles.empty());
+  EXPECT_EQ(found.gpus[1].offered.profiles.size(), found.gpus[0].table.profiles.size());
+  EXPECT_TRUE(found.gpus[0].offered.profiles.empty());
   EXPECT_EQ(das::divisions_of(found),
             (std::vector<das::Divisible>{das::Divisible::Slices, das::Divisible::Whole}));
 }

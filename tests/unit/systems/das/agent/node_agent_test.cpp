@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "api/builtin.hpp"
 #include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
@@ -199,6 +201,25 @@ TEST_F(NodeAgentTest, AClaimReturnsWithItsGpuAndItsSlice) {
   world.settle({&release_operator()});
   EXPECT_EQ(state(), kInUse);
   EXPECT_EQ(world.condition(kAllocationClaim, kClaim, "GPULost")["status"].as_string(), "False");
+}
+
+// The agent started after the GPU had vanished.
+TEST_F(NodeAgentTest, AClaimOnAGpuThatIsNotReportedIsOrphaned) {
+  add_claim("inUse");
+  add_pod("Running");
+  auto gpus = std::exchange(found.gpus, {});
+  publish();
+  world.settle({&release_operator()});
+  ASSERT_EQ(state(), kOrphaned);
+  found.gpus = std::move(gpus);
+  found.slices = {{.gpu = "GPU-0", .device = "MIG-0", .start = 0, .size = 1}};
+  publish({{.claim_uid = std::string(world.must(kAllocationClaim, kClaim).uid()),
+            .gpu = "GPU-0",
+            .start = 0,
+            .size = 1,
+            .device = "MIG-0"}});
+  world.settle({&release_operator()});
+  EXPECT_EQ(state(), kInUse);
 }
 
 TEST_F(NodeAgentTest, AClaimWithoutASliceNeedsTheGpuAlone) {

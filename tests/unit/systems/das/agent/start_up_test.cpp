@@ -34,6 +34,7 @@ class StartUpTest : public testing::Test {
                               .claims = {object.body()}});
     findings.records.push_back(record_of(findings.sight.claims.back(), "MIG-" + name));
     findings.devices.insert("MIG-" + name);
+    findings.gpus.insert("GPU-0");
   }
 
   // As add(), of two claims in one file.
@@ -118,6 +119,19 @@ TEST_F(StartUpTest, ARebootEndsClaimsAndPodsOnce) {
   EXPECT_EQ(measures.forget.size(), 2U);
   ASSERT_EQ(measures.stale_pods.size(), 1U);
   EXPECT_EQ(measures.stale_pods[0].name(), "p");
+}
+
+// docs/spec/das.md 3.1: the slices of a GPU that vanished return with it.
+TEST_F(StartUpTest, RecordsOfAGpuThatIsNotReportedStayUntilTheNodeRestarts) {
+  add("a", 0);
+  add("b", 1);
+  findings.sight.claims.pop_back();
+  findings.devices.clear();
+  findings.gpus.clear();
+  EXPECT_TRUE(measures_of(findings).forget.empty());
+  EXPECT_TRUE(measures_of(findings).destroy.empty());
+  findings.rebooted = true;
+  EXPECT_EQ(measures_of(findings).forget.size(), 2U);
 }
 
 TEST_F(StartUpTest, ASliceThatOutlivedTheRebootIsKept) {
