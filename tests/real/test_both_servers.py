@@ -28,6 +28,7 @@ LAB_ALONE = {
     "test_yaml_of_the_examples_applies_unchanged",
     "test_custom_objects_of_the_dynamic_client",
     "test_pod_logs_of_the_typed_client",
+    "test_nodes_of_the_typed_client",
 }
 
 for _module in (test_every_resource, test_http, test_kubectl_read, test_kubectl_write, test_clients):
