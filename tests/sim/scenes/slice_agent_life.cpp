@@ -27,6 +27,7 @@ das::Findings SliceAgents::Agent::findings() {
   for (const SliceNode::Slice& slice : node.slices) {
     found.devices.insert(slice.found.device);
   }
+  found.gpus.insert(node.gpu.uuid);
   return found;
 }
 
