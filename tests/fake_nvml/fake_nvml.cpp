@@ -116,9 +116,9 @@ Return put(const std::string& text, char* into, unsigned int size) {
 extern "C" {
 
 // No function of NVML: what a test loads decides how the next calls answer; none: rightly.
-void fakeNvmlHostile(const unsigned char* bytes, unsigned int size) {
+void fakeNvmlHostile(const char* bytes, unsigned int size) {
   const std::scoped_lock guard(lock());
-  hostile().load(std::string(reinterpret_cast<const char*>(bytes), size));
+  hostile().load(std::string(bytes, size));
 }
 
 Return nvmlInit_v2() {
