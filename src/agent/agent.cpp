@@ -510,7 +510,7 @@ Result<bool> Agent::State::rebooted() {
   return anew;
 }
 
-// What the driver reports.
+// Adds the devices and GPUs that the driver reports.
 void Agent::State::add_sight(das::Findings& findings) {
   const MutexLock lock(mutex);
   for (const das::FoundSlice& slice : found.discovery.slices) {

@@ -19,8 +19,9 @@ struct Instance {
   std::vector<ComputeInstance> computes{};
 };
 
-// `known`: what was found before; a GPU of it that is lost now is there, unhealthy. Another lost
-// GPU is left out. Errors name the call.
+// Reads the GPUs and their slices. `known`: the GPUs of the look before; one of them that is lost
+// now stays in the result, unhealthy. A lost GPU that is not in `known` is left out. Errors name
+// the call.
 Result<das::Discovery> discover(const Calls& nvml, const std::vector<das::FoundGpu>& known);
 // Returns all instances of a GPU, also those that others made. Errors name the call.
 Result<std::vector<Instance>> instances_of(const Calls& nvml, Device device);
