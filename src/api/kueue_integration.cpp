@@ -17,10 +17,12 @@ namespace {
 constexpr std::string_view kPrefix = "kueue.x-k8s.io/";
 constexpr std::string_view kProvisioning = "provreq.kueue.x-k8s.io/";
 
+constexpr std::string_view kMaxExecTime = "kueue.x-k8s.io/max-exec-time-seconds";
+
 constexpr KnownName kEverywhere[] = {{"labels", "kueue.x-k8s.io/queue-name"},
                                      {"labels", "kueue.x-k8s.io/priority-class"},
                                      {"labels", "kueue.x-k8s.io/prebuilt-workload-name"},
-                                     {"labels", "kueue.x-k8s.io/max-exec-time-seconds"},
+                                     {"labels", kMaxExecTime},
                                      {"labels", "kueue.x-k8s.io/job-uid"},
                                      {"labels", "kueue.x-k8s.io/podset"},
                                      {"labels", "kueue.x-k8s.io/local-queue-name"},
@@ -139,6 +141,33 @@ std::vector<std::string> unknown_names(const Kind& kind, const Value& object,
             fmt::format("metadata.{}[{}] has no effect: {} does not read it on {} {}", field, key,
                         reader, article_of(kind.name), kind.name));
       }
+    }
+  }
+  return sentences;
+}
+
+std::vector<std::string> left_to_prebuilt(const Value& object, const Value& old_object,
+                                          std::string (*prebuilt)(const Object&)) {
+  struct Left {
+    KnownName name{};
+    std::string_view counts{};
+  };
+  constexpr Left kLeft[] = {{{"labels", kMaxExecTime}, "spec.maximumExecutionTimeSeconds"},
+                            {{"annotations", kGatedBy}, "annotation"}};
+  std::vector<std::string> sentences;
+  const std::string workload = prebuilt(Object(object));
+  if (workload.empty()) {
+    return sentences;
+  }
+  const bool known = prebuilt(Object(old_object)) == workload;
+  for (const Left& left : kLeft) {
+    const Value& text = object["metadata"][left.name.field][left.name.key];
+    if (!text.is_null() &&
+        !(known && text == old_object["metadata"][left.name.field][left.name.key])) {
+      sentences.push_back(
+          fmt::format("metadata.{}[{}] has no effect beside the prebuilt Workload {}: its own {} "
+                      "counts",
+                      left.name.field, left.name.key, workload, left.counts));
     }
   }
   return sentences;

@@ -83,6 +83,12 @@ std::vector<std::string> unknown_names(const Kind& kind, const Value& object,
                                        std::span<const KnownName> known,
                                        std::string_view reader = kEngine);
 
+// Returns a sentence for each label and annotation that has no effect beside a prebuilt Workload,
+// whose own field counts: those that `old_object` has not, or all of them where it names another
+// Workload. `prebuilt` returns the name of a job's prebuilt Workload, or "".
+std::vector<std::string> left_to_prebuilt(const Value& object, const Value& old_object,
+                                          std::string (*prebuilt)(const Object&));
+
 // Returns true for annotations such as kueue.x-k8s.io/podset-required-topology.
 bool is_topology_annotation(std::string_view key);
 // Returns true if a pod set of a Workload, or a job's pod template below "template", asks for a

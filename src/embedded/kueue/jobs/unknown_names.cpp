@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/kueue/jobs/unknown_names.hpp"
 
-#include <fmt/core.h>
-
 #include <cstdint>
 #include <string_view>
 
@@ -10,7 +8,6 @@
 #include "api/kueue_integration.hpp"
 #include "embedded/kueue/jobs/names.hpp"
 #include "embedded/kueue/rules/left_out.hpp"
-#include "kube/value/object.hpp"
 
 namespace athanor::kueue::jobs {
 namespace {
@@ -55,29 +52,6 @@ std::vector<std::string> unknown_names(const Kind& kind, const Value& object) {
     }
   }
   return api::kueue::unknown_names(kind, object, known);
-}
-
-std::vector<std::string> left_to_prebuilt(const Value& object, const Value& old_object) {
-  struct Left {
-    api::kueue::KnownName name{};
-    std::string_view counts{};
-  };
-  constexpr Left kLeft[] = {{{"labels", name::kMaxExecTime}, "spec.maximumExecutionTimeSeconds"},
-                            {{"annotations", api::kueue::kGatedBy}, "annotation"}};
-  std::vector<std::string> sentences;
-  if (Object(object).label(name::kPrebuilt).empty()) {
-    return sentences;
-  }
-  for (const Left& left : kLeft) {
-    const Value& text = object["metadata"][left.name.field][left.name.key];
-    if (!text.is_null() && text != old_object["metadata"][left.name.field][left.name.key]) {
-      sentences.push_back(
-          fmt::format("metadata.{}[{}] has no effect beside the label {}: the {} of that Workload "
-                      "counts",
-                      left.name.field, left.name.key, name::kPrebuilt, left.counts));
-    }
-  }
-  return sentences;
 }
 
 }  // namespace athanor::kueue::jobs

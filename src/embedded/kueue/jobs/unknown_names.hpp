@@ -15,8 +15,4 @@ namespace athanor::kueue::jobs {
 // effect on an object of the kind.
 std::vector<std::string> unknown_names(const Kind& kind, const Value& object);
 
-// Returns a sentence for each label and annotation, new since `old_object`, that has no effect
-// beside the label of a prebuilt Workload, whose own field counts.
-std::vector<std::string> left_to_prebuilt(const Value& object, const Value& old_object);
-
 }  // namespace athanor::kueue::jobs

@@ -38,6 +38,10 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& more) 
   to.insert(to.end(), more.begin(), more.end());
 }
 
+std::string prebuilt_of(const Object& job) {
+  return std::string(job.label(name::kPrebuilt));
+}
+
 template <Which which>
 Verdict mutate(const View& view, const AdmissionRequest& request, Instant /*now*/) {
   const Value object = placed(request);
@@ -62,7 +66,7 @@ Verdict judge(const View& view, const AdmissionRequest& request, Instant /*now*/
       verdict.warnings = left_out_of_job(object, pod_sets_of(which(), settings, Object(object)));
     }
     append(verdict.warnings, unknown_names(*which().kind, object));
-    append(verdict.warnings, left_to_prebuilt(object, Value()));
+    append(verdict.warnings, api::kueue::left_to_prebuilt(object, request.old_object, prebuilt_of));
     return verdict;
   }
   const bool has_default =
@@ -74,7 +78,7 @@ Verdict judge(const View& view, const AdmissionRequest& request, Instant /*now*/
       is_managed(view, settings, Object(request.old_object))) {
     verdict.warnings.push_back(api::kueue::left_queue(which().kind->name));
   }
-  append(verdict.warnings, left_to_prebuilt(object, request.old_object));
+  append(verdict.warnings, api::kueue::left_to_prebuilt(object, request.old_object, prebuilt_of));
   return verdict;
 }
 
@@ -96,7 +100,8 @@ Verdict judge_pod(const View& view, const AdmissionRequest& request, Instant /*n
     return unqueued;
   }
   Verdict verdict = answer(validate_pod(request.object, request.old_object));
-  append(verdict.warnings, left_to_prebuilt(request.object, request.old_object));
+  append(verdict.warnings,
+         api::kueue::left_to_prebuilt(request.object, request.old_object, prebuilt_of));
   if (!verdict.allowed || request.operation != Operation::Create) {
     return verdict;
   }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/kueue.hpp"
@@ -118,6 +119,13 @@ Verdict mutate(const View& view, const AdmissionRequest& request, Instant /*now*
   return Verdict::change(request.object, object);
 }
 
+void warn_beside_prebuilt(const AdmissionRequest& request, Verdict& verdict) {
+  for (std::string& sentence :
+       api::kueue::left_to_prebuilt(request.object, request.old_object, prebuilt_workload)) {
+    verdict.warnings.push_back(std::move(sentence));
+  }
+}
+
 Verdict judge(const View& view, const AdmissionRequest& request, Instant /*now*/) {
   const Settings settings = settings_of(view);
   Errors errors;
@@ -142,6 +150,9 @@ Verdict judge(const View& view, const AdmissionRequest& request, Instant /*now*/
                                : kueue_warnings(request.object, kIntegration);
       verdict.warnings.insert(verdict.warnings.end(), more.begin(), more.end());
     }
+  }
+  if (settings.queueing.integrated && !system) {
+    warn_beside_prebuilt(request, verdict);
   }
   return verdict;
 }
@@ -183,6 +194,7 @@ Verdict judge_for_kueue(const View& view, const AdmissionRequest& request, Insta
       is_queued(view, request.old_object, queueing)) {
     verdict.warnings.push_back(api::kueue::left_queue(kAppWrapper.name));
   }
+  warn_beside_prebuilt(request, verdict);
   return verdict;
 }
 

@@ -148,10 +148,13 @@ TEST_F(Managed, LeavesSystemNamespacesAlone) {
 
 TEST_F(Managed, WarnsOfWhatIsNotRead) {
   EXPECT_THAT(judged("name: a, labels: {kueue.x-k8s.io/priority-class: p}, annotations: "
-                     "{kueue.x-k8s.io/admission-gated-by: example.com/a, kueue.x-k8s.io/"
-                     "prebuilt-workload-name: w, kueue.x-k8s.io/queue-name: q, example.com/a: b}")
+                     "{kueue.x-k8s.io/prebuilt-workload-name: w, kueue.x-k8s.io/queue-name: q, "
+                     "example.com/a: b}")
                   .warnings,
               IsEmpty());
+  EXPECT_THAT(
+      judged("name: a, annotations: {kueue.x-k8s.io/admission-gated-by: example.com/a}").warnings,
+      IsEmpty());
   EXPECT_THAT(judged("name: a, labels: {kueue.x-k8s.io/queue: q}, annotations: "
                      "{kueue.x-k8s.io/cannot-preempt: 'true'}")
                   .warnings,
@@ -159,6 +162,15 @@ TEST_F(Managed, WarnsOfWhatIsNotRead) {
                           "engine does not read it on an AppWrapper",
                           "metadata.annotations[kueue.x-k8s.io/cannot-preempt] has no effect: the "
                           "embedded engine does not read it on an AppWrapper"));
+}
+
+TEST_F(Managed, WarnsOfWhatAPrebuiltWorkloadSaysItself) {
+  EXPECT_THAT(judged("name: a, labels: {kueue.x-k8s.io/max-exec-time-seconds: '5'}, annotations: "
+                     "{kueue.x-k8s.io/prebuilt-workload-name: w}")
+                  .warnings,
+              ElementsAre("metadata.labels[kueue.x-k8s.io/max-exec-time-seconds] has no effect "
+                          "beside the prebuilt Workload w: its own "
+                          "spec.maximumExecutionTimeSeconds counts"));
 }
 
 TEST_F(Managed, WarnsOfATopologyRequest) {
