@@ -37,11 +37,12 @@ struct EngineOptions {
   const Clock* stopwatch = nullptr;  // measures reconciles for the metrics; no decision rests on it
   EngineTracer* tracer = nullptr;    // observes (tracer.hpp)
   std::vector<const Instruments*> instruments{};  // likewise, into the metrics
-  bool events = true;                // false: no Event is written (it would have no reader)
-  bool verify = false;               // reconcile twice and compare (P1); simulator and tests
-  bool shuffle = false;              // take ready keys in an order that entropy chooses (simulator)
-  std::size_t keys_per_run = 256;    // bounds one call of run(); the rest follows by the timer
-  std::size_t steps_per_plan = 500;  // the rest follows on the next run of the key
+  bool events = true;              // false: no Event is written (it would have no reader)
+  bool verify = false;             // reconcile twice and compare (P1); simulator and tests
+  bool shuffle = false;            // take ready keys in an order that entropy chooses (simulator)
+  std::size_t keys_per_run = 256;  // bounds one call of run(); the rest follows by the timer
+  std::size_t steps_per_plan = kStepsPerPlan;
+  std::size_t writes_per_plan = 64;  // in flight, of plans with independent steps
   Duration barrier_timeout = std::chrono::seconds(10);
   Duration resync = std::chrono::hours(10);
   // Called for every plan, with how many objects and lists it was made from; for the simulator.

@@ -38,12 +38,21 @@ struct Controller {
   std::set<Watched, WatchedOrder> unseen{};
 };
 
+// The failure that ends a plan, and when its key runs again.
+struct PlanFailure {
+  Error error{};
+  bool at_once = false;
+  bool is_news = false;  // a refusal that its controller reads and has not seen yet
+  std::optional<Duration> retry_after{};
+};
+
 // A plan that is being carried out.
 struct Work {
   Plan plan{};
-  std::size_t step = 0;
-  std::uint64_t write = 0;                    // in flight
-  std::map<Ref, Object, RefOrder> written{};  // what the writes of this plan returned
+  std::size_t step = 0;                           // the next one
+  std::map<std::uint64_t, std::size_t> writes{};  // in flight, with their steps
+  std::optional<PlanFailure> failure{};           // no further write is sent
+  std::map<Ref, Object, RefOrder> written{};      // what the writes of this plan returned
   // What the plan knew of objects whose status it writes after other steps: caches move on
   // meanwhile.
   std::map<Ref, Object, RefOrder> seen{};
@@ -56,7 +65,7 @@ struct Work {
 //     (ready, asleep or neither: KeyQueue)
 //            Idle ──────── reconcile() gives a plan with writes ───────► Writing
 //             ▲  ▲                                                       │    ▲ │
-//             │  └──── plan without writes; all writes shown already ◄───┤    └─┘ next step
+//             │  └──── plan without writes; all writes shown already ◄───┤    └─┘ next steps
 //             │                                                          │
 //             └── caches show its writes (Barrier), or ◄── Waiting ◄─────┘ last step done or
 //                 barrier_timeout and a new list                           failed (reaction.hpp)

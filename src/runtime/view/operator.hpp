@@ -53,6 +53,10 @@ struct Operator {
   // that a leader before it wrote may be missing from what it sees. Its first runs wait until all
   // it reads was listed anew after this engine began to run.
   bool sees_all = false;
+  // True: the steps of a plan on different objects do not depend on each other, so that their
+  // writes are sent together; a failure stops those that were not sent yet. Steps on one object
+  // keep their order, and an Event or Act follows the write before it. For plans with many objects.
+  bool independent_steps = false;
   // Writes act as this user in the embedded server; empty:
   // system:serviceaccount:kube-system:<name>.
   std::string_view user{};

@@ -3,6 +3,7 @@
 // (docs/engine.md 1, 2).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -84,6 +85,10 @@ struct Act {
   Value args{};
 };
 using Step = std::variant<Apply, Create, Patch, Status, Replace, Delete, Emit, Act>;
+
+// So many steps of a plan are carried out, besides Events and Acts behind the last one. The key of
+// a plan of at least this length runs again at once: controllers with long plans end them here.
+inline constexpr std::size_t kStepsPerPlan = 500;
 
 class [[nodiscard]] Plan {
  public:

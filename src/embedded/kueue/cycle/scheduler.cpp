@@ -82,6 +82,7 @@ const Operator& scheduler_operator() {
                                   .reconcile = reconcile,
                                   .singleton = true,
                                   .sees_all = true,
+                                  .independent_steps = true,
                                   .overlooks = overlooks,
                                   .small = kSmall,
                                   .access = kAccess};

@@ -47,19 +47,24 @@ void PlanRunner::take(const WriteResult& result, Instant now) {
   writes_.erase(at);
   ATHANOR_CHECK(task != nullptr && task->phase == Task::Phase::Writing,
                 "a key with a write in flight waits for it");
-  show_answer(*task, result.error ? result.error->code : result.unknown ? 503 : 0, now);
+  const std::size_t number = task->work->writes.at(result.id);
+  task->work->writes.erase(result.id);
+  const Step& step = task->work->plan.steps()[number];
+  show_answer(*task, step, result.error ? result.error->code : result.unknown ? 503 : 0, now);
+  bool done = true;
   if (result.error || result.unknown) {
     const Error error = result.error.value_or(Error::unavailable("no answer to a write"));
-    failed(*task, error, &result, now);
-    return;
+    done = failed(*task, step, error, &result, now);
+  } else {
+    written(*task, step, result, now);
   }
-  written(*task, result, now);
-  ++task->work->step;
+  if (done) {
+    run_followers(*task, number + 1, now);
+  }
   advance(*task, now);
 }
 
-void PlanRunner::written(Task& task, const WriteResult& result, Instant now) {
-  const Step& step = task.work->plan.steps()[task.work->step];
+void PlanRunner::written(Task& task, const Step& step, const WriteResult& result, Instant now) {
   // The query costs a digest of the step: not for the many writes of a world without refusals.
   if (core_.observations.any("refused:")) {
     if (const std::string refusal = refusal_query(step); core_.observations.contains(refusal)) {
@@ -97,8 +102,8 @@ void PlanRunner::written(Task& task, const WriteResult& result, Instant now) {
   task.work->written.insert_or_assign(Ref{ref.kind, result.object->key()}, *result.object);
 }
 
-void PlanRunner::failed(Task& task, const Error& error, const WriteResult* result, Instant now) {
-  const Step& step = task.work->plan.steps()[task.work->step];
+bool PlanRunner::failed(Task& task, const Step& step, const Error& error, const WriteResult* result,
+                        Instant now) {
   const Ref& ref = *target_of(step);
   core_.metrics.failed(task.controller->number, error.code);
   log::debug("step failed", {{"controller", task.controller->op->name},
@@ -123,25 +128,40 @@ void PlanRunner::failed(Task& task, const Error& error, const WriteResult* resul
       .failures = task.failures};
   const Reaction reaction = classify(failure);
   if (reaction.again == Again::Continue) {
-    ++task.work->step;
-    advance(task, now);
-    return;
+    return true;
   }
   await(task, ref, reaction.await);
-  over(task, ReconcileResult::Failure, &error, now);
   if (reaction.is_conflict && task.failures >= kContested &&
       core_.reads.is_observed(contested_query(ref))) {
     core_.report(contested_query(ref), error, now);
   }
   const bool news = reaction.is_final_refusal && report_refusal(step, error, now);
-  if ((news ? reaction.again_on_news : reaction.again) == Again::AtOnce) {
+  const bool at_once = (news ? reaction.again_on_news : reaction.again) == Again::AtOnce;
+  // Of several failures that counts which waits longest.
+  std::optional<PlanFailure>& kept = task.work->failure;
+  const std::optional<Duration> retry_after =
+      result == nullptr ? std::nullopt : result->retry_after;
+  if (!kept || (kept->at_once && !at_once) ||
+      (kept->at_once == at_once && kept->retry_after < retry_after)) {
+    kept = PlanFailure{
+        .error = error, .at_once = at_once, .is_news = news, .retry_after = retry_after};
+  }
+  return false;
+}
+
+void PlanRunner::give_up(Task& task, Instant now) {
+  const PlanFailure failure = std::move(*task.work->failure);
+  over(task, ReconcileResult::Failure, &failure.error, now);
+  if (failure.at_once) {
     ++task.failures;
-    task.dirty_cause = news ? Cause::Continued : task.dirty ? task.dirty_cause : Cause::Retry;
+    task.dirty_cause = failure.is_news ? Cause::Continued
+                       : task.dirty    ? task.dirty_cause
+                                       : Cause::Retry;
     task.dirty = true;
     task.dirty_priority = Priority::Interactive;
   } else {
-    task.failures += news ? 1 : 0;
-    back_off(task, now, result == nullptr ? std::nullopt : result->retry_after);
+    task.failures += failure.is_news ? 1 : 0;
+    back_off(task, now, failure.retry_after);
   }
   release(task, now);
 }
@@ -194,6 +214,11 @@ void PlanRunner::finish(Task& task, Instant now) {
                                            {"key", task.key.text()},
                                            {"error", task.work->plan.error()->message}});
   }
+  if (task.work->plan.steps().size() >= core_.options.steps_per_plan) {
+    task.dirty = true;
+    task.dirty_priority = Priority::Interactive;
+    task.dirty_cause = Cause::Continued;
+  }
   if (task.work->plan.retries()) {
     back_off(task, now, std::nullopt);
     over(task, ReconcileResult::Requeue, &*task.work->plan.error(), now);
@@ -223,9 +248,8 @@ void PlanRunner::over(Task& task, ReconcileResult result, const Error* error, In
   }
 }
 
-void PlanRunner::show_answer(const Task& task, int code, Instant now) {
+void PlanRunner::show_answer(const Task& task, const Step& step, int code, Instant now) {
   if (core_.board.active()) {
-    const Step& step = task.work->plan.steps()[task.work->step];
     core_.board.happened(WriteAnswered{.op = task.controller->op->name,
                                        .step = name_of(step),
                                        .kind = *target_of(step)->kind,
@@ -292,7 +316,9 @@ void PlanRunner::abandon(TaskId id, const std::string& what, Instant now) {
   std::set<Watched, WatchedOrder> touched;
   if (task->work != nullptr) {
     const Work& work = *task->work;
-    writes_.erase(work.write);
+    for (const auto& [write, step] : work.writes) {
+      writes_.erase(write);
+    }
     for (std::size_t i = 0; i < work.plan.steps().size() && i <= work.step; ++i) {
       const Ref* target = target_of(work.plan.steps()[i]);
       if (const Cache* held = target == nullptr ? nullptr : core_.world.watching(*target)) {

@@ -45,6 +45,11 @@ void add_targets(Reads& reads, const Plan& plan) {
   }
 }
 
+// Returns true for steps without a write of their own: they run once the write before is answered.
+bool follows_a_write(const Step& step) {
+  return std::holds_alternative<Emit>(step) || std::holds_alternative<Act>(step);
+}
+
 // Returns true if two values have equal texts: members in the same order, numbers of one type.
 bool equal_texts(const Value& a, const Value& b) {
   if (a.identical(b)) {
@@ -214,39 +219,67 @@ Outcome PlanRunner::outcome(Task& task, const Step& step) {
 }
 
 void PlanRunner::advance(Task& task, Instant now) {
-  const std::vector<Step>& steps = task.work->plan.steps();
-  while (task.work->step < steps.size()) {
-    if (task.work->step >= core_.options.steps_per_plan) {
-      task.dirty = true;
-      task.dirty_priority = Priority::Interactive;
-      task.dirty_cause = Cause::Continued;
+  Work& work = *task.work;
+  const std::vector<Step>& steps = work.plan.steps();
+  while (work.step < steps.size() && !work.failure && may_send(task)) {
+    if (const std::size_t next = run_followers(task, work.step, now); next != work.step) {
+      work.step = next;
+      continue;
+    }
+    if (work.step >= core_.options.steps_per_plan) {
       break;
     }
-    const Step& step = steps[task.work->step];
-    if (const auto* event = std::get_if<Emit>(&step)) {
-      emit(task, *event, now);
-      ++task.work->step;
-      continue;
-    }
-    if (const auto* action = std::get_if<Act>(&step)) {
-      act(*action, now);
-      ++task.work->step;
-      continue;
+    const Step& step = steps[work.step];
+    if (is_being_written(work, step)) {
+      return;
     }
     Outcome next = outcome(task, step);
-    if (auto* error = std::get_if<Error>(&next)) {
-      const Error refused = std::move(*error);
-      failed(task, refused, nullptr, now);
-      return;
-    }
     if (auto* request = std::get_if<WriteRequest>(&next)) {
       send(task, std::move(*request));
-      return;
+      continue;
     }
-    core_.metrics.suppressed(task.controller->number);
-    ++task.work->step;
+    if (const auto* error = std::get_if<Error>(&next)) {
+      if (!failed(task, step, *error, nullptr, now)) {
+        break;
+      }
+    } else {
+      core_.metrics.suppressed(task.controller->number);
+    }
+    ++work.step;
   }
-  finish(task, now);
+  if (!work.writes.empty()) {
+    return;
+  }
+  if (work.failure) {
+    give_up(task, now);
+  } else {
+    finish(task, now);
+  }
+}
+
+std::size_t PlanRunner::run_followers(Task& task, std::size_t step, Instant now) {
+  const std::vector<Step>& steps = task.work->plan.steps();
+  for (; step < steps.size(); ++step) {
+    if (const auto* event = std::get_if<Emit>(&steps[step])) {
+      emit(task, *event, now);
+    } else if (const auto* action = std::get_if<Act>(&steps[step])) {
+      act(*action, now);
+    } else {
+      break;
+    }
+  }
+  return step;
+}
+
+bool PlanRunner::may_send(const Task& task) const {
+  return task.work->writes.size() <
+         (task.controller->op->independent_steps ? core_.options.writes_per_plan : 1);
+}
+
+bool PlanRunner::is_being_written(const Work& work, const Step& step) {
+  return std::ranges::any_of(work.writes, [&](const auto& write) {
+    return *target_of(work.plan.steps()[write.second]) == *target_of(step);
+  });
 }
 
 void PlanRunner::send(Task& task, WriteRequest request) {
@@ -254,13 +287,19 @@ void PlanRunner::send(Task& task, WriteRequest request) {
   if (request.manager.empty()) {
     request.manager = task.controller->op->name;
   }
-  task.work->write = ++last_write_;
-  writes_.emplace(task.work->write, task.id);
+  const std::uint64_t id = ++last_write_;
+  writes_.emplace(id, task.id);
+  Work& work = *task.work;
+  work.writes.emplace(id, work.step);
+  const std::vector<Step>& steps = work.plan.steps();
+  do {
+    ++work.step;
+  } while (work.step < steps.size() && follows_a_write(steps[work.step]));
   core_.metrics.wrote(task.controller->number);
   if (core_.options.tracer != nullptr) {
-    core_.options.tracer->sent(task.id, task.work->write, request);
+    core_.options.tracer->sent(task.id, id, request);
   }
-  core_.out.emplace_back(SendWrite{.id = task.work->write,
+  core_.out.emplace_back(SendWrite{.id = id,
                                    .op = task.controller->op->name,
                                    .request = std::move(request),
                                    .urgent = task.controller->op->singleton});

@@ -17,9 +17,10 @@
 
 namespace athanor::runtime {
 
-// Not thread-safe: the engine owns it. Invariants: a Writing key has exactly one write in flight;
-// no key starts a plan before the caches show the writes of its last one, or barrier_timeout has
-// passed and they were listed anew; an Act is executed once.
+// Not thread-safe: the engine owns it. Invariants: a Writing key has a write in flight, with
+// Operator::independent_steps up to writes_per_plan, but never two on one object; no key starts a
+// plan before the caches show the writes of its last one, or barrier_timeout has passed and they
+// were listed anew; an Act is executed once.
 class PlanRunner {
  public:
   // `core` must outlive it.
@@ -58,20 +59,30 @@ class PlanRunner {
   [[nodiscard]] Plan make_plan(const Task& task, Reads& done, Instant now);
   // Keeps the objects whose status the plan writes after other steps.
   void remember_seen(Work& work) const;
-  // Runs steps until a write is in flight, one failed, or all are done.
+  // Runs steps until no other write may be in flight, one failed, or all are done.
   void advance(Task& task, Instant now);
+  // Runs steps of Events and Acts from `step` on; returns the step after them.
+  std::size_t run_followers(Task& task, std::size_t step, Instant now);
+  // Returns true if the writes in flight leave room for another one.
+  [[nodiscard]] bool may_send(const Task& task) const;
+  // Returns true if a write on the object of a step is in flight.
+  [[nodiscard]] static bool is_being_written(const Work& work, const Step& step);
   Outcome outcome(Task& task, const Step& step);
   [[nodiscard]] Known known(const Task& task, const Ref& ref) const;
+  // Sends the write of step `work->step`.
   void send(Task& task, WriteRequest request);
   void emit(Task& task, const Emit& step, Instant now);
   void act(const Act& step, Instant now);
 
   // plan_results.cpp: what becomes of steps and plans
   // Keeps the returned object and waits until the cache has it.
-  void written(Task& task, const WriteResult& result, Instant now);
-  // Carries out the reaction to a failed step (reaction.hpp). `result`: of the write; null: it was
-  // not sent.
-  void failed(Task& task, const Error& error, const WriteResult* result, Instant now);
+  void written(Task& task, const Step& step, const WriteResult& result, Instant now);
+  // Takes the reaction to a failed step (reaction.hpp). `result`: of the write; null: it was not
+  // sent. Returns true if the step counts as done.
+  bool failed(Task& task, const Step& step, const Error& error, const WriteResult* result,
+              Instant now);
+  // Ends a plan of which a step failed.
+  void give_up(Task& task, Instant now);
   void await(Task& task, const Ref& ref, Await what);
   // Returns true if the refusal is news to a reader.
   bool report_refusal(const Step& step, const Error& error, Instant now);
@@ -81,7 +92,7 @@ class PlanRunner {
   // Records the end of a reconcile, the writes of its plan included.
   void over(Task& task, ReconcileResult result, const Error* error, Instant now);
   // Shows an answer to the instruments.
-  void show_answer(const Task& task, int code, Instant now);
+  void show_answer(const Task& task, const Step& step, int code, Instant now);
   // Returns true if an answer is under way to a question that the key asked.
   [[nodiscard]] bool awaits_answer(const Task& task) const;
   // Returns true if the next event would find nothing in the task.
