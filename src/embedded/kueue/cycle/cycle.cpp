@@ -93,6 +93,8 @@ Waits why_waits(const Assignment& assignment) {
 //     while an entry is checked: still_fits() leaves quota_ as it found it;
 //   - what is noted about a shape is written at the end, behind all decisions (write_reports);
 //   - a write that the API server refused a short while ago is not tried again before kTryAgain;
+//   - a run ends once its plan is as long as the engine carries out: the next run decides the rest
+//     from what this one did;
 //   - with no waiting workload nothing but the index of waiting workloads is read, so no change of
 //     quota starts a run.
 class Cycle {
@@ -119,7 +121,8 @@ class Cycle {
       }
     }
     withhold();
-    while (std::ranges::any_of(lines_, [](const auto& entry) { return entry.second.has_head(); })) {
+    while (!is_full() &&
+           std::ranges::any_of(lines_, [](const auto& entry) { return entry.second.has_head(); })) {
       one_round();
     }
     write_reports();
@@ -127,6 +130,8 @@ class Cycle {
   }
 
  private:
+  [[nodiscard]] bool is_full() const { return plan_.steps().size() >= kStepsPerPlan; }
+
   // Is neither held back by an annotation nor backing off.
   bool is_candidate(Shape& shape) {
     const Object& workload = *shape.head();
@@ -203,9 +208,14 @@ class Cycle {
   void write_reports() {
     const bool whole = !decided_ || writes_all(now_);
     for (Report& report : reports_) {
+      if (is_full()) {
+        return;
+      }
       const auto write = [&](const Object& workload) {
-        add_pending(plan_, workload, {.why = report.why, .granular = settings_.granular()},
-                    report.text, report.requests, now_);
+        if (!is_full()) {
+          add_pending(plan_, workload, {.why = report.why, .granular = settings_.granular()},
+                      report.text, report.requests, now_);
+        }
       };
       if (whole) {
         std::ranges::for_each(report.shape->with_other_message(report.digest), write);
@@ -324,6 +334,9 @@ class Cycle {
              std::tie(b.assignment.borrow_height, b.line->order());
     });
     for (Nominee& nominee : nominees) {
+      if (is_full()) {
+        return;
+      }
       settle(nominee);
     }
   }
@@ -337,7 +350,11 @@ class Cycle {
                          .order = nominee.line->order()});
     }
     FairOrder order(*queues_, quota_, preempting_->shares(), std::move(entries));
-    while (const auto next = order.next()) {
+    while (!is_full()) {
+      const auto next = order.next();
+      if (!next) {
+        return;
+      }
       settle(nominees[*next]);
     }
   }

@@ -189,9 +189,10 @@ class Play {
  private:
   // Runs the cycle until it changes nothing; victims give their quota back at once.
   std::optional<Instant> admit(Instant now) {
-    constexpr int kMostRounds = 20;
+    // A run decides about a bounded number of workloads.
+    const std::size_t most_runs = 20 + world_.workloads().size() / 100;
     std::optional<Instant> wake;
-    for (int round = 0; round < kMostRounds; ++round) {
+    for (std::size_t run = 0; run < most_runs; ++run) {
       Reads reads;
       const View view(world_, reads);
       const Plan plan = run_cycle(view, now, WaitMessages::FirstOnly);

@@ -516,5 +516,21 @@ TEST_F(Admission, TerselyTellsOnce) {
   EXPECT_TRUE(plan(trace_scheduler_operator()).steps().empty());
 }
 
+// The engine carries out so much of a plan: what is behind it would be decided in vain.
+TEST_F(Admission, ARunEndsWithItsPlan) {
+  simple_world("300");
+  for (int i = 0; i < 900; ++i) {
+    world.put(workload(fmt::format("w-{:03}", i), "lq", fmt::format("gpu: {}", 1 + i / 600)));
+  }
+  const Plan first = world.reconcile(scheduler_operator(), {"", "singleton"});
+  EXPECT_GE(first.steps().size(), kStepsPerPlan);
+  EXPECT_LE(first.steps().size(), kStepsPerPlan + 2);
+  settle();
+  EXPECT_TRUE(admitted("w-299"));
+  EXPECT_FALSE(admitted("w-300"));
+  EXPECT_NE(message("w-599").find("1 more needed"), std::string::npos) << message("w-599");
+  EXPECT_NE(message("w-899").find("2 more needed"), std::string::npos) << message("w-899");
+}
+
 }  // namespace
 }  // namespace athanor::kueue::test
