@@ -49,15 +49,16 @@ const Operator kMaker{.name = "maker",
 
 class IndependentSteps : public EngineTest {
  protected:
-  void make(std::size_t most) {
+  void make(std::size_t most, std::size_t steps) {
     const Operator* const operators[] = {&kMaker};
     engine = std::make_unique<Engine>(operators, EngineOptions{.entropy = entropy.get(),
                                                                .metrics = &metrics,
                                                                .verify = true,
+                                                               .steps_per_plan = steps,
                                                                .writes_per_plan = most});
   }
-  void order(std::string_view data, std::size_t most = 64) {
-    make(most);
+  void order(std::string_view data, std::size_t most = 64, std::size_t steps = kStepsPerPlan) {
+    make(most, steps);
     start({object(kConfigMap, "x", 5, data)});
   }
   static bool is_event(const SendWrite& write) { return write.request.target.kind == &api::kEvent; }
@@ -88,6 +89,20 @@ TEST_F(IndependentSteps, EventsFollowTheirOwnWrite) {
   const auto events = take_sent();
   ASSERT_EQ(events.size(), 1U);
   EXPECT_EQ(events[0].request.body["message"].as_string(), "made pod-3");
+}
+
+TEST_F(IndependentSteps, EventsOfTheLastStepThatIsCarriedOutAreSent) {
+  order(R"({"data": {"pods": 5}})", 64, 1);
+  const auto writes = take_sent();
+  ASSERT_EQ(writes.size(), 1U);
+  answer(writes[0], 101);
+  const auto events = take_sent();
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].request.body["message"].as_string(), "made pod-0");
+  changed(object(kPod, "pod-0", 101));
+  const auto next = take_sent();
+  ASSERT_EQ(next.size(), 1U);
+  EXPECT_EQ(next[0].request.target.key.name, "pod-1");
 }
 
 TEST_F(IndependentSteps, NoMoreThanTheBoundAreInFlight) {
