@@ -217,8 +217,6 @@ void ClusterDriver::Impl::write(const SendWrite& send) {
   Lane& lane = lane_of(send);
   if (send.request.target.kind == &api::kEvent) {
     record(lane, send);
-  } else if (send.urgent) {
-    lane.waiting.push_front(send);
   } else {
     lane.waiting.push_back(send);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread, one queue.
+// One thread; tasks in order, urgent ones before the others.
 #include "embedded/lab/background_queue.hpp"
 
 #include <deque>
@@ -15,6 +15,7 @@ namespace athanor::lab {
 struct BackgroundQueue::Impl {
   Mutex mutex{};
   ConditionVariable news{};
+  std::deque<UniqueFunction<void()>> urgent ATHANOR_GUARDED_BY(mutex){};
   std::deque<UniqueFunction<void()>> tasks ATHANOR_GUARDED_BY(mutex){};
   bool stopping ATHANOR_GUARDED_BY(mutex) = false;
   std::thread thread{};
@@ -22,12 +23,15 @@ struct BackgroundQueue::Impl {
   void run() {
     MutexLock lock(mutex);
     while (true) {
-      news.wait(lock, [this]() ATHANOR_REQUIRES(mutex) { return stopping || !tasks.empty(); });
-      if (tasks.empty()) {
+      news.wait(lock, [this]() ATHANOR_REQUIRES(mutex) {
+        return stopping || !urgent.empty() || !tasks.empty();
+      });
+      std::deque<UniqueFunction<void()>>& from = urgent.empty() ? tasks : urgent;
+      if (from.empty()) {
         return;
       }
-      UniqueFunction<void()> task = std::move(tasks.front());
-      tasks.pop_front();
+      UniqueFunction<void()> task = std::move(from.front());
+      from.pop_front();
       lock.unlock();
       static_cast<void>(contain(task));
       lock.lock();
@@ -54,9 +58,9 @@ void BackgroundQueue::add(UniqueFunction<void()> task) {
   impl_->news.notify_one();
 }
 
-void BackgroundQueue::add_first(UniqueFunction<void()> task) {
+void BackgroundQueue::add_urgent(UniqueFunction<void()> task) {
   const MutexLock lock(impl_->mutex);
-  impl_->tasks.push_front(std::move(task));
+  impl_->urgent.push_back(std::move(task));
   impl_->news.notify_one();
 }
 

@@ -17,8 +17,8 @@ class BackgroundQueue {
   BackgroundQueue(const BackgroundQueue&) = delete;
   BackgroundQueue& operator=(const BackgroundQueue&) = delete;
   void add(UniqueFunction<void()> task);
-  // Before those that wait.
-  void add_first(UniqueFunction<void()> task);
+  // Before the others that wait, behind earlier urgent ones.
+  void add_urgent(UniqueFunction<void()> task);
 
  private:
   struct Impl;

@@ -103,7 +103,7 @@ void EngineDriver::Impl::send(const SendWrite& send) {
     }
   };
   if (send.urgent) {
-    writes->add_first(std::move(task));
+    writes->add_urgent(std::move(task));
   } else {
     writes->add(std::move(task));
   }

@@ -59,7 +59,7 @@ class ClusterDriverTest : public ::testing::Test {
     options.entropy = entropy.get();
     options.executors = &executors;
     options.metrics = &metrics;
-    std::vector<const Operator*> operators{&kFairy};
+    std::vector<const Operator*> operators = fairies;
     operators.insert(operators.end(), more.begin(), more.end());
     driver = std::make_unique<ClusterDriver>(operators, std::move(options));
     driver->start();
@@ -72,6 +72,7 @@ class ClusterDriverTest : public ::testing::Test {
     return client->data(ns, name)["done"] == Value(what);
   }
 
+  std::vector<const Operator*> fairies{&kFairy};
   std::shared_ptr<FakeClient> client = std::make_shared<FakeClient>();
   std::unique_ptr<Clock> clock = wall_clock();
   std::unique_ptr<Entropy> entropy = seeded_entropy(1);
@@ -159,6 +160,44 @@ TEST_F(ClusterDriverTest, WritesOfDifferentKeysAreUnderWayTogetherUpToTheLimit) 
     }
     return true;
   }));
+}
+
+// Fulfils the wishes of maps m0 to m4 in one plan.
+Plan fulfil_all(const View& view, const Key& /*key*/, Instant now) {
+  Plan plan;
+  for (int i = 0; i < 5; ++i) {
+    plan.merge(fulfil(view, {"a", "m" + std::to_string(i)}, now));
+  }
+  return plan;
+}
+
+TEST_F(ClusterDriverTest, WritesOfOnePlanKeepTheirOrder) {
+  constexpr Operator kSanta{.name = "santa",
+                            .primary = &api::kConfigMap,
+                            .reads = kKinds,
+                            .writes = kKinds,
+                            .reconcile = fulfil_all,
+                            .singleton = true,
+                            .independent_steps = true,
+                            .access = kAccess};
+  fairies = {&kSanta};
+  for (int i = 0; i < 5; ++i) {
+    wish("m" + std::to_string(i), "gold");
+  }
+  client->hold(true);
+  start({.writes_per_controller = 1});
+  EXPECT_TRUE(eventually([&] {
+    const auto state = driver->debug(100, seconds(5));
+    return state.ok() && (*state)["sending"]["santa"]["waiting"] == Value(4);
+  }));
+  client->hold(false);
+  EXPECT_TRUE(eventually([&] { return driver->idle() && done("m4", "gold"); }));
+  const auto patches = client->requests("PATCH");
+  ASSERT_EQ(patches.size(), 5U);
+  for (std::size_t i = 0; i < patches.size(); ++i) {
+    EXPECT_EQ(patches[i].path,
+              "/api/v1/namespaces/a/configmaps/m" + std::to_string(i) + "?fieldManager=santa");
+  }
 }
 
 TEST_F(ClusterDriverTest, AWriteWithoutAnAnswerIsLookedForNotRepeated) {
