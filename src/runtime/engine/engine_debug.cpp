@@ -65,7 +65,7 @@ Value Engine::Impl::describe(const Task& task, Instant now) const {
       one.set("state", "writing");
       one.set("reason", name_of(task.cause));
       one.set("for", milliseconds_text(now - task.started));
-      one.set("step", std::min(task.work->step + 1, task.work->plan.steps().size()));
+      one.set("step", task.work->first_unanswered() + 1);
       one.set("steps", task.work->plan.steps().size());
       break;
     case Task::Phase::Waiting:

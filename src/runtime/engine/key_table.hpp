@@ -56,6 +56,11 @@ struct Work {
   // What the plan knew of objects whose status it writes after other steps: caches move on
   // meanwhile.
   std::map<Ref, Object, RefOrder> seen{};
+
+  // Returns the earliest step whose write is in flight; `step` without one.
+  [[nodiscard]] std::size_t first_unanswered() const {
+    return writes.empty() ? step : writes.begin()->second;
+  }
 };
 
 // One key of one operator, from its first event until the next one would find nothing in it

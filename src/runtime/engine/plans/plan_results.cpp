@@ -137,7 +137,7 @@ bool PlanRunner::failed(Task& task, const Step& step, const Error& error, const 
   }
   const bool news = reaction.is_final_refusal && report_refusal(step, error, now);
   const bool at_once = (news ? reaction.again_on_news : reaction.again) == Again::AtOnce;
-  // Of several failures that counts which waits longest.
+  // Of several failures the one with the longest wait counts.
   std::optional<PlanFailure>& kept = task.work->failure;
   const std::optional<Duration> retry_after =
       result == nullptr ? std::nullopt : result->retry_after;
@@ -154,11 +154,8 @@ void PlanRunner::give_up(Task& task, Instant now) {
   over(task, ReconcileResult::Failure, &failure.error, now);
   if (failure.at_once) {
     ++task.failures;
-    task.dirty_cause = failure.is_news ? Cause::Continued
-                       : task.dirty    ? task.dirty_cause
-                                       : Cause::Retry;
-    task.dirty = true;
-    task.dirty_priority = Priority::Interactive;
+    core_.keys.queue(task, Priority::Interactive, now,
+                     failure.is_news ? Cause::Continued : Cause::Retry);
   } else {
     task.failures += failure.is_news ? 1 : 0;
     back_off(task, now, failure.retry_after);
@@ -215,9 +212,7 @@ void PlanRunner::finish(Task& task, Instant now) {
                                            {"error", task.work->plan.error()->message}});
   }
   if (task.work->plan.steps().size() >= core_.options.steps_per_plan) {
-    task.dirty = true;
-    task.dirty_priority = Priority::Interactive;
-    task.dirty_cause = Cause::Continued;
+    core_.keys.queue(task, Priority::Interactive, now, Cause::Continued);
   }
   if (task.work->plan.retries()) {
     back_off(task, now, std::nullopt);

@@ -221,12 +221,9 @@ Outcome PlanRunner::outcome(Task& task, const Step& step) {
 void PlanRunner::advance(Task& task, Instant now) {
   Work& work = *task.work;
   const std::vector<Step>& steps = work.plan.steps();
-  while (work.step < steps.size() && !work.failure && may_send(task)) {
-    if (const std::size_t next = run_followers(task, work.step, now); next != work.step) {
-      work.step = next;
-      continue;
-    }
-    if (work.step >= core_.options.steps_per_plan) {
+  while (!work.failure && may_send(task)) {
+    work.step = run_followers(task, work.step, now);
+    if (work.step >= std::min(steps.size(), core_.options.steps_per_plan)) {
       break;
     }
     const Step& step = steps[work.step];
@@ -259,13 +256,11 @@ void PlanRunner::advance(Task& task, Instant now) {
 
 std::size_t PlanRunner::run_followers(Task& task, std::size_t step, Instant now) {
   const std::vector<Step>& steps = task.work->plan.steps();
-  for (; step < steps.size(); ++step) {
+  for (; step < steps.size() && follows_a_write(steps[step]); ++step) {
     if (const auto* event = std::get_if<Emit>(&steps[step])) {
       emit(task, *event, now);
-    } else if (const auto* action = std::get_if<Act>(&steps[step])) {
-      act(*action, now);
     } else {
-      break;
+      act(std::get<Act>(steps[step]), now);
     }
   }
   return step;

@@ -759,13 +759,15 @@ TEST(EngineInvariants, AnUndeclaredReadEndsTheProgram) {
 }
 
 TEST_F(EngineTest, TellsWhatItIsAt) {
-  start({object(kConfigMap, "m", 5, R"({"data": {"create": "p"}})")});
+  start({object(kConfigMap, "m", 5, R"({"data": {"create": "p", "status": "made"}})")});
   const Value busy = engine->debug(now, 10);
   ASSERT_EQ(busy["keys"].size(), 1U);
   EXPECT_EQ(busy["keys"][0]["controller"].as_string(), "follower");
   EXPECT_EQ(busy["keys"][0]["key"].as_string(), "a/m");
   EXPECT_EQ(busy["keys"][0]["state"].as_string(), "writing");
   EXPECT_EQ(busy["keys"][0]["reason"].as_string(), "caches listed");
+  EXPECT_EQ(busy["keys"][0]["step"].as_int(), 1);
+  EXPECT_EQ(busy["keys"][0]["steps"].as_int(), 2);
   const auto writes = take_sent();
   feed(WriteResult{.id = writes[0].id, .error = Error::internal("broken")});
   const Value later = engine->debug(now, 10);

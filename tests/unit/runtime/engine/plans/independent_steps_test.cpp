@@ -89,6 +89,8 @@ TEST_F(IndependentSteps, EventsFollowTheirOwnWrite) {
   const auto events = take_sent();
   ASSERT_EQ(events.size(), 1U);
   EXPECT_EQ(events[0].request.body["message"].as_string(), "made pod-3");
+  answer(writes[0], 104);
+  EXPECT_EQ(engine->debug(now, 1)["keys"][0]["step"].as_int(), 3) << "the Create of pod-1";
 }
 
 TEST_F(IndependentSteps, EventsOfTheLastStepThatIsCarriedOutAreSent) {
