@@ -93,14 +93,14 @@ Waits why_waits(const Assignment& assignment) {
 //     while an entry is checked: still_fits() leaves quota_ as it found it;
 //   - what is noted about a shape is written at the end, behind all decisions (write_reports);
 //   - a write that the API server refused a short while ago is not tried again before kTryAgain;
-//   - a run ends once its plan is as long as the engine carries out: the next run decides the rest
-//     from what this one did;
+//   - a run ends once its plan has most_steps_ steps, those that the engine carries out: the next
+//     run decides the rest from what this one did;
 //   - with no waiting workload nothing but the index of waiting workloads is read, so no change of
 //     quota starts a run.
 class Cycle {
  public:
-  Cycle(const View& view, Instant now, WaitMessages messages)
-      : view_(view), now_(now), messages_(messages) {}
+  Cycle(const View& view, Instant now, WaitMessages messages, std::size_t most_steps)
+      : view_(view), now_(now), messages_(messages), most_steps_(most_steps) {}
 
   Plan run() {
     const Value config = configured_section(view_);
@@ -130,7 +130,7 @@ class Cycle {
   }
 
  private:
-  [[nodiscard]] bool is_full() const { return plan_.steps().size() >= kStepsPerPlan; }
+  [[nodiscard]] bool is_full() const { return plan_.steps().size() >= most_steps_; }
 
   // Is neither held back by an annotation nor backing off.
   bool is_candidate(Shape& shape) {
@@ -350,11 +350,7 @@ class Cycle {
                          .order = nominee.line->order()});
     }
     FairOrder order(*queues_, quota_, preempting_->shares(), std::move(entries));
-    while (!is_full()) {
-      const auto next = order.next();
-      if (!next) {
-        return;
-      }
+    for (auto next = order.next(); next && !is_full(); next = order.next()) {
       settle(nominees[*next]);
     }
   }
@@ -639,6 +635,7 @@ class Cycle {
   const View& view_;
   Instant now_;
   WaitMessages messages_;
+  std::size_t most_steps_;
   Settings settings_{};
   RequeueTimestamp timestamp_ = RequeueTimestamp::Eviction;
   std::shared_ptr<const Snapshot> queues_{};
@@ -658,8 +655,8 @@ class Cycle {
 
 }  // namespace
 
-Plan run_cycle(const View& view, Instant now, WaitMessages messages) {
-  return Cycle(view, now, messages).run();
+Plan run_cycle(const View& view, Instant now, WaitMessages messages, std::size_t most_steps) {
+  return Cycle(view, now, messages, most_steps).run();
 }
 
 }  // namespace athanor::kueue

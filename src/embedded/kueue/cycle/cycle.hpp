@@ -2,6 +2,7 @@
 // The admission cycle (docs/spec/kueue.md 7.1): one pure function over what the view shows.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "runtime/view/plan.hpp"
@@ -16,7 +17,8 @@ namespace athanor::kueue {
 enum class WaitMessages : std::uint8_t { Current, FirstOnly };
 
 // Keeps no memory between runs: each replays, over the state it sees, as many cycles of the
-// reference as there is something to decide.
-Plan run_cycle(const View& view, Instant now, WaitMessages messages);
+// reference as there is something to decide, or until its plan has `most_steps` steps.
+Plan run_cycle(const View& view, Instant now, WaitMessages messages,
+               std::size_t most_steps = kStepsPerPlan);
 
 }  // namespace athanor::kueue

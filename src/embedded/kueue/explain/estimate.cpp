@@ -3,6 +3,7 @@
 #include "embedded/kueue/explain/estimate.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -189,13 +190,13 @@ class Play {
  private:
   // Runs the cycle until it changes nothing; victims give their quota back at once.
   std::optional<Instant> admit(Instant now) {
-    // A run decides about a bounded number of workloads.
-    const std::size_t most_runs = 20 + world_.workloads().size() / 100;
+    constexpr int kMostRounds = 20;
+    constexpr std::size_t kAllSteps = std::numeric_limits<std::size_t>::max();
     std::optional<Instant> wake;
-    for (std::size_t run = 0; run < most_runs; ++run) {
+    for (int round = 0; round < kMostRounds; ++round) {
       Reads reads;
       const View view(world_, reads);
-      const Plan plan = run_cycle(view, now, WaitMessages::FirstOnly);
+      const Plan plan = run_cycle(view, now, WaitMessages::FirstOnly, kAllSteps);
       wake = plan.wake();
       bool changed = false;
       for (const Step& step : plan.steps()) {
