@@ -17,8 +17,6 @@ namespace {
 constexpr std::string_view kPrefix = "kueue.x-k8s.io/";
 constexpr std::string_view kProvisioning = "provreq.kueue.x-k8s.io/";
 
-constexpr std::string_view kMaxExecTime = "kueue.x-k8s.io/max-exec-time-seconds";
-
 constexpr KnownName kEverywhere[] = {{"labels", "kueue.x-k8s.io/queue-name"},
                                      {"labels", "kueue.x-k8s.io/priority-class"},
                                      {"labels", "kueue.x-k8s.io/prebuilt-workload-name"},

@@ -29,6 +29,8 @@ std::string workload_name(const Kind& kind, std::string_view name, std::string_v
 // Returns the reason of QuotaReserved False after an eviction.
 std::string_view released_reason(bool granular);
 
+// A label of jobs.
+inline constexpr std::string_view kMaxExecTime = "kueue.x-k8s.io/max-exec-time-seconds";
 // Holds a workload back while it is there; an annotation.
 inline constexpr std::string_view kGatedBy = "kueue.x-k8s.io/admission-gated-by";
 

@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "api/kueue_integration.hpp"
 #include "kube/value/kind.hpp"
 
 namespace athanor::kueue::jobs {
@@ -13,7 +14,7 @@ namespace name {
 inline constexpr std::string_view kQueue = "kueue.x-k8s.io/queue-name";
 inline constexpr std::string_view kPriorityClass = "kueue.x-k8s.io/priority-class";
 inline constexpr std::string_view kPrebuilt = "kueue.x-k8s.io/prebuilt-workload-name";
-inline constexpr std::string_view kMaxExecTime = "kueue.x-k8s.io/max-exec-time-seconds";
+using api::kueue::kMaxExecTime;
 inline constexpr std::string_view kJobUid = "kueue.x-k8s.io/job-uid";
 inline constexpr std::string_view kPodSet = "kueue.x-k8s.io/podset";
 inline constexpr std::string_view kLocalQueue = "kueue.x-k8s.io/local-queue-name";
