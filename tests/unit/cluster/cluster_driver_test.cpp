@@ -59,9 +59,9 @@ class ClusterDriverTest : public ::testing::Test {
     options.entropy = entropy.get();
     options.executors = &executors;
     options.metrics = &metrics;
-    std::vector<const Operator*> operators = fairies;
-    operators.insert(operators.end(), more.begin(), more.end());
-    driver = std::make_unique<ClusterDriver>(operators, std::move(options));
+    std::vector<const Operator*> all = operators;
+    all.insert(all.end(), more.begin(), more.end());
+    driver = std::make_unique<ClusterDriver>(all, std::move(options));
     driver->start();
   }
   void wish(const std::string& name, const std::string& what, const std::string& ns = "a") {
@@ -72,7 +72,7 @@ class ClusterDriverTest : public ::testing::Test {
     return client->data(ns, name)["done"] == Value(what);
   }
 
-  std::vector<const Operator*> fairies{&kFairy};
+  std::vector<const Operator*> operators{&kFairy};
   std::shared_ptr<FakeClient> client = std::make_shared<FakeClient>();
   std::unique_ptr<Clock> clock = wall_clock();
   std::unique_ptr<Entropy> entropy = seeded_entropy(1);
@@ -172,15 +172,15 @@ Plan fulfil_all(const View& view, const Key& /*key*/, Instant now) {
 }
 
 TEST_F(ClusterDriverTest, WritesOfOnePlanKeepTheirOrder) {
-  constexpr Operator kSanta{.name = "santa",
-                            .primary = &api::kConfigMap,
-                            .reads = kKinds,
-                            .writes = kKinds,
-                            .reconcile = fulfil_all,
-                            .singleton = true,
-                            .independent_steps = true,
-                            .access = kAccess};
-  fairies = {&kSanta};
+  static constexpr Operator kAllAtOnce{.name = "all-at-once",
+                                       .primary = &api::kConfigMap,
+                                       .reads = kKinds,
+                                       .writes = kKinds,
+                                       .reconcile = fulfil_all,
+                                       .singleton = true,
+                                       .independent_steps = true,
+                                       .access = kAccess};
+  operators = {&kAllAtOnce};
   for (int i = 0; i < 5; ++i) {
     wish("m" + std::to_string(i), "gold");
   }
@@ -188,15 +188,15 @@ TEST_F(ClusterDriverTest, WritesOfOnePlanKeepTheirOrder) {
   start({.writes_per_controller = 1});
   EXPECT_TRUE(eventually([&] {
     const auto state = driver->debug(100, seconds(5));
-    return state.ok() && (*state)["sending"]["santa"]["waiting"] == Value(4);
+    return state.ok() && (*state)["sending"]["all-at-once"]["waiting"] == Value(4);
   }));
   client->hold(false);
   EXPECT_TRUE(eventually([&] { return driver->idle() && done("m4", "gold"); }));
   const auto patches = client->requests("PATCH");
   ASSERT_EQ(patches.size(), 5U);
   for (std::size_t i = 0; i < patches.size(); ++i) {
-    EXPECT_EQ(patches[i].path,
-              "/api/v1/namespaces/a/configmaps/m" + std::to_string(i) + "?fieldManager=santa");
+    EXPECT_EQ(patches[i].path, "/api/v1/namespaces/a/configmaps/m" + std::to_string(i) +
+                                   "?fieldManager=all-at-once");
   }
 }
 
