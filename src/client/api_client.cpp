@@ -126,12 +126,7 @@ class HttpApiClient final : public ApiClient {
   }
 
   std::shared_ptr<ApiStream> watch(ApiRequest request, ApiStreamHandlers handlers) override {
-    auto link = std::make_shared<StreamLink>();
-    {
-      const MutexLock lock(link->mutex);
-      link->handlers = std::move(handlers);
-    }
-    link->touch();
+    auto link = std::make_shared<StreamLink>(std::move(handlers));
     auto handle = std::make_shared<Handle>(link, [orders = orders_, link] {
       const MutexLock lock(orders->mutex);
       if (!orders->stopping) {

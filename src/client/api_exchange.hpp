@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/mutex.hpp"
 #include "client/api_client.hpp"
@@ -21,11 +22,13 @@ namespace athanor::client {
 
 // What a watch's handle and the client's thread share.
 struct StreamLink {
+  explicit StreamLink(ApiStreamHandlers called) : handlers(std::move(called)) { touch(); }
+
   // Held while a handler runs, so that none does once the handle is gone; recursive, as a handler
   // may let go of it.
   RecursiveMutex mutex{};
   bool gone ATHANOR_GUARDED_BY(mutex) = false;
-  ApiStreamHandlers handlers ATHANOR_GUARDED_BY(mutex){};
+  ApiStreamHandlers handlers ATHANOR_GUARDED_BY(mutex);
   std::atomic<std::int64_t> last_byte{0};  // of the steady clock
 
   void touch() {
