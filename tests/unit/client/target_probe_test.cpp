@@ -217,13 +217,14 @@ TEST_F(TargetProbeTest, NobodyListens) {
 // know in advance which ones they are.
 TEST_F(TargetProbeTest, DeadClustersDoNotDelayLiveOnes) {
   constexpr int kDead = 200;
-  open(2);
   serve([](const auto&) { return Reply{"", Then::Hang}; });
   serve([](const auto&) { return Reply{ScriptServer::json(page(""))}; });
   for (int i = 0; i < kDead; ++i) {
-    const std::string name = "dead-" + std::to_string(i);
-    urls[name] = urls["1"];
-    ask(name, 60);
+    urls["dead-" + std::to_string(i)] = urls["1"];
+  }
+  open(2);
+  for (int i = 0; i < kDead; ++i) {
+    ask("dead-" + std::to_string(i), 60);
   }
   ask("2", 60);
   EXPECT_TRUE(answers.take("2").ok());

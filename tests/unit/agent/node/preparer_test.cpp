@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <future>
 
@@ -43,8 +44,8 @@ das::Claim mirror() {
 }
 
 TEST(Preparer, UnpreparesNothingWhileTheCachesDoNotAnswer) {
-  const std::string path = ::testing::TempDir() + "preparer_test";
-  std::filesystem::remove_all(path);
+  std::string path = ::testing::TempDir() + "athanor-preparer-XXXXXX";
+  ASSERT_NE(::mkdtemp(path.data()), nullptr);
   const CdiFolder folder(path);
   ASSERT_TRUE(folder.write_claim("u", "{}").ok());
   const auto client = std::make_shared<cluster::FakeClient>();

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "agent/node/cdi_folder.hpp"
@@ -32,8 +33,8 @@ class EmptyDriver final : public GpuDriver {
 };
 
 TEST(RealSlices, TheSliceOfAVanishedGpuIsDestroyedWhenItReturns) {
-  const std::string path = ::testing::TempDir() + "slices_test";
-  std::filesystem::remove_all(path);
+  std::string path = ::testing::TempDir() + "athanor-slices-XXXXXX";
+  ASSERT_NE(::mkdtemp(path.data()), nullptr);
   const CdiFolder folder(path);
   const das::SliceRecord record{
       .claim_uid = "u", .profile = "1g.5gb", .gpu = "GPU-0", .size = 1, .device = "MIG-0"};

@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <future>
 #include <iterator>
+#include <string>
 
 #include "embedded/lab/background_queue.hpp"
 #include "runtime/view/node_hooks.hpp"
@@ -27,8 +29,9 @@ Result<Value> act(runtime::Executors& executors, std::string_view verb, Value ar
 
 class NodeFiles : public ::testing::Test {
  protected:
-  NodeFiles() : folder(fs::path(testing::TempDir()) / "node_files_test") {
-    fs::remove_all(folder);
+  NodeFiles() {
+    std::string name = testing::TempDir() + "athanor-node-files-XXXXXX";
+    folder = ::mkdtemp(name.data());
     add_node_files(executors, background, folder.string());
   }
   ~NodeFiles() override { fs::remove_all(folder); }
@@ -36,7 +39,7 @@ class NodeFiles : public ::testing::Test {
     return Value::object({{"node", node}, {"path", path}, {"content", "text"}});
   }
 
-  fs::path folder;
+  fs::path folder{};
   BackgroundQueue background{};
   runtime::Executors executors{};
 };
