@@ -63,6 +63,14 @@ def test_the_engine_job_runs_with_its_vault_entry(prepared, created):
     logs = prepared.kubectl("logs", "-n", JOBS, "-l", f"fournos.dev/job-name={name}", "--all-containers", "--tail=-1").out
     assert "/var/run/secrets/fournos/placeholder/placeholder: 12 bytes" in logs and "[mock-run] done" in logs
 
+    def copies():
+        secrets = prepared.get(f"/api/v1/namespaces/{JOBS}/secrets")["items"]
+        return [one for one in secrets if job["metadata"]["uid"] in (owner["uid"] for owner in one["metadata"].get("ownerReferences", []))]
+
+    assert len(copies()) == 2, "the kubeconfig and the vault entry stay for the grace period"
+    prepared.kubectl("delete", "fj", name, "-n", JOBS)
+    wait_for("the copies to go with the job", lambda: not copies())
+
 
 def test_the_mock_resolver_fills_in_what_a_job_leaves_open(lab):
     job = {"apiVersion": "fournos.dev/v1", "kind": "FournosJob", "metadata": {"name": "resolved"}}

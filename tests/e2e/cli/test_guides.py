@@ -123,6 +123,14 @@ def test_every_command_within_the_text_is_run_or_has_its_place(page):
     assert known <= set(inline_of(text_of(page))), "commands that the text no longer has"
 
 
+def test_every_make_target_of_the_pages_exists():
+    there = set(re.findall(r"^([a-z][\w-]*(?: [a-z][\w-]*)*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
+    there = {target for line in there for target in line.split()}
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    named = {(page.name, target) for page in pages for target in re.findall(r"(?:^|`)make ([a-z][\w-]*)", page.read_text(encoding="utf-8"), re.M)}
+    assert len(named) > 30 and {one for one in named if one[1] not in there} == set()
+
+
 def test_every_page_with_commands_is_known():
     texts = {page: text_of(page) for page in ["README", *(path.stem for path in (ROOT / "docs").glob("*.md"))]}
     del texts["verbs"]  # the program's own help

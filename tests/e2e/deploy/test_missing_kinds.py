@@ -98,6 +98,14 @@ def job_status(cluster):
     return json.loads(cluster.kubectl("get", "fournosjob", "early", "-n", NAMESPACE, "-o", "json")).get("status", {})
 
 
+def test_a_missing_kind_of_our_own_is_named(cluster):
+    cluster.kubectl("delete", "crd", "fournosjobs.fournos.dev")
+    replica = cluster.replica("root")
+    expected = (503, dict.fromkeys(NEEDED | {"fournosjobs.fournos.dev"}, "the cluster does not have this kind"))
+    wait_for("/readyz to name what is missing", lambda: lines(replica, "-") == expected)
+    assert gauges(replica)["fournosjobs.fournos.dev"] == 1.0
+
+
 def test_each_missing_kind_is_named_and_jobs_say_what_they_wait_for(cluster):
     replica = cluster.replica("root")
     expected = (503, dict.fromkeys(NEEDED, "the cluster does not have this kind"))

@@ -9,7 +9,7 @@ import os
 import threading
 
 import pytest
-from support import ATHANOR, run
+from support import ATHANOR, ROOT, run
 
 TOKEN = "t0ken"
 
@@ -138,3 +138,9 @@ def test_what_cannot_be_listed_changes_nothing(lab, ns, env, says):
         if "VAULT_ADDR" in env:
             assert "no entries" in sync(lab, ns, "--secret-path", "elsewhere", VAULT_ADDR=address, VAULT_TOKEN=TOKEN).out
     assert "vault-x" in secrets(lab, ns)
+
+
+@pytest.mark.parametrize("target, flags", [("sync-vault-secrets", ""), ("sync-vault-secrets-dry-run", " --dry-run")])
+def test_the_make_targets_call_it(target, flags):
+    done = run(["make", "-n", "-o", "build", target, "SNS=vaults", "FILES=./secrets"], cwd=ROOT)
+    assert done.code == 0 and done.out.splitlines()[-1] == f"build/release/athanor vault sync -n vaults --from-files ./secrets{flags}"
