@@ -58,6 +58,15 @@ TEST_F(Admission, ReservesQuotaAndAdmitsInOneWrite) {
   EXPECT_EQ(world.event_count("Admitted", "a"), 1);
 }
 
+// Go clients drop empty maps, and their next write would seem to change what is immutable.
+TEST_F(Admission, APodSetWithoutRequestsHasNoEmptyMaps) {
+  simple_world("1");
+  world.put(workload("a", "lq", ""));
+  settle();
+  EXPECT_EQ(json::print(world.must(kWorkload, {"bench", "a"}).status()["admission"]),
+            R"({"clusterQueue":"q","podSetAssignments":[{"name":"launcher","count":1}]})");
+}
+
 // docs/spec/hearth.md 9.5: who comes after a lock waits behind it, whatever the priority.
 TEST_F(Admission, NobodyPassesALockThatWaits) {
   put_fournos_queues(world);

@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include <atomic>
+#include <string_view>
 #include <thread>
 
 #include "kube/text/json.hpp"
@@ -405,6 +406,23 @@ TEST_F(HttpsTest, EndsConnectionsThatTakeTooLong) {
   TlsClient slow_body(port);
   ASSERT_TRUE(slow_body.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab"));
   EXPECT_TRUE(slow_body.at_end());
+}
+
+// The time is that of the whole head and of the whole body, however often a byte comes.
+TEST_F(HttpsTest, EndsConnectionsThatGoOnSendingTooSlowly) {
+  options.header_timeout = std::chrono::milliseconds(500);
+  options.body_timeout = std::chrono::milliseconds(500);
+  start();
+  for (const std::string_view begin :
+       {"GET / HTTP/1.1\r\nHo", "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n"}) {
+    TlsClient slow(port);
+    ASSERT_TRUE(slow.send(begin));
+    const auto began = std::chrono::steady_clock::now();
+    while (slow.send("a") && std::chrono::steady_clock::now() - began < std::chrono::seconds(20)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10)) << begin;
+  }
 }
 
 TEST_F(HttpsTest, BindsWhereItIsToldAndSaysWhenItCannot) {

@@ -254,6 +254,24 @@ TEST(Value, CountsHeapBytes) {
   EXPECT_GT(pod().heap_bytes(), 6 * sizeof(Member));
 }
 
+// Deeper than any entrance lets in (value_extent.hpp), as a row of an older version may be.
+TEST(Value, DeepOnesAreCopiedComparedCountedAndEnded) {
+  const auto nested = [](int innermost) {
+    Value value = innermost;
+    for (int level = 0; level < 2'000; ++level) {
+      value = level % 2 == 0 ? Value::list({value}) : Value::object({{"a", value}});
+    }
+    return value;
+  };
+  Value value = nested(1);
+  EXPECT_EQ(value, nested(1));
+  EXPECT_FALSE(value == nested(2));
+  EXPECT_GT(value.heap_bytes(), 2'000U);
+  const Value copy = value;
+  value.set("b", 1);
+  EXPECT_EQ(copy, nested(1));
+}
+
 TEST(ValueDeathTest, RefusesMembersOutsideObjects) {
   Value text = "text";
   EXPECT_DEATH(text.set("a", 1), "broken invariant");

@@ -158,6 +158,23 @@ TEST_F(EngineSight, AKeyThatWaitsLongerThanTenSecondsIsShown) {
   EXPECT_TRUE(has("athanor_overdue_keys_total{controller=\"maker\",for=\"sight\"} 1"));
 }
 
+TEST_F(EngineSight, AKeyThatWaitsLongerForItsOwnWritesIsShown) {
+  Metrics metrics;
+  Engine slow(operators, {.entropy = entropy.get(), .metrics = &metrics});
+  feed(slow, none(100));
+  ASSERT_EQ(feed(slow, none(101)), Counts(0, 1));
+  feed(slow, WriteResult{.id = 1, .object = object(kPod, "p", 102)});
+  now += seconds(11);
+  feed(slow, Tick{});
+  const Value shown = slow.debug(now, 10);
+  EXPECT_EQ(shown["keys"][0]["state"].as_string(), "waiting for its own writes");
+  EXPECT_EQ(shown["keys"][0]["waitsFor"][0].as_string(), "pods");
+  EXPECT_TRUE(shown["keys"][0]["overdue"].as_bool());
+  EXPECT_NE(metrics.text().find("athanor_overdue_keys{controller=\"maker\",for=\"writes\"} 1"),
+            std::string::npos)
+      << metrics.text();
+}
+
 // With a wall clock; the simulator has none, and its faults make watches late all the time.
 TEST_F(EngineSight, KeysThatWaitLongerThanTenSecondsAreLoggedOnce) {
   const std::unique_ptr<Clock> stopwatch = wall_clock();

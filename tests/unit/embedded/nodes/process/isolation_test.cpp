@@ -79,6 +79,15 @@ TEST_F(Isolation, RefusedCallsFailAndOthersGoOn) {
   EXPECT_EQ(log, "forked\n");
 }
 
+// A process may always trace and read itself, but for the filter.
+TEST_F(Isolation, TracingAndReadingProcessesIsRefused) {
+  PodLab lab;
+  EXPECT_EQ(log_of(lab, pod_of("exec python3 -c \"import ctypes as c; l = c.CDLL(None, "
+                               "use_errno=True); print(l.ptrace(0, 0, 0, 0), c.get_errno()); "
+                               "print(l.process_vm_readv(1, 0, 0, 0, 0, 0), c.get_errno())\"")),
+            "-1 1\n-1 1\n");
+}
+
 TEST_F(Isolation, OtherProcessesAreNotSeen) {
   PodLab lab;
   EXPECT_EQ(
