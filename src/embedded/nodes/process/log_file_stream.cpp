@@ -17,7 +17,7 @@ namespace athanor::nodes {
 namespace {
 
 constexpr std::size_t kBlock = std::size_t{64} * 1024;
-constexpr std::size_t kAhead = std::size_t{256} * 1024;      // text that waits for the client
+constexpr std::size_t kAhead = std::size_t{64} * 1024;       // text that waits for the client
 constexpr std::size_t kLongestLine = std::size_t{1} << 20U;  // longer ones are no lines of ours
 
 }  // namespace
