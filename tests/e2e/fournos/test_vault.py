@@ -142,5 +142,5 @@ def test_what_cannot_be_listed_changes_nothing(lab, ns, env, says):
 
 @pytest.mark.parametrize("target, flags", [("sync-vault-secrets", ""), ("sync-vault-secrets-dry-run", " --dry-run")])
 def test_the_make_targets_call_it(target, flags):
-    done = run(["make", "-n", "-o", "build", target, "SNS=vaults", "FILES=./secrets"], cwd=ROOT)
+    done = run(["make", "--no-print-directory", "-n", "-o", "build", target, "SNS=vaults", "FILES=./secrets"], cwd=ROOT)
     assert done.code == 0 and done.out.splitlines()[-1] == f"build/release/athanor vault sync -n vaults --from-files ./secrets{flags}"
