@@ -1,7 +1,7 @@
 # Short names for scripts/ and CMake. `make help` lists the targets.
 .DEFAULT_GOAL := help
 export IMG DAEMONSET_IMAGE SCHEDULER_IMAGE WNS SNS CNS SYSTEM NAMESPACE
-.PHONY: help bootstrap build demo test unit e2e attack test-real bench bench-apiserver bench-hearth bench-das bench-numa bench-appwrapper bench-queue bench-sim bench-controllers sim mutations fuzz sanitize lint format clean \
+.PHONY: help bootstrap build web web-test demo test unit e2e attack test-real bench bench-apiserver bench-hearth bench-das bench-numa bench-appwrapper bench-queue bench-sim bench-controllers sim mutations fuzz sanitize lint format package clean \
 	info deploy-das deploy-das-ocp undeploy-das run-local build-push build-push-daemonset bundle-generate build-push-bundle regen-crd regen-crd-k8s generate \
 	verify-codegen test-e2e test-e2e-ci lint-sh \
 	image image-test docker-build docker-push install run deploy undeploy sync-vault-secrets sync-vault-secrets-dry-run dev-setup dev-run dev-teardown ci-setup ci-run ci-stop
@@ -12,7 +12,8 @@ help: ## print this list
 bootstrap: ## install missing Debian packages
 	@scripts/bootstrap
 
-build: bootstrap ## build build/release/athanor
+build: bootstrap ## build build/release/athanor; the console's pages, too, if they changed and Node is there
+	@scripts/web refresh
 	@scripts/build release athanor
 
 demo: build ## start a temporary lab and run the sample job in it
@@ -20,6 +21,12 @@ demo: build ## start a temporary lab and run the sample job in it
 
 test: bootstrap ## run all tests: unit, scenarios, simulation, black box with real clients
 	@scripts/test
+
+web: ## build the console's pages into web/dist (needs Node)
+	@scripts/web build
+
+web-test: ## check the types of the console's pages and run their unit tests (needs Node)
+	@scripts/web test
 
 unit: bootstrap ## run only unit tests, scenarios and simulation
 	@scripts/test unit
@@ -165,6 +172,9 @@ build-push-parallel build-push-scheduler build-push-operator build-push-webhook 
 deploy-cert-manager deploy-cert-manager-ocp undeploy-cert-manager-ocp deploy-nfd-ocp deploy-nvidia-ocp undeploy-nvidia-ocp create-related-images \
 generate-clients lint-fix lint-sh-fix lint-go lint-go-fix lint-md lint-md-fix lint-just lint-just-fix:
 	@scripts/das answer $@
+
+package: bootstrap ## build a .deb and a tar archive in build/release/packages
+	@scripts/package
 
 clean: ## delete build/
 	@rm -rf build

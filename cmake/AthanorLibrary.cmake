@@ -5,6 +5,26 @@ function(athanor_layer name dirs)
   set_property(GLOBAL APPEND_STRING PROPERTY ATHANOR_LAYERS "athanor_${name}|${dirs}|${deps}\n")
 endfunction()
 
+# athanor_unity(TARGET): compiles the target's sources folder by folder, at most ATHANOR_UNITY files together, so that each
+# header is parsed once for all of them. Files of different folders never share a translation unit; generated files stay alone.
+function(athanor_unity target)
+  if(NOT ATHANOR_UNITY)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  foreach(source ${sources})
+    get_filename_component(folder "${source}" DIRECTORY)
+    string(MD5 folder "${folder}")
+    math(EXPR count_${folder} "0${count_${folder}} + 1")
+    math(EXPR part "(${count_${folder}} - 1) / ${ATHANOR_UNITY}")
+    string(SUBSTRING "${folder}" 0 8 short)
+    set_source_files_properties("${source}" TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP "${short}_${part}")
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  # Two warnings about names of other files: make lint, which compiles each file alone, has both.
+  target_compile_options(${target} PRIVATE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endfunction()
+
 # athanor_library(NAME DIR <folders below src> [RECURSE] [DEPS ...] [PRIVATE ...])
 # One static library of every .cpp in these folders, with RECURSE in those below them, too. Their unit
 # tests live in the mirror tree tests/unit/<folder> and are built into one executable, test_NAME.
@@ -29,6 +49,7 @@ function(athanor_library name)
     if(ATHANOR_PCH)
       target_precompile_headers(athanor_${name} REUSE_FROM athanor_pch_std)
     endif()
+    athanor_unity(athanor_${name})
   endif()
   if(ATHANOR_TESTS)
     file(${glob} tests CONFIGURE_DEPENDS ${test_globs})
@@ -50,6 +71,7 @@ function(athanor_test name)
   if(ATHANOR_PCH)
     target_precompile_headers(test_${name} REUSE_FROM athanor_pch_test)
   endif()
+  athanor_unity(test_${name})
   include(GoogleTest)
   gtest_discover_tests(test_${name} TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
                        PROPERTIES TIMEOUT 120)

@@ -7,7 +7,7 @@ Nothing is written twice: `helm template` with the default values is the kustomi
 import copy
 import re
 
-from chart_values import table_of
+from chart_values import RUNBOOKS, table_of
 from kinds import dump, identity
 
 NAME = "athanor-controllers"
@@ -139,11 +139,19 @@ def monitoring_labels(manifest, holes):
     manifest["metadata"]["labels"][holes.lines("{{- with .Values.monitoring.labels }}", "{{- toYaml . | nindent 4 }}", "{{- end }}")] = None
 
 
+def prometheus_rule(manifest, holes):
+    monitoring_labels(manifest, holes)
+    for group in manifest["spec"]["groups"]:
+        for rule in group["rules"]:
+            if "annotations" in rule:
+                rule["annotations"]["runbook_url"] = rule["annotations"]["runbook_url"].replace(RUNBOOKS, holes.text("{{ $.Values.monitoring.runbooks }}"))
+
+
 CHANGES = {
     "ConfigMap": config_map,
     "Deployment": deployment,
     "NetworkPolicy": network_policy,
-    "PrometheusRule": monitoring_labels,
+    "PrometheusRule": prometheus_rule,
     "ServiceMonitor": monitoring_labels,
 }
 # The file of each kind, and the value it depends on.

@@ -11,6 +11,7 @@ import yaml
 from kinds import dump
 
 NAMESPACE = {"type": "string", "pattern": "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"}
+RUNBOOKS = "https://git.example.com/athanor/blob/main/docs/runbooks.md"
 TEXTS = {"type": "object", "additionalProperties": {"type": "string"}}
 
 
@@ -124,6 +125,7 @@ def table_of(objects, version):
     add("podDisruptionBudget.enabled", True, {"type": "boolean"}, "Prevent a drain from evicting both replicas")
     add("monitoring.enabled", False, {"type": "boolean"}, "ServiceMonitor, alerts and dashboard; needs the Prometheus operator's kinds")
     add("monitoring.labels", {}, TEXTS, "Additional labels of ServiceMonitor and PrometheusRule, for the selectors of Prometheus")
+    add("monitoring.runbooks", RUNBOOKS, {"type": "string", "pattern": "^https?://\\S+$"}, "Address of the page docs/runbooks.md, for the annotation runbook_url of the alerts")
     queueing = objects["Deployment", "athanor-system", "athanor-queueing"]["spec"]
     add("queueing.enabled", False, {"type": "boolean"}, "Install Athanor's own queueing, with its kinds and webhooks; only for a cluster without Kueue")
     add("queueing.replicas", queueing["replicas"], {"type": "integer", "minimum": 0}, "Number of replicas of the queueing; one of them leads, all serve webhooks")

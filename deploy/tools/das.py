@@ -35,6 +35,8 @@ SCHEDULER_RULES = [
 # docs/spec/das.md 1: the Lease of the part that decides about slices, and the times of both Leases.
 SCHEDULER_LEASE = "das-scheduler-lock"
 LEASE_TIMES = ("--lease-duration=137s", "--renew-deadline=107s", "--retry-period=26s")
+# What each agent may write, by node. OLM's bundles hold no object of this kind: there the operator makes it.
+POLICY = "ValidatingAdmissionPolicy"
 # Applied where monitoring.coreos.com is served.
 MONITORING = "06_monitoring.yaml"
 DESCRIPTIONS = {
@@ -233,14 +235,9 @@ def scheduler_roles():
 
 
 def privileged():
-    """The agent makes slices, which takes a privileged pod; OpenShift wants to be asked."""
-    return {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": {"name": "das-operator-privileged-scc", "labels": labels("das-operator")},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "system:openshift:scc:privileged"},
-        "subjects": [{"kind": "ServiceAccount", "name": "das-daemonset", "namespace": NAMESPACE}],
-    }
+    """The agent makes slices, which takes a privileged pod; OpenShift wants to be asked. Its own role of this content is nowhere else."""
+    rules = [{"apiGroups": ["security.openshift.io"], "resources": ["securitycontextconstraints"], "resourceNames": ["privileged"], "verbs": ["use"]}]
+    return role("ClusterRole", "das-operator-privileged-scc", rules, "das-daemonset")
 
 
 def configuration():
@@ -272,15 +269,17 @@ def manifests(output_of, athanor, agent):
         for entry in hook["webhooks"]:
             entry["clientConfig"]["service"]["port"] = 8443
     printed = moved(rbac, "das-operator") + moved(asked, "das-extender") + moved(on_nodes, "das-daemonset")
-    kept = [one for one in printed if one["kind"] != "ServiceAccount"] + reviewers() + scheduler_roles()
+    policies = [one for one in printed if one["kind"].startswith(POLICY)]
+    kept = [one for one in printed if one["kind"] != "ServiceAccount" and one not in policies] + reviewers() + scheduler_roles()
     return {
         **{f"00_{one['spec']['names']['plural']}.crd.yaml": [one] for one in sorted(crds, key=lambda one: one["metadata"]["name"])},
         "01_namespace.yaml": [
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": {"openshift.io/cluster-monitoring": "true"}}}
         ],
         "01_operator_sa.yaml": [account(one) for one in ACCOUNTS],
-        "01_operator_use_privileged_scc.yaml": [privileged()],
+        "01_operator_use_privileged_scc.yaml": privileged(),
         "02_operator_rbac.yaml": kept,
+        "02_own_node_policy.yaml": policies,
         "03_instaslice_operator.cr.yaml": [configuration()],
         "04_deployment.yaml": [
             operator(),
@@ -303,7 +302,8 @@ def rules_of(objects, account_name, cluster):
 
 def service_version(files, version):
     crds = [one for name, (one, *_) in files.items() if name.endswith(".crd.yaml")]
-    roles = files["02_operator_rbac.yaml"]
+    (use_constraints, _) = files["01_operator_use_privileged_scc.yaml"]
+    roles = [*files["02_operator_rbac.yaml"], {**use_constraints, "metadata": {"name": "das-daemonset"}}]
     deployments = [one for one in files["04_deployment.yaml"] if one["kind"] == "Deployment"]
     images = [("daemonset-image", AGENT_IMAGE), ("webhook-image", IMAGE), ("scheduler-image", SCHEDULER_IMAGE)]
     owned = [

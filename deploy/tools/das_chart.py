@@ -22,9 +22,12 @@ RELATED = {
     ),
 }
 # The file of each manifest's template, and the value it depends on.
-FILES = {"01_operator_sa": "accounts", "01_operator_use_privileged_scc": "rbac", "02_operator_rbac": "rbac", "03_instaslice_operator.cr": "dasoperator",
+FILES = {"01_operator_sa": "accounts", "01_operator_use_privileged_scc": "rbac", "02_operator_rbac": "rbac", "02_own_node_policy": "policy", "03_instaslice_operator.cr": "dasoperator",
          "04_deployment": "deployments", "05_webhook": "webhook", "06_monitoring": "monitoring"}  # fmt: skip
-CONDITIONS = {"monitoring": ".Values.monitoring.enabled"}
+CONDITIONS = {
+    "monitoring": ".Values.monitoring.enabled",
+    "policy": 'semverCompare ">=1.30-0" .Capabilities.KubeVersion.Version',
+}
 LEVELS = {"enum": ["Normal", "Debug", "Trace", "TraceAll"]}
 
 
@@ -40,6 +43,8 @@ def with_namespace(value, holes, key=None):
         return holes.text("{{ .Release.Namespace | quote }}")
     if isinstance(value, str) and f".{NAMESPACE}.svc" in value:
         return value.replace(f".{NAMESPACE}.svc", "." + holes.text("{{ .Release.Namespace }}") + ".svc")
+    if isinstance(value, str) and f":{NAMESPACE}:" in value:
+        return value.replace(f":{NAMESPACE}:", ":" + holes.text("{{ .Release.Namespace }}") + ":")
     return value
 
 
@@ -72,7 +77,9 @@ def das_operator(manifest, holes):
     manifest["metadata"][holes.lines("{{- if kindIs \"string\" .Values.operator.runtimeClass }}", "annotations:", f"  {annotation}", "{{- end }}")] = None
     for name in ("managementState", "logLevel", "operatorLogLevel"):
         manifest["spec"][name] = holes.text(f"{{{{ .Values.operator.{name} }}}}")
-    manifest["spec"]["nodeSelector"] = holes.optional(".Values.operator.nodeSelector")
+    for name in ("nodeSelector", "tolerations", "resources"):
+        manifest["spec"][name] = holes.optional(f".Values.operator.{name}")
+    manifest["spec"]["priorityClassName"] = holes.scalar(".Values.operator.priorityClassName")
 
 
 def monitor(manifest, holes):
@@ -165,6 +172,9 @@ def table_of(files):
     add("operator.logLevel", spec["logLevel"], LEVELS, "Verbosity of the operands")
     add("operator.operatorLogLevel", spec["operatorLogLevel"], LEVELS, "Verbosity of the operator")
     add("operator.nodeSelector", {}, TEXTS, "Labels of nodes with agents, in addition to nvidia.com/mig.capable=true")
+    add("operator.tolerations", [], {"type": "array", "items": {"type": "object"}}, "Tolerations of the agents; []: of every taint")
+    add("operator.priorityClassName", "", {"type": "string"}, "PriorityClass of the agents; '': system-node-critical")
+    add("operator.resources", {}, {"type": "object"}, "Requests and limits of the agents' containers; {}: requests of cpu 10m, memory 64Mi")
     add("operator.runtimeClass", None, {"type": ["string", "null"]}, "RuntimeClass of pods with slices; '': none; null: nvidia-legacy, with emulated GPUs none")
     add("replicas", operator["replicas"], {"type": "integer", "minimum": 0}, "Number of replicas of operator and extender; one of each leads")
     add("resources", container["resources"], {"type": "object"}, "Requests and limits of their containers")

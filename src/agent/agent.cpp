@@ -14,11 +14,11 @@
 
 #include "agent/footprint.hpp"
 #include "agent/kubelet/dra_server.hpp"
+#include "agent/kubelet/folder_watch.hpp"
 #include "agent/kubelet/kubelet_calls.hpp"
 #include "agent/kubelet/plugins.hpp"
 #include "agent/node/allocator.hpp"
 #include "agent/node/api_writes.hpp"
-#include "agent/node/folder_watch.hpp"
 #include "agent/node/gpu_modes.hpp"
 #include "agent/node/gpu_watch.hpp"
 #include "agent/node/node_wishes.hpp"
@@ -35,12 +35,12 @@
 #include "systems/das/agent/node_agent.hpp"
 #include "systems/das/agent/start_up.hpp"
 #include "systems/das/dra/operators.hpp"
-#include "systems/das/dra/ownership.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/log_level.hpp"
-#include "systems/das/names.hpp"
-#include "systems/das/placement/profile.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/log_level.hpp"
+#include "systems/das/model/names.hpp"
+#include "systems/das/model/ownership.hpp"
 #include "systems/das/sharing/share.hpp"
+#include "systems/das/slices/profile.hpp"
 
 namespace athanor::agent {
 namespace {
@@ -241,13 +241,14 @@ bool Agent::State::open_gpus(const std::function<bool(Duration)>& pause) {
     wait = std::min(wait * 2, kNvmlMost);
   }
   modes = std::make_unique<GpuModes>(options.state_folder);
-  slices = with_shares(real_slices(
-                           *gpus, folder,
-                           [this] {
-                             const MutexLock lock(mutex);
-                             return found.discovery.gpus;
-                           },
-                           metrics),
+  slices = with_shares(real_slices({.driver = gpus.get(),
+                                    .folder = &folder,
+                                    .gpus =
+                                        [this] {
+                                          const MutexLock lock(mutex);
+                                          return found.discovery.gpus;
+                                        },
+                                    .metrics = &metrics}),
                        {.modes = modes.get()});
   return true;
 }
@@ -510,12 +511,10 @@ Result<bool> Agent::State::rebooted() {
   return anew;
 }
 
-// Adds the devices and GPUs that the driver reports.
+// Adds the slices and GPUs that the driver reports.
 void Agent::State::add_sight(das::Findings& findings) {
   const MutexLock lock(mutex);
-  for (const das::FoundSlice& slice : found.discovery.slices) {
-    findings.devices.insert(slice.device);
-  }
+  findings.slices = found.discovery.slices;
   for (const das::FoundGpu& gpu : found.discovery.gpus) {
     if (!gpu.lost) {
       findings.gpus.insert(gpu.uuid);
@@ -538,14 +537,13 @@ Result<void> Agent::State::recover() {
   const das::Measures measures = das::measures_of(findings);
   std::vector<Step> steps;
   for (const das::Claim& claim : measures.stale_claims) {
-    log::info("a claim did not outlive the node's restart", {{"claim", claim.object.name()}});
-    steps.emplace_back(Delete{.target = {&das::kAllocationClaim, claim.object.key()},
-                              .guard = {.uid = std::string(claim.object.uid())}});
-  }
-  for (const Object& pod : measures.stale_pods) {
-    log::info("a pod lost its slices in the node's restart", {{"pod", pod.name()}});
+    log::info("a slice did not outlive the node's restart; its pod is to be deleted",
+              {{"claim", claim.object.name()}, {"pod", claim.pod.text()}});
     steps.emplace_back(
-        Delete{.target = {&api::kPod, pod.key()}, .guard = {.uid = std::string(pod.uid())}});
+        Patch{.target = {&das::kAllocationClaim, claim.object.key()},
+              .merge = Value::object({{"status", das::restarted_status(claim, clock->now())}}),
+              .subresource = "status",
+              .guard = {.uid = std::string(claim.object.uid())}});
   }
   if (!steps.empty()) {
     ATHANOR_TRY_VOID(writes->run(steps));
@@ -566,11 +564,16 @@ void Agent::State::collect(const std::vector<das::SliceRecord>& records) {
   for (const das::SliceRecord& record : records) {
     const auto done = slices->destroy(record);
     if (!done.ok()) {
-      log::warn("a slice without a claim cannot be destroyed",
+      log::warn("what is left of a slice cannot be destroyed",
                 {{"claim", record.claim}, {"error", done.error().message}});
+      writes->tell({.about = {&das::kNodeAccelerator, {options.settings.ns, options.node}},
+                    .type = "Warning",
+                    .reason = das::kSliceDestroyFailed,
+                    .note = fmt::format("{} on {}, slot {}: {}", record.profile, record.gpu,
+                                        record.start, done.error().message)});
       continue;
     }
-    log::info("a slice without a claim is destroyed", {{"claim", record.claim}});
+    log::info("what was left of a slice is destroyed", {{"claim", record.claim}});
     metrics
         .counter("das_claims_garbage_collected_total",
                  "What was left of claims and is collected, by reason.",
@@ -590,8 +593,11 @@ void Agent::State::tidy() {
     return;
   }
   add_sight(findings);
+  // The findings are from before the restart: counts each record's slice as present, so that
+  // measures_of() decides whether to destroy it.
+  findings.slices.clear();
   for (const das::SliceRecord& record : findings.records) {
-    findings.devices.insert(record.device);  // made since: to be destroyed rather than forgotten
+    findings.slices.push_back({record.gpu, record.device, record.start, record.size});
   }
   const das::Measures measures = das::measures_of(findings);
   for (const das::CdiSpec& file : measures.remove_files) {

@@ -32,7 +32,7 @@ class Agent {
   std::unique_ptr<State> state_;
 };
 
-// The ClusterPolicy says that the GPU operator is done (docs/spec/das.md 8.1 step 3).
+// Checks whether the ClusterPolicy reports the GPU operator done (docs/spec/das.md 8.1 step 3).
 bool policy_is_ready(const Value& policy);
 
 }  // namespace athanor::agent

@@ -3,11 +3,11 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "agent/node/cdi_folder.hpp"
 #include "agent/rights.hpp"
+#include "flags/verb.hpp"
 #include "kube/text/yaml.hpp"
 
 namespace athanor::agent {
@@ -63,21 +63,7 @@ std::string find_config(const std::vector<std::string>& arguments) {
   return {};
 }
 
-// As CLI11 takes them. "--x=" is an empty value, not a flag that takes the next word.
-std::vector<std::string> reversed(const std::vector<std::string>& arguments) {
-  std::vector<std::string> words;
-  for (const std::string& argument : arguments) {
-    const bool empty = argument.starts_with("--") && argument.ends_with("=");
-    words.push_back(empty ? argument.substr(0, argument.size() - 1) : argument);
-    if (empty) {
-      words.emplace_back();
-    }
-  }
-  std::ranges::reverse(words);
-  return words;
-}
-
-void add_flags(CLI::App& verb, Options& options, std::string& config, std::string& cuda) {
+void add_flags(flags::Verb& verb, Options& options, std::string& config, std::string& cuda) {
   verb.add_option("--config", config, "GenericOperatorConfig file: its servingInfo counts");
   verb.add_option("--kubeconfig", options.kubeconfig,
                   "kubeconfig file; default: the pod's account");
@@ -98,7 +84,7 @@ void add_flags(CLI::App& verb, Options& options, std::string& config, std::strin
   verb.add_option("--cuda-visible-devices", cuda,
                   "what CUDA_VISIBLE_DEVICES lists: index (default) or same");
   verb.add_option("--log-level", options.log_level, "error, warn, info, debug or trace")
-      ->check(CLI::IsMember({"error", "warn", "info", "debug", "trace"}))
+      ->check(flags::one_of({"error", "warn", "info", "debug", "trace"}))
       ->capture_default_str();
   verb.add_option("--device-plugin-dir", options.plugin_folder, "the kubelet's folder of plugins")
       ->capture_default_str();
@@ -131,33 +117,27 @@ Result<Parsed> parse_options(const std::vector<std::string>& arguments,
   }
   std::string config;
   std::string cuda;
-  CLI::App app("Slices of this node's GPUs for its kubelet", "athanor-agent");
+  flags::Verb app("Slices of this node's GPUs for its kubelet", "athanor-agent");
   app.require_subcommand(1);
   app.set_version_flag("--version", ATHANOR_VERSION);
-  CLI::App* verb = app.add_subcommand("daemonset", "run on a node, until SIGTERM");
+  flags::Verb* verb = app.add_subcommand("daemonset", "run on a node, until SIGTERM");
   add_flags(*verb, options, config, cuda);
   // For --help alone: the program hands this word's arguments to the exporter.
   app.add_subcommand("numa-exporter", "publish this node's NUMA zones, until SIGTERM");
-  CLI::App* gpus =
+  flags::Verb* gpus =
       app.add_subcommand("gpus", "show this node's GPUs and their slices as NVML does");
   gpus->add_option("--nvml-library", options.nvml, "NVIDIA's management library")
       ->capture_default_str();
   std::string output;
   gpus->add_option("-o,--output", output, "json; default: text")
-      ->check(CLI::IsMember({"json", "text"}));
-  CLI::App* rights = app.add_subcommand("rbac", "print the rights that the agent needs");
+      ->check(flags::one_of({"json", "text"}));
+  flags::Verb* rights = app.add_subcommand("rbac", "print the rights that the agent needs");
   std::string home = das::Settings{}.ns;
   rights->add_option("--namespace", home, "the operator's namespace")->capture_default_str();
-  try {
-    app.parse(reversed(arguments));
-  } catch (const CLI::CallForHelp&) {
-    parsed.text = app.help();
+  ATHANOR_TRY(flags::Ending ending, app.parse(arguments));
+  if (ending.kind != flags::Ending::Kind::Run) {
+    parsed.text = std::move(ending.text);
     return parsed;
-  } catch (const CLI::CallForVersion&) {
-    parsed.text = std::string(ATHANOR_VERSION) + "\n";
-    return parsed;
-  } catch (const CLI::ParseError& error) {
-    return Error::bad_request(error.what());
   }
   if (rights->parsed()) {
     for (const Value& object : rights_in(home)) {

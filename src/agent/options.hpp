@@ -8,8 +8,8 @@
 
 #include "agent/status_endpoint.hpp"
 #include "base/result.hpp"
-#include "systems/das/settings.hpp"
-#include "systems/das/vendor/vendor.hpp"
+#include "systems/das/makers/vendor.hpp"
+#include "systems/das/model/settings.hpp"
 
 namespace athanor::agent {
 
@@ -41,7 +41,7 @@ struct Parsed {
   bool gpus = false;  // show the GPUs that options.nvml reports, and end
   bool json = false;  // as JSON
 };
-// Errors are worded for a terminal; code 400 is a usage error.
+// Parses the options. Errors are worded for a terminal; code 400 is a usage error.
 Result<Parsed> parse_options(const std::vector<std::string>& arguments,
                              const std::map<std::string, std::string>& environment);
 

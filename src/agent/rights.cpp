@@ -1,26 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/rights.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "api/builtin.hpp"
-#include "runtime/view/rbac.hpp"
+#include "runtime/rights/rbac.hpp"
 #include "systems/das/agent/node_agent.hpp"
 #include "systems/das/dra/operators.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/log_level.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/log_level.hpp"
+#include "systems/das/operands/operands.hpp"
 
 namespace athanor::agent {
 namespace {
 
-// What the process does beside its controllers: Allocate, exchanges, the end of a reboot's pods.
+// Returns the rights that the process needs outside its controllers: for Allocate, exchanges and
+// claims after a reboot.
 const Operator& beside_controllers() {
   static constexpr const Kind* kReads[] = {&api::kPod, &das::kAllocationClaim};
-  static constexpr const Kind* kWrites[] = {&das::kAllocationClaim, &api::kPod};
+  static constexpr const Kind* kWrites[] = {&das::kAllocationClaim};
   static constexpr Access kAccess[] = {{&api::kNode, "get"},
-                                       {&api::kPod, "delete"},
                                        {&das::kClusterPolicy, "get"},
                                        {&das::kNodeAccelerator, "get"},
                                        {&api::kResourceClaim, "get"},
-                                       {&das::kAllocationClaim, "create patch delete"},
+                                       {&das::kAllocationClaim, "patch"},
                                        {&das::kAllocationClaim, "patch", "status"},
                                        {&api::kEvent, "create patch"}};
   static const Operator kOperator{.name = "das-daemonset-process",
@@ -37,8 +41,10 @@ std::vector<Value> rights_in(const std::string& ns) {
   const Operator* const operators[] = {&das::publication_operator(), &das::release_operator(),
                                        &das::log_level_operator(), &das::found_publisher_operator(),
                                        &beside_controllers()};
-  return runtime::rbac_objects(operators,
-                               {.name = "das-daemonset", .install_namespace = ns, .lease = ""});
+  std::vector<Value> objects = runtime::rbac_objects(
+      operators, {.name = "das-daemonset", .install_namespace = ns, .lease = ""});
+  std::ranges::move(das::agent_policy(ns), std::back_inserter(objects));
+  return objects;
 }
 
 }  // namespace athanor::agent

@@ -9,7 +9,8 @@
 
 namespace athanor::agent {
 
-// ServiceAccount, roles and bindings `das-daemonset` in the operator's namespace.
+// Returns ServiceAccount, roles and bindings `das-daemonset` in the operator's namespace, and the
+// ValidatingAdmissionPolicy by which each agent writes objects of its own node alone.
 std::vector<Value> rights_in(const std::string& ns);
 
 }  // namespace athanor::agent

@@ -30,8 +30,8 @@ struct StatusEndpointOptions {
 // Thread-safe.
 class StatusEndpoint {
  public:
-  // Errors: what is no address, or is taken; a certificate that cannot be read. A version or cipher
-  // that is unknown is a warning: TLS 1.2 and the library's ciphers are used.
+  // Starts to serve. Errors: no address, or a taken one; an unreadable certificate. An unknown
+  // version or cipher is a warning: TLS 1.2 and the library's ciphers are used.
   static Result<std::unique_ptr<StatusEndpoint>> start(StatusEndpointOptions options);
   StatusEndpoint(const StatusEndpoint&) = delete;
   StatusEndpoint& operator=(const StatusEndpoint&) = delete;

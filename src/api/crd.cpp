@@ -20,7 +20,7 @@ Value parsed(std::string_view text) {
   return *std::move(value);
 }
 
-Value number(double value) {
+Value number_value(double value) {
   if (std::nearbyint(value) == value) {
     return static_cast<std::int64_t>(value);
   }
@@ -36,7 +36,7 @@ void set_text(Value& schema, std::string_view key, std::string_view text) {
 template <class T>
 void set_number(Value& schema, std::string_view key, const std::optional<T>& limit) {
   if (limit) {
-    schema.set(key, number(static_cast<double>(*limit)));
+    schema.set(key, number_value(static_cast<double>(*limit)));
   }
 }
 

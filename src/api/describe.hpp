@@ -155,14 +155,14 @@ struct CustomKind {
   std::span<const std::pair<std::string_view, std::string_view>> annotations{};
 };
 
-// The CustomResourceDefinition manifest (apiextensions.k8s.io/v1).
+// Returns the CustomResourceDefinition manifest (apiextensions.k8s.io/v1).
 Value crd_manifest(const CustomKind& custom);
-// The openAPIV3Schema of a root type, with apiVersion, kind and metadata added.
+// Returns the openAPIV3Schema of a root type, with apiVersion, kind and metadata added.
 Value open_api_schema(const TypeInfo& root);
-// The schema of one described type, as it is below a root.
+// Returns the schema of one described type, as it is below a root.
 Value object_schema(const TypeInfo& type);
 
-// A custom object read whole: T has `Object object` and described members.
+// Reads a custom object whole: T has `Object object` and described members.
 template <Described T>
 T read(const Object& object) {
   T typed = decode<T>(object.body());

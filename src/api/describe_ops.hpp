@@ -17,7 +17,7 @@ namespace athanor::api {
 
 namespace ops {
 
-// The scalars; one definition each in describe.cpp.
+// Decodes or encodes a scalar; describe.cpp has one definition of each.
 void decode_bool(const Value& value, void* member);
 void decode_int32(const Value& value, void* member);
 void decode_int64(const Value& value, void* member);
@@ -34,7 +34,7 @@ Value encode_string(const void* member);
 Value encode_time(const void* member);
 Value encode_quantity(const void* member);
 Value encode_any(const void* member);
-// As ops.encode, but an empty string, object or container becomes "", {} or [] instead of Null.
+// Encodes as ops.encode, but an empty string, object or container as "", {} or [] instead of Null.
 Value encode_present(const MemberOps& ops, const void* member);
 
 template <class M>
@@ -169,8 +169,8 @@ constexpr const MemberOps& ops_of() {
   return ops::Of<M>::kOps;
 }
 
-// One row of a field table: where the value lives, its JSON name, its documentation, its schema
-// facts.
+// Returns one row of a field table: where the value lives, its JSON name, its documentation, its
+// schema facts.
 template <auto MemberPointer>
 constexpr FieldInfo field(std::string_view name, std::string_view doc, const Rules& rules = {}) {
   using At = ops::MemberOf<MemberPointer>;
@@ -181,8 +181,8 @@ constexpr FieldInfo field(std::string_view name, std::string_view doc, const Rul
           .rules = rules};
 }
 
-// A field that the schema knows and the struct does not: of an older version, or served and stored
-// only.
+// Returns a field that the schema has and the struct lacks: of an older version, or served and
+// stored only.
 template <class M>
 constexpr FieldInfo schema_field(std::string_view name, std::string_view doc,
                                  const Rules& rules = {}) {

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "api/kueue_gates.hpp"
+#include "base/near_name.hpp"
 #include "base/time.hpp"
 #include "kube/names/selector.hpp"
 #include "kube/text/json.hpp"
@@ -29,8 +31,10 @@ constexpr std::string_view kFrameworks[] = {
 
 // How a field is read.
 enum class Form : std::uint8_t {
-  Format,     // what the document is
-  Absent,     // of parts that are not here; has no effect
+  Format,   // what the document is
+  Absent,   // of parts that are not here; has no effect, as all of its group
+  Missing,  // has no effect, though others of its group have
+  QuotaCheck,
   Process,    // of the process, which takes it as flags when it starts; has no effect
   Namespace,  // where the ConfigMap is; another one has no effect
   Flag,
@@ -59,6 +63,8 @@ constexpr Field kFields[] = {
     {"health.*", Form::Process},
     {"webhook.*", Form::Process},
     {"visibility.*", Form::Process},
+    {"visibilityServer.*", Form::Process},
+    {"pprofBindAddress", Form::Process},
     {"leaderElection.*", Form::Process},
     {"internalCertManagement.*", Form::Process},
     {"tls.*", Form::Process},
@@ -66,6 +72,15 @@ constexpr Field kFields[] = {
     {"clientConnection.*", Form::Absent},
     {"controller.*", Form::Absent},
     {"multiKueue.*", Form::Absent},
+    {"admissionFairSharing.*", Form::Absent},
+    {"queueVisibility.*", Form::Absent},
+    {"metrics.customLabels", Form::Missing},
+    {"metrics.localQueueMetrics.*", Form::Missing},
+    {"integrations.externalFrameworks", Form::Missing},
+    {"integrations.labelKeysToCopy", Form::Missing},
+    {"integrations.podOptions.*", Form::Missing},
+    {"resources.deviceClassMappings", Form::Missing},
+    {"resources.quotaCheckStrategy", Form::QuotaCheck, "quotaCheckStrategy"},
     {"namespace", Form::Namespace},
     {"metrics.enableClusterQueueResources", Form::Flag, "clusterQueueResourceMetrics"},
     {"manageJobsWithoutQueueName", Form::Flag, "integrations/manageJobsWithoutQueueName"},
@@ -92,21 +107,6 @@ constexpr Field kFields[] = {
     {"featureGates", Form::Gates},
 };
 
-// Gates of what the engine leaves out (section 15): true is refused.
-constexpr std::string_view kRefusedGates[] = {"AdmissionFairSharing",
-                                              "ConcurrentAdmission",
-                                              "DynamicResourceAllocation",
-                                              "ElasticJobsViaWorkloadSlices",
-                                              "MultiKueue",
-                                              "MultiKueueAdaptersForCustomJobs",
-                                              "TopologyAwareScheduling",
-                                              "ElasticJobsViaWorkloadSlicesWithTAS",
-                                              "TASFailedNodeReplacement"};
-
-// Gates that have their effect, and the settings that they are.
-constexpr std::pair<std::string_view, std::string_view> kGates[] = {
-    {"PartialAdmission", "partialAdmission"}, {"ShortWorkloadNames", "shortWorkloadNames"}};
-
 const Field* find_field(std::string_view path) {
   const auto* const found = std::ranges::find_if(kFields, [&](const Field& field) {
     return field.path == path || (field.path.ends_with(".*") &&
@@ -114,6 +114,22 @@ const Field* find_field(std::string_view path) {
                                    path.starts_with(field.path.substr(0, field.path.size() - 1))));
   });
   return found == std::end(kFields) ? nullptr : found;
+}
+
+// The fields of Kueue beside an unknown one.
+std::vector<std::string> siblings(std::string_view above) {
+  std::vector<std::string> names;
+  for (const Field& field : kFields) {
+    std::string_view rest = field.path;
+    if (!above.empty()) {
+      if (!rest.starts_with(above) || rest.size() <= above.size() || rest[above.size()] != '.') {
+        continue;
+      }
+      rest.remove_prefix(above.size() + 1);
+    }
+    names.emplace_back(rest.substr(0, rest.find('.')));
+  }
+  return names;
 }
 
 // Whether fields lie below a path.
@@ -153,23 +169,6 @@ std::string wrong_strategies(const Value& value) {
                  "order";
 }
 
-std::string wrong_frameworks(const Value& value) {
-  if (std::string wrong = wrong_texts(value); !wrong.empty()) {
-    return wrong;
-  }
-  const auto known = known_frameworks();
-  for (const Value& one : value.items()) {
-    if (std::ranges::find(known, one.as_string()) == known.end()) {
-      std::string list;
-      for (const std::string_view name : known) {
-        list += (list.empty() ? "" : ", ") + std::string(name);
-      }
-      return fmt::format("framework {} is not integrated; there are {}", json::print(one), list);
-    }
-  }
-  return {};
-}
-
 std::string wrong_gates(const Value& value) {
   if (!value.is_object()) {
     return "must be a map of gates to true or false";
@@ -178,9 +177,8 @@ std::string wrong_gates(const Value& value) {
     if (!gate.value.is_bool()) {
       return fmt::format("gate {} must be true or false", gate.key());
     }
-    if (gate.value.as_bool() &&
-        std::ranges::find(kRefusedGates, gate.key()) != std::end(kRefusedGates)) {
-      return fmt::format("gate {} is not available in the embedded engine", gate.key());
+    if (find_gate(gate.key()) == nullptr) {
+      return unknown_gate(gate.key());
     }
   }
   return {};
@@ -191,9 +189,14 @@ std::string wrong_value(Form form, const Value& value) {
   switch (form) {
     case Form::Format:
     case Form::Absent:
+    case Form::Missing:
     case Form::Process:
     case Form::Namespace:
       return {};
+    case Form::QuotaCheck:
+      return value.as_string() == "BlockUndeclared" || value.as_string() == "IgnoreUndeclared"
+                 ? ""
+                 : "must be BlockUndeclared or IgnoreUndeclared";
     case Form::Flag:
       return value.is_bool() ? "" : "must be true or false";
     case Form::Duration:
@@ -211,7 +214,6 @@ std::string wrong_value(Form form, const Value& value) {
     case Form::Strategies:
       return wrong_strategies(value);
     case Form::Frameworks:
-      return wrong_frameworks(value);
     case Form::Texts:
       return wrong_texts(value);
     case Form::Transformations:
@@ -278,11 +280,21 @@ class Reader {
         }
         ATHANOR_TRY_VOID(walk(member.value, path));
       } else {
-        const auto line = lines_.find(path);
-        return Error::bad_request(fmt::format("line {}: unknown field \"{}\"",
-                                              line == lines_.end() ? 1 : line->second, path));
+        ATHANOR_TRY_VOID(take_unknown(path, above, member.key()));
       }
     }
+    return {};
+  }
+
+  // A misspelt field is refused; a field of a newer Kueue has no effect.
+  Result<void> take_unknown(const std::string& path, const std::string& above,
+                            std::string_view name) {
+    const auto line = lines_.find(path);
+    const std::size_t at = line == lines_.end() ? 1 : line->second;
+    if (const std::string hint = near_hint(name, siblings(above)); !hint.empty()) {
+      return Error::bad_request(fmt::format("line {}: unknown field \"{}\"{}", at, path, hint));
+    }
+    unknown_.push_back(fmt::format("line {}: unknown field \"{}\" has no effect", at, path));
     return {};
   }
 
@@ -297,6 +309,13 @@ class Reader {
       case Form::Absent:
         absent_.emplace(path.substr(0, path.find('.')));
         return {};
+      case Form::Missing:
+        absent_.emplace(field.path.ends_with(".*") ? field.path.substr(0, field.path.size() - 2)
+                                                   : field.path);
+        return {};
+      case Form::Frameworks:
+        take_frameworks(value);
+        break;
       case Form::Process:
         process_.emplace(field.path.ends_with(".*") ? path.substr(0, path.find('.')) : path);
         return {};
@@ -333,12 +352,20 @@ class Reader {
 
   void take_gates(const Value& gates) {
     for (const Member& gate : gates.members()) {
-      const auto* const known = std::ranges::find(
-          kGates, gate.key(), &std::pair<std::string_view, std::string_view>::first);
-      if (known != std::end(kGates)) {
-        section_.set(known->second, gate.value);
-      } else if (std::ranges::find(kRefusedGates, gate.key()) == std::end(kRefusedGates)) {
+      const Gate& known = *find_gate(gate.key());
+      if (known.effect == Gate::Effect::Setting) {
+        section_.set(known.key, gate.value);
+      } else if (!has_effect(known, gate.value.as_bool())) {
         absent_.insert(fmt::format("featureGates.{}", gate.key()));
+      }
+    }
+  }
+
+  void take_frameworks(const Value& names) {
+    const auto known = known_frameworks();
+    for (const Value& name : names.items()) {
+      if (std::ranges::find(known, name.as_string()) == known.end()) {
+        absent_.insert(fmt::format("integrations.frameworks {}", name.as_string()));
       }
     }
   }
@@ -367,6 +394,7 @@ class Reader {
     if (!absent_.empty()) {
       sentences.push_back(fmt::format("without effect here: {}", fmt::join(absent_, ", ")));
     }
+    sentences.insert(sentences.end(), unknown_.begin(), unknown_.end());
     return sentences;
   }
 
@@ -374,13 +402,14 @@ class Reader {
   std::map<std::string, std::size_t> lines_;
   std::set<std::string> process_{};
   std::set<std::string> absent_{};
+  std::vector<std::string> unknown_{};
 };
 
 }  // namespace
 
 std::string wrong_transformations(const Value& value) {
   if (!value.is_list()) {
-    return "must be a list of {input, strategy, outputs}";
+    return "must be a list of {input, strategy, multiplyBy, outputs}";
   }
   std::vector<std::string> inputs;
   for (const Value& one : value.items()) {
@@ -400,8 +429,9 @@ std::string wrong_transformations(const Value& value) {
       }
     }
     for (const Member& member : one.members()) {
-      if (member.key() != "input" && member.key() != "strategy" && member.key() != "outputs") {
-        return "a transformation has input, strategy and outputs only";
+      if (member.key() != "input" && member.key() != "strategy" && member.key() != "outputs" &&
+          member.key() != "multiplyBy") {
+        return "a transformation has input, strategy, multiplyBy and outputs only";
       }
     }
   }

@@ -41,7 +41,7 @@ struct Configuration {
 // Reads a configuration on top of `base`. Errors name the line:
 // `line 7: unknown field "waitForPodsReady.timout"`.
 Result<Configuration> read_configuration(const Value& base, std::string_view text);
-// The same without the warnings.
+// Returns the section of read_configuration() without the warnings.
 Result<Value> apply_configuration(const Value& base, std::string_view text);
 
 // Returns `section` with what the ConfigMap says on top of it, or as it is where `config_map` is

@@ -62,6 +62,15 @@ std::string_view released_reason(bool granular) {
   return granular ? "PendingEvaluation" : "Pending";
 }
 
+void set_workload_condition(Value& conditions, const Condition& condition, Instant now) {
+  set_condition(conditions, condition, now);
+  for (std::size_t i = 0; i < conditions.size(); ++i) {
+    if (conditions[i]["type"].as_string() == condition.type && conditions[i]["message"].is_null()) {
+      conditions.item(i).set("message", "");
+    }
+  }
+}
+
 bool is_copied_annotation(std::string_view key) {
   return key.starts_with(kProvisioning) || key == kGatedBy;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/time.hpp"
+#include "kube/value/condition.hpp"
 #include "kube/value/kind.hpp"
 #include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
@@ -33,6 +34,14 @@ std::string_view released_reason(bool granular);
 inline constexpr std::string_view kMaxExecTime = "kueue.x-k8s.io/max-exec-time-seconds";
 // Holds a workload back while it is there; an annotation.
 inline constexpr std::string_view kGatedBy = "kueue.x-k8s.io/admission-gated-by";
+
+// Sets a condition of a Workload. Its schema requires a message, which may be empty: that of a
+// job's condition is optional.
+void set_workload_condition(Value& conditions, const Condition& condition, Instant now);
+
+// Type of the condition of a pod group's Workload that takes no part in admission because it lacks
+// pods.
+inline constexpr std::string_view kWaitingForReplacement = "WaitingForReplacementPods";
 
 // Returns true for annotations of a job that its Workload has from the start.
 bool is_copied_annotation(std::string_view key);

@@ -33,7 +33,7 @@ inline constexpr std::string_view kSubdomainPattern =
     R"(^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$)";
 inline constexpr std::string_view kLabelPattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
 
-// Rules of a v1beta1 Workload as a whole.
+// Returns the rules of a v1beta1 Workload as a whole.
 std::string_view workload_rules_v1beta1();
 
 }  // namespace athanor::api::kueue

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/kueue_stored.hpp"
 
+#include <string>
+
 #include "api/describe_ops.hpp"
 #include "api/kueue_schemas.hpp"
 
@@ -76,6 +78,15 @@ constexpr std::string_view kProvisioningSpec = R"json({"type": "object",
 
 constexpr std::string_view kDoc = "Served and stored; no controller of Athanor acts on it.";
 
+// status of both versions of a MultiKueueCluster.
+const FieldInfo& cluster_status_field() {
+  static const std::string kSchema =
+      R"({"type": "object", "properties": {"conditions": )" + std::string(kConditionsSchema) + "}}";
+  static const FieldInfo kField =
+      schema_field<Value>("status", "Whether it is connected.", {.schema_json = kSchema});
+  return kField;
+}
+
 }  // namespace
 
 const TypeInfo& topology_type() {
@@ -95,16 +106,15 @@ const TypeInfo& multi_kueue_config_type() {
 const TypeInfo& multi_kueue_cluster_type() {
   static const FieldInfo kFields[] = {
       schema_field<Value>("spec", "How to reach the cluster.", {.schema_json = kClusterSpec}),
-      schema_field<Value>("status", "Whether it is connected.", {.preserve_unknown = true})};
+      cluster_status_field()};
   static const TypeInfo kType{.name = "MultiKueueCluster", .doc = kDoc, .fields = kFields};
   return kType;
 }
 
 const TypeInfo& multi_kueue_cluster_type_v1beta1() {
-  static const FieldInfo kFields[] = {
-      schema_field<Value>("spec", "How to reach the cluster.",
-                          {.schema_json = kClusterSpecV1beta1}),
-      schema_field<Value>("status", "Whether it is connected.", {.preserve_unknown = true})};
+  static const FieldInfo kFields[] = {schema_field<Value>("spec", "How to reach the cluster.",
+                                                          {.schema_json = kClusterSpecV1beta1}),
+                                      cluster_status_field()};
   static const TypeInfo kType{.name = "MultiKueueCluster", .doc = kDoc, .fields = kFields};
   return kType;
 }

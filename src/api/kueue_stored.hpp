@@ -10,7 +10,7 @@ namespace athanor::api::kueue {
 const TypeInfo& topology_type();
 const TypeInfo& multi_kueue_config_type();
 const TypeInfo& multi_kueue_cluster_type();
-// v1beta1 has the kubeconfig in the spec itself.
+// Returns the type of v1beta1, which has the kubeconfig in the spec itself.
 const TypeInfo& multi_kueue_cluster_type_v1beta1();
 const TypeInfo& provisioning_request_config_type();
 

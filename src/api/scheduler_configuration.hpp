@@ -24,7 +24,7 @@ struct SchedulerConfigurationOptions {
   std::string lease = "das-scheduler";
   std::string lease_namespace = "das-operator";
 };
-// A KubeSchedulerConfiguration.
+// Returns a KubeSchedulerConfiguration.
 Value scheduler_configuration(const SchedulerConfigurationOptions& options);
 
 }  // namespace athanor

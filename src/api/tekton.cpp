@@ -66,7 +66,7 @@ constexpr VersionInfo kTaskRunVersions[] = {
 };
 constexpr VersionInfo kPipelineVersions[] = {
     {.name = "v1", .type = definition_root<pipeline_spec_type>},
-    {.name = "v1beta1", .storage = false, .type = definition_root<pipeline_spec_type>},
+    {.name = "v1beta1", .storage = false, .type = definition_root<pipeline_spec_beta_type>},
 };
 constexpr VersionInfo kTaskVersions[] = {
     {.name = "v1", .type = definition_root<task_spec_type>},
@@ -74,6 +74,7 @@ constexpr VersionInfo kTaskVersions[] = {
 };
 constexpr VersionInfo kStepActionVersions[] = {
     {.name = "v1beta1", .type = definition_root<step_action_spec_type>},
+    {.name = "v1alpha1", .storage = false, .type = definition_root<step_action_spec_type>},
 };
 constexpr VersionInfo kStoredBeta[] = {{.name = "v1beta1", .type = stored_root}};
 constexpr VersionInfo kStoredAlpha[] = {{.name = "v1alpha1", .type = stored_root}};

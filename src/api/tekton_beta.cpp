@@ -14,7 +14,8 @@ namespace {
 using Fields = std::vector<FieldInfo>;
 
 // The fields of a v1 type without those that v1beta1 names otherwise, and then v1beta1's own.
-Fields older(const TypeInfo& type, std::initializer_list<std::string_view> without, Fields own) {
+Fields older_tekton(const TypeInfo& type, std::initializer_list<std::string_view> without,
+                    Fields own) {
   Fields fields;
   for (const FieldInfo& field : type.fields) {
     if (std::find(without.begin(), without.end(), field.name) == without.end()) {
@@ -37,16 +38,40 @@ FieldInfo resources() {
   return core("resources", "Resources.");
 }
 
+// Inputs and outputs of the time before workspaces: kept, without effect.
+FieldInfo old_resources() {
+  return core("resources", "PipelineResources: kept, without effect.");
+}
+
+FieldInfo bundle() {
+  return text("bundle", "An OCI image that holds the definition; resolver bundles.");
+}
+
+const TypeInfo& ref_beta_type() {
+  static const Fields kFields = older_tekton(resolver_ref_type(), {}, {bundle()});
+  static const TypeInfo kType{
+      .name = "Ref", .doc = "A definition by name or by resolver.", .fields = kFields};
+  return kType;
+}
+
+const TypeInfo& pipeline_task_beta_type() {
+  static const Fields kFields = older_tekton(type_below(pipeline_spec_type(), "tasks"), {"taskRef"},
+                                             {object<ref_beta_type>("taskRef", "A Task.")});
+  static const TypeInfo kType{
+      .name = "PipelineTask", .doc = "A task of a pipeline.", .fields = kFields};
+  return kType;
+}
+
 const TypeInfo& step_beta_type() {
   static const Fields kFields =
-      older(type_below(task_spec_type(), "steps"), {"computeResources"}, {resources()});
+      older_tekton(type_below(task_spec_type(), "steps"), {"computeResources"}, {resources()});
   static const TypeInfo kType{.name = "Step", .doc = "One container of a task.", .fields = kFields};
   return kType;
 }
 
 const TypeInfo& step_template_beta_type() {
-  static const Fields kFields =
-      older(type_below(task_spec_type(), "stepTemplate"), {"computeResources"}, {resources()});
+  static const Fields kFields = older_tekton(type_below(task_spec_type(), "stepTemplate"),
+                                             {"computeResources"}, {resources()});
   static const TypeInfo kType{
       .name = "StepTemplate", .doc = "What every step starts from.", .fields = kFields};
   return kType;
@@ -54,7 +79,7 @@ const TypeInfo& step_template_beta_type() {
 
 const TypeInfo& sidecar_beta_type() {
   static const Fields kFields =
-      older(type_below(task_spec_type(), "sidecars"), {"computeResources"}, {resources()});
+      older_tekton(type_below(task_spec_type(), "sidecars"), {"computeResources"}, {resources()});
   static const TypeInfo kType{
       .name = "Sidecar", .doc = "A container beside the steps.", .fields = kFields};
   return kType;
@@ -97,49 +122,64 @@ FieldInfo results_as(std::string_view name, const TypeInfo& status) {
 }  // namespace
 
 const TypeInfo& task_spec_beta_type() {
-  static const Fields kFields =
-      older(task_spec_type(), {"steps", "stepTemplate", "sidecars"},
-            {list<step_beta_type>("steps", "The steps, one after another."),
-             object<step_template_beta_type>("stepTemplate", "What every step starts from."),
-             list<sidecar_beta_type>("sidecars", "Containers beside the steps.")});
+  static const Fields kFields = older_tekton(
+      task_spec_type(), {"steps", "stepTemplate", "sidecars"},
+      {list<step_beta_type>("steps", "The steps, one after another."),
+       object<step_template_beta_type>("stepTemplate", "What every step starts from."),
+       list<sidecar_beta_type>("sidecars", "Containers beside the steps."), old_resources()});
   static const TypeInfo kType{
       .name = "TaskSpec", .doc = "Steps that run in one pod.", .fields = kFields};
   return kType;
 }
 
+const TypeInfo& pipeline_spec_beta_type() {
+  static const Fields kFields = older_tekton(
+      pipeline_spec_type(), {"tasks", "finally"},
+      {list<pipeline_task_beta_type>("tasks", "The tasks."),
+       list<pipeline_task_beta_type>("finally", "Tasks that run when all others are done."),
+       cores("resources", "PipelineResources: kept, without effect.")});
+  static const TypeInfo kType{
+      .name = "PipelineSpec", .doc = "Tasks and their order.", .fields = kFields};
+  return kType;
+}
+
 const TypeInfo& task_run_spec_beta_type() {
-  static const Fields kFields =
-      older(task_run_spec_type(), {"stepSpecs", "sidecarSpecs"},
-            {list<override_type>("stepOverrides", "Resources of the steps."),
-             list<override_type>("sidecarOverrides", "Resources of the sidecars.")});
+  static const Fields kFields = older_tekton(
+      task_run_spec_type(), {"stepSpecs", "sidecarSpecs", "taskRef"},
+      {object<ref_beta_type>("taskRef", "A Task."),
+       list<override_type>("stepOverrides", "Resources of the steps."),
+       list<override_type>("sidecarOverrides", "Resources of the sidecars."), old_resources()});
   static const TypeInfo kType{
       .name = "TaskRunSpec", .doc = "One run of a task.", .fields = kFields};
   return kType;
 }
 
 const TypeInfo& task_run_status_beta_type() {
-  static const Fields kFields = older(task_run_status_type(), {"results"},
-                                      {results_as("taskResults", task_run_status_type())});
+  static const Fields kFields = older_tekton(task_run_status_type(), {"results"},
+                                             {results_as("taskResults", task_run_status_type())});
   static const TypeInfo kType{
       .name = "TaskRunStatus", .doc = "How a TaskRun stands.", .fields = kFields};
   return kType;
 }
 
 const TypeInfo& pipeline_run_spec_beta_type() {
-  static const Fields kFields =
-      older(pipeline_run_spec_type(), {"taskRunTemplate", "taskRunSpecs"},
-            {text("timeout", "Limit of the whole run; 0s: none."),
-             text("serviceAccountName", "Service account of the pods."),
-             object<pod_template_type>("podTemplate", "Settings of the pods."),
-             list<pipeline_task_run_spec_beta_type>("taskRunSpecs", "Settings of single tasks.")});
+  static const Fields kFields = older_tekton(
+      pipeline_run_spec_type(), {"taskRunTemplate", "taskRunSpecs", "pipelineRef"},
+      {object<ref_beta_type>("pipelineRef", "A Pipeline."),
+       cores("resources", "PipelineResources: kept, without effect."),
+       text("timeout", "Limit of the whole run; 0s: none."),
+       text("serviceAccountName", "Service account of the pods."),
+       object<pod_template_type>("podTemplate", "Settings of the pods."),
+       list<pipeline_task_run_spec_beta_type>("taskRunSpecs", "Settings of single tasks.")});
   static const TypeInfo kType{
       .name = "PipelineRunSpec", .doc = "One run of a pipeline.", .fields = kFields};
   return kType;
 }
 
 const TypeInfo& pipeline_run_status_beta_type() {
-  static const Fields kFields = older(pipeline_run_status_type(), {"results"},
-                                      {results_as("pipelineResults", pipeline_run_status_type())});
+  static const Fields kFields =
+      older_tekton(pipeline_run_status_type(), {"results"},
+                   {results_as("pipelineResults", pipeline_run_status_type())});
   static const TypeInfo kType{
       .name = "PipelineRunStatus", .doc = "How a PipelineRun stands.", .fields = kFields};
   return kType;

@@ -45,16 +45,16 @@ constexpr FieldInfo texts(std::string_view name, std::string_view doc) {
 constexpr FieldInfo text_map(std::string_view name, std::string_view doc) {
   return row(name, doc, ops_of<std::map<std::string, std::string>>());
 }
-// Anything: a core type that Kubernetes itself checks once it is in a pod, or a value of any shape.
+// Takes anything: a core type that Kubernetes itself checks in a pod, or a value of any shape.
 constexpr FieldInfo any(std::string_view name, std::string_view doc) {
   return row(name, doc, ops_of<Value>());
 }
-// An object of a core type.
+// Describes an object of a core type.
 constexpr FieldInfo core(std::string_view name, std::string_view doc) {
   return row(name, doc, ops_of<Value>(),
              {.schema_json = R"j({"type":"object","x-kubernetes-preserve-unknown-fields":true})j"});
 }
-// A list of objects of a core type.
+// Describes a list of objects of a core type.
 constexpr FieldInfo cores(std::string_view name, std::string_view doc) {
   return row(name, doc, ops_of<Value>(),
              {.schema_json = R"j({"type":"array","x-kubernetes-list-type":"atomic",
@@ -72,7 +72,7 @@ const TypeInfo& resolver_ref_type();
 const TypeInfo& metadata_type();
 const TypeInfo& provenance_type();
 
-// The specs.
+// Returns the types of specs and statuses.
 const TypeInfo& task_spec_type();
 const TypeInfo& step_action_spec_type();
 const TypeInfo& pipeline_spec_type();
@@ -81,8 +81,9 @@ const TypeInfo& task_run_status_type();
 const TypeInfo& pipeline_run_spec_type();
 const TypeInfo& pipeline_run_status_type();
 
-// Those of v1beta1 that differ.
+// Returns the types of v1beta1 that differ.
 const TypeInfo& task_spec_beta_type();
+const TypeInfo& pipeline_spec_beta_type();
 const TypeInfo& task_run_spec_beta_type();
 const TypeInfo& task_run_status_beta_type();
 const TypeInfo& pipeline_run_spec_beta_type();

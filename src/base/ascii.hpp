@@ -8,11 +8,11 @@
 
 namespace athanor {
 
-// A to Z as a to z, every other byte as it is.
+// Returns `text` with A to Z as a to z, every other byte as it is.
 std::string lower(std::string_view text);
-// Without any of `blanks` at either end.
+// Returns `text` without any of `blanks` at either end.
 std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\r\n");
-// The words between the separators; two adjacent separators enclose none.
+// Returns the words between the separators; two adjacent separators enclose none.
 std::vector<std::string_view> words_of(std::string_view text, char separator);
 
 }  // namespace athanor

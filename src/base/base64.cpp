@@ -44,8 +44,8 @@ constexpr std::array<std::int8_t, 256> inverse(std::string_view alphabet) {
 }
 
 // The digits alone, without padding.
-std::optional<std::string> decode(std::string_view text,
-                                  const std::array<std::int8_t, 256>& table) {
+std::optional<std::string> decode_digits(std::string_view text,
+                                         const std::array<std::int8_t, 256>& table) {
   if (text.size() % 4 == 1) {
     return std::nullopt;
   }
@@ -91,7 +91,7 @@ std::optional<std::string> base64_decode(std::string_view text) {
   for (int i = 0; i < 2 && digits.ends_with('='); ++i) {
     digits.pop_back();
   }
-  return decode(digits, kTable);
+  return decode_digits(digits, kTable);
 }
 
 std::string base64url_encode(std::string_view data) {
@@ -100,7 +100,7 @@ std::string base64url_encode(std::string_view data) {
 
 std::optional<std::string> base64url_decode(std::string_view text) {
   static constexpr auto kTable = inverse(kUrl);
-  return decode(text, kTable);
+  return decode_digits(text, kTable);
 }
 
 }  // namespace athanor

@@ -25,12 +25,12 @@ class Cancellation {
     Ending,   // the program ends
   };
 
-  // `ending`: becomes true when the program ends, for all that share it; may be null.
+  // Takes the flag `ending`, which all sharers see turn true when the program ends; may be null.
   explicit Cancellation(std::shared_ptr<const std::atomic<bool>> ending = {});
 
-  // From any thread. The first reason stays.
+  // Cancels. The first reason stays. Thread-safe.
   void cancel(Reason reason) noexcept;
-  // From any thread; the last one counts.
+  // Sets the deadline; the last call counts. Thread-safe.
   void set_deadline(Time deadline) noexcept;
   [[nodiscard]] Reason reason() const noexcept;
 

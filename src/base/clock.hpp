@@ -23,16 +23,16 @@ class Entropy {
   virtual ~Entropy() = default;
   virtual std::uint64_t next() = 0;
 
-  // A lower-case uuid v4.
+  // Returns a lower-case uuid v4.
   std::string uuid();
-  // Five characters of the alphabet that generateName uses (bcdfghjklmnpqrstvwxz2456789).
+  // Returns five characters of generateName's alphabet (bcdfghjklmnpqrstvwxz2456789).
   std::string name_suffix();
 };
 
-// Return the system's clock and its randomness.
+// Returns the system's clock, or its randomness.
 std::unique_ptr<Clock> wall_clock();
 std::unique_ptr<Entropy> system_entropy();
-// A deterministic sequence for tests and simulation.
+// Returns a deterministic sequence for tests and simulation.
 std::unique_ptr<Entropy> seeded_entropy(std::uint64_t seed);
 
 }  // namespace athanor

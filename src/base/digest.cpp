@@ -47,7 +47,7 @@ void for_each_block(std::string_view data, LengthOrder order, Absorb absorb) {
   absorb(block);
 }
 
-std::uint32_t big_endian(const Block& block, std::size_t word) {
+std::uint32_t big_endian_word(const Block& block, std::size_t word) {
   std::uint32_t result = 0;
   for (std::size_t i = 0; i < 4; ++i) {
     result = (result << 8) | block[4 * word + i];
@@ -139,7 +139,7 @@ using Sha1State = std::array<std::uint32_t, 5>;
 void sha1_block(Sha1State& state, const Block& block) {
   std::array<std::uint32_t, 80> schedule{};
   for (std::size_t i = 0; i < 16; ++i) {
-    schedule[i] = big_endian(block, i);
+    schedule[i] = big_endian_word(block, i);
   }
   for (std::size_t i = 16; i < 80; ++i) {
     schedule[i] =
@@ -191,7 +191,7 @@ using Sha256State = std::array<std::uint32_t, 8>;
 void sha256_block(Sha256State& state, const Block& block) {
   std::array<std::uint32_t, 64> schedule{};
   for (std::size_t i = 0; i < 16; ++i) {
-    schedule[i] = big_endian(block, i);
+    schedule[i] = big_endian_word(block, i);
   }
   for (std::size_t i = 16; i < 64; ++i) {
     const std::uint32_t w15 = schedule[i - 15];

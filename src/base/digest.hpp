@@ -9,20 +9,20 @@
 
 namespace athanor {
 
-// 16 digits that distinguish long texts where colliding texts gain an attacker nothing: much faster
-// than the others, and the same within one build alone.
+// Returns 16 digits that distinguish long texts where a collision gains an attacker nothing: much
+// faster than the others, and the same within one build alone.
 std::string fingerprint_hex(std::string_view data);
 std::string md5_hex(std::string_view data);
 std::string sha1_hex(std::string_view data);
 std::string sha256_hex(std::string_view data);
-// The 32 raw bytes.
+// Returns the 32 raw bytes.
 std::string sha256(std::string_view data);
 
 // Encodes with the standard alphabet, padding and no line breaks.
 std::string base64_encode(std::string_view data);
-// Standard alphabet with padding; line breaks are skipped; nullopt for anything else.
+// Decodes the standard alphabet with padding; skips line breaks; nullopt for anything else.
 std::optional<std::string> base64_decode(std::string_view text);
-// URL alphabet without padding (JWT, continue tokens).
+// Encodes with the URL alphabet without padding (JWT, continue tokens), and decodes it.
 std::string base64url_encode(std::string_view data);
 std::optional<std::string> base64url_decode(std::string_view text);
 

@@ -13,7 +13,7 @@
 
 namespace athanor {
 
-// "ERROR: NAME=VALUE: RULE", to be printed before a non-zero exit.
+// Returns the error "ERROR: NAME=VALUE: RULE", to be printed before a non-zero exit.
 Error refuse_setting(std::string_view name, std::string_view value, std::string_view rule);
 
 // Each reader leaves `into` as it is when the variable is not set.
@@ -21,20 +21,20 @@ class Environment {
  public:
   explicit Environment(const std::map<std::string, std::string>& variables);
 
-  // nullptr when absent; a variable that is set may be empty.
+  // Returns the variable's value, which may be empty; nullptr when it is absent.
   [[nodiscard]] const std::string* given(std::string_view name) const;
-  // nullptr when absent or empty.
+  // Returns the variable's value; nullptr when it is absent or empty.
   [[nodiscard]] const std::string* find(std::string_view name) const;
 
-  // An empty text is none.
+  // Sets `into` to the variable's value; an empty value counts as absent.
   void text(std::string_view name, std::string& into) const;
-  // What `into` holds at the end must be one of these: "must be a, b or c".
+  // Sets `into` as text() does. Errors: it is then none of `choices` ("must be a, b or c").
   [[nodiscard]] Result<void> choice(std::string_view name,
                                     std::initializer_list<std::string_view> choices,
                                     std::string& into) const;
   // Seconds with a fraction, above 0 and at most a year; an empty text is refused.
   [[nodiscard]] Result<void> seconds(std::string_view name, double& into) const;
-  // From 1 to `most`; `rule` is the text of the refusal. An empty text is refused.
+  // Sets `into` to a number from 1 to `most`. Errors: any other text, also an empty one (`rule`).
   [[nodiscard]] Result<void> whole(std::string_view name, std::int64_t most, std::string_view rule,
                                    std::int64_t& into) const;
 

@@ -18,8 +18,6 @@
 namespace athanor::log {
 namespace {
 
-using std::chrono::seconds;
-
 constexpr std::uint64_t kRecordsPerSecond = 10;
 // Distinct messages remembered by the limiter; messages are literals, so a program has some
 // hundreds.
@@ -34,11 +32,11 @@ struct Window {
 
 // The state of the process's log; guarded where it is not atomic.
 struct Sink {
-  std::atomic<Level> level{Level::Info};       // the more verbose of the two below
-  std::atomic<Level> configured{Level::Info};  // by who runs the process
-  std::atomic<Level> asked{Level::Error};      // by objects of the API
+  std::atomic<Level> level{Level::Info};  // the more verbose of the two below
   std::atomic<Format> format{Format::Auto};
   Mutex mutex{};
+  Level configured ATHANOR_GUARDED_BY(mutex) = Level::Info;  // by who runs the process
+  Level asked ATHANOR_GUARDED_BY(mutex) = Level::Error;      // by objects of the API
   std::map<std::string, Window, std::less<>> windows ATHANOR_GUARDED_BY(mutex){};
   std::map<std::string, Level, std::less<>> asked_by ATHANOR_GUARDED_BY(mutex){};
 };
@@ -145,7 +143,7 @@ std::string render_text(Level level, Instant now, std::string_view message, Fiel
 // too.
 std::optional<std::uint64_t> admit(std::string_view message, Instant now) {
   Sink& state = sink();
-  const auto second = std::chrono::floor<seconds>(now);
+  const auto second = std::chrono::floor<std::chrono::seconds>(now);
   const MutexLock lock(state.mutex);
   auto found = state.windows.find(message);
   if (found == state.windows.end()) {
@@ -188,8 +186,9 @@ Field::Field(std::string_view field_name, std::uint64_t number)
     : name(field_name), value(std::to_string(number)) {}
 
 void configure(Level level, Format format) {
+  const MutexLock lock(sink().mutex);
   sink().configured = level;
-  sink().level = std::max<Level>(level, sink().asked);
+  sink().level = std::max(level, sink().asked);
   sink().format = format;
 }
 
@@ -201,7 +200,7 @@ void at_least(std::string_view source, Level level) {
     most = std::max(most, asked);
   }
   sink().asked = most;
-  sink().level = std::max<Level>(most, sink().configured);
+  sink().level = std::max(most, sink().configured);
 }
 
 bool enabled(Level level) {

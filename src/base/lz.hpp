@@ -12,17 +12,17 @@ namespace athanor {
 // Not thread-safe. What one codec compressed, one with the same dictionary decompresses.
 class LzCodec {
  public:
-  // Only the last 32 KiB of the dictionary are used.
+  // Takes a dictionary, of which only the last 32 KiB are used.
   explicit LzCodec(std::string_view dictionary);
   LzCodec(const LzCodec&) = delete;
   LzCodec& operator=(const LzCodec&) = delete;
   ~LzCodec();
 
-  // Valid until the next call; at most 1/255 and 16 bytes longer than the text, which is shorter
-  // than 1 GiB.
+  // Returns the compressed text, valid until the next call; at most 1/255 and 16 bytes longer than
+  // the text, which must be shorter than 1 GiB.
   std::string_view compress(std::string_view text);
-  // `size`: of the text. Valid until the next call. Anything else than compress() made ends the
-  // program.
+  // Returns the text, of `size` bytes, that compress() was given; valid until the next call. Ends
+  // the program on anything else than compress() made.
   std::string_view decompress(std::string_view bytes, std::size_t size);
 
   static constexpr std::size_t kMostDictionary = std::size_t{32} << 10U;

@@ -12,9 +12,12 @@ namespace athanor::memory {
 // milliseconds.
 void give_back();
 
-// For a program that runs for weeks: threads keep little, at the price of some speed. Before the
-// first thread starts.
+// Sets the allocator up for a program that runs for weeks: threads keep little, and the kernel
+// makes no huge pages, at the price of some speed. Call it before the first thread starts.
 void keep_little();
+// Undoes keep_little() in a child that executes another program: it inherits the kernel's part.
+// Async-signal-safe.
+void allow_huge_pages() noexcept;
 
 // Returns the bytes that the allocator holds unused; 0 where that cannot be known.
 [[nodiscard]] std::size_t idle_bytes();
@@ -28,7 +31,7 @@ class IdleRelease {
   static constexpr std::size_t kKept = std::size_t{8} << 20;
   static constexpr std::chrono::seconds kPatience{2};
 
-  // True: memory went back.
+  // Returns true when memory went back.
   bool look(Time now);
 
  private:

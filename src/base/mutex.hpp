@@ -80,7 +80,7 @@ class ATHANOR_THREAD_ANNOTATION(scoped_lockable) MutexLock {
   MutexLock& operator=(const MutexLock&) = delete;
   void lock() ATHANOR_THREAD_ANNOTATION(acquire_capability()) { lock_.lock(); }
   void unlock() ATHANOR_THREAD_ANNOTATION(release_capability()) { lock_.unlock(); }
-  // For ConditionVariable.
+  // Returns the native lock, for ConditionVariable.
   [[nodiscard]] std::unique_lock<typename M::Native>& native() { return lock_; }
 
  private:

@@ -26,7 +26,7 @@ struct Error {
   static Error unavailable(std::string message);                        // 503 ServiceUnavailable
   static Error internal(std::string message);                           // 500 InternalError
   static Error bad_request(std::string message);                        // 400 BadRequest
-  // The same error with "context: " in front of its message; used once per layer.
+  // Returns the same error with "context: " in front of its message; used once per layer.
   [[nodiscard]] Error with_context(std::string_view context) const;
 
   friend bool operator==(const Error&, const Error&) = default;
@@ -36,9 +36,9 @@ struct Error {
 template <class T, class E = Error>
 class [[nodiscard]] Result {
  public:
-  // NOLINTNEXTLINE(google-explicit-constructor): reads as the value
+  // Holds a value. NOLINTNEXTLINE(google-explicit-constructor): reads as the value
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-  // NOLINTNEXTLINE(google-explicit-constructor): reads as the error
+  // Holds an error. NOLINTNEXTLINE(google-explicit-constructor): reads as the error
   Result(E error) : state_(std::in_place_index<1>, std::move(error)) {}
 
   [[nodiscard]] bool ok() const { return state_.index() == 0; }
@@ -64,7 +64,7 @@ template <class E>
 class [[nodiscard]] Result<void, E> {
  public:
   Result() = default;
-  // NOLINTNEXTLINE(google-explicit-constructor): reads as the error
+  // Holds an error. NOLINTNEXTLINE(google-explicit-constructor): reads as the error
   Result(E error) : error_(std::move(error)) {}
   [[nodiscard]] bool ok() const { return !error_.has_value(); }
   explicit operator bool() const { return ok(); }

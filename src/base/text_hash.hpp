@@ -9,8 +9,8 @@
 
 namespace athanor {
 
-// Eight bytes at a time, in line: names are a few words long, and a call into the standard
-// library for each look at a table was 2 % of a simulation. Of one process only.
+// Hashes eight bytes at a time, in line: names are a few words long, and a call into the standard
+// library for each look at a table was 2 % of a simulation. Valid in one process only.
 inline std::size_t hash_text(std::string_view text) noexcept {
   const auto word = [](const char* from, std::size_t bytes) {
     std::uint64_t out = 0;

@@ -10,11 +10,6 @@
 namespace athanor {
 namespace {
 
-using std::chrono::days;
-using std::chrono::floor;
-using std::chrono::hh_mm_ss;
-using std::chrono::seconds;
-
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
@@ -100,7 +95,8 @@ std::optional<Duration> parse_time_of_day(Scanner& scanner) {
   if (!second || *second > 59) {
     return std::nullopt;
   }
-  Duration result = std::chrono::hours(*hour) + std::chrono::minutes(*minute) + seconds(*second);
+  Duration result =
+      std::chrono::hours(*hour) + std::chrono::minutes(*minute) + std::chrono::seconds(*second);
   if (scanner.skip('.') || scanner.skip(',')) {
     const auto fraction = scanner.fraction();
     if (!fraction) {
@@ -227,9 +223,9 @@ std::string fraction_text(std::uint64_t count, std::uint64_t unit, int digits) {
 }
 
 std::string format_date_time(Instant instant) {
-  const auto day = floor<days>(instant);
+  const auto day = std::chrono::floor<std::chrono::days>(instant);
   const std::chrono::year_month_day date(day);
-  const hh_mm_ss time(floor<seconds>(instant - day));
+  const std::chrono::hh_mm_ss time(std::chrono::floor<std::chrono::seconds>(instant - day));
   const int year = static_cast<int>(date.year());
   if (year < 0 || year > 9999) {
     return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", year,
@@ -259,7 +255,7 @@ std::string format_time(Instant instant) {
 }
 
 std::string format_micro_time(Instant instant) {
-  const auto micros = (instant - floor<seconds>(instant)).count();
+  const auto micros = (instant - std::chrono::floor<std::chrono::seconds>(instant)).count();
   return format_date_time(instant) + fmt::format(".{:06}Z", micros);
 }
 
@@ -332,7 +328,7 @@ Result<Duration> parse_go_duration(std::string_view text) {
 }
 
 std::string format_age(Duration age) {
-  const std::int64_t total_seconds = std::chrono::duration_cast<seconds>(age).count();
+  const std::int64_t total_seconds = std::chrono::duration_cast<std::chrono::seconds>(age).count();
   if (total_seconds < -1) {
     return "<invalid>";
   }

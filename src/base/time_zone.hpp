@@ -15,7 +15,7 @@ namespace athanor {
 class TimeZone {
  public:
   TimeZone() = default;  // UTC
-  // nullopt when the bytes are no TZif file of version 2 or later.
+  // Parses a TZif file; nullopt when the bytes are none of version 2 or later.
   static std::optional<TimeZone> parse(std::string_view tzif);
   // Seconds east of UTC.
   [[nodiscard]] std::int64_t offset(Instant instant) const;

@@ -18,7 +18,7 @@ class UniqueFunction<R(Args...)> {
   template <class F>
     requires(!std::is_same_v<std::decay_t<F>, UniqueFunction> &&
              std::is_invocable_r_v<R, F&, Args...>)
-  // NOLINTNEXTLINE(google-explicit-constructor): a callable is one
+  // Wraps a callable. NOLINTNEXTLINE(google-explicit-constructor): a callable is one
   UniqueFunction(F function) : callable_(std::make_unique<Holder<F>>(std::move(function))) {}
 
   R operator()(Args... args) { return callable_->call(std::forward<Args>(args)...); }

@@ -17,14 +17,14 @@ struct Decoded {
   bool valid = false;
 };
 
-// The first code point of `text`. Surrogates, overlong forms and values above U+10FFFF are invalid.
+// Decodes the first code point. Surrogates, overlong forms, values above U+10FFFF are invalid.
 Decoded decode(std::string_view text);
 // Appends one code point; an invalid one is appended as U+FFFD.
 void append(std::string& out, char32_t code_point);
 bool is_valid(std::string_view text);
-// `text` with U+FFFD in the place of every invalid byte.
+// Returns `text` with U+FFFD in the place of every invalid byte.
 std::string repaired(std::string_view text);
-// Number of code points (what Kubernetes calls characters).
+// Returns the number of code points (what Kubernetes calls characters).
 std::size_t length(std::string_view text);
 
 }  // namespace athanor::utf8

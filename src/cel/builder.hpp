@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cel/ast.hpp"
+#include "cel/values/ast.hpp"
 
 namespace athanor::cel {
 
@@ -30,7 +30,7 @@ class Builder {
   ExprPtr member_call(ExprPtr target, std::string function);
   ExprPtr list(ExprPtr item = nullptr);
   ExprPtr fold(Fold parts);
-  // The same tree with new ids.
+  // Returns the same tree with new ids.
   ExprPtr clone(const Expr& expr);
 
  private:

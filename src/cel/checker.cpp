@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cel/names.hpp"
 #include "cel/unifier.hpp"
 
 namespace athanor::cel {
@@ -26,6 +27,10 @@ class Checker {
       if (type != nullptr) {
         type = unifier_.substitute(type, Free::ToDyn);
       }
+    }
+    if (unifier_.exhausted()) {
+      result_.issues.clear();
+      fail(root, "the types of the expression are too large");
     }
     return std::move(result_);
   }
@@ -170,12 +175,12 @@ class Checker {
     if (target->kind == TypeKind::Map) {
       result = target->parameters[1];
     } else if (target->kind == TypeKind::Object) {
-      const auto found = target->fields.find(field);
-      if (found == target->fields.end()) {
+      const TypeField* found = find_field(*target, field);
+      if (found == nullptr) {
         fail(at, fmt::format("undefined field '{}'", field));
         return simple(TypeKind::Error);
       }
-      result = found->second.type;
+      result = found->type;
     } else if (target->kind == TypeKind::Param) {
       unifier_.assignable(simple(TypeKind::Dyn), target);
     } else if (!is_dyn(*target)) {

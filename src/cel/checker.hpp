@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "cel/ast.hpp"
 #include "cel/functions/functions.hpp"
-#include "cel/source.hpp"
-#include "cel/type.hpp"
+#include "cel/values/ast.hpp"
+#include "cel/values/source.hpp"
+#include "cel/values/type.hpp"
 
 namespace athanor::cel {
 

@@ -6,14 +6,31 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-
-#include "base/cancellation.hpp"
+#include <set>
 
 namespace athanor::cel {
 namespace {
 
 constexpr std::uint64_t kListCost = 10;
 constexpr std::uint64_t kMapCost = 30;
+constexpr std::size_t kLongestError = std::size_t{8} << 10;
+
+Val unsupported_key() {
+  return Val::error("unsupported key type");
+}
+
+// An error's text goes into answers, conditions and events.
+Val shortened(Val value) {
+  if (!value.is_error() || value.text().size() <= kLongestError) {
+    return value;
+  }
+  std::string_view text = value.text().substr(0, kLongestError);
+  while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0U) == 0x80) {
+    text.remove_suffix(1);  // not within a character
+  }
+  text.remove_suffix(text.empty() ? 0 : 1);
+  return Val::error(std::string(text) + "...");
+}
 
 std::string key_text(const Val& key) {
   switch (key.kind()) {
@@ -69,24 +86,23 @@ std::optional<Val> find_value(const Val& operand, const Val& key) {
 class Evaluator {
  public:
   Evaluator(const Checked& checked, const EvaluationInput& input)
-      : checked_(checked), input_(input) {}
+      : checked_(checked), input_(input), meter_(input.runtime.meter()) {}
 
   Evaluation run(const Expr& root) {
     Val value = eval(root);
-    return {.value = cancelled_ ? Val::error(kCostExceeded) : std::move(value), .cost = cost_};
+    if (meter_.over()) {
+      value =
+          Val::error(meter_.too_large() ? fmt::format("{}: its values are too large", kCostExceeded)
+                                        : std::string(kCostExceeded));
+    }
+    return {.value = shortened(std::move(value)), .cost = meter_.cost(), .made = meter_.made()};
   }
 
  private:
-  void charge(std::uint64_t cost) {
-    give_up_if_cancelled();
-    cost_ = cost > std::numeric_limits<std::uint64_t>::max() - cost_
-                ? std::numeric_limits<std::uint64_t>::max()
-                : cost_ + cost;
-    cancelled_ = cancelled_ || cost_ > input_.cost_limit;
-  }
+  void charge(std::uint64_t cost) { meter_.charge(cost); }
 
   Val eval(const Expr& expr) {
-    if (cancelled_) {
+    if (!meter_.tick(Meter::kNode)) {
       return Val::error(kCostExceeded);
     }
     switch (expr.kind) {
@@ -129,6 +145,30 @@ class Evaluator {
     return Val::error(fmt::format("no such attribute(s): {}", expr.name));
   }
 
+  // What find_value() finds; bytes are decoded by that, errors have a text.
+  std::optional<Val> find(const Val& operand, const Val& key) {
+    std::optional<Val> found = find_value(operand, key);
+    if (found) {
+      count_decoded(*found);
+    }
+    return found;
+  }
+  void count_decoded(const Val& value) {
+    if (value.is(Val::Kind::Bytes) || value.is_error()) {
+      meter_.make(value.text().size());
+    }
+  }
+
+  // Field or index of a value; an error when it is absent ("no such key: x").
+  Val index_value(const Val& operand, const Val& key) {
+    if (std::optional<Val> found = find(operand, key)) {
+      return *std::move(found);
+    }
+    return Val::error(operand.is(Val::Kind::List)
+                          ? fmt::format("index out of bounds: {}", key_text(key))
+                          : fmt::format("no such key: {}", key_text(key)));
+  }
+
   Val select(const Expr& expr) {
     Val operand = eval(*expr.target);
     charge(expr.test_only ? 0 : 1);
@@ -138,7 +178,7 @@ class Evaluator {
     const Val key = Val::string(expr.name);
     if (operand.is(Val::Kind::Optional)) {
       const Val* inner = operand.optional_value();
-      std::optional<Val> found = inner == nullptr ? std::nullopt : find_value(*inner, key);
+      std::optional<Val> found = inner == nullptr ? std::nullopt : find(*inner, key);
       if (found && found->is_error()) {
         return *found;
       }
@@ -148,7 +188,7 @@ class Evaluator {
       return found ? Val::optional_of(std::move(*found)) : Val::optional_none();
     }
     if (expr.test_only) {
-      const std::optional<Val> found = find_value(operand, key);
+      const std::optional<Val> found = find(operand, key);
       return found && found->is_error() ? *found : Val::boolean(found.has_value());
     }
     return index_value(operand, key);
@@ -205,11 +245,12 @@ class Evaluator {
       if (fits) {
         // paid before it is done: what costs too much is not even begun
         charge(call_cost(*overload, arguments));
-        if (cancelled_) {
+        if (!meter_.tick(read_ticks(*overload, arguments))) {
           return Val::error(kCostExceeded);
         }
         Val result = overload->run(arguments, input_.runtime);
         charge(result_cost(*overload, result));
+        meter_.make(made_bytes(*overload, result));
         return result;
       }
     }
@@ -257,15 +298,16 @@ class Evaluator {
     if (key.is_error()) {
       return key;
     }
+    meter_.tick(key.text().size());
     if (operand.is(Val::Kind::Optional)) {
       return optional_find(operand, key);
     }
     return index_value(operand, key);
   }
 
-  static Val optional_find(const Val& operand, const Val& key) {
+  Val optional_find(const Val& operand, const Val& key) {
     const Val* inner = operand.is(Val::Kind::Optional) ? operand.optional_value() : &operand;
-    std::optional<Val> found = inner == nullptr ? std::nullopt : find_value(*inner, key);
+    std::optional<Val> found = inner == nullptr ? std::nullopt : find(*inner, key);
     if (!found) {
       return Val::optional_none();
     }
@@ -279,6 +321,7 @@ class Evaluator {
     }
     const Val key = eval(*expr.arguments[1]);
     charge(1);
+    meter_.tick(key.text().size());
     return key.is_error() ? key : optional_find(operand, key);
   }
 
@@ -319,15 +362,17 @@ class Evaluator {
       items.push_back(std::move(item));
     }
     charge(kListCost);
+    meter_.make(items.size() * sizeof(Val));
     return Val::list(std::move(items));
   }
 
   Val map(const Expr& expr) {
     std::vector<std::pair<Val, Val>> entries;
+    std::set<Val, KeyLess> known;
     for (const MapEntry& entry : expr.entries) {
       Val key = eval(*entry.key);
-      if (key.is_error()) {
-        return key;
+      if (!is_key(key)) {
+        return key.is_error() ? key : unsupported_key();
       }
       Val value = eval(*entry.value);
       if (value.is_error()) {
@@ -340,14 +385,13 @@ class Evaluator {
         }
         value = Val(*inner);
       }
-      for (const auto& [other, unused] : entries) {
-        if (equal(other, key)) {
-          return Val::error(fmt::format("Failed with repeated key: {}", key_text(key)));
-        }
+      if (!known.insert(key).second) {
+        return Val::error(fmt::format("Failed with repeated key: {}", key_text(key)));
       }
       entries.emplace_back(std::move(key), std::move(value));
     }
     charge(kMapCost);
+    meter_.make(entries.size() * 2 * sizeof(Val));
     return Val::map(std::move(entries));
   }
 
@@ -359,6 +403,7 @@ class Evaluator {
     const Expr* value = nullptr;
     std::vector<Val> items{};
     std::vector<std::pair<Val, Val>> entries{};
+    std::set<Val, KeyLess> known{};  // keys of the entries
   };
 
   static std::optional<Growing> growing(const Fold& fold) {
@@ -404,6 +449,7 @@ class Evaluator {
       if (item.is_error()) {
         return item;
       }
+      meter_.make(sizeof(Val));
       parts.items.push_back(std::move(item));
       return {};
     }
@@ -427,11 +473,14 @@ class Evaluator {
     return {};
   }
 
-  static Val insert(Growing& parts, const Val& key, const Val& value) {
-    for (const auto& [other, unused] : parts.entries) {
-      if (equal(other, key)) {
-        return Val::error(fmt::format("insert failed: key {} already exists", key_text(key)));
-      }
+  Val insert(Growing& parts, const Val& key, const Val& value) {
+    if (!is_key(key)) {
+      return key.is_error() ? key : unsupported_key();
+    }
+    meter_.tick(key.text().size());
+    meter_.make(3 * sizeof(Val));
+    if (!parts.known.insert(key).second) {
+      return Val::error(fmt::format("insert failed: key {} already exists", key_text(key)));
     }
     parts.entries.emplace_back(key, value);
     return {};
@@ -441,21 +490,29 @@ class Evaluator {
   struct Range {
     const ListNode* list = nullptr;
     const MapNode* map = nullptr;
-    std::vector<Val> keys{};
-    [[nodiscard]] std::size_t size() const { return list != nullptr ? list->size() : keys.size(); }
+    std::vector<Val> keys{};  // of a map without numbered ones
+    [[nodiscard]] std::size_t size() const {
+      return list != nullptr ? list->size() : map->numbered() ? map->size() : keys.size();
+    }
+    [[nodiscard]] Val at(std::size_t index) const {
+      return list != nullptr ? list->at(index) : map->numbered() ? map->key_at(index) : keys[index];
+    }
   };
 
   void set_variables(const Fold& fold, const Range& range, std::size_t index) {
     Val& first = locals_[locals_.size() - (fold.variable2.empty() ? 1 : 2)].second;
+    Val each = range.at(index);
+    count_decoded(each);
     if (fold.variable2.empty()) {
-      first = range.list != nullptr ? range.list->at(index) : range.keys[index];
-      return;
+      first = std::move(each);
+    } else if (range.list != nullptr) {
+      first = Val::integer(static_cast<std::int64_t>(index));
+      locals_.back().second = std::move(each);
+    } else {
+      locals_.back().second = range.map->find(each).value_or(Val());
+      count_decoded(locals_.back().second);
+      first = std::move(each);
     }
-    first =
-        range.list != nullptr ? Val::integer(static_cast<std::int64_t>(index)) : range.keys[index];
-    locals_.back().second = range.list != nullptr
-                                ? range.list->at(index)
-                                : range.map->find(range.keys[index]).value_or(Val());
   }
 
   Val fold(const Expr& expr) {
@@ -468,8 +525,9 @@ class Evaluator {
     if (range.list == nullptr && range.map == nullptr) {
       return Val::error(fmt::format("got '{}', expected iterable type", type_name(over)));
     }
-    if (range.map != nullptr) {
+    if (range.map != nullptr && !range.map->numbered()) {
       range.keys = range.map->keys();
+      meter_.tick(range.keys.size() * Meter::kItem);
     }
     Val initial = eval(*fold.initial);
     const std::size_t bottom = locals_.size();
@@ -479,7 +537,7 @@ class Evaluator {
       locals_.emplace_back(&fold.variable2, Val());
     }
     std::optional<Growing> parts = growing(fold);
-    for (std::size_t i = 0; i < range.size() && !cancelled_; ++i) {
+    for (std::size_t i = 0; i < range.size() && meter_.tick(Meter::kItem); ++i) {
       set_variables(fold, range, i);
       if (parts) {
         if (Val problem = grow(*parts); problem.is_error()) {
@@ -507,21 +565,11 @@ class Evaluator {
 
   const Checked& checked_;
   const EvaluationInput& input_;
-  std::uint64_t cost_ = 0;
-  bool cancelled_ = false;
+  Meter& meter_;
   std::vector<std::pair<const std::string*, Val>> locals_{};
 };
 
 }  // namespace
-
-Val index_value(const Val& operand, const Val& key) {
-  if (std::optional<Val> found = find_value(operand, key)) {
-    return *std::move(found);
-  }
-  return Val::error(operand.is(Val::Kind::List)
-                        ? fmt::format("index out of bounds: {}", key_text(key))
-                        : fmt::format("no such key: {}", key_text(key)));
-}
 
 Evaluation evaluate(const Expr& root, const Checked& checked, const EvaluationInput& input) {
   return Evaluator(checked, input).run(root);

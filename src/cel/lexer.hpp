@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cel/source.hpp"
-#include "cel/val.hpp"
+#include "cel/values/source.hpp"
+#include "cel/values/val.hpp"
 
 namespace athanor::cel {
 

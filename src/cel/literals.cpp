@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cel/literals.hpp"
 
-#include "cel/functions/time_text.hpp"
-#include "cel/text_format.hpp"
+#include "cel/values/text_format.hpp"
+#include "cel/values/time_text.hpp"
 #include "kube/text/regex.hpp"
 
 namespace athanor::cel {
@@ -38,10 +38,20 @@ class LiteralChecker {
       fail(last, "invalid timestamp argument");
     } else if (expr.target == nullptr && expr.name == "duration" && !parse_duration(text)) {
       fail(last, "invalid duration argument");
-    } else if (expr.name == "matches" || expr.name == "find" || expr.name == "findAll") {
+    } else if (regex_bytes_ <= kMostRegexBytes &&
+               (expr.name == "matches" || expr.name == "find" || expr.name == "findAll")) {
+      if (result_.regexes.contains(text)) {
+        return;
+      }
       auto compiled = Regex::compile(text);
+      regex_bytes_ += compiled.ok()                  ? (*compiled)->size_bytes()
+                      : compiled.error().code == 413 ? kRefusedRegexBytes
+                                                     : 0;
       if (compiled.ok()) {
         result_.regexes.emplace(text, *std::move(compiled));
+        if (regex_bytes_ > kMostRegexBytes) {
+          fail(last, "the regular expressions take too much memory");
+        }
       } else {
         fail(last, expr.name == "matches" ? "invalid matches argument"
                    : expr.name == "find"  ? "invalid find argument"
@@ -67,7 +77,8 @@ class LiteralChecker {
       const Expr& argument = *list.arguments[index++];
       if (argument.kind == ExprKind::Literal) {
         const Val one = Val::list({argument.literal});
-        const Val made = format_text(text.substr(start, i + 1 - start), *one.as_list());
+        Meter unlimited;
+        const Val made = format_text(text.substr(start, i + 1 - start), *one.as_list(), unlimited);
         if (made.is_error()) {
           result_.issues.push_back(
               {.position = argument.position, .message = std::string(made.text())});
@@ -77,6 +88,7 @@ class LiteralChecker {
   }
 
   Literals result_{};
+  std::size_t regex_bytes_ = 0;
 };
 
 }  // namespace

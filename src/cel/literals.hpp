@@ -5,9 +5,9 @@
 
 #include <vector>
 
-#include "cel/ast.hpp"
 #include "cel/functions/functions.hpp"
-#include "cel/source.hpp"
+#include "cel/values/ast.hpp"
+#include "cel/values/source.hpp"
 
 namespace athanor::cel {
 

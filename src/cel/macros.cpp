@@ -9,9 +9,9 @@
 namespace athanor::cel {
 namespace {
 
-using Arguments = std::vector<ExprPtr>;
+using MacroArguments = std::vector<ExprPtr>;
 
-Expansion refused(const Expr& at, std::string text) {
+Expansion refused_macro(const Expr& at, std::string text) {
   return {.expr = nullptr, .error = std::move(text), .position = at.position};
 }
 
@@ -20,23 +20,23 @@ bool is_name(const Expr& expr) {
 }
 
 // The names of the loop: one or two arguments at the front.
-std::optional<Expansion> check_variables(const Arguments& arguments, std::size_t count,
+std::optional<Expansion> check_variables(const MacroArguments& arguments, std::size_t count,
                                          const char* text) {
   for (std::size_t i = 0; i < count; ++i) {
     if (!is_name(*arguments[i])) {
-      return refused(*arguments[i], text);
+      return refused_macro(*arguments[i], text);
     }
     if (arguments[i]->name == kAccumulator || arguments[i]->name == "__result__") {
-      return refused(*arguments[i], "iteration variable overwrites accumulator variable");
+      return refused_macro(*arguments[i], "iteration variable overwrites accumulator variable");
     }
   }
   if (count == 2 && arguments[0]->name == arguments[1]->name) {
-    return refused(*arguments[1], "duplicate variable name: " + arguments[1]->name);
+    return refused_macro(*arguments[1], "duplicate variable name: " + arguments[1]->name);
   }
   return std::nullopt;
 }
 
-Fold start(ExprPtr& target, const Arguments& arguments, std::size_t variables) {
+Fold start(ExprPtr& target, const MacroArguments& arguments, std::size_t variables) {
   Fold fold;
   fold.variable = arguments[0]->name;
   if (variables == 2) {
@@ -51,7 +51,7 @@ ExprPtr accumulator(Builder& builder) {
   return builder.ident(kAccumulator);
 }
 
-Expansion quantifier(Builder& builder, bool all, ExprPtr& target, Arguments& arguments) {
+Expansion quantifier(Builder& builder, bool all, ExprPtr& target, MacroArguments& arguments) {
   const std::size_t variables = arguments.size() - 1;
   if (auto bad = check_variables(arguments, variables, "argument must be a simple name")) {
     return std::move(*bad);
@@ -69,7 +69,7 @@ Expansion quantifier(Builder& builder, bool all, ExprPtr& target, Arguments& arg
   return {.expr = builder.fold(std::move(fold))};
 }
 
-Expansion exists_one(Builder& builder, ExprPtr& target, Arguments& arguments) {
+Expansion exists_one(Builder& builder, ExprPtr& target, MacroArguments& arguments) {
   const std::size_t variables = arguments.size() - 1;
   if (auto bad = check_variables(arguments, variables, "argument must be a simple name")) {
     return std::move(*bad);
@@ -92,7 +92,8 @@ ExprPtr filtered(Builder& builder, ExprPtr filter, ExprPtr step) {
   return builder.call(op::kConditional, std::move(filter), std::move(step), accumulator(builder));
 }
 
-Expansion to_list(Builder& builder, std::size_t variables, ExprPtr& target, Arguments& arguments) {
+Expansion to_list(Builder& builder, std::size_t variables, ExprPtr& target,
+                  MacroArguments& arguments) {
   if (auto bad = check_variables(arguments, variables, "argument is not an identifier")) {
     return std::move(*bad);
   }
@@ -107,7 +108,7 @@ Expansion to_list(Builder& builder, std::size_t variables, ExprPtr& target, Argu
   return {.expr = builder.fold(std::move(fold))};
 }
 
-Expansion filter(Builder& builder, ExprPtr& target, Arguments& arguments) {
+Expansion filter(Builder& builder, ExprPtr& target, MacroArguments& arguments) {
   if (auto bad = check_variables(arguments, 1, "argument is not an identifier")) {
     return std::move(*bad);
   }
@@ -115,7 +116,7 @@ Expansion filter(Builder& builder, ExprPtr& target, Arguments& arguments) {
   return to_list(builder, 1, target, arguments);
 }
 
-Expansion to_map(Builder& builder, bool entries, ExprPtr& target, Arguments& arguments) {
+Expansion to_map(Builder& builder, bool entries, ExprPtr& target, MacroArguments& arguments) {
   if (auto bad = check_variables(arguments, 2, "argument must be a simple name")) {
     return std::move(*bad);
   }
@@ -142,13 +143,14 @@ std::uint32_t count_nodes(const Expr& expr) {
 }
 
 // target.hasValue() ? optional.of(bind v = target.value() in e) : optional.none()
-Expansion optional_map(Builder& builder, bool flat, ExprPtr& target, Arguments& arguments) {
+Expansion optional_map(Builder& builder, bool flat, ExprPtr& target, MacroArguments& arguments) {
   if (!is_name(*arguments[0])) {
-    return refused(*arguments[0], flat ? "optFlatMap() variable name must be a simple identifier"
-                                       : "optMap() variable name must be a simple identifier");
+    return refused_macro(*arguments[0],
+                         flat ? "optFlatMap() variable name must be a simple identifier"
+                              : "optMap() variable name must be a simple identifier");
   }
   if (builder.last_id() + count_nodes(*target) > kMostNodes) {
-    return refused(*arguments[0], "expression is too large");
+    return refused_macro(*arguments[0], "expression is too large");
   }
   ExprPtr again = builder.clone(*target);
   ExprPtr has_value = builder.member_call(std::move(target), "hasValue");
@@ -168,8 +170,39 @@ Expansion optional_map(Builder& builder, bool flat, ExprPtr& target, Arguments& 
                                builder.call("optional.none"))};
 }
 
+// bind v = target in v.@sortByAssociatedKeys(v.map(x, key))
+Expansion sort_by(Builder& builder, ExprPtr& target, MacroArguments& arguments) {
+  constexpr const char* kInput = "@__sortBy_input__";
+  switch (target->kind) {
+    case ExprKind::Literal:
+    case ExprKind::Map:
+    case ExprKind::Struct:
+      return refused_macro(
+          *target,
+          "sortBy can only be applied to a list, identifier, comprehension, call or "
+          "select expression");
+    default:
+      break;
+  }
+  ExprPtr input = builder.ident(kInput);
+  Expansion keys = to_list(builder, 1, input, arguments);
+  if (keys.expr == nullptr) {
+    return keys;
+  }
+  Fold bind;
+  bind.variable = "#unused";
+  bind.range = builder.list();
+  bind.accumulator = kInput;
+  bind.initial = std::move(target);
+  bind.condition = builder.literal(Val::boolean(false));
+  bind.step = builder.ident(kInput);
+  bind.result = builder.member_call(builder.ident(kInput), op::kSortBy);
+  bind.result->arguments.push_back(std::move(keys.expr));
+  return {.expr = builder.fold(std::move(bind))};
+}
+
 std::optional<Expansion> member_macro(Builder& builder, const std::string& name, ExprPtr& target,
-                                      Arguments& arguments) {
+                                      MacroArguments& arguments) {
   const std::size_t count = arguments.size();
   if ((name == "all" || name == "exists") && (count == 2 || count == 3)) {
     return quantifier(builder, name == "all", target, arguments);
@@ -192,6 +225,9 @@ std::optional<Expansion> member_macro(Builder& builder, const std::string& name,
   if ((name == "optMap" || name == "optFlatMap") && count == 2) {
     return optional_map(builder, name == "optFlatMap", target, arguments);
   }
+  if (name == "sortBy" && count == 2) {
+    return sort_by(builder, target, arguments);
+  }
   return std::nullopt;
 }
 
@@ -207,7 +243,7 @@ std::optional<Expansion> expand_macro(Builder& builder, const std::string& name,
   }
   ExprPtr& argument = arguments[0];
   if (argument->kind != ExprKind::Select || argument->test_only) {
-    return refused(*argument, "invalid argument to has() macro");
+    return refused_macro(*argument, "invalid argument to has() macro");
   }
   argument->test_only = true;
   return Expansion{.expr = std::move(argument)};

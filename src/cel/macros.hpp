@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cel/ast.hpp"
 #include "cel/builder.hpp"
+#include "cel/values/ast.hpp"
 
 namespace athanor::cel {
 
@@ -19,7 +19,7 @@ struct Expansion {
   std::uint32_t position = 0;  // of the error
 };
 
-// The expansion of a call; nullopt when it is an ordinary call (the arguments are then untouched).
+// Returns the expansion of a call; nullopt for an ordinary call (the arguments are then untouched).
 // `target` is null for a global call. Takes target and arguments apart.
 std::optional<Expansion> expand_macro(Builder& builder, const std::string& name, ExprPtr& target,
                                       std::vector<ExprPtr>& arguments);

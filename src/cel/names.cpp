@@ -18,11 +18,19 @@ constexpr std::array<std::string_view, 17> kReservedWords = {
     "as",  "break", "const",   "continue",  "else",   "for", "function", "if",   "import",
     "let", "loop",  "package", "namespace", "return", "var", "void",     "while"};
 
-bool is_letter(char c) {
+bool is_escaped_word(std::string_view name) {
+  return std::ranges::find(kEscapedWords, name) != kEscapedWords.end();
+}
+
+std::string escaped_word(std::string_view name) {
+  return "__" + std::string(name) + "__";
+}
+
+bool is_name_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-bool is_digit(char c) {
+bool is_name_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
@@ -32,12 +40,20 @@ bool is_reserved_word(std::string_view word) {
   return std::ranges::find(kReservedWords, word) != kReservedWords.end();
 }
 
+const TypeField* find_field(const Type& type, std::string_view name) {
+  auto found = type.fields.find(name);
+  if (found == type.fields.end() && is_escaped_word(name)) {
+    found = type.fields.find(escaped_word(name));
+  }
+  return found == type.fields.end() ? nullptr : &found->second;
+}
+
 std::optional<std::string> escape_name(std::string_view name) {
-  if (name.empty() || is_digit(name.front())) {
+  if (name.empty() || is_name_digit(name.front())) {
     return std::nullopt;
   }
-  if (std::ranges::find(kEscapedWords, name) != kEscapedWords.end()) {
-    return "__" + std::string(name) + "__";
+  if (is_escaped_word(name)) {
+    return escaped_word(name);
   }
   std::string escaped;
   for (std::size_t i = 0; i < name.size(); ++i) {
@@ -45,7 +61,7 @@ std::optional<std::string> escape_name(std::string_view name) {
     if (c == '_' && i + 1 < name.size() && name[i + 1] == '_') {
       escaped += "__underscores__";
       ++i;
-    } else if (is_letter(c) || is_digit(c)) {
+    } else if (is_name_letter(c) || is_name_digit(c)) {
       escaped += c;
     } else if (c == '.') {
       escaped += "__dot__";

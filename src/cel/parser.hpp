@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cel/ast.hpp"
-#include "cel/source.hpp"
+#include "cel/values/ast.hpp"
+#include "cel/values/source.hpp"
 
 namespace athanor::cel {
 

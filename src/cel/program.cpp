@@ -50,9 +50,8 @@ Evaluation Program::evaluate(const Bindings& bindings) const {
 }
 
 Evaluation Program::evaluate(const Bindings& bindings, const Limits& limits) const {
-  Runtime runtime(regexes_, limits.authority);
-  return cel::evaluate(*root_, checked_,
-                       {.bindings = bindings, .cost_limit = limits.cost, .runtime = runtime});
+  Runtime runtime(regexes_, limits.authority, {.cost = limits.cost, .bytes = limits.bytes});
+  return cel::evaluate(*root_, checked_, {.bindings = bindings, .runtime = runtime});
 }
 
 bool Program::uses(std::string_view variable) const {

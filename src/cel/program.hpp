@@ -15,13 +15,15 @@
 #include "base/result.hpp"
 #include "cel/checker.hpp"
 #include "cel/evaluator.hpp"
-#include "cel/type.hpp"
-#include "cel/val.hpp"
+#include "cel/values/type.hpp"
+#include "cel/values/val.hpp"
 
 namespace athanor::cel {
 
 // One expression may cost this much (kube-apiserver's PerCallLimit).
 inline constexpr std::uint64_t kCostLimit = 1'000'000;
+// Bytes of the values that one evaluation may make: ten of the largest requests.
+inline constexpr std::size_t kByteLimit = std::size_t{32} << 20;
 // All rules of one object together (RuntimeCELCostBudget), all match conditions of one hook.
 inline constexpr std::int64_t kObjectCostBudget = 10'000'000;
 inline constexpr std::int64_t kMatchCostBudget = 2'500'000;
@@ -34,23 +36,24 @@ class Program {
  public:
   using Ptr = std::shared_ptr<const Program>;
 
-  // The error's message is what follows "compilation failed: " in the API's texts
-  // ("ERROR: <input>:1:1: undeclared reference to 'x' (in container '')\n | x\n | ^").
+  // Compiles `source`. The error's message is what follows "compilation failed: " in the API's
+  // texts ("ERROR: <input>:1:1: undeclared reference to 'x' (in container '')\n | x\n | ^").
   static Result<Ptr> compile(std::string_view source, const Declarations& declarations);
 
   struct Limits {
     std::uint64_t cost = kCostLimit;
+    std::size_t bytes = kByteLimit;
     const Authority* authority = nullptr;  // answers `authorizer`
   };
   [[nodiscard]] Evaluation evaluate(const Bindings& bindings) const;
   [[nodiscard]] Evaluation evaluate(const Bindings& bindings, const Limits& limits) const;
 
   [[nodiscard]] const Type& result_type() const { return *checked_.types[root_->id]; }
-  // The expression mentions the variable.
+  // Checks whether the expression mentions the variable.
   [[nodiscard]] bool uses(std::string_view variable) const;
   [[nodiscard]] const std::string& source() const { return source_; }
 
-  // For cost estimates.
+  // Returns the expression, for cost estimates.
   [[nodiscard]] const Expr& root() const { return *root_; }
   [[nodiscard]] const Checked& checked() const { return checked_; }
 

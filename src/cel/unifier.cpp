@@ -4,6 +4,10 @@
 namespace athanor::cel {
 namespace {
 
+constexpr int kSteps = 10'000;
+// Of one expression; types that share their parts are larger than they look.
+constexpr std::size_t kMostSteps = 3'000'000;
+
 // null may take the place of these.
 bool takes_null(const Type& type) {
   return type.kind == TypeKind::Null || type.kind == TypeKind::Opaque ||
@@ -11,7 +15,10 @@ bool takes_null(const Type& type) {
          type.kind == TypeKind::Timestamp || type.kind == TypeKind::Object;
 }
 
-bool less_specific(const Type& a, const Type& b) {
+bool less_specific(const Type& a, const Type& b, int& steps) {
+  if (--steps < 0) {
+    return false;
+  }
   if (is_dyn(a) || a.kind == TypeKind::Param) {
     return true;
   }
@@ -28,7 +35,7 @@ bool less_specific(const Type& a, const Type& b) {
     return false;
   }
   for (std::size_t i = 0; i < a.parameters.size(); ++i) {
-    if (!less_specific(*a.parameters[i], *b.parameters[i])) {
+    if (!less_specific(*a.parameters[i], *b.parameters[i], steps)) {
       return false;
     }
   }
@@ -67,13 +74,13 @@ bool Unifier::assignable(std::span<const TypePtr> from, std::span<const TypePtr>
   if (from.size() != to.size()) {
     return false;
   }
-  Map map = map_;
+  trail_.clear();
   for (std::size_t i = 0; i < from.size(); ++i) {
-    if (!fits(map, from[i], to[i])) {
+    if (!fits(from[i], to[i])) {
+      take_back();
       return false;
     }
   }
-  map_ = std::move(map);
   return true;
 }
 
@@ -81,10 +88,37 @@ bool Unifier::assignable(const TypePtr& from, const TypePtr& to) {
   return assignable(std::span(&from, 1), std::span(&to, 1));
 }
 
-bool Unifier::fits(Map& map, const TypePtr& from, const TypePtr& to) const {
+void Unifier::bind(const std::string& param, TypePtr type) {
+  TypePtr& bound = map_[param];
+  trail_.emplace_back(param, bound);
+  bound = std::move(type);
+}
+
+void Unifier::take_back() {
+  for (; !trail_.empty(); trail_.pop_back()) {
+    if (trail_.back().second == nullptr) {
+      map_.erase(trail_.back().first);
+    } else {
+      map_[trail_.back().first] = std::move(trail_.back().second);
+    }
+  }
+}
+
+bool Unifier::step() const {
+  return ++steps_ <= kMostSteps;
+}
+
+bool Unifier::exhausted() const {
+  return steps_ > kMostSteps;
+}
+
+bool Unifier::fits(const TypePtr& from, const TypePtr& to) {
+  if (!step()) {
+    return false;
+  }
   if (to->kind == TypeKind::Param) {
     bool known = false;
-    if (is_bound_to(map, from, to, known)) {
+    if (is_bound_to(from, to, known)) {
       return true;
     }
     if (known) {
@@ -93,7 +127,7 @@ bool Unifier::fits(Map& map, const TypePtr& from, const TypePtr& to) const {
   }
   if (from->kind == TypeKind::Param) {
     bool known = false;
-    return is_bound_to(map, to, from, known);
+    return is_bound_to(to, from, known);
   }
   if (is_dyn(*from) || is_dyn(*to)) {
     return true;
@@ -111,59 +145,66 @@ bool Unifier::fits(Map& map, const TypePtr& from, const TypePtr& to) const {
     return from->kind == TypeKind::Type;
   }
   for (std::size_t i = 0; i < from->parameters.size(); ++i) {
-    if (!fits(map, from->parameters[i], to->parameters[i])) {
+    if (!fits(from->parameters[i], to->parameters[i])) {
       return false;
     }
   }
   return true;
 }
 
-bool Unifier::is_bound_to(Map& map, const TypePtr& type, const TypePtr& param, bool& known) const {
+bool Unifier::is_bound_to(const TypePtr& type, const TypePtr& param, bool& known) {
   if (same_type(*type, *param)) {
     known = true;
     return true;
   }
-  const auto found = map.find(param->name);
-  if (found != map.end()) {
+  const auto found = map_.find(param->name);
+  if (found != map_.end()) {
     known = true;
     const TypePtr current = found->second;
-    if (!fits(map, type, current)) {
+    if (!fits(type, current)) {
       return false;
     }
     const TypePtr general = most_general(type, current);
-    if (!occurs(map, param, general)) {
-      map[param->name] = general;
+    if (!occurs(param, general)) {
+      bind(param->name, general);
     }
     return true;
   }
-  if (occurs(map, param, type)) {
+  if (occurs(param, type)) {
     return false;
   }
-  map[param->name] = type;
+  bind(param->name, type);
   return true;
 }
 
 TypePtr Unifier::most_general(const TypePtr& a, const TypePtr& b) {
-  return less_specific(*a, *b) ? a : b;
+  int steps = kSteps;  // in types that share their parts
+  return less_specific(*a, *b, steps) ? a : b;
 }
 
-bool Unifier::occurs(const Map& map, const TypePtr& param, const TypePtr& within) {
+bool Unifier::occurs(const TypePtr& param, const TypePtr& within) const {
+  if (!step()) {
+    return true;
+  }
   if (within->kind == TypeKind::Param) {
     if (within->name == param->name) {
       return true;
     }
-    const auto found = map.find(within->name);
-    return found != map.end() && occurs(map, param, found->second);
+    const auto found = map_.find(within->name);
+    return found != map_.end() && occurs(param, found->second);
   }
   for (const TypePtr& parameter : within->parameters) {
-    if (occurs(map, param, parameter)) {
+    if (occurs(param, parameter)) {
       return true;
     }
   }
   return false;
 }
 
-TypePtr Unifier::replace(const Map& map, const TypePtr& type, Free free) {
+TypePtr Unifier::replace(const Map& map, const TypePtr& type, Free free) const {
+  if (!step()) {
+    return simple_type(TypeKind::Dyn);
+  }
   if (type->kind == TypeKind::Param) {
     const auto found = map.find(type->name);
     if (found != map.end()) {

@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "base/contain.hpp"
+#include "cli/flags/options.hpp"
 #include "cli/numa/tools.hpp"
-#include "cli/options.hpp"
-#include "cli/terminal.hpp"
-#include "cli/verbs.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/pages/complete.hpp"
+#include "cli/session/verbs.hpp"
 
 int main(int argc, char** argv) {
   // What handles keys and requests contains broken invariants; tests of the program ask for the
@@ -23,6 +24,9 @@ int main(int argc, char** argv) {
   // Exceptions mean a broken invariant or no memory: nothing to go on with.
   try {
     const auto words = athanor::cli::as_controllers({argv, argv + argc});
+    if (const auto completed = athanor::cli::complete_line(words)) {
+      return *completed;
+    }
     if (const auto tool = athanor::cli::numa_tool_of(words)) {
       return athanor::cli::run(*tool);
     }

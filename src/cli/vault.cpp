@@ -13,14 +13,16 @@
 
 #include "api/builtin.hpp"
 #include "base/digest.hpp"
-#include "cli/controllers/environment.hpp"
-#include "cli/session.hpp"
-#include "cli/terminal.hpp"
-#include "cli/verbs.hpp"
+#include "base/files/folder.hpp"
+#include "base/files/text_file.hpp"
+#include "cli/flags/environment.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/session/session.hpp"
+#include "cli/session/verbs.hpp"
 #include "client/vault.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
-#include "systems/fournos/vault_sync.hpp"
+#include "systems/fournos/vault/vault_sync.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -57,7 +59,7 @@ Result<std::vector<VaultEntry>> from_vault(const VaultSyncOptions& options) {
         "no Vault: give --vault-addr (or VAULT_ADDR), or --from-files with a folder of entries");
   }
   if (const std::string file = variable("VAULT_CACERT"); !file.empty()) {
-    ATHANOR_TRY(wanted.ca_pem, read_file(file));
+    ATHANOR_TRY(wanted.ca_pem, read_text_file(file));
   }
   client::Vault vault(std::move(wanted));
   auto names = vault.list();
@@ -83,27 +85,28 @@ Result<std::vector<VaultEntry>> from_vault(const VaultSyncOptions& options) {
 
 // DIR/ENTRY/KEY: every regular file is a key. Names that start with a dot are left alone.
 void read_folder(const fs::path& folder, VaultEntry& entry) {
-  std::error_code error;
-  for (const auto& file : fs::directory_iterator(folder, error)) {
-    const std::string key = file.path().filename().string();
+  const auto keys = list_folder(folder.string());
+  if (!keys.ok()) {
+    entry.problem = keys.error().message;
+    return;
+  }
+  for (const std::string& key : *keys) {
     std::error_code unclear;
-    if (key.starts_with('.') || !file.is_regular_file(unclear)) {
+    const fs::path file = folder / key;
+    if (key.starts_with('.') || !fs::is_regular_file(file, unclear)) {
       continue;
     }
-    const auto text = read_file(file.path().string());
+    const auto text = read_text_file(file.string());
     if (!text.ok()) {
       entry.problem = text.error().message;
       return;
     }
     entry.data.emplace(key, *text);
   }
-  if (error) {
-    entry.problem = fmt::format("cannot read {}: {}", folder.string(), error.message());
-  }
 }
 
 void read_map(const fs::path& file, VaultEntry& entry) {
-  const auto text = read_file(file.string());
+  const auto text = read_text_file(file.string());
   const auto map = text.ok() ? yaml::parse(*text) : text.error();
   if (!map.ok()) {
     entry.problem = map.error().message;
@@ -115,16 +118,16 @@ void read_map(const fs::path& file, VaultEntry& entry) {
 }
 
 Result<std::vector<VaultEntry>> from_files(const std::string& folder) {
-  std::error_code error;
+  ATHANOR_TRY(const std::vector<std::string> names, list_folder(folder));
   std::map<std::string, VaultEntry> entries;
-  for (const auto& found : fs::directory_iterator(folder, error)) {
-    const fs::path& path = found.path();
+  for (const std::string& name : names) {
+    const fs::path path = fs::path(folder) / name;
     const std::string kind = path.extension().string();
-    if (path.filename().string().starts_with('.')) {
+    if (name.starts_with('.')) {
       continue;
     }
     std::error_code unclear;
-    const bool is_folder = found.is_directory(unclear);
+    const bool is_folder = fs::is_directory(path, unclear);
     const bool is_map = kind == ".yaml" || kind == ".yml" || kind == ".json";
     if (!is_folder && !is_map) {
       return Error::bad_request(
@@ -139,9 +142,6 @@ Result<std::vector<VaultEntry>> from_files(const std::string& folder) {
     if (!entries.emplace(entry.name, entry).second) {
       return Error::bad_request(fmt::format("{}: entry {} is there twice", folder, entry.name));
     }
-  }
-  if (error) {
-    return Error::not_found(fmt::format("cannot list {}: {}", folder, error.message()));
   }
   std::vector<VaultEntry> list;
   list.reserve(entries.size());

@@ -28,7 +28,7 @@ constexpr auto kFirstRetry = std::chrono::milliseconds(100);  // doubled each ti
 constexpr long kIdleConnections = 64;
 constexpr std::size_t kIdleHandles = 32;
 
-ApiResult failure(Error error) {
+ApiResult failed_result(Error error) {
   ApiResult result;
   result.error = std::move(error);
   return result;
@@ -183,7 +183,7 @@ class HttpApiClient final : public ApiClient {
           orders.mutex.assert_held();
           orders.arriving.push_back(std::move(exchange));
         })) {
-      tell(*exchange, failure(stopped()));
+      tell(*exchange, failed_result(stopped()));
     }
   }
 
@@ -258,9 +258,10 @@ void HttpApiClient::set_deadline(Exchange& exchange, std::optional<SteadyTime> d
 void HttpApiClient::admit(std::unique_ptr<Exchange> exchange) {
   exchange->id = ++last_id_;
   if (!dispatcher_.add(exchange->request.lane, exchange->id)) {
-    tell(*exchange, failure({.code = 429,
-                             .reason = "TooManyRequests",
-                             .message = "too many requests wait for the client's rate limit"}));
+    tell(*exchange,
+         failed_result({.code = 429,
+                        .reason = "TooManyRequests",
+                        .message = "too many requests wait for the client's rate limit"}));
     return;
   }
   if (exchange->is_watch()) {
@@ -387,7 +388,7 @@ void HttpApiClient::fail_queued(const Error& error) {
     }
   }
   for (Exchange* exchange : queued) {
-    end(*exchange, failure(error));
+    end(*exchange, failed_result(error));
   }
 }
 
@@ -425,7 +426,8 @@ void HttpApiClient::requeue(Exchange& exchange, SteadyTime when) {
     }
     found->second->state = Exchange::State::Queued;
     if (!dispatcher_.add(found->second->request.lane, id)) {
-      end(*found->second, failure(Error::unavailable("too many requests wait to be tried again")));
+      end(*found->second,
+          failed_result(Error::unavailable("too many requests wait to be tried again")));
     }
   });
 }
@@ -487,13 +489,13 @@ void HttpApiClient::expire(Exchange& exchange) {
       return;
     }
   }
-  ApiResult result =
-      failure({.code = 504,
-               .reason = "Timeout",
-               .message = fmt::format(
-                   "{} {} of {}: {}", exchange.request.method,
-                   exchange.request.path.substr(0, exchange.request.path.find('?')), config_.server,
-                   sent ? "no answer in time" : "waited too long for the client's rate limit")});
+  ApiResult result = failed_result(
+      {.code = 504,
+       .reason = "Timeout",
+       .message = fmt::format(
+           "{} {} of {}: {}", exchange.request.method,
+           exchange.request.path.substr(0, exchange.request.path.find('?')), config_.server,
+           sent ? "no answer in time" : "waited too long for the client's rate limit")});
   result.unknown = sent && !exchange.reads() && !exchange.unsent();
   end(exchange, std::move(result));
 }
@@ -519,7 +521,7 @@ void HttpApiClient::serve_watches() {
       }
     }
     if (!exchange.deliver_lines()) {
-      end(exchange, failure(Error::internal("a line of the watch is not JSON")));
+      end(exchange, failed_result(Error::internal("a line of the watch is not JSON")));
     }
   }
 }
@@ -592,11 +594,11 @@ void HttpApiClient::halt() {
     arriving.swap(orders_->arriving);
   }
   for (auto& exchange : arriving) {
-    tell(*exchange, failure(stopped()));
+    tell(*exchange, failed_result(stopped()));
   }
   while (!exchanges_.empty()) {
     Exchange& exchange = *exchanges_.begin()->second;
-    ApiResult result = failure(stopped());
+    ApiResult result = failed_result(stopped());
     result.unknown =
         exchange.state == Exchange::State::Sent && !exchange.reads() && !exchange.unsent();
     end(exchange, std::move(result));

@@ -73,7 +73,7 @@ struct ApiStreamHandlers {
 class ApiStream {
  public:
   virtual ~ApiStream() = default;
-  // When the last byte came (or the request was sent).
+  // Returns the time of the last byte (or of the request's sending, before the first).
   [[nodiscard]] virtual std::chrono::steady_clock::time_point last_byte() const = 0;
 };
 
@@ -96,8 +96,8 @@ class ApiClient {
   using Done = UniqueFunction<void(ApiResult)>;
   using Task = UniqueFunction<void()>;
 
-  // Errors: a server address that is none; a CA or certificate that cannot be read. Connects to
-  // nothing yet. `clock` and `entropy` must outlive it.
+  // Opens a client; connects to nothing yet. Requires that `clock` and `entropy` outlive it.
+  // Errors: a server address that is none; a CA or certificate that cannot be read.
   static Result<std::shared_ptr<ApiClient>> open(ClusterConfig config, const Clock& clock,
                                                  Entropy& entropy, ApiClientOptions options = {});
   virtual ~ApiClient() = default;  // stops
@@ -106,10 +106,10 @@ class ApiClient {
   // came; a write only when it certainly did not arrive; everything once after 401, with renewed
   // credentials. After stop() at once, with an error.
   virtual void send(ApiRequest request, Done done) = 0;
-  // A GET whose lines go on. Not retried, except after 401.
+  // Sends a GET whose lines go on. Not retried, except after 401.
   [[nodiscard]] virtual std::shared_ptr<ApiStream> watch(ApiRequest request,
                                                          ApiStreamHandlers handlers) = 0;
-  // send() and wait; not on the client's thread.
+  // Sends and waits. Requires another thread than the client's.
   ApiResult call(ApiRequest request);
 
   // Runs `task` on the client's thread, soon or at `when`. Dropped by stop().

@@ -50,14 +50,14 @@ class Exchange {
   // Sets up `handle` for the next attempt.
   void prepare(Easy handle, const ClusterConfig& config, const Identity& identity,
                const ApiClientOptions& options);
-  // The answer of the attempt that ended with `code` (a CURLcode).
+  // Returns the answer of the attempt that ended with `code` (a CURLcode).
   [[nodiscard]] ApiResult result(int code, const ClusterConfig& config);
   // Delivers the lines of a watch that have arrived; false: the watch is broken (a line that is not
   // JSON, or too long).
   bool deliver_lines();
 
   [[nodiscard]] bool reads() const { return request.method == "GET" || request.method == "HEAD"; }
-  // No byte of the request has left.
+  // Returns true while no byte of the request has left.
   [[nodiscard]] bool unsent() const;
   [[nodiscard]] bool is_watch() const { return link != nullptr; }
 

@@ -7,10 +7,11 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <string_view>
 
+#include "base/ascii.hpp"
 #include "base/digest.hpp"
+#include "base/files/text_file.hpp"
 
 namespace athanor::client {
 namespace {
@@ -28,23 +29,8 @@ Value named(const Value& list, std::string_view name) {
   return {};
 }
 
-std::string trimmed(std::string text) {
-  constexpr std::string_view kBlank = " \t\r\n";
-  text.erase(text.find_last_not_of(kBlank) + 1);
-  text.erase(0, std::min(text.find_first_not_of(kBlank), text.size()));
-  return text;
-}
-
 bool readable(const std::string& path) {
   return std::ifstream(path, std::ios::binary).good();
-}
-
-Result<std::string> small_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return Error::not_found(fmt::format("cannot read {}", path));
-  }
-  return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 // Inline base64 data wins over the name of a file, which must be readable now.
@@ -243,7 +229,7 @@ Result<void> read_user(const Value& user, const std::string& name, const Value& 
                     "method",
                     missing, missing, name));
   }
-  config.token = trimmed(user["token"].str());
+  config.token = std::string(trimmed(user["token"].as_string()));
   config.token_file = user["tokenFile"].str();
   if (!config.token_file.empty() && !rules.allow_files) {
     return Error::bad_request("tokenFile names a file; use token");
@@ -332,9 +318,9 @@ Result<ClusterConfig> in_cluster_config(const std::map<std::string, std::string>
   if (const std::string ca = rules.service_account + "/ca.crt"; readable(ca)) {
     config.certificate_authority.file = ca;
   }
-  if (const auto ns = small_file(rules.service_account + "/namespace");
+  if (const auto ns = read_text_file(rules.service_account + "/namespace");
       ns.ok() && !trimmed(*ns).empty()) {
-    config.ns = trimmed(*ns);
+    config.ns = std::string(trimmed(*ns));
     config.ns_given = true;
   }
   return config;

@@ -81,18 +81,18 @@ struct ClusterOptions {
   std::string service_account = "/var/run/secrets/kubernetes.io/serviceaccount";
 };
 
-// By kubectl's rules: an explicit path alone, else the $KUBECONFIG list, else ~/.kube/config; when
-// none of them exists the pod's service account. The environment may also name proxies
-// (HTTPS_PROXY, HTTP_PROXY, NO_PROXY). Errors: NotFound for what is missing, BadRequest for what is
-// malformed or not allowed; they name the file, user or context.
+// Resolves by kubectl's rules: an explicit path alone, else the $KUBECONFIG list, else
+// ~/.kube/config; when none of them exists the pod's service account. The environment may also name
+// proxies (HTTPS_PROXY, HTTP_PROXY, NO_PROXY). Errors: NotFound for what is missing, BadRequest for
+// what is malformed or not allowed; they name the file, user or context.
 Result<ClusterConfig> resolve_cluster(const KubeconfigOptions& options,
                                       const ClusterOptions& rules = {});
-// The same from one parsed kubeconfig (of a Secret); relative file names are resolved against
-// `folder`. `context` empty: current-context.
+// Resolves one parsed kubeconfig (of a Secret) in the same way; relative file names are resolved
+// against `folder`. `context` empty: current-context.
 Result<ClusterConfig> cluster_config_of(const Value& kubeconfig, const std::string& context,
                                         const std::string& folder,
                                         const ClusterOptions& rules = {});
-// The pod's service account: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT of `environment`.
+// Returns the pod's service account at KUBERNETES_SERVICE_HOST and _PORT of `environment`.
 Result<ClusterConfig> in_cluster_config(const std::map<std::string, std::string>& environment,
                                         const ClusterOptions& rules = {});
 

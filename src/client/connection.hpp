@@ -40,10 +40,10 @@ class Connection {
   virtual ~Connection() = default;
 
   [[nodiscard]] virtual const ClusterConfig& config() const = 0;
-  // The decoded body. An answer of 400 and above becomes an Error with the Status' code, reason and
-  // message; a server that cannot be reached one with code 503 and a hint at what to do.
+  // Returns the decoded body. Errors: an answer of 400 and above, with the Status' code, reason and
+  // message; a server that cannot be reached, with code 503 and a hint at what to do.
   virtual Result<Value> call(const Call& call) = 0;
-  // The body as text (pod logs, /version).
+  // Returns the body as text (pod logs, /version).
   virtual Result<std::string> text(const Call& call) = 0;
   // Opens a GET that goes on; destroying the handle ends it.
   [[nodiscard]] virtual std::shared_ptr<void> stream(const std::string& path,
@@ -55,7 +55,7 @@ class Connection {
   virtual void run(Duration timeout) = 0;
 };
 
-// Percent-encodes one path segment or query value.
+// Encodes one path segment or query value (percent-encoding).
 std::string escape(std::string_view text);
 
 }  // namespace athanor::client

@@ -4,12 +4,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "base/digest.hpp"
+#include "base/files/text_file.hpp"
 #include "base/mutex.hpp"
 #include "client/exec_plugin.hpp"
 
@@ -19,16 +18,7 @@ namespace {
 // Of a plugin whose answer had expired when it came: it is not asked for every request.
 constexpr Duration kShortestLife = std::chrono::seconds(2);
 
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file && text.empty()) {
-    return Error::not_found(fmt::format("cannot read {}", path));
-  }
-  return text;
-}
-
-std::string trimmed(std::string text) {
+std::string trimmed_credential(std::string text) {
   constexpr std::string_view kBlank = " \t\r\n";
   text.erase(text.find_last_not_of(kBlank) + 1);
   text.erase(0, std::min(text.find_first_not_of(kBlank), text.size()));
@@ -160,7 +150,7 @@ class LiveCredentials final : public Credentials {
       known = source.text;
       return {};
     }
-    auto text = read_file(source.file);
+    auto text = read_text_file(source.file);
     if (text.ok() && !text->empty()) {
       known = *std::move(text);
     } else if (known.empty()) {
@@ -185,8 +175,9 @@ class LiveCredentials final : public Credentials {
     if (config_.token_file.empty()) {
       return config_.token;
     }
-    if (const auto text = read_file(config_.token_file); text.ok() && !trimmed(*text).empty()) {
-      token_ = trimmed(*text);
+    if (const auto text = read_text_file(config_.token_file);
+        text.ok() && !trimmed_credential(*text).empty()) {
+      token_ = trimmed_credential(*text);
     }
     if (token_.empty()) {
       token_ = config_.token;

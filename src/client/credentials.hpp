@@ -33,19 +33,19 @@ struct CredentialOptions {
 // Thread-safe.
 class Credentials {
  public:
-  // `clock` must outlive it; it is the wall's, as plugins' answers expire by it.
+  // Requires that `clock`, the wall's as plugins' answers expire by it, outlives the credentials.
   static std::shared_ptr<Credentials> create(ClusterConfig config, const Clock& clock,
                                              const CredentialOptions& options = {});
   virtual ~Credentials() = default;
 
-  // get() will not block now.
+  // Returns true when get() will not block now.
   [[nodiscard]] virtual bool fresh() const = 0;
-  // What is valid now; reads files or runs the plugin when due. Blocks meanwhile (up to
+  // Returns the valid identity; reads files or runs the plugin when due. Blocks meanwhile (up to
   // plugin_timeout). A file that cannot be read leaves what was read before. Errors: Unauthorized
   // (401), with the plugin's install hint where it is missing.
   virtual Result<Identity> get() = 0;
-  // The server refused (401) an Identity of this generation: the next get() renews. False when
-  // nothing newer can come of it (static credentials, or renewed a moment ago).
+  // Records that the server refused (401) an Identity of this generation: the next get() renews.
+  // Returns false when that yields nothing newer (static credentials, or renewed a moment ago).
   virtual bool reject(std::uint64_t generation) = 0;
 };
 

@@ -20,18 +20,18 @@ struct TargetLists {
 // Adds "NAME: VALUE", or notes the flaw of one that holds control bytes.
 void add_header(TargetLists& lists, const std::string& name, const std::string& value);
 
-// Everything but the method, the body, time limits and the HTTP version. `path` with its query.
-// More headers may be added to the lists; apply_lists() last. With a flaw in the lists the handle
-// has no URL, so that performing it sends nothing.
+// Sets everything but the method, the body, time limits and the HTTP version. `path` has its query.
+// The caller may add headers to the lists, and calls apply_lists() last. With a flaw in the lists
+// the handle has no URL, so that performing it sends nothing.
 void set_target(void* easy, const ClusterConfig& config, const Identity& identity,
                 const std::string& path, TargetLists& lists);
 // Gives the handle the lists, which must outlive the transfer.
 void apply_lists(void* easy, const TargetLists& lists);
 
-// "host:port" of "https://host:port/prefix".
+// Returns "host:port" of "https://host:port/prefix".
 std::string authority_of(const std::string& server);
-// Why a transfer (a CURL*) failed with `code` (a CURLcode), as Go's net/http words it, for an error
-// about that server.
+// Explains why a transfer (a CURL*) failed with `code` (a CURLcode), as Go's net/http words it, for
+// an error about that server.
 std::string target_failure(void* easy, int code, const ClusterConfig& config);
 // Initialises libcurl; once for the process, thread-safe.
 bool curl_ready();

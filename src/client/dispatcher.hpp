@@ -24,7 +24,7 @@ class TokenBucket {
   // Takes one if there is one.
   bool take(SteadyTime now);
   void give_back();
-  // When there will be one again (not before `now`).
+  // Returns the time from which on there is one again (not before `now`).
   [[nodiscard]] SteadyTime ready_at(SteadyTime now) const;
 
  private:
@@ -56,15 +56,15 @@ class Dispatcher {
   explicit Dispatcher(const DispatcherOptions& options)
       : options_(options), bucket_(options.qps, options.burst) {}
 
-  // False: too many wait already.
+  // Queues a request. Returns false when too many wait already.
   bool add(Lane lane, std::uint64_t id);
-  // The request to begin now; it counts as in flight (unless a Lease's) until ended(). A lane's are
-  // taken in the order of add().
+  // Returns the request to begin now; it counts as in flight (unless a Lease's) until ended().
+  // Takes requests of one lane in the order of add().
   std::optional<Turn> next(SteadyTime now);
   void ended(Lane lane);
-  // What next() gave was not sent after all: its token is given back, too.
+  // Undoes a next() whose request was not sent after all: its token is given back, too.
   void skipped(Lane lane);
-  // When next() may answer again by itself; nullopt: nothing waits, or ended() has to come first.
+  // Returns when next() may answer by itself; nullopt: none waits, or ended() must come first.
   [[nodiscard]] std::optional<SteadyTime> next_at(SteadyTime now) const;
   [[nodiscard]] std::size_t queued() const { return queued_; }
 

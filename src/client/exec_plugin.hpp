@@ -20,10 +20,10 @@ struct ExecCredential {
   std::optional<Instant> expires{};
 };
 
-// What KUBERNETES_EXEC_INFO says; `authority` is the CA's PEM text.
+// Returns the text of KUBERNETES_EXEC_INFO; `authority` is the CA's PEM text.
 std::string exec_info(const ExecPlugin& plugin, const ClusterConfig& config,
                       const std::string& authority, bool interactive);
-// The plugin's output, judged by client-go's rules. Errors never quote it.
+// Parses the plugin's output by client-go's rules. Errors never quote it.
 Result<ExecCredential> parse_exec_credential(const ExecPlugin& plugin, std::string_view output);
 // Runs it with that information, its standard error being ours. Blocks, at most `timeout` (ten
 // times as long when the user may be asked). Errors: Unauthorized, with the install hint where the

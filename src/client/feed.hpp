@@ -29,7 +29,7 @@ class Feed {
   // Called on the client's thread, in order; must not block.
   using Sink = std::function<void(std::vector<FeedItem> batch)>;
 
-  // One scope a kind. `clock` and `entropy` must outlive it.
+  // Takes one scope a kind. Requires that `clock` and `entropy` outlive it.
   Feed(std::shared_ptr<ApiClient> client, std::vector<FeedScope> scopes, Sink sink,
        const Clock& clock, Entropy& entropy, FeedOptions options = {});
   Feed(const Feed&) = delete;
@@ -37,14 +37,14 @@ class Feed {
   ~Feed();  // stops
 
   void start();
-  // List this kind anew, from the newest state (a live read); a KindList follows.
+  // Lists this kind anew, from the newest state (a live read); a KindList follows.
   void relist(const Kind& kind);
-  // No call of the sink begins after it returns. Not from the sink.
+  // Stops: no call of the sink begins after it returns. Must not be called from the sink.
   void stop();
 
-  // Every kind has been listed or refused for good.
+  // Returns true once every kind has been listed or refused for good.
   [[nodiscard]] bool synced() const;
-  // By kind, in the order of the scopes.
+  // Returns the status by kind, in the order of the scopes.
   [[nodiscard]] std::vector<std::pair<const Kind*, ReflectorStatus>> status() const;
 
  private:

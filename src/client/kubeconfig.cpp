@@ -7,10 +7,9 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
+#include "base/files/text_file.hpp"
 #include "kube/text/yaml.hpp"
 
 namespace athanor::client {
@@ -36,14 +35,6 @@ std::string environment(const KubeconfigOptions& options, const std::string& nam
 bool exists(const std::string& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0;
-}
-
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return Error::not_found(fmt::format("cannot read {}", path));
-  }
-  return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 std::string folder_of(const std::string& path) {
@@ -134,7 +125,7 @@ Result<Kubeconfig> read_kubeconfig(const KubeconfigOptions& options) {
     if (options.path.empty() && !exists(path)) {
       continue;  // as kubectl: a listed file may be missing
     }
-    ATHANOR_TRY(const std::string text, read_file(path));
+    ATHANOR_TRY(const std::string text, read_text_file(path));
     auto parsed = yaml::parse(text);
     if (!parsed.ok()) {
       return parsed.error().with_context(path);

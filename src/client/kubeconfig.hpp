@@ -21,11 +21,11 @@ struct KubeconfigOptions {
   std::map<std::string, std::string> environment{};
 };
 
-// The variables above, as the process has them. Call it while there is one thread.
+// Returns the above variables of the process. Requires that there is one thread.
 std::map<std::string, std::string> kubeconfig_environment();
 
-// The files kubectl would read: an explicit path alone, else the $KUBECONFIG list, else
-// ~/.kube/config.
+// Returns the files that kubectl would read: an explicit path alone, else the $KUBECONFIG list,
+// else ~/.kube/config.
 std::vector<std::string> kubeconfig_files(const KubeconfigOptions& options);
 
 // All kubeconfig files as one.

@@ -78,9 +78,9 @@ void drop_path(Value& value, const std::vector<std::string>& path, std::size_t d
 
 }  // namespace
 
-Trim trim_fields(std::vector<std::vector<std::string>> dropped_paths) {
-  dropped_paths.push_back({"metadata", "managedFields"});
-  return [paths = std::move(dropped_paths)](Value& object) {
+Trim trim_fields(std::vector<std::vector<std::string>> dropped_paths, Managers appliers) {
+  return [paths = std::move(dropped_paths), appliers = std::move(appliers)](Value& object) {
+    keep_rival_fields(object, appliers);
     for (const auto& path : paths) {
       drop_path(object, path, 0);
     }

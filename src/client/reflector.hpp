@@ -18,6 +18,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "kube/apply/rival_fields.hpp"
 #include "kube/value/kind.hpp"
 #include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
@@ -30,10 +31,11 @@ namespace athanor::client {
 
 // Changes an object before it is delivered: drops unread members.
 using Trim = std::function<void(Value& object)>;
-// Drops metadata.managedFields and these subtrees (paths of member names).
-Trim trim_fields(std::vector<std::vector<std::string>> dropped_paths = {});
+// Drops these subtrees (paths of member names), and metadata.managedFields but for the rivals of
+// `appliers` (kube/apply/rival_fields.hpp).
+Trim trim_fields(std::vector<std::vector<std::string>> dropped_paths = {}, Managers appliers = {});
 
-// What is followed: a kind, in one namespace or all.
+// One subscription: a kind, in one namespace or all.
 struct FeedScope {
   const Kind* kind = nullptr;
   std::string ns{};
@@ -132,7 +134,7 @@ class Reflector {
   };
   using Effect = std::variant<Request, Stop, SetTimer, Deliver>;
 
-  // `entropy` must outlive it.
+  // Requires that `entropy` outlives it.
   Reflector(FeedScope scope, ReflectorOptions options, Entropy& entropy);
   ~Reflector();
   Reflector(Reflector&&) noexcept;
@@ -140,7 +142,7 @@ class Reflector {
   Reflector(const Reflector&) = delete;
   Reflector& operator=(const Reflector&) = delete;
 
-  // The first call (a Tick) starts it. Inputs with an id that is not under way are ignored.
+  // Handles an input; the first (a Tick) starts it. Ignores inputs of an id that is not under way.
   void feed(Input input, Instant now, std::vector<Effect>& effects);
   [[nodiscard]] const FeedScope& scope() const;
   [[nodiscard]] const ReflectorStatus& status() const;

@@ -19,6 +19,7 @@
 #include "client/cluster_config.hpp"
 #include "client/connection.hpp"
 #include "client/transfers.hpp"
+#include "kube/text/http_status.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/kubeconfig.hpp"
 
@@ -52,39 +53,6 @@ std::optional<Question> parse_question(const std::string& query) {
 
 Error cause(std::string text) {
   return {.code = 503, .reason = "Unreachable", .message = std::move(text)};
-}
-
-std::string_view reason_phrase(int status) {
-  switch (status) {
-    case 301:
-      return "Moved Permanently";
-    case 302:
-      return "Found";
-    case 307:
-      return "Temporary Redirect";
-    case 308:
-      return "Permanent Redirect";
-    case 400:
-      return "Bad Request";
-    case 401:
-      return "Unauthorized";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 429:
-      return "Too Many Requests";
-    case 500:
-      return "Internal Server Error";
-    case 502:
-      return "Bad Gateway";
-    case 503:
-      return "Service Unavailable";
-    case 504:
-      return "Gateway Timeout";
-    default:
-      return {};
-  }
 }
 
 bool contains(std::string_view text, std::string_view part) {
@@ -144,8 +112,9 @@ Result<ClusterConfig> read_config(const Value& secret, const Question& question)
                            {.allow_exec = true, .allow_files = false, .in_cluster = false});
 }
 
-// What is asked of one cluster, in turn, and what its answers contain: nodes by pages, and the
-// version, which is nice to have: whatever goes wrong with it is ignored. Of one thread at a time.
+// What is asked of one cluster, in turn, and what its answers contain: nodes by pages, the
+// version, and what identifies the cluster, whatever it is called; the last two are optional: what
+// goes wrong with them is ignored. Of one thread at a time.
 class Visit {
  public:
   Visit(Question question, ClusterConfig config, Identity identity)
@@ -172,28 +141,50 @@ class Visit {
     begun_ = true;
     left_ -= took;
     auto answer = body_of(result);
-    if (asks_version_) {
-      Value value = summary_.value();
-      value.set("serverVersion", answer.ok() ? (*answer)["gitVersion"] : Value(""));
-      return Result<Value>(std::move(value));
+    switch (stage_) {
+      case Stage::Nodes:
+        if (answer.ok()) {
+          answer = add(*std::move(answer));
+        }
+        if (!answer.ok()) {
+          return answer;
+        }
+        if (!token_.empty()) {
+          return left_ > Duration::zero() ? std::nullopt
+                                          : std::optional<Result<Value>>(cause(too_long()));
+        }
+        stage_ = Stage::Version;
+        break;
+      case Stage::Version:
+        version_ = answer.ok() ? (*answer)["gitVersion"].str() : std::string();
+        stage_ = Stage::Identity;
+        break;
+      case Stage::Identity:
+        uid_ = answer.ok() ? (*answer)["metadata"]["uid"].str() : std::string();
+        return complete();
     }
-    if (answer.ok()) {
-      answer = add(*std::move(answer));
-    }
-    if (!answer.ok()) {
-      return answer;
-    }
-    asks_version_ = token_.empty();
-    if (left_ > Duration::zero()) {
-      return std::nullopt;
-    }
-    return asks_version_ ? take({}, Duration::zero()) : Result<Value>(cause(too_long()));
+    return left_ > Duration::zero() ? std::nullopt : std::optional(complete());
   }
 
  private:
+  enum class Stage : std::uint8_t { Nodes, Version, Identity };
+
+  // A cluster whose namespaces cannot be read is known by its address.
+  [[nodiscard]] Result<Value> complete() const {
+    Value value = summary_.value();
+    value.set("serverVersion", version_);
+    value.set("clusterId", uid_.empty() ? config_->server : uid_);
+    return value;
+  }
+
   [[nodiscard]] std::string path() const {
-    if (asks_version_) {
-      return "/version";
+    switch (stage_) {
+      case Stage::Version:
+        return "/version";
+      case Stage::Identity:
+        return "/api/v1/namespaces/kube-system";
+      case Stage::Nodes:
+        break;
     }
     std::string text = fmt::format("/api/v1/nodes?limit={}", kPageSize);
     if (!question_.selector.empty()) {
@@ -240,8 +231,10 @@ class Visit {
   Duration left_;
   NodeSummary summary_{};
   std::string token_{};
+  std::string version_{};
+  std::string uid_{};
   bool begun_ = false;
-  bool asks_version_ = false;
+  Stage stage_ = Stage::Nodes;
 };
 
 }  // namespace

@@ -42,8 +42,8 @@ class TargetProbe {
   TargetProbe& operator=(const TargetProbe&) = delete;
   ~TargetProbe();
 
-  // `query` is the observation's. `done` is called once, on one of its threads; the error's message
-  // is one line without anything of the kubeconfig.
+  // Asks the `query` of an observation. Calls `done` once, on one of its threads; the error's
+  // message is one line without anything of the kubeconfig.
   void ask(const std::string& query, Done done);
 
  private:

@@ -27,12 +27,12 @@ constexpr auto kSilence = std::chrono::milliseconds(50);
 // dead servers from delaying others for longer than a second, even when nothing is known of
 // them yet.
 constexpr std::size_t kMostStarting = 64;
-constexpr auto kLongestPoll = std::chrono::milliseconds(1000);
+constexpr auto kLongestTransferPoll = std::chrono::milliseconds(1000);
 // Bounds sockets and memory, however many servers are silent.
 constexpr std::size_t kMostUnderWay = 2000;
-constexpr long kReadBuffer = 16L * 1024;
+constexpr long kTransferBuffer = 16L * 1024;
 // Kept from one page to the next; a server is asked again minutes later, over a new one.
-constexpr long kIdleConnections = 16;
+constexpr long kIdleTransfers = 16;
 
 }  // namespace
 
@@ -94,7 +94,7 @@ struct Transfers::State {
                               options);
     CURL* easy = started.exchange->easy.get();
     // Thousands may be under way.
-    curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, kReadBuffer);
+    curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, kTransferBuffer);
     started.began = started.heard = Steady::now();
     curl_multi_add_handle(multi.get(), easy);
     ++starting;
@@ -178,7 +178,7 @@ struct Transfers::State {
 
   [[nodiscard]] int poll_timeout() const {
     const auto now = Steady::now();
-    auto next = now + kLongestPoll;
+    auto next = now + kLongestTransferPoll;
     for (const auto& [id, one] : running) {
       next = std::min<Steady::time_point>(next, one.began + limit_of(one));
       if (one.pace != Pace::Silent && !waiting.empty()) {
@@ -207,7 +207,7 @@ Transfers::Transfers(std::size_t busy) : state_(std::make_unique<State>()) {
   State& state = *state_;
   static_cast<void>(curl_ready());  // without it there is no multi handle either
   state.multi.reset(curl_multi_init());
-  curl_multi_setopt(state.multi.get(), CURLMOPT_MAXCONNECTS, kIdleConnections);
+  curl_multi_setopt(state.multi.get(), CURLMOPT_MAXCONNECTS, kIdleTransfers);
   state.busy = std::max<std::size_t>(busy, 1);
   state.options.http2 = false;
   state.options.user_agent = "athanor/" ATHANOR_VERSION;

@@ -34,7 +34,7 @@ class Transfers {
   // `took`: since it began to be sent, which may be later than send(). Called on the thread.
   using Done = UniqueFunction<void(ApiResult result, Duration took)>;
 
-  // `busy`: so many at a time, at least one.
+  // Runs `busy` transfers at a time, at least one.
   explicit Transfers(std::size_t busy);
   Transfers(const Transfers&) = delete;
   Transfers& operator=(const Transfers&) = delete;

@@ -101,6 +101,9 @@ Result<std::string> unframed(const std::string& body, const std::string& method)
 
 Result<std::string> call_unix_grpc(const std::string& socket, const std::string& method,
                                    const std::string& message, const GrpcLimits& limits) {
+  if (!method.starts_with('/')) {
+    return Error::bad_request(fmt::format("{}: \"{}\" is no method of gRPC", socket, method));
+  }
   if (!curl_ready()) {
     return Error::internal("libcurl cannot be initialised");
   }
@@ -117,7 +120,11 @@ Result<std::string> call_unix_grpc(const std::string& socket, const std::string&
   add_line(headers, "Expect:");
   curl_easy_setopt(handle, CURLOPT_URL, ("http://localhost" + method).c_str());
   const SocketName name(socket);
-  curl_easy_setopt(handle, CURLOPT_UNIX_SOCKET_PATH, name.text());
+  // Without a path libcurl would dial the host of the URL.
+  if (socket.empty() ||
+      curl_easy_setopt(handle, CURLOPT_UNIX_SOCKET_PATH, name.text()) != CURLE_OK) {
+    return Error::bad_request("no path of a Unix socket");
+  }
   curl_easy_setopt(handle, CURLOPT_HTTP_VERSION,
                    static_cast<long>(CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE));
   curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);

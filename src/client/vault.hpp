@@ -28,7 +28,7 @@ class Vault {
 
   // Names of the entries and, with '/' at their end, of the folders; none where nothing is.
   Result<std::vector<std::string>> list();
-  // The newest version of an entry: an object, empty when that version was deleted.
+  // Returns an entry's newest version: an object, empty when that version was deleted.
   Result<Value> read(const std::string& entry);
 
  private:

@@ -14,9 +14,11 @@
 #include "base/condition_variable.hpp"
 #include "base/log.hpp"
 #include "base/mutex.hpp"
+#include "cluster/narrow_watch.hpp"
 #include "cluster/write_call.hpp"
 #include "runtime/engine/engine_host.hpp"
 #include "runtime/view/live.hpp"
+#include "runtime/view/step.hpp"
 #include "runtime/view/tls_profile.hpp"
 
 namespace athanor::cluster {
@@ -77,12 +79,14 @@ struct ClusterDriver::Impl : std::enable_shared_from_this<Impl> {
   void run_keys() { host->run_keys(leading && !held && !draining); }
   void make_feeds();
   [[nodiscard]] bool is_watched(const Kind& kind, const std::string& ns, bool first) const;
+  void log_refusal(const Kind& kind, const std::string& ns, const Error& error) const;
   void post_items(std::vector<client::FeedItem> batch, const std::string& ns);
   void write(const SendWrite& send);
   Lane& lane_of(const SendWrite& send);
   void record(Lane& lane, const SendWrite& send);
   void send_waiting(Lane& lane);
   bool transmit(const SendWrite& send);
+  [[nodiscard]] bool is_hidden(const SendWrite& send, const runtime::WriteResult& result) const;
   void take_result(const SendWrite& send, client::ApiResult result);
   bool probe(const Probe& probe);
   void relist(const Relist& relist);
@@ -99,7 +103,9 @@ struct ClusterDriver::Impl : std::enable_shared_from_this<Impl> {
   bool leading = false;
   bool draining = false;
 
-  std::vector<Source> sources{};  // made before the thread
+  // Made before the threads, never changed.
+  std::vector<Source> sources{};
+  std::map<const Kind*, NarrowWatch, KindOrder> narrowed{};  // kinds watched through selectors
 };
 
 runtime::HostOptions ClusterDriver::Impl::host_options() {
@@ -154,6 +160,9 @@ void ClusterDriver::Impl::make_feeds() {
       if (options.narrow) {
         options.narrow(scope);
       }
+      if (NarrowWatch watch(scope); watch.hides_some()) {
+        narrowed.insert_or_assign(kind, std::move(watch));
+      }
       scopes.push_back(std::move(scope));
     }
     auto feed = std::make_unique<client::Feed>(
@@ -168,14 +177,25 @@ void ClusterDriver::Impl::make_feeds() {
   }
 }
 
+// Once, when it begins: controllers go on without the kind.
+void ClusterDriver::Impl::log_refusal(const Kind& kind, const std::string& ns,
+                                      const Error& error) const {
+  constexpr int kNoSuchKind = 404;
+  if (error.code == kNoSuchKind &&
+      std::ranges::find(options.optional, &kind) != options.optional.end()) {
+    log::info("an optional kind is not served",
+              {{"kind", kind.name}, {"group", kind.group}, {"namespace", ns}});
+    return;
+  }
+  log::warn(
+      "a kind cannot be read",
+      {{"kind", kind.name}, {"namespace", ns}, {"code", error.code}, {"error", error.message}});
+}
+
 void ClusterDriver::Impl::post_items(std::vector<client::FeedItem> batch, const std::string& ns) {
   for (const client::FeedItem& item : batch) {
-    // Reported once, when it begins: controllers go on without the kind.
     if (const auto* list = std::get_if<client::KindList>(&item); list != nullptr && list->error) {
-      log::warn("a kind cannot be read", {{"kind", list->kind->name},
-                                          {"namespace", ns},
-                                          {"code", list->error->code},
-                                          {"error", list->error->message}});
+      log_refusal(*list->kind, ns, *list->error);
     }
   }
   std::vector<runtime::Input> inputs;
@@ -258,6 +278,13 @@ bool ClusterDriver::Impl::transmit(const SendWrite& send) {
   return true;
 }
 
+// WriteResult::hidden. On any thread.
+bool ClusterDriver::Impl::is_hidden(const SendWrite& send,
+                                    const runtime::WriteResult& result) const {
+  const auto at = narrowed.find(send.request.target.kind);
+  return at != narrowed.end() && (!result.object || !at->second.shows(*result.object));
+}
+
 void ClusterDriver::Impl::take_result(const SendWrite& send, client::ApiResult result) {
   // Lost races and objects gone meanwhile are everyday life; anything else is worth a line.
   if (result.error && result.error->code != 404 && result.error->code != 409) {
@@ -267,7 +294,9 @@ void ClusterDriver::Impl::take_result(const SendWrite& send, client::ApiResult r
                                               {"code", result.error->code},
                                               {"error", result.error->message}});
   }
-  host->post([this, send, answer = to_result(send.id, std::move(result))]() mutable {
+  runtime::WriteResult answer = to_result(send.id, std::move(result));
+  answer.hidden = is_hidden(send, answer);
+  host->post([this, send, answer = std::move(answer)]() mutable {
     Lane& lane = lane_of(send);
     --lane.in_flight;
     --in_flight;

@@ -47,7 +47,8 @@ struct DriverOptions {
   std::map<std::string, Value, std::less<>> config{};  // what View::config answers, by section
   // Where kinds with namespaces are watched; empty: everywhere.
   std::vector<std::string> namespaces{};
-  Places places{};  // of the kinds in it, instead of `namespaces`
+  Places places{};                      // of the kinds in it, instead of `namespaces`
+  std::vector<const Kind*> optional{};  // kinds that the cluster may lack
   // Narrows what is watched of a kind (labels, fields) and trims what is kept; empty: everything
   // but managedFields.
   std::function<void(client::FeedScope& scope)> narrow{};
@@ -72,7 +73,7 @@ class ClusterDriver {
 
   // Begins to list and watch. Reconciles begin with lead(), or at once without a leadership.
   void start();
-  // The lease is ours: queued keys run. Until then caches are kept warm and nothing is written.
+  // Leads, as the lease is ours: queued keys run. Until then caches stay warm, nothing is written.
   void lead();
   // Ends DriverOptions::held: keys run once we lead.
   void release();
@@ -81,22 +82,22 @@ class ClusterDriver {
   bool drain(Duration patience);
   void stop();
 
-  // An unasked answer of the outside world.
+  // Feeds an unasked answer of the outside world.
   void observe(std::string query, Result<Value> answer);
   // Shows what the controllers see, on their thread, soon; never once stop() was called.
   void inspect(std::function<void(const View& view, Instant now)> reader);
-  // Every kind has been listed, or refused for good.
+  // Returns true once every kind has been listed, or refused for good.
   [[nodiscard]] bool synced() const;
-  // No key is ready, writing or waiting for the caches.
+  // Returns true while no key is ready, writing or waiting for the caches.
   [[nodiscard]] bool idle() const;
-  // What the engine is at (Engine::debug), with what waits to be sent; an error when the
-  // controllers thread does not answer within `patience`.
+  // Returns the engine's state (Engine::debug), with what waits to be sent. Errors: the controllers
+  // thread does not answer within `patience`.
   [[nodiscard]] Result<Value> debug(std::size_t limit, Duration patience) const;
-  // What the instruments say of the caches, in Prometheus' text form; errors as of debug().
+  // Returns the instruments' figures of the caches, in Prometheus' text form; errors as of debug().
   [[nodiscard]] Result<std::string> state_metrics(Duration patience) const;
-  // How long the controllers thread has been at what it does now; zero: it waits for news.
+  // Returns the time for which the controllers thread has been busy; zero: it waits for news.
   [[nodiscard]] Duration busy_for() const;
-  // The watches: kind, namespace, state, version, last error.
+  // Returns the watches: kind, namespace, state, version, last error.
   [[nodiscard]] Value watches() const;
 
  private:

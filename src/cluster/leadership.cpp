@@ -22,7 +22,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 namespace {
 
-Steady steady_now() {
+Steady steady_instant() {
   return std::chrono::duration_cast<Steady>(SteadyClock::now().time_since_epoch());
 }
 
@@ -42,7 +42,7 @@ struct Leadership::State : std::enable_shared_from_this<State> {
     ElectorEffects effects;
     {
       const MutexLock lock(mutex);
-      step(elector, steady_now(), clock.now(), effects);
+      step(elector, steady_instant(), clock.now(), effects);
       deadline = elector.leading() ? elector.deadline().count() : 0;
       released = elector.released();
     }
@@ -148,7 +148,7 @@ bool Leadership::leading() const {
 }
 
 Duration Leadership::write_time() const {
-  const Steady left = Steady(state_->deadline.load()) - steady_now();
+  const Steady left = Steady(state_->deadline.load()) - steady_instant();
   if (left <= Steady::zero()) {
     return Duration::zero();
   }

@@ -23,7 +23,7 @@ struct LeadershipListeners {
 // Thread-safe.
 class Leadership {
  public:
-  // `clock` is the wall's; it is only written down. `client` and `clock` outlive it.
+  // Takes the wall's `clock`, only to write it down. Requires that `client` and `clock` outlive it.
   Leadership(std::shared_ptr<client::ApiClient> client, const runtime::ElectorOptions& options,
              const Clock& clock, LeadershipListeners listeners);
   Leadership(const Leadership&) = delete;
@@ -32,7 +32,7 @@ class Leadership {
 
   void start();
   [[nodiscard]] bool leading() const;
-  // How long a write that is sent now may stay under way: it ends before another replica can lead.
+  // Returns how long a write sent now may stay under way: it ends before another replica can lead.
   // Zero: it must not be sent. Costs one atomic read.
   [[nodiscard]] Duration write_time() const;
   // Gives the lease back, or stops trying; waits for the answer for at most `patience`. To be

@@ -20,7 +20,7 @@ const Operator& platform_tls_operator();
 class TlsFollower final : public runtime::EngineJournal {
  public:
   using Reader = std::function<void(const View& view, Instant now)>;
-  // `inspect` is the driver's. `take` is called on the driver's thread with each profile that
+  // Takes the driver's `inspect`. Calls `take` on the driver's thread with each profile that
   // differs from the one before; an empty one, as at the start: the cluster has none.
   TlsFollower(std::function<void(Reader reader)> inspect,
               std::function<void(const TlsProfile& profile)> take);

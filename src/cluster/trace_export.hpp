@@ -15,7 +15,7 @@
 #include "base/clock.hpp"
 #include "base/time.hpp"
 #include "kube/value/value.hpp"
-#include "runtime/engine/tracer.hpp"
+#include "runtime/engine/model/tracer.hpp"
 
 namespace athanor::cluster {
 
@@ -30,7 +30,7 @@ struct Span {
   std::vector<std::pair<std::string, std::string>> attributes{};
   std::string error{};  // empty: none
 };
-// The body of one ExportTraceServiceRequest.
+// Returns the body of one ExportTraceServiceRequest.
 Value otlp_request(const std::vector<Span>& spans, const std::string& service);
 
 // Sends spans in batches from a thread of its own. Never blocks: what does not fit is dropped and
@@ -59,7 +59,7 @@ class SpanExporter {
 // traces, for the log.
 class ReconcileTracer final : public runtime::EngineTracer {
  public:
-  // All outlive it; `exporter` may be null.
+  // Requires that all outlive it; `exporter` may be null.
   ReconcileTracer(const Clock& clock, Entropy& entropy, SpanExporter* exporter)
       : clock_(clock), entropy_(entropy), exporter_(exporter) {}
 

@@ -2,30 +2,28 @@
 #include "exporter/files.hpp"
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <utility>
+
+#include "base/files/folder.hpp"
+#include "base/files/text_file.hpp"
 
 namespace athanor::exporter {
 
 Result<std::optional<std::string>> read_whole(const std::string& path) {
-  std::error_code none;
-  if (!std::filesystem::exists(path, none)) {
-    return std::optional<std::string>();
-  }
-  std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path, none)) {
+  auto text = read_text_file(path);
+  if (!text.ok() && text.error().code != 404) {
     return Error::bad_request(path + ": cannot be read");
   }
-  return std::optional<std::string>(
-      std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()));
+  return text.ok() ? std::optional(*std::move(text)) : std::nullopt;
 }
 
 std::vector<std::string> names_in(const std::string& path, Entries which) {
   std::vector<std::string> names;
   std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator(path, none)) {
-    if (which == Entries::All || entry.is_regular_file(none)) {
-      names.push_back(entry.path().filename().string());
+  for (std::string& name : names_in_folder(path)) {
+    if (which == Entries::All ||
+        std::filesystem::is_regular_file(std::filesystem::path(path) / name, none)) {
+      names.push_back(std::move(name));
     }
   }
   return names;

@@ -11,7 +11,7 @@
 
 namespace athanor::exporter {
 
-// The text of a file; nullopt: it is not there. Error: it cannot be read.
+// Returns the text of a file; nullopt: no such file. Error: it cannot be read.
 Result<std::optional<std::string>> read_whole(const std::string& path);
 
 // Which entries of a folder are named.

@@ -2,6 +2,7 @@
 #include "exporter/podresources_client.hpp"
 
 #include <fmt/core.h>
+#include <sys/stat.h>
 
 #include "client/unix_grpc.hpp"
 #include "exporter/files.hpp"
@@ -37,6 +38,21 @@ Result<numa::PodResources> PodResourcesClient::get(const Key& pod) const {
   return numa::decode_get(bytes);
 }
 
+std::string PodResourcesClient::identity() const {
+  struct stat seen {};
+  if (is_fake() || ::stat(path().c_str(), &seen) != 0) {
+    return {};
+  }
+  // A number may be used again; the time of contents is when a socket was made.
+  return fmt::format("{}/{}/{}.{}", seen.st_dev, seen.st_ino, seen.st_mtim.tv_sec,
+                     seen.st_mtim.tv_nsec);
+}
+
+std::string PodResourcesClient::path() const {
+  constexpr std::string_view kScheme = "unix://";
+  return source_.starts_with(kScheme) ? source_.substr(kScheme.size()) : source_;
+}
+
 Result<Value> PodResourcesClient::fake_answer(std::string_view file) const {
   const std::string path =
       fmt::format("{}/{}", source_.substr(std::string_view("fake://").size()), file);
@@ -50,9 +66,7 @@ Result<Value> PodResourcesClient::fake_answer(std::string_view file) const {
 
 Result<std::string> PodResourcesClient::call(std::string_view method,
                                              const std::string& message) const {
-  constexpr std::string_view kScheme = "unix://";
-  const std::string path = source_.starts_with(kScheme) ? source_.substr(kScheme.size()) : source_;
-  return client::call_unix_grpc(path, std::string(method), message);
+  return client::call_unix_grpc(path(), std::string(method), message);
 }
 
 }  // namespace athanor::exporter

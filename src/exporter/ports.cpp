@@ -10,7 +10,7 @@
 #include "exporter/files.hpp"
 #include "kube/text/json.hpp"
 #include "systems/numa/exporter/hwloc.hpp"
-#include "systems/numa/kinds.hpp"
+#include "systems/numa/model/kinds.hpp"
 #include "systems/numa/scheduling/status_file.hpp"
 
 namespace athanor::exporter {

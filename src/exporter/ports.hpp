@@ -21,12 +21,13 @@ namespace athanor::exporter {
 class Ports final : public numa::ExporterPorts {
  public:
   using Log = std::function<void(std::string_view line)>;
-  // `dump`: a folder for status files (PFP_STATUS_DUMP); empty: none.
+  // Writes status files to folder `dump` (PFP_STATUS_DUMP); empty: none.
   Ports(const numa::ExporterConfig& config, std::unique_ptr<client::Connection> connection,
         std::string dump, Log log);
 
   [[nodiscard]] Instant now() override { return clock_->now(); }
   Result<std::vector<numa::PodResources>> list() override { return kubelet_.list(); }
+  std::string kubelet() override { return kubelet_.identity(); }
   Result<numa::AllocatableResources> allocatable() override { return kubelet_.allocatable(); }
   Result<numa::Hardware> hardware() override;
   Result<Object> get(const Kind& kind, const Key& key) override;

@@ -21,7 +21,7 @@ inline constexpr std::string_view kSightedVerb = "extender.on_first_lists";
 // Owns the operator and the lists of kinds, indexes and rights that it refers to.
 class Watching {
  public:
-  // `hooks` outlive it. `preempts`: the process may delete pods.
+  // Requires `hooks` to outlive it. Asks for the right to delete pods if `preempts`.
   explicit Watching(std::span<const SchedulingHooks* const> hooks, bool preempts = true);
   Watching(const Watching&) = delete;
   Watching& operator=(const Watching&) = delete;

@@ -28,21 +28,21 @@ class Decisions {
   Decisions(const View& view, Instant now, std::span<const SchedulingHooks* const> hooks,
             const KeptRooms& rooms);
 
-  // A pod that no hook has a say about passes everywhere; another passes no node that is kept from
-  // it.
+  // Passes a pod without concerned hooks on every node; for others, refuses nodes that are kept
+  // from them.
   [[nodiscard]] FilterAnswer filter(const NodesQuestion& question);
-  // The mean of the hooks' scores, as points; a node that is unknown has none.
+  // Returns the mean of the hooks' scores, as points; 0 for an unknown node.
   [[nodiscard]] Points prioritize(const NodesQuestion& question);
-  // The nodes where the pod fits once these victims are gone. Where they do not suffice, pods of
-  // lower priority that the hooks have a say about are added, the least important first.
+  // Returns the nodes where the pod fits without these victims. Where they do not suffice, adds
+  // pods of lower priority that concern the hooks, the least important first.
   [[nodiscard]] std::map<std::string, Victims> preempt(const PreemptQuestion& question);
   // Returns where the pod fits once pods of lower priority leave, among nodes that the hooks alone
   // refused, and where the least is lost. nullopt: nowhere, the pod may not preempt, or pods
   // that are leaving make room already.
   [[nodiscard]] std::optional<Room> make_room(const Object& pod,
                                               std::span<const std::string> nodes);
-  // What has to stand before the pod is bound to the node; done() where no hook has a say. Errors:
-  // the reason why it may not be there.
+  // Returns the steps required before the pod is bound to the node; done() without a concerned
+  // hook. Errors: the reason why it may not be there.
   [[nodiscard]] Result<Plan> reserve(const Object& pod, const Object& node);
 
  private:
@@ -65,7 +65,7 @@ class Decisions {
   std::vector<std::unique_ptr<SchedulingSession>> sessions_{};
 };
 
-// The step that binds a pod.
+// Returns the step that binds a pod.
 Step binding_of(const Object& pod, std::string_view node);
 
 }  // namespace athanor::extender

@@ -43,7 +43,7 @@ class Pending {
 
   [[nodiscard]] const Entry* find(const Kind& kind, const Key& key) const;
   [[nodiscard]] std::vector<const Entry*> of(const Kind& kind) const;
-  // Whether something counts on after its write was answered.
+  // Returns true if something counts on after its write was answered.
   [[nodiscard]] bool answered() const;
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
 
@@ -56,13 +56,13 @@ class Pending {
 // Shows the base view with the pending objects instead of, and beside, its own.
 class Overlay final : public Snapshot {
  public:
-  // All outlive it; `indexes`: those that selects may name.
+  // Requires all to outlive it; selects may name the `indexes` only.
   Overlay(const View& base, const Pending& pending, std::span<const Index> indexes)
       : base_(base), pending_(pending), indexes_(indexes) {}
 
   [[nodiscard]] std::optional<Object> get(const Kind& kind, const Key& key) const override;
   [[nodiscard]] std::vector<Object> list(const Kind& kind, const Select& select) const override;
-  // As the base has it, where nothing of its kinds is pending.
+  // Returns the base's result while no object of its kinds is pending.
   [[nodiscard]] std::shared_ptr<const void> derived(const Derivation& derivation) const override;
   [[nodiscard]] Observed observe(std::string_view query, Duration max_age) const override;
   [[nodiscard]] const Value& config(std::string_view section) const override;

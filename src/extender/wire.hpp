@@ -53,7 +53,7 @@ struct BindQuestion {
 };
 // Reads ExtenderBindingArgs. Errors name the member that is missing or malformed.
 Result<BindQuestion> read_bind_question(const Value& body);
-// {"Error": text}; an empty text: the pod is bound.
+// Returns {"Error": text}; an empty text: the pod is bound.
 Value bind_answer(std::string_view error);
 
 // Pods to evict on one node.

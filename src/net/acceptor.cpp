@@ -11,7 +11,7 @@
 
 #include "base/log.hpp"
 
-namespace athanor::transport {
+namespace athanor::net {
 namespace {
 
 constexpr std::chrono::milliseconds kPause{100};  // when out of descriptors
@@ -74,4 +74,4 @@ void Acceptor::accept_all() {
   }
 }
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

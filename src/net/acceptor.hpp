@@ -7,7 +7,7 @@
 
 #include "net/event_loop.hpp"
 
-namespace athanor::transport {
+namespace athanor::net {
 
 // Accepts the connections of one listening socket on an event loop; the loop's thread owns it.
 class Acceptor {
@@ -39,4 +39,4 @@ class Acceptor {
   bool starved_ = false;  // the last one could not be taken
 };
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

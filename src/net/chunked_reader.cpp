@@ -7,7 +7,7 @@
 
 #include "net/request_head.hpp"
 
-namespace athanor::transport {
+namespace athanor::net {
 namespace {
 
 constexpr std::size_t kLongestLine = 4096;
@@ -101,4 +101,4 @@ ChunkedReader::State ChunkedReader::read_size(std::string_view line) {
   return State::More;
 }
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

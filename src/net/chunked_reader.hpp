@@ -7,14 +7,14 @@
 #include <string>
 #include <string_view>
 
-namespace athanor::transport {
+namespace athanor::net {
 
 // Decodes one body over any number of reads. Not thread-safe.
 class ChunkedReader {
  public:
   enum class State : std::uint8_t { More, Done, Malformed, TooLarge };
 
-  // Body bytes beyond `limit` are TooLarge; much framing around few of them is Malformed.
+  // Limits the body: more bytes are TooLarge; much framing around few of them is Malformed.
   explicit ChunkedReader(std::size_t limit) : limit_(limit) {}
   // Appends what the front of `input` carries to `body` and adds the bytes read to `taken`. Chunk
   // extensions and trailers are read and dropped: a trailer must not pose as a header.
@@ -35,4 +35,4 @@ class ChunkedReader {
   std::size_t framing_ = 0;   // bytes of lines that carried nothing
 };
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

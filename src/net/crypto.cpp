@@ -11,25 +11,36 @@
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <ctime>
+#include <limits>
 
-namespace athanor::transport {
+namespace athanor::net {
 namespace {
 
 struct FreeExtension {
   void operator()(X509_EXTENSION* extension) const { X509_EXTENSION_free(extension); }
 };
+struct FreeNames {
+  void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
+};
+struct FreeName {
+  void operator()(GENERAL_NAME* name) const { GENERAL_NAME_free(name); }
+};
+struct FreeOctets {
+  void operator()(ASN1_OCTET_STRING* octets) const { ASN1_OCTET_STRING_free(octets); }
+};
+struct FreeIa5 {
+  void operator()(ASN1_IA5STRING* text) const { ASN1_IA5STRING_free(text); }
+};
 
 BioPtr memory_bio() {
   return BioPtr(BIO_new(BIO_s_mem()));
 }
-BioPtr reading_bio(const std::string& text) {
-  return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-}
 
-std::string text_of(bio_st* bio) {
+std::string text_of_bio(bio_st* bio) {
   char* data = nullptr;
   const long size = BIO_get_mem_data(bio, &data);
   return {data, static_cast<std::size_t>(size)};
@@ -51,20 +62,53 @@ bool add_name(X509_NAME* name, const char* field, const std::string& text) {
 }
 
 bool add_extension(x509_st* certificate, x509_st* issuer, int id, const std::string& text) {
-  X509V3_CTX context;
+  X509V3_CTX context{};
   X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
   const std::unique_ptr<X509_EXTENSION, FreeExtension> extension(
       X509V3_EXT_conf_nid(nullptr, &context, id, text.c_str()));
   return extension != nullptr && X509_add_ext(certificate, extension.get(), -1) == 1;
 }
 
-std::string alternative_names(const std::vector<std::string>& hosts) {
-  std::string text;
-  for (const std::string& host : hosts) {
-    text += text.empty() ? "" : ",";
-    text += (is_ip_address(host) ? "IP:" : "DNS:") + host;
+// Readers of C strings would take such a name for a shorter one.
+bool has_zero(std::string_view host) {
+  return host.find('\0') != std::string_view::npos;
+}
+
+// Adds one DNS name or address. OpenSSL's text form of such names is not used: a comma in a name
+// begins another one there, of any kind.
+bool add_host(GENERAL_NAMES* names, const std::string& host) {
+  std::unique_ptr<GENERAL_NAME, FreeName> name(GENERAL_NAME_new());
+  if (name == nullptr || has_zero(host)) {
+    return false;
   }
-  return text;
+  if (is_ip_address(host)) {
+    std::unique_ptr<ASN1_OCTET_STRING, FreeOctets> address(a2i_IPADDRESS(host.c_str()));
+    if (address == nullptr) {
+      return false;
+    }
+    GENERAL_NAME_set0_value(name.get(), GEN_IPADD, address.release());
+  } else {
+    std::unique_ptr<ASN1_IA5STRING, FreeIa5> text(ASN1_IA5STRING_new());
+    if (text == nullptr ||
+        ASN1_STRING_set(text.get(), host.data(), static_cast<int>(host.size())) != 1) {
+      return false;
+    }
+    GENERAL_NAME_set0_value(name.get(), GEN_DNS, text.release());
+  }
+  if (sk_GENERAL_NAME_push(names, name.get()) <= 0) {
+    return false;
+  }
+  static_cast<void>(name.release());  // the list owns it
+  return true;
+}
+
+bool add_hosts(x509_st* certificate, const std::vector<std::string>& hosts) {
+  const std::unique_ptr<GENERAL_NAMES, FreeNames> names(GENERAL_NAMES_new());
+  return names != nullptr &&
+         std::ranges::all_of(
+             hosts, [&](const std::string& host) { return add_host(names.get(), host); }) &&
+         X509_add1_ext_i2d(certificate, NID_subject_alt_name, names.get(), 0, X509V3_ADD_DEFAULT) ==
+             1;
 }
 
 bool add_extensions(const CertificateSpec& spec, x509_st* certificate, x509_st* issuer) {
@@ -82,8 +126,7 @@ bool add_extensions(const CertificateSpec& spec, x509_st* certificate, x509_st* 
                              spec.use == Use::Server ? "serverAuth" : "clientAuth");
   }
   if (!spec.hosts.empty()) {
-    ok = ok &&
-         add_extension(certificate, issuer, NID_subject_alt_name, alternative_names(spec.hosts));
+    ok = ok && add_hosts(certificate, spec.hosts);
   }
   return ok;
 }
@@ -106,6 +149,17 @@ void FreeKey::operator()(evp_pkey_st* key) const {
 }
 void FreeCertificate::operator()(x509_st* certificate) const {
   X509_free(certificate);
+}
+
+BioPtr reading_bio(std::string_view text) {
+  // A negative size would be taken for a text that ends in a zero byte.
+  constexpr std::size_t kMost = std::numeric_limits<int>::max();
+  const char* bytes = text.data() == nullptr ? "" : text.data();
+  return BioPtr(BIO_new_mem_buf(bytes, static_cast<int>(std::min(text.size(), kMost))));
+}
+
+int refuse_passphrase(char* /*buffer*/, int /*size*/, int /*writing*/, void* /*data*/) {
+  return -1;
 }
 
 Error openssl_error(std::string_view what) {
@@ -132,13 +186,11 @@ Result<std::string> key_pem(evp_pkey_st* key) {
   if (PEM_write_bio_PrivateKey(bio.get(), key, nullptr, nullptr, 0, nullptr, nullptr) != 1) {
     return openssl_error("cannot print a key");
   }
-  return text_of(bio.get());
+  return text_of_bio(bio.get());
 }
 
 Result<KeyPtr> parse_key(const std::string& pem) {
-  // A key under a passphrase is refused: without a callback OpenSSL would ask on the terminal.
-  constexpr auto kNoPassphrase = [](char*, int, int, void*) { return -1; };
-  KeyPtr key(PEM_read_bio_PrivateKey(reading_bio(pem).get(), nullptr, kNoPassphrase, nullptr));
+  KeyPtr key(PEM_read_bio_PrivateKey(reading_bio(pem).get(), nullptr, refuse_passphrase, nullptr));
   if (key == nullptr) {
     return openssl_error("not a private key in PEM form");
   }
@@ -150,13 +202,13 @@ Result<std::string> certificate_pem(x509_st* certificate) {
   if (PEM_write_bio_X509(bio.get(), certificate) != 1) {
     return openssl_error("cannot print a certificate");
   }
-  return text_of(bio.get());
+  return text_of_bio(bio.get());
 }
 
 Result<std::vector<CertificatePtr>> parse_certificates(const std::string& pem) {
   const BioPtr bio = reading_bio(pem);
   std::vector<CertificatePtr> certificates;
-  while (x509_st* certificate = PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)) {
+  while (x509_st* certificate = PEM_read_bio_X509(bio.get(), nullptr, refuse_passphrase, nullptr)) {
     certificates.emplace_back(certificate);
   }
   if (certificates.empty()) {
@@ -192,8 +244,8 @@ Result<CertificatePtr> issue(const CertificateSpec& spec, evp_pkey_st* key, cons
 
 bool is_ip_address(const std::string& host) {
   std::array<unsigned char, sizeof(in6_addr)> address{};
-  return ::inet_pton(AF_INET, host.c_str(), address.data()) == 1 ||
-         ::inet_pton(AF_INET6, host.c_str(), address.data()) == 1;
+  return !has_zero(host) && (::inet_pton(AF_INET, host.c_str(), address.data()) == 1 ||
+                             ::inet_pton(AF_INET6, host.c_str(), address.data()) == 1);
 }
 
 bool covers_host(x509_st* certificate, const std::string& host) {
@@ -235,4 +287,4 @@ bool is_due(x509_st* certificate, Instant now) {
   return seconds_of(now) < start || seconds_of(now) >= start + ((end - start) / 3 * 2);
 }
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

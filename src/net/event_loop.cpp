@@ -12,7 +12,7 @@
 #include "base/contain.hpp"
 #include "base/mutex.hpp"
 
-namespace athanor::transport {
+namespace athanor::net {
 
 namespace asio = boost::asio;
 
@@ -111,4 +111,4 @@ void EventLoop::Timer::cancel() {
   state_->timer.cancel();
 }
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

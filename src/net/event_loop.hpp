@@ -8,7 +8,7 @@
 
 #include "base/unique_function.hpp"
 
-namespace athanor::transport {
+namespace athanor::net {
 
 // Runs tasks, and what waits for descriptors, on one thread. post() and stop() are thread-safe.
 class EventLoop {
@@ -24,9 +24,9 @@ class EventLoop {
   void post(Task task);
   // Runs tasks on the calling thread until stop(). A broken invariant in one ends that task.
   void run();
-  // From any thread.
+  // Stops run(). Thread-safe.
   void stop();
-  // After run() returned: drops everything that still waits and everything to come.
+  // Drops everything that still waits and everything to come. Requires that run() returned.
   void close();
 
   // A descriptor that is waited for; owned, and closed with this. For the loop's thread.
@@ -41,7 +41,7 @@ class EventLoop {
     // one task a direction waits.
     void when_readable(Task task);
     void when_writable(Task task);
-    // A task that became ready just before may still run.
+    // Closes the descriptor. A task that became ready just before may still run.
     void close();
 
    private:
@@ -70,4 +70,4 @@ class EventLoop {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

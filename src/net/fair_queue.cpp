@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/fair_queue.hpp"
 
-namespace athanor::transport {
+namespace athanor::net {
 
 void FairQueue::push(Flow flow, Task task, Time now) {
   std::size_t& count = count_of(flow);
@@ -75,4 +75,4 @@ void FairQueue::clear() {
   }
 }
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

@@ -15,7 +15,7 @@
 
 #include "base/unique_function.hpp"
 
-namespace athanor::transport {
+namespace athanor::net {
 
 // Whose request it is.
 struct Flow {
@@ -50,7 +50,7 @@ class FairQueue {
 
   // Queues a task behind those of its flow.
   void push(Flow flow, Task task, Time now);
-  // nullopt: nothing that may run now. Each job is followed by done().
+  // Returns the next job; nullopt: none may run now. Requires done() after each job.
   std::optional<Job> pop(Time now);
   void done(const Flow& flow);
   [[nodiscard]] bool empty() const { return turns_.empty(); }
@@ -79,4 +79,4 @@ class FairQueue {
   std::size_t mutating_ = 0;
 };
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/http.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::net {
 
 std::string_view Request::header(std::string_view lower_case_name) const {
   const auto first = headers.lower_bound(lower_case_name);
@@ -47,4 +47,4 @@ std::vector<std::string_view> Request::parameters(std::string_view name) const {
   return values;
 }
 
-}  // namespace athanor::apiserver
+}  // namespace athanor::net

@@ -16,7 +16,7 @@
 
 #include "kube/value/value.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::net {
 
 // The client's credentials, as the transport found them; the server turns them into a user
 // (authenticate.hpp).
@@ -60,7 +60,7 @@ struct Request {
   [[nodiscard]] std::vector<std::string_view> header_values(std::string_view lower_case_name) const;
   // Returns the values joined by ", ": for fields that are lists, such as Accept and Connection.
   [[nodiscard]] std::string header_list(std::string_view lower_case_name) const;
-  // The first value of a query parameter, or nullopt.
+  // Returns the first value of a query parameter, or nullopt.
   [[nodiscard]] std::optional<std::string_view> parameter(std::string_view name) const;
   [[nodiscard]] std::vector<std::string_view> parameters(std::string_view name) const;
 };
@@ -73,8 +73,8 @@ class Stream {
   enum class State : std::uint8_t { Open, Ended };
   // Appends what is ready to `out` (whole frames) and says whether more may follow. Never blocks.
   virtual State pull(std::string& out) = 0;
-  // `wake` is called (from any thread, must be quick) whenever pull() may have something new. Set
-  // once.
+  // Sets `wake`, which is called (from any thread, must be quick) whenever pull() may have
+  // something new. Call it once.
   virtual void on_ready(std::function<void()> wake) = 0;
 };
 
@@ -82,9 +82,9 @@ class Stream {
 // alone; only the wake of on_ready() comes from others.
 class Tunnel : public Stream {
  public:
-  // Bytes of the client. Never blocks.
+  // Passes bytes of the client on. Never blocks.
   virtual void feed(std::string_view bytes) = 0;
-  // False: no more bytes, please, until the next wake.
+  // Returns false if feed() must get no more bytes until the next wake.
   [[nodiscard]] virtual bool wants_more() const = 0;
 };
 
@@ -107,4 +107,4 @@ struct Response {
   std::uint64_t durable_after = 0;
 };
 
-}  // namespace athanor::apiserver
+}  // namespace athanor::net

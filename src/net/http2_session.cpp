@@ -18,7 +18,7 @@
 #include "net/request_head.hpp"
 #include "net/response_writer.hpp"
 
-namespace athanor::transport {
+namespace athanor::net {
 namespace {
 
 constexpr std::uint32_t kRequestWindow = std::uint32_t{1} << 20;  // bytes of a body under way
@@ -49,7 +49,7 @@ std::uint8_t* bytes_of(std::string& text) {
 }
 
 // The fields of an answer; names in lower case, none that belongs to a connection.
-std::vector<std::pair<std::string, std::string>> fields_of(const apiserver::Response& response,
+std::vector<std::pair<std::string, std::string>> fields_of(const net::Response& response,
                                                            std::optional<std::size_t> length,
                                                            const std::string& date) {
   std::vector<std::pair<std::string, std::string>> fields{
@@ -89,15 +89,15 @@ std::vector<nghttp2_nv> table_of(Fields& fields) {
   return table;
 }
 
-std::size_t declared_body(const apiserver::Request& request) {
+std::size_t declared_body(const net::Request& request) {
   const std::string_view text = request.header("content-length");
   std::size_t size = 0;
   std::from_chars(text.data(), text.data() + text.size(), size);
   return size;
 }
 
-apiserver::Response busy_response() {
-  apiserver::Response busy = status_response(
+net::Response busy_response() {
+  net::Response busy = status_response(
       {.code = 429,
        .reason = "TooManyRequests",
        .message = "too many unfinished requests on this connection, please try again later"});
@@ -109,7 +109,7 @@ apiserver::Response busy_response() {
 
 // One request and its answer.
 struct Http2Session::Stream {
-  apiserver::Request request{};
+  net::Request request{};
   std::string target{};
   std::string body{};
   std::size_t header_bytes = 0;
@@ -125,7 +125,7 @@ struct Http2Session::Stream {
   std::string answer{};
   std::vector<std::pair<std::string, std::string>> trailers{};
   std::size_t sent = 0;
-  std::unique_ptr<apiserver::Stream> more{};
+  std::unique_ptr<net::Stream> more{};
   bool ended = true;     // `more` has nothing further
   bool waiting = false;  // deferred until wake()
   bool paced = false;    // `more` waits for a client that does not read
@@ -159,9 +159,9 @@ struct Http2Session::Impl {
   void screen(std::int32_t id, Stream& stream, std::size_t body);
   void take_body(std::int32_t id, Stream& stream);
   void complete(std::int32_t id, Stream& stream);
-  void refuse(std::int32_t id, Stream& stream, apiserver::Response response);
+  void refuse(std::int32_t id, Stream& stream, net::Response response);
   void note_reset();
-  void answer(std::int32_t id, Stream& stream, apiserver::Response& response);
+  void answer(std::int32_t id, Stream& stream, net::Response& response);
   ssize_t read(Stream& stream, std::uint8_t* buffer, std::size_t size, std::uint32_t& flags);
   void send_trailers(std::int32_t id, Stream& stream);
   // False: the answer goes no further.
@@ -423,16 +423,19 @@ void Http2Session::Impl::complete(std::int32_t id, Stream& stream) {
     return;
   }
   stream.request.body = std::exchange(stream.body, {});
-  apiserver::Request request = std::move(stream.request);
+  net::Request request = std::move(stream.request);
   stream.request.method = request.method;  // whether it is a HEAD
   callbacks.request(id, std::move(request));
 }
 
 // Answers before all of the request has come; what still comes is not kept.
-void Http2Session::Impl::refuse(std::int32_t id, Stream& stream, apiserver::Response response) {
+void Http2Session::Impl::refuse(std::int32_t id, Stream& stream, net::Response response) {
   stream.complete = true;
   stream.refused = true;
   nghttp2_session_consume_stream(session.get(), id, std::exchange(stream.unconsumed, 0));
+  if (callbacks.refusal) {
+    response = callbacks.refusal(std::move(response));
+  }
   answer(id, stream, response);
 }
 
@@ -468,7 +471,7 @@ void Http2Session::Impl::note_reset() {
   }
 }
 
-void Http2Session::Impl::answer(std::int32_t id, Stream& stream, apiserver::Response& response) {
+void Http2Session::Impl::answer(std::int32_t id, Stream& stream, net::Response& response) {
   if (std::exchange(stream.answered, true)) {
     return;
   }
@@ -488,7 +491,7 @@ void Http2Session::Impl::answer(std::int32_t id, Stream& stream, apiserver::Resp
     unsent += stream.answer.size();
     stream.more = std::move(response.stream);
     stream.ended = stream.more == nullptr;
-    stream.paced = dynamic_cast<apiserver::PacedStream*>(stream.more.get()) != nullptr;
+    stream.paced = dynamic_cast<net::PacedStream*>(stream.more.get()) != nullptr;
     if (stream.more != nullptr) {
       stream.more->on_ready(callbacks.waker(id));
     }
@@ -501,7 +504,7 @@ bool Http2Session::Impl::pull(Stream& stream) {
   stream.answer.clear();
   stream.sent = 0;
   const auto failure = contain(
-      [&] { stream.ended = stream.more->pull(stream.answer) == apiserver::Stream::State::Ended; });
+      [&] { stream.ended = stream.more->pull(stream.answer) == net::Stream::State::Ended; });
   if (failure || !callbacks.may_hold(stream.answer.size())) {
     stream.answer = {};
     return false;
@@ -577,7 +580,7 @@ bool Http2Session::take_output(std::string& out, std::size_t limit) {
   return out.size() > before;
 }
 
-void Http2Session::respond(std::int32_t stream, apiserver::Response& response) {
+void Http2Session::respond(std::int32_t stream, net::Response& response) {
   if (Stream* found = impl_->find(stream)) {
     impl_->answer(stream, *found, response);
   }
@@ -644,4 +647,4 @@ bool Http2Session::over() const {
          nghttp2_session_want_write(impl_->session.get()) == 0;
 }
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

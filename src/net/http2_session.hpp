@@ -14,7 +14,7 @@
 
 #include "net/http.hpp"
 
-namespace athanor::transport {
+namespace athanor::net {
 
 // Limits of one connection.
 struct Http2Limits {
@@ -41,9 +41,9 @@ class Http2Session {
   };
   struct Callbacks {
     // A request is complete.
-    std::function<void(std::int32_t stream, apiserver::Request request)> request{};
+    std::function<void(std::int32_t stream, net::Request request)> request{};
     // A request has a large body; ends in screened().
-    std::function<void(std::int32_t stream, apiserver::Request head, std::size_t body)> screen{};
+    std::function<void(std::int32_t stream, net::Request head, std::size_t body)> screen{};
     // Whether the session may hold so many more bytes of answers; if not, the stream is reset.
     std::function<bool(std::size_t more)> may_hold{};
     // What wakes a stream's answer, from any thread; ends in wake().
@@ -51,6 +51,8 @@ class Http2Session {
     // A stream ended, its request answered or not; may be empty.
     std::function<void(std::int32_t stream)> gone{};
     std::function<std::string()> date{};
+    // Changes a refusal that the session gives by itself (431, 413, 429, 400); empty: as it is.
+    std::function<net::Response(net::Response response)> refusal{};
   };
 
   Http2Session(const Http2Limits& limits, Callbacks callbacks);
@@ -58,26 +60,26 @@ class Http2Session {
   Http2Session& operator=(const Http2Session&) = delete;
   ~Http2Session();
 
-  // False: the client broke the protocol or resets too much; send what there is, then close.
+  // Returns false if the client broke the protocol or resets too much: send the output, then close.
   bool feed(std::string_view bytes, Time now);
   // Appends at most about `limit` bytes to send; false when there is nothing.
   bool take_output(std::string& out, std::size_t limit);
-  // The answer of a request; dropped when the client has given it up.
-  void respond(std::int32_t stream, apiserver::Response& response);
-  // What screening found; dropped when the client has given the request up.
+  // Sends the answer of a request; drops it when the client has given it up.
+  void respond(std::int32_t stream, net::Response& response);
+  // Takes the verdict of screening; drops it when the client has given the request up.
   void screened(std::int32_t stream, Verdict verdict);
-  // The stream's answer may have more.
+  // Continues the stream's answer, which may have more.
   void wake(std::int32_t stream);
   // Takes no further requests; over() when those that run are done.
   void drain();
   // Resets stalled streams.
   void check_time(Time now);
   [[nodiscard]] bool idle() const;
-  // Bytes of requests that are not answered, heads and bodies.
+  // Returns the bytes of unanswered requests, heads and bodies.
   [[nodiscard]] std::size_t request_bytes() const;
-  // Bytes of answers that are not sent.
+  // Returns the bytes of unsent answers.
   [[nodiscard]] std::size_t answer_bytes() const;
-  // Nothing more to read or write.
+  // Returns true if there is nothing more to read or write.
   [[nodiscard]] bool over() const;
 
  private:
@@ -86,4 +88,4 @@ class Http2Session {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

@@ -16,7 +16,7 @@
 #include <memory>
 #include <system_error>
 
-namespace athanor::transport {
+namespace athanor::net {
 namespace {
 
 constexpr int kBacklog = 4096;
@@ -72,10 +72,12 @@ Result<Listening> listen_at(const std::string& address) {
   const std::size_t colon = address.rfind(':');
   const char* const end = address.data() + address.size();
   int port = -1;
-  if (colon == std::string::npos || colon + 1 == address.size() ||
-      std::from_chars(address.data() + colon + 1, end, port).ptr != end || port < 0 ||
-      port > 65535) {
+  if (colon == std::string::npos || colon + 1 == address.size()) {
     return Error::bad_request("\"" + address + "\" is no address: HOST:PORT");
+  }
+  const auto [rest, failed] = std::from_chars(address.data() + colon + 1, end, port);
+  if (failed != std::errc() || rest != end || port < 0 || port > 65535) {
+    return Error::bad_request("\"" + address + "\": the port is not a number from 0 to 65535");
   }
   std::string host = address.substr(0, colon);
   if (host.size() > 1 && host.front() == '[' && host.back() == ']') {
@@ -148,4 +150,4 @@ int port_of(int socket) {
   return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
 }
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

@@ -6,12 +6,12 @@
 
 #include "base/result.hpp"
 
-namespace athanor::transport {
+namespace athanor::net {
 
-// "HOST:PORT", an IPv6 address in brackets.
+// Returns "HOST:PORT", an IPv6 address in brackets.
 std::string address_text(const std::string& host, int port);
-// A non-blocking socket that listens on an address or host name; port 0: any free one. Error
-// Unavailable: the address is not ours, or taken.
+// Returns a non-blocking socket that listens on an address or host name; port 0: any free one.
+// Error Unavailable: the address is not ours, or taken.
 Result<int> listen_on(const std::string& host, int port);
 // A socket that listens on "HOST:PORT"; no host: every address. Errors: what is no address, and as
 // of listen_on().
@@ -21,11 +21,11 @@ struct Listening {
 };
 // Listens on "HOST:PORT".
 Result<Listening> listen_at(const std::string& address);
-// A non-blocking unix socket that listens at `path`, mode 0600; missing folders are made, and a
-// socket that is there already is replaced. Paths may be longer than a socket's address. Errors:
+// Returns a non-blocking unix socket that listens at `path`, mode 0600; makes missing folders and
+// replaces a socket that is there already. Paths may be longer than a socket's address. Errors:
 // something else lies there, or the folder cannot be written.
 Result<int> listen_at_path(const std::string& path);
-// The port that a socket is bound to.
+// Returns the port that a socket is bound to.
 int port_of(int socket);
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

@@ -6,9 +6,9 @@
 
 #include "net/http.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::net {
 
 // A stream whose source waits while the client does not read.
 class PacedStream : public Stream {};
 
-}  // namespace athanor::apiserver
+}  // namespace athanor::net

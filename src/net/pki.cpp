@@ -10,7 +10,7 @@
 #include "net/crypto.hpp"
 #include "net/private_file.hpp"
 
-namespace athanor::transport {
+namespace athanor::net {
 namespace {
 
 constexpr auto kAuthorityLife = std::chrono::days(3652);
@@ -125,6 +125,54 @@ Result<Pair> ensure_leaf(const PkiOptions& options, const std::string& name, Cer
   return make_pair(stem, spec, &authority);
 }
 
+// Entries of a kubeconfig besides certificates.
+struct ConfigNames {
+  std::string user{};
+  std::string server{};
+  std::string jobs_ns{};
+};
+
+// The context names no namespace (clients take "default"); athanor's verbs find the jobs' by the
+// extension (client/cluster_config.hpp).
+std::string kubeconfig_text(const Pki& pki, const ServingPair& client, const ConfigNames& names) {
+  return "apiVersion: v1\n"
+         "kind: Config\n"
+         "clusters:\n"
+         "- name: athanor\n"
+         "  cluster:\n"
+         "    server: " +
+         names.server +
+         "\n"
+         "    certificate-authority-data: " +
+         base64_encode(pki.ca_certificate) +
+         "\n"
+         "users:\n"
+         "- name: " +
+         names.user +
+         "\n"
+         "  user:\n"
+         "    client-certificate-data: " +
+         base64_encode(client.certificate) +
+         "\n"
+         "    client-key-data: " +
+         base64_encode(client.key) +
+         "\n"
+         "contexts:\n"
+         "- name: athanor\n"
+         "  context:\n"
+         "    cluster: athanor\n"
+         "    user: " +
+         names.user +
+         "\n"
+         "    extensions:\n"
+         "    - name: athanor.dev/lab\n"
+         "      extension:\n"
+         "        jobsNamespace: " +
+         names.jobs_ns +
+         "\n"
+         "current-context: athanor\n";
+}
+
 }  // namespace
 
 Result<Pki> ensure_pki(const PkiOptions& options) {
@@ -204,42 +252,27 @@ Result<std::string> ensure_service_account_key(const std::string& directory) {
   return made;
 }
 
-// The context names no namespace (clients take "default"); athanor's verbs find the jobs' by the
-// extension (client/cluster_config.hpp).
 std::string admin_kubeconfig(const Pki& pki, const std::string& server,
                              const std::string& jobs_ns) {
-  return "apiVersion: v1\n"
-         "kind: Config\n"
-         "clusters:\n"
-         "- name: athanor\n"
-         "  cluster:\n"
-         "    server: " +
-         server +
-         "\n"
-         "    certificate-authority-data: " +
-         base64_encode(pki.ca_certificate) +
-         "\n"
-         "users:\n"
-         "- name: kubernetes-admin\n"
-         "  user:\n"
-         "    client-certificate-data: " +
-         base64_encode(pki.admin_certificate) +
-         "\n"
-         "    client-key-data: " +
-         base64_encode(pki.admin_key) +
-         "\n"
-         "contexts:\n"
-         "- name: athanor\n"
-         "  context:\n"
-         "    cluster: athanor\n"
-         "    user: kubernetes-admin\n"
-         "    extensions:\n"
-         "    - name: athanor.dev/lab\n"
-         "      extension:\n"
-         "        jobsNamespace: " +
-         jobs_ns +
-         "\n"
-         "current-context: athanor\n";
+  return kubeconfig_text(pki, {.certificate = pki.admin_certificate, .key = pki.admin_key},
+                         {.user = "kubernetes-admin", .server = server, .jobs_ns = jobs_ns});
+}
+
+Result<std::string> user_kubeconfig(const Pki& pki, const UserIdentity& user,
+                                    const std::string& server, const std::string& jobs_ns,
+                                    Instant now) {
+  Pair authority{.certificate_text = pki.ca_certificate, .key_text = pki.ca_key};
+  ATHANOR_TRY(auto certificates, parse_certificates(pki.ca_certificate));
+  authority.certificate = std::move(certificates.front());
+  ATHANOR_TRY(authority.key, parse_key(pki.ca_key));
+  ATHANOR_TRY(const Pair pair, new_pair({.common_name = user.name,
+                                         .organizations = user.groups,
+                                         .use = CertificateSpec::Use::Client,
+                                         .not_before = now - kSkew,
+                                         .not_after = now + kLeafLife},
+                                        &authority));
+  return kubeconfig_text(pki, {.certificate = pair.certificate_text, .key = pair.key_text},
+                         {.user = user.name, .server = server, .jobs_ns = jobs_ns});
 }
 
 Result<void> write_admin_kubeconfig(const std::string& path, const Pki& pki,
@@ -247,4 +280,4 @@ Result<void> write_admin_kubeconfig(const std::string& path, const Pki& pki,
   return write_private_file(path, admin_kubeconfig(pki, server, jobs_ns));
 }
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

@@ -9,7 +9,7 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 
-namespace athanor::transport {
+namespace athanor::net {
 
 // Folder, served names and time of a key set.
 struct PkiOptions {
@@ -44,18 +44,29 @@ struct ServingPair {
   std::string key{};
 };
 
-// `directory`/apiserver.crt and .key as they are; made, self-signed for `hosts`, when one of them
-// is missing. An empty directory: made, and not written. Error: a file that is not a certificate or
-// key.
+// Reads `directory`/apiserver.crt and .key; makes them, self-signed for `hosts`, when one of them
+// is missing. An empty directory: makes them, and writes nothing. Error: a file that is not a
+// certificate or key.
 Result<ServingPair> ensure_serving_pair(const PkiOptions& options);
 
-// A new key for service account tokens (PKCS#8); kept as `directory`/sa.key, which is read when it
-// is there.
+// Makes a key for service account tokens (PKCS#8); the next function keeps it as `directory`/sa.key
+// and reads it when it is there.
 Result<std::string> make_service_account_key();
 Result<std::string> ensure_service_account_key(const std::string& directory);
 
-// A kubeconfig of the administrator with everything embedded; `server` is "https://127.0.0.1:6443",
-// `jobs_ns` the namespace of the lab's jobs.
+// Another user of the control plane, by a client certificate of its own.
+struct UserIdentity {
+  std::string name{};
+  std::vector<std::string> groups{};
+};
+// Makes a certificate of a user, signed by the authority of `pki`, and returns its kubeconfig with
+// everything embedded. Errors: the authority's texts are damaged.
+Result<std::string> user_kubeconfig(const Pki& pki, const UserIdentity& user,
+                                    const std::string& server, const std::string& jobs_ns,
+                                    Instant now);
+
+// Returns a kubeconfig of the administrator with everything embedded; `server` is
+// "https://127.0.0.1:6443", `jobs_ns` the namespace of the lab's jobs.
 std::string admin_kubeconfig(const Pki& pki, const std::string& server,
                              const std::string& jobs_ns = "default");
 // Writes it with mode 0600 by rename.
@@ -63,4 +74,4 @@ Result<void> write_admin_kubeconfig(const std::string& path, const Pki& pki,
                                     const std::string& server,
                                     const std::string& jobs_ns = "default");
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

@@ -6,12 +6,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
+#include <utility>
 
-namespace athanor::transport {
+#include "base/files/text_file.hpp"
+
+namespace athanor::net {
 namespace {
 
 Error system_error(const std::string& path) {
@@ -51,26 +53,11 @@ Result<void> write_private_file(const std::string& path, std::string_view conten
 }
 
 Result<std::optional<std::string>> read_file(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) {
-    if (errno == ENOENT) {
-      return std::optional<std::string>();
-    }
-    return system_error(path);
+  auto text = read_text_file(path);
+  if (!text.ok() && text.error().code != 404) {
+    return std::move(text).error();
   }
-  std::string content;
-  std::array<char, 4096> block{};
-  ssize_t size = 0;
-  while ((size = ::read(file, block.data(), block.size())) > 0) {
-    content.append(block.data(), static_cast<std::size_t>(size));
-  }
-  const int cause = errno;
-  ::close(file);
-  if (size < 0) {
-    errno = cause;
-    return system_error(path);
-  }
-  return std::optional(std::move(content));
+  return text.ok() ? std::optional(*std::move(text)) : std::nullopt;
 }
 
 Result<void> make_private_directory(const std::string& path) {
@@ -80,4 +67,4 @@ Result<void> make_private_directory(const std::string& path) {
   return {};
 }
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

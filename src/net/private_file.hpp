@@ -8,13 +8,13 @@
 
 #include "base/result.hpp"
 
-namespace athanor::transport {
+namespace athanor::net {
 
 // Writes a new file of mode 0600 beside `path`, syncs it, and renames it there.
 Result<void> write_private_file(const std::string& path, std::string_view content);
-// nullopt when there is no such file.
+// Reads a file; nullopt when there is no such file.
 Result<std::optional<std::string>> read_file(const std::string& path);
 // Makes the directory (mode 0700) when missing; the one above must exist.
 Result<void> make_private_directory(const std::string& path);
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

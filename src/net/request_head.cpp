@@ -8,7 +8,7 @@
 
 #include "base/ascii.hpp"
 
-namespace athanor::transport {
+namespace athanor::net {
 namespace {
 
 constexpr std::size_t kMostFields = 128;
@@ -269,4 +269,4 @@ std::vector<std::pair<std::string, std::string>> decode_query(std::string_view t
   return pairs;
 }
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

@@ -15,7 +15,7 @@
 
 #include "base/result.hpp"
 
-namespace athanor::transport {
+namespace athanor::net {
 
 // Why a request is answered without asking the API server.
 struct Rejection {
@@ -44,17 +44,17 @@ struct HeadEnd {
 // Finds the end of the head in `input`.
 HeadEnd find_head_end(std::string_view input, std::size_t& from);
 
-// `head` is complete, its empty line included.
+// Parses a complete `head`, its empty line included.
 Result<RequestHead, Rejection> parse_head(std::string_view head);
 
 // Characters that a field value may have: visible ones, blanks, tabs and bytes above ASCII.
 bool is_field_value(std::string_view text);
 
-// "/a%2Fb/c%20d" -> "/a%2Fb/c d": an escaped slash stays, as it belongs to its segment. nullopt: a
-// broken escape.
+// Decodes "/a%2Fb/c%20d" to "/a%2Fb/c d": an escaped slash stays, as it belongs to its segment.
+// nullopt: a broken escape.
 std::optional<std::string> decode_path(std::string_view text);
-// "a=1&b=x+y" -> {a, 1}, {b, "x y"}; pairs with a broken escape or a semicolon are dropped, as Go
+// Decodes "a=1&b=x+y" to {a, 1}, {b, "x y"}; drops pairs with a broken escape or a semicolon, as Go
 // does.
 std::vector<std::pair<std::string, std::string>> decode_query(std::string_view text);
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace athanor::transport {
+namespace athanor::net {
 namespace {
 
 constexpr std::size_t kEmptyLines = 64;  // bytes of empty lines in front of a request
@@ -133,7 +133,7 @@ bool RequestReader::take_expectation() {
   return state_ == State::Body && std::exchange(expects_continue_, false);
 }
 
-apiserver::Request RequestReader::take() {
+net::Request RequestReader::take() {
   request_.body = std::exchange(body_, {});
   chunked_.reset();
   state_ = State::Idle;
@@ -151,4 +151,4 @@ void RequestReader::fail_too_large() {
         .message = "Request entity too large: limit is " + std::to_string(body_limit_)});
 }
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

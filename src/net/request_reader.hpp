@@ -11,7 +11,7 @@
 #include "net/http.hpp"
 #include "net/request_head.hpp"
 
-namespace athanor::transport {
+namespace athanor::net {
 
 // Not thread-safe.
 class RequestReader {
@@ -31,22 +31,22 @@ class RequestReader {
   State feed(std::string& input);
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] const Rejection& rejection() const { return rejection_; }
-  // Once per request, from Body on: the client waits for "100 Continue" before it sends the body.
+  // Returns true once per request, from Body on: the client awaits "100 Continue" before the body.
   [[nodiscard]] bool take_expectation();
   // Belongs to the request whose head came last.
   [[nodiscard]] bool keep_alive() const { return keep_alive_; }
   [[nodiscard]] bool http_1_0() const { return http_1_0_; }
   [[nodiscard]] bool is_head() const { return is_head_; }
-  // Bytes of the body that came.
+  // Returns the bytes of the body that came.
   [[nodiscard]] std::size_t body_size() const { return body_.size(); }
-  // How large the body may become: its length if that is given, else the limit.
+  // Returns the largest possible body: its length if that is given, else the limit.
   [[nodiscard]] std::size_t expected_body() const {
     return chunked_ ? body_limit_ : body_.size() + body_left_;
   }
-  // The request whose head came last, without its body.
-  [[nodiscard]] const apiserver::Request& head() const { return request_; }
-  // The complete request without credentials; the reader is ready for the next one.
-  apiserver::Request take();
+  // Returns the request whose head came last, without its body.
+  [[nodiscard]] const net::Request& head() const { return request_; }
+  // Takes the complete request without credentials; the reader is ready for the next one.
+  net::Request take();
 
  private:
   void skip_empty_lines(std::string& input);
@@ -62,7 +62,7 @@ class RequestReader {
   State state_ = State::Idle;
   std::size_t searched_ = 0;  // bytes of the input known to hold no end of a head
   std::size_t empty_ = 0;     // bytes of empty lines in front of the request
-  apiserver::Request request_{};
+  net::Request request_{};
   std::string body_{};
   std::size_t body_left_ = 0;
   std::optional<ChunkedReader> chunked_{};
@@ -73,4 +73,4 @@ class RequestReader {
   bool is_head_ = false;
 };
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

@@ -6,55 +6,12 @@
 #include <chrono>
 #include <utility>
 
+#include "kube/text/http_status.hpp"
 #include "kube/text/json.hpp"
 #include "kube/value/value.hpp"
 
-namespace athanor::transport {
+namespace athanor::net {
 namespace {
-
-std::string_view phrase(int status) {
-  static constexpr std::array<std::pair<int, std::string_view>, 33> kPhrases = {{
-      {100, "Continue"},
-      {101, "Switching Protocols"},
-      {200, "OK"},
-      {201, "Created"},
-      {202, "Accepted"},
-      {204, "No Content"},
-      {206, "Partial Content"},
-      {301, "Moved Permanently"},
-      {302, "Found"},
-      {304, "Not Modified"},
-      {307, "Temporary Redirect"},
-      {400, "Bad Request"},
-      {401, "Unauthorized"},
-      {403, "Forbidden"},
-      {404, "Not Found"},
-      {405, "Method Not Allowed"},
-      {406, "Not Acceptable"},
-      {408, "Request Timeout"},
-      {409, "Conflict"},
-      {410, "Gone"},
-      {412, "Precondition Failed"},
-      {413, "Request Entity Too Large"},
-      {414, "Request URI Too Long"},
-      {415, "Unsupported Media Type"},
-      {417, "Expectation Failed"},
-      {422, "Unprocessable Entity"},
-      {429, "Too Many Requests"},
-      {431, "Request Header Fields Too Large"},
-      {500, "Internal Server Error"},
-      {501, "Not Implemented"},
-      {503, "Service Unavailable"},
-      {504, "Gateway Timeout"},
-      {505, "HTTP Version Not Supported"},
-  }};
-  for (const auto& [code, text] : kPhrases) {
-    if (code == status) {
-      return text;
-    }
-  }
-  return "Status";
-}
 
 // A value with a line end in it would be read as another header field.
 void append_field(std::string& head, std::string_view name, std::string_view value) {
@@ -77,14 +34,15 @@ bool has_body(int status) {
   return status >= 200 && status != 204 && status != 304;
 }
 
-std::string response_head(const apiserver::Response& response, const Framing& framing,
+std::string response_head(const net::Response& response, const Framing& framing,
                           std::string_view date) {
   std::string head;
   head.reserve(512);
   head += "HTTP/1.1 ";
   head += std::to_string(response.status);
   head += ' ';
-  head += phrase(response.status);
+  const std::string_view phrase = reason_phrase(response.status);
+  head += phrase.empty() ? "Status" : phrase;
   head += "\r\n";
   for (const auto& [name, value] : response.headers) {
     append_field(head, name, value);
@@ -134,7 +92,7 @@ std::string http_date(Instant instant) {
   return text;
 }
 
-apiserver::Response status_response(const Error& error) {
+net::Response status_response(const Error& error) {
   Value status = Value::object({{"kind", "Status"},
                                 {"apiVersion", "v1"},
                                 {"metadata", Value::object()},
@@ -142,25 +100,25 @@ apiserver::Response status_response(const Error& error) {
                                 {"message", error.message},
                                 {"reason", error.reason},
                                 {"code", error.code}});
-  apiserver::Response response;
+  net::Response response;
   response.status = error.code;
   response.headers.emplace_back("Cache-Control", "no-cache, private");
   response.body = json::print(status) + "\n";
   return response;
 }
 
-apiserver::Response rejection_response(const Rejection& rejection) {
+net::Response rejection_response(const Rejection& rejection) {
   if (rejection.status == 413) {
     return status_response(
         {.code = 413, .reason = "RequestEntityTooLarge", .message = rejection.message});
   }
-  apiserver::Response response;
+  net::Response response;
   response.status = rejection.status;
   response.content_type = "text/plain; charset=utf-8";
   response.headers.emplace_back("X-Content-Type-Options", "nosniff");
-  response.body = std::to_string(rejection.status) + " " + std::string(phrase(rejection.status)) +
-                  ": " + rejection.message + "\n";
+  response.body = std::to_string(rejection.status) + " " +
+                  std::string(reason_phrase(rejection.status)) + ": " + rejection.message + "\n";
   return response;
 }
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

@@ -10,13 +10,14 @@
 #include "base/contain.hpp"
 #include "net/response_writer.hpp"
 
-namespace athanor::transport {
+namespace athanor::net {
 namespace {
 
 using Outcome = TlsStream::Outcome;
 
 constexpr std::size_t kSmall = std::size_t{64} * 1024;      // bytes that any connection may hold
 constexpr std::size_t kReadAhead = std::size_t{64} * 1024;  // bytes of the next request
+constexpr std::chrono::seconds kLinger{1};                  // until a client takes the end
 
 // What a call on a plain socket came to.
 Outcome plain_outcome(ssize_t result, Outcome later, std::size_t& size) {
@@ -79,6 +80,7 @@ void ServedConnection::close() {
   deadline_.cancel();
   delay_.cancel();
   descriptor_.close();
+  stream_.reset();  // its source may not wake a loop that ends
 }
 
 void ServedConnection::end() {
@@ -177,7 +179,7 @@ void ServedConnection::read() {
   }
 }
 
-void ServedConnection::handle(apiserver::Request request) {
+void ServedConnection::handle(net::Request request) {
   if (tls_) {
     request.credentials = tls_->credentials();
   }
@@ -186,7 +188,7 @@ void ServedConnection::handle(apiserver::Request request) {
   busy_ = true;
   expect_within(world_.limits.answer);
   handle_(std::move(request),
-          [weak = weak_from_this()](apiserver::Response response, std::chrono::milliseconds after) {
+          [weak = weak_from_this()](net::Response response, std::chrono::milliseconds after) {
             const auto self = weak.lock();
             if (self && !self->closed_) {
               self->answer(std::move(response), after);
@@ -197,7 +199,7 @@ void ServedConnection::handle(apiserver::Request request) {
   }
 }
 
-void ServedConnection::answer(apiserver::Response response, std::chrono::milliseconds after) {
+void ServedConnection::answer(net::Response response, std::chrono::milliseconds after) {
   if (after.count() == 0) {
     return respond(std::move(response));
   }
@@ -209,7 +211,7 @@ void ServedConnection::answer(apiserver::Response response, std::chrono::millise
   });
 }
 
-void ServedConnection::respond(apiserver::Response response) {
+void ServedConnection::respond(net::Response response) {
   waiting_ = false;
   on_readable_ = nullptr;
   Framing framing{.chunked = response.stream != nullptr,
@@ -220,8 +222,19 @@ void ServedConnection::respond(apiserver::Response response) {
   }
   output_ = response_head(response, framing, http_date(world_.clock->now()));
   written_ = 0;
-  output_ += response.body;
-  stream_ = std::move(response.stream);
+  if (!reader_.is_head()) {
+    output_ += response.body;
+    stream_ = std::move(response.stream);
+  }
+  if (stream_) {
+    stream_->on_ready([weak = weak_from_this(), &loop = world_.loop] {
+      loop.post([weak] {
+        if (const auto self = weak.lock()) {
+          self->run(&ServedConnection::resume);
+        }
+      });
+    });
+  }
   expect_within(world_.limits.stall);
   flush();
 }
@@ -250,6 +263,7 @@ void ServedConnection::flush() {
     return finish();
   }
   if (!pull()) {
+    drained_ = true;
     expect_within(world_.limits.answer);
     return watch();
   }
@@ -257,9 +271,16 @@ void ServedConnection::flush() {
   later(&ServedConnection::flush);  // one piece at a time: a long list delays no other
 }
 
+void ServedConnection::resume() {
+  if (std::exchange(drained_, false)) {
+    expect_within(world_.limits.stall);
+    flush();
+  }
+}
+
 bool ServedConnection::pull() {
   std::string piece;
-  const bool ended = stream_->pull(piece) == apiserver::Stream::State::Ended;
+  const bool ended = stream_->pull(piece) == net::Stream::State::Ended;
   written_ = 0;
   output_.clear();
   if (!piece.empty()) {
@@ -278,16 +299,31 @@ void ServedConnection::finish() {
   if (!keep_alive_) {
     if (tls_) {
       tls_->shutdown();
-    } else {
-      ::shutdown(socket_, SHUT_WR);
     }
-    return end();
+    ::shutdown(socket_, SHUT_WR);
+    busy_ = false;
+    expect_within(kLinger);
+    return linger();
   }
   busy_ = false;
   since_ = std::chrono::steady_clock::now();
   expect_within(world_.limits.idle);
   // Not at once: a client that sends many requests together would deepen the stack.
   later(&ServedConnection::read);
+}
+
+void ServedConnection::linger() {
+  Turn turn;
+  while (turn.continues()) {
+    const ssize_t got = ::recv(socket_, world_.block.data(), world_.block.size(), 0);
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      return when_readable(&ServedConnection::linger);
+    }
+    if (got <= 0 && errno != EINTR) {
+      return end();
+    }
+  }
+  later(&ServedConnection::linger);
 }
 
 void ServedConnection::watch() {
@@ -315,4 +351,4 @@ void ServedConnection::watch() {
   }
 }
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

@@ -21,7 +21,7 @@
 #include "net/tls.hpp"
 #include "net/turns.hpp"
 
-namespace athanor::transport {
+namespace athanor::net {
 
 // What a client may send, in bytes, and how long things may take.
 struct ServedLimits {
@@ -48,12 +48,12 @@ struct ServedWorld {
 class ServedConnection : public std::enable_shared_from_this<ServedConnection> {
  public:
   // Sends the response after this time; called once, on the loop's thread. May be called when the
-  // connection is gone. A stream is pulled until it ends or has nothing to give, then the rest of
-  // the answer never comes.
-  using Answer = std::function<void(apiserver::Response response, std::chrono::milliseconds after)>;
+  // connection is gone. A stream is pulled until it ends; where it has nothing to give, its wake
+  // brings the connection back within `answer`, or the connection ends.
+  using Answer = std::function<void(net::Response response, std::chrono::milliseconds after)>;
   // Answers now or later. One that drops `answer` is a server that hangs: the connection ends when
   // the client leaves or the limit is over.
-  using Handle = std::function<void(apiserver::Request request, Answer answer)>;
+  using Handle = std::function<void(net::Request request, Answer answer)>;
   using Gone = std::function<void(const std::shared_ptr<ServedConnection>& self)>;
 
   // Owns the socket, which is non-blocking; `world` outlives it. Without `tls` bytes go as they
@@ -69,7 +69,7 @@ class ServedConnection : public std::enable_shared_from_this<ServedConnection> {
   void close();
   // Ends it to make space for another.
   void close_for_newcomer() { end(); }
-  // Since when it waits for a request; nullopt: it has something to do.
+  // Returns the time since which it waits for a request; nullopt: it is busy.
   [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> resting_since() const;
 
  private:
@@ -79,13 +79,17 @@ class ServedConnection : public std::enable_shared_from_this<ServedConnection> {
   TlsStream::Outcome receive(std::span<char> buffer, std::size_t& size);
   TlsStream::Outcome transmit(std::string_view bytes, std::size_t& size);
   void read();
-  void handle(apiserver::Request request);
-  void answer(apiserver::Response response, std::chrono::milliseconds after);
-  void respond(apiserver::Response response);
+  void handle(net::Request request);
+  void answer(net::Response response, std::chrono::milliseconds after);
+  void respond(net::Response response);
   void flush();
   // Takes more of the body; false: there is nothing now.
   bool pull();
+  // Pulls again after the stream's wake.
+  void resume();
   void finish();
+  // Ends it once the client has read what was sent: closing at once resets what it still sends.
+  void linger();
   // Keeps what comes for later, until the client leaves.
   void watch();
   void end();
@@ -112,14 +116,15 @@ class ServedConnection : public std::enable_shared_from_this<ServedConnection> {
   std::string input_{};
   std::string output_{};
   std::size_t written_ = 0;
-  std::unique_ptr<apiserver::Stream> stream_{};
+  std::unique_ptr<net::Stream> stream_{};
   std::size_t held_ = 0;  // bytes of it in the world's count
   std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
   bool armed_ = false;    // a task waits for something to read
   bool busy_ = false;     // a whole request came, and its answer is not gone
   bool waiting_ = false;  // for the handler
+  bool drained_ = false;  // the stream had nothing to give
   bool keep_alive_ = false;
   bool closed_ = false;
 };
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

@@ -14,7 +14,7 @@
 #include "base/digest.hpp"
 #include "net/crypto.hpp"
 
-namespace athanor::transport {
+namespace athanor::net {
 namespace {
 
 // OpenSSL goes on reading while records carry nothing for us: enough for one record of any size.
@@ -306,13 +306,13 @@ bool TlsStream::verifies_as_front_proxy() const {
   return ok;
 }
 
-apiserver::Credentials TlsStream::credentials() const {
-  apiserver::Credentials credentials;
+net::Credentials TlsStream::credentials() const {
+  net::Credentials credentials;
   x509_st* certificate = SSL_get0_peer_certificate(stream_.get());
   if (certificate == nullptr) {
     return credentials;
   }
-  apiserver::Credentials::Certificate known;
+  net::Credentials::Certificate known;
   const X509_NAME* name = X509_get_subject_name(certificate);
   if (auto names = name_entries(name, NID_commonName); !names.empty()) {
     known.common_name = std::move(names.back());
@@ -335,4 +335,4 @@ apiserver::Credentials TlsStream::credentials() const {
   return credentials;
 }
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

@@ -16,22 +16,22 @@ struct ssl_st;
 struct ssl_ctx_st;
 struct x509_store_st;
 
-namespace athanor::transport {
+namespace athanor::net {
 
 // TLS 1.2 and newer, ECDHE only, ALPN h2 (unless set otherwise) and
 // http/1.1, no resumption. Client certificates are asked for
 // when there is a client CA, never required. Shared by all connections; thread-safe.
 class TlsContext {
  public:
-  // PEM texts; certificate_pem may carry a chain, client_ca_pem and front_proxy_ca_pem (of
+  // Requires PEM texts; certificate_pem may carry a chain, client_ca_pem and front_proxy_ca_pem (of
   // authenticating proxies) may be empty.
   static Result<TlsContext> create(const std::string& certificate_pem, const std::string& key_pem,
                                    const std::string& client_ca_pem, bool http2 = true,
                                    const std::string& front_proxy_ca_pem = {});
   // Refuses TLS 1.2 from now on.
   Result<void> demand_tls13();
-  // Of TLS 1.2: these ciphers alone, by their IANA names; those of TLS 1.3 are not chosen among.
-  // A list of ciphers of TLS 1.3 alone refuses TLS 1.2. Errors name what is unknown, and change
+  // Allows of TLS 1.2 these ciphers alone, by their IANA names; those of TLS 1.3 cannot be chosen.
+  // A list of ciphers of TLS 1.3 alone refuses TLS 1.2. Errors name unknown ciphers, and change
   // nothing.
   Result<void> choose_ciphers(std::span<const std::string> names);
   TlsContext(TlsContext&&) noexcept;
@@ -70,26 +70,26 @@ class TlsStream {
   ~TlsStream();
 
   Outcome handshake();
-  // Done: `size` bytes came (went). WantRead may also mean that enough was read for one call.
+  // Reads. Done: `size` bytes came (went). WantRead may also mean: enough for one call.
   Outcome read(std::span<char> buffer, std::size_t& size);
   Outcome write(std::string_view bytes, std::size_t& size);
   // Notifies the peer that nothing more will come; best effort.
   void shutdown();
-  // The client agreed to HTTP/2, after the handshake.
+  // Returns true, after the handshake, if the client agreed to HTTP/2.
   [[nodiscard]] bool http2() const;
-  // What the client's certificate says, after the handshake.
-  [[nodiscard]] apiserver::Credentials credentials() const;
+  // Returns the content of the client's certificate, after the handshake.
+  [[nodiscard]] net::Credentials credentials() const;
 
  private:
   struct Free {
     void operator()(ssl_st* stream) const;
   };
   Outcome outcome_of(int result);
-  // Whether the certificate is one of an authenticating proxy.
+  // Returns true if the certificate is one of an authenticating proxy.
   [[nodiscard]] bool verifies_as_front_proxy() const;
   const TlsContext& context_;
   std::unique_ptr<ssl_st, Free> stream_;
   TlsCalls calls_{};
 };
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

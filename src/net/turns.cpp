@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace athanor::transport {
+namespace athanor::net {
 
 Turn::Turn() : end_(std::chrono::steady_clock::now() + kTime) {}
 
@@ -35,4 +35,4 @@ void TurnQueue::post() {
   });
 }
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

@@ -9,7 +9,7 @@
 
 #include "net/event_loop.hpp"
 
-namespace athanor::transport {
+namespace athanor::net {
 
 // One turn of one connection: a number of reads, bytes to write, and time. Begins when it is made.
 class Turn {
@@ -34,7 +34,7 @@ class Turn {
 // connection that becomes ready meanwhile waits for one turn, however many are queued.
 class TurnQueue {
  public:
-  // The loop outlives it.
+  // Requires that the loop outlives it.
   explicit TurnQueue(EventLoop& loop) : loop_(loop) {}
   TurnQueue(const TurnQueue&) = delete;
   TurnQueue& operator=(const TurnQueue&) = delete;
@@ -51,4 +51,4 @@ class TurnQueue {
   bool posted_ = false;
 };
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

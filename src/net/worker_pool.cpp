@@ -10,7 +10,7 @@
 #include "base/contain.hpp"
 #include "base/mutex.hpp"
 
-namespace athanor::transport {
+namespace athanor::net {
 
 struct WorkerPool::State {
   explicit State(const FairLimits& limits) : queue(limits) {}
@@ -82,4 +82,4 @@ void WorkerPool::stop() {
   state_->queue.clear();        // not under the mutex: tasks may hold connections
 }
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

@@ -6,7 +6,7 @@
 
 #include "net/fair_queue.hpp"
 
-namespace athanor::transport {
+namespace athanor::net {
 
 // Thread-safe. Tasks may block; they must not throw.
 class WorkerPool {
@@ -16,7 +16,7 @@ class WorkerPool {
   WorkerPool& operator=(const WorkerPool&) = delete;
   ~WorkerPool();
 
-  // Dropped once stop() was called.
+  // Queues a task; drops it once stop() was called.
   void submit(Flow flow, FairQueue::Task task);
   // Waits for the running tasks and drops the others.
   void stop();
@@ -26,4 +26,4 @@ class WorkerPool {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

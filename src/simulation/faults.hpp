@@ -43,11 +43,11 @@ enum class Fault : std::uint8_t {
 // The number of kinds.
 inline constexpr std::size_t kFaultKinds = 18;
 
-// "write-conflict", "engine-crash", ...
+// Returns "write-conflict", "engine-crash", ...
 std::string_view name_of(Fault fault);
 // Returns the kind of this name; nullopt: there is none.
 std::optional<Fault> fault_named(std::string_view name);
-// Every kind, in the order above.
+// Returns every kind, in the order above.
 const std::array<Fault, kFaultKinds>& all_faults();
 
 // How often things go wrong, each from 0 to 1, until Scene::faults_end. The comments name the
@@ -76,7 +76,7 @@ struct Faults {
   double agent_crash = 0;     // a step of an agent (World::strike)
 };
 
-// Everything bad at once, moderately; pods and nodes live.
+// Returns moderate rates of all faults; pods and nodes live.
 Faults stormy();
 
 // The `occasion`th chance (from 1) of a kind. `amount` decides the details: how long, which one,
@@ -89,7 +89,7 @@ struct PlacedFault {
 };
 using FaultList = std::vector<PlacedFault>;
 
-// "engine-crash@17:3f,watch-gap@4:0" (amounts in hexadecimal); the empty list is "none".
+// Prints "engine-crash@17:3f,watch-gap@4:0" (amounts in hexadecimal); the empty list is "none".
 std::string to_text(const FaultList& faults);
 // Parses such a text; the error names the part that is wrong.
 Result<FaultList> parse_faults(std::string_view text);
@@ -102,15 +102,15 @@ using FaultCounts = std::array<std::uint64_t, kFaultKinds>;
 class FaultSource {
  public:
   FaultSource(Faults rates, std::optional<FaultList> placed, std::uint64_t seed);
-  // One chance: the fault's amount when it happens.
+  // Takes one chance; returns the fault's amount when it happens.
   std::optional<std::uint64_t> strike(Fault kind);
-  // From now on nothing happens; chances count on.
+  // Stops all faults from now on; chances count on.
   void stop() { stopped_ = true; }
-  // Whether something may still happen.
+  // Returns true if something may still happen.
   [[nodiscard]] bool expects() const {
     return any_ && !stopped_ && !(by_list_ && injected_.size() == placed_.size());
   }
-  // Whether this kind can happen at all.
+  // Returns true if this kind can happen at all.
   [[nodiscard]] bool includes(Fault kind) const;
   [[nodiscard]] double rate(Fault kind) const { return rates_.at(static_cast<std::size_t>(kind)); }
   [[nodiscard]] const FaultList& injected() const { return injected_; }

@@ -15,7 +15,7 @@ namespace {
 
 using News = std::span<const store::EventPtr>;
 
-std::string name_of(const store::Stored& object) {
+std::string full_name(const store::Stored& object) {
   return object.resource + " " + object.key.text();
 }
 
@@ -32,7 +32,7 @@ std::optional<std::string> find_orphan(const World& world) {
       owned = owned || uids.contains(owner["uid"].as_string());
     }
     if (!owned) {
-      return fmt::format("{} is left although its owner {} is gone", name_of(*object),
+      return fmt::format("{} is left although its owner {} is gone", full_name(*object),
                          owners[0]["name"].as_string());
     }
   }
@@ -48,7 +48,7 @@ Invariant no_return() {
               if (event->type == store::Event::Type::Deleted) {
                 gone->emplace(uid);
               } else if (!gone->empty() && gone->contains(uid)) {
-                return name_of(*event->object) + " was written after its deletion";
+                return full_name(*event->object) + " was written after its deletion";
               }
             }
             return std::nullopt;
@@ -66,10 +66,10 @@ Invariant identity_stays() {
               const Value& after = event->object->body["metadata"];
               if (before["uid"] != after["uid"] ||
                   before["creationTimestamp"] != after["creationTimestamp"]) {
-                return name_of(*event->object) + " changed its uid or time of creation";
+                return full_name(*event->object) + " changed its uid or time of creation";
               }
               if (before.contains("deletionTimestamp") && !after.contains("deletionTimestamp")) {
-                return name_of(*event->object) + " was deleted and lives again";
+                return full_name(*event->object) + " was deleted and lives again";
               }
             }
             return std::nullopt;
@@ -87,7 +87,8 @@ Invariant own_status() {
               if (observed.is_integer() && generation.is_integer() &&
                   observed.as_int() > generation.as_int()) {
                 return fmt::format("{} is of generation {}, and its status of {}",
-                                   name_of(*event->object), generation.as_int(), observed.as_int());
+                                   full_name(*event->object), generation.as_int(),
+                                   observed.as_int());
               }
             }
             return std::nullopt;
@@ -130,7 +131,7 @@ Invariant runs_once(const Kind& owner, const Kind& child,
                 !seen.is_null() && seen["metadata"]["uid"] != body["metadata"]["uid"];
             if (another && !(given_up && given_up(Object(seen)))) {
               return fmt::format("{} {} got a second run: {}", owner.name,
-                                 reference["name"].as_string(), name_of(*event->object));
+                                 reference["name"].as_string(), full_name(*event->object));
             }
             seen = body;
           }
@@ -155,7 +156,7 @@ Invariant finished_stays(const Kind& kind, std::function<bool(const Object&)> fi
               for (const std::string& key : kept) {
                 if (before[key] != after[key]) {
                   return fmt::format("{} had finished, and its status.{} changed",
-                                     name_of(*event->object), key);
+                                     full_name(*event->object), key);
                 }
               }
             }

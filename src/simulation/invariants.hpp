@@ -12,16 +12,16 @@
 
 namespace athanor::sim {
 
-// What every world checks by itself: no orphan at rest, no object comes back under a uid that was
+// Returns the checks of every world: no orphan at rest, no object comes back under a uid that was
 // deleted, or changes its own, no status is of a generation that is yet to come.
 std::vector<Invariant> common_invariants();
 
-// "no <Kind> runs twice": an owner of `owner` never gets a second controlled child of `child`,
-// unless the one before it was `given_up` (nullptr: none ever is) by what was last seen of it.
+// Makes "no <Kind> runs twice": an owner of `owner` never gets a second controlled child of
+// `child`, unless the one before it was `given_up` (nullptr: never) in its last known state.
 Invariant runs_once(const Kind& owner, const Kind& child,
                     std::function<bool(const Object&)> given_up = nullptr);
 
-// "finished <Kind> stays": once `finished`, the status keys `kept` never change.
+// Makes "finished <Kind> stays": once `finished`, the status keys `kept` never change.
 Invariant finished_stays(const Kind& kind, std::function<bool(const Object&)> finished,
                          std::vector<std::string> kept);
 

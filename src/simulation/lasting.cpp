@@ -13,14 +13,14 @@ namespace athanor::sim {
 
 namespace {
 
-void count(Tally* tally, const char* property, const Outcome& outcome) {
+void count_outcome(Tally* tally, const char* property, const Outcome& outcome) {
   if (tally != nullptr) {
     ++tally->properties[property];
     tally->add(outcome);
   }
 }
 
-Value end_of(const World& world, const Projection& projection) {
+Value lasting_end_of(const World& world, const Projection& projection) {
   return projection ? projection(world) : world.final_state();
 }
 
@@ -47,7 +47,7 @@ store::StoredPtr as_left_by_another(const store::StoredPtr& stored) {
 std::optional<std::string> check_reversal(const Trial& trial, const std::vector<Edit>& edits) {
   World world(trial.make(), trial.seed);
   Outcome outcome = world.run();
-  const Value before = end_of(world, trial.projection);
+  const Value before = lasting_end_of(world, trial.projection);
   for (const bool forth : {true, false}) {
     for (const Edit& edit : edits) {
       if (outcome.failure) {
@@ -61,11 +61,11 @@ std::optional<std::string> check_reversal(const Trial& trial, const std::vector<
     }
     outcome = world.run();
   }
-  count(trial.tally, "P8 reversibility", outcome);
+  count_outcome(trial.tally, "P8 reversibility", outcome);
   if (outcome.failure) {
     return outcome.failure;
   }
-  const Value after = end_of(world, trial.projection);
+  const Value after = lasting_end_of(world, trial.projection);
   if (before == after) {
     return std::nullopt;
   }
@@ -88,7 +88,7 @@ std::optional<std::string> check_bounds(const std::function<Scene(int bystanders
       outcome.failure = rest.failure;
     }
     outcome.work.reconciles -= std::min(outcome.work.reconciles, rest.work.reconciles);
-    count(tally, "P10 bounded work", outcome);
+    count_outcome(tally, "P10 bounded work", outcome);
     return outcome;
   };
   const Outcome few = work_of(2);
@@ -151,7 +151,7 @@ std::optional<Finding> check_deletion(const Trial& trial, const std::vector<cons
   scene.converged = gone;
   World world(std::move(scene), trial.seed);
   const Outcome outcome = world.run();
-  count(trial.tally, "P11 deletion", outcome);
+  count_outcome(trial.tally, "P11 deletion", outcome);
   if (!outcome.failure) {
     return std::nullopt;
   }
@@ -167,7 +167,7 @@ std::optional<std::string> check_upgrade(const Trial& trial, Duration at) {
   if (base.failure) {
     return base.failure;
   }
-  const Value expected = end_of(undisturbed, trial.projection);
+  const Value expected = lasting_end_of(undisturbed, trial.projection);
 
   // The other program's part: everything until `at`.
   Scene first = trial.make();
@@ -188,11 +188,11 @@ std::optional<std::string> check_upgrade(const Trial& trial, Duration at) {
   }
   World taken_over(std::move(second), trial.seed + 1);
   const Outcome outcome = taken_over.run();
-  count(trial.tally, "P12 upgrade", outcome);
+  count_outcome(trial.tally, "P12 upgrade", outcome);
   if (outcome.failure) {
     return outcome.failure;
   }
-  const Value actual = end_of(taken_over, trial.projection);
+  const Value actual = lasting_end_of(taken_over, trial.projection);
   if (expected == actual) {
     return std::nullopt;
   }

@@ -27,26 +27,26 @@ class Leadership {
 
   Leadership(std::uint64_t seed, Call call);
 
-  // Both start; the first one leads when the server answers.
+  // Starts both; the first one leads when the server answers.
   Change start(Instant steady, Instant wall);
-  // When the Lease must be looked at again.
+  // Returns the time of the next look at the Lease.
   [[nodiscard]] std::optional<Instant> next_due() const;
-  // One of those that are due looks at it.
+  // Lets one due replica look at it.
   Change tick(Instant steady, Instant wall);
 
-  // The leader gives the Lease back: its last write has been answered.
+  // Gives the leader's Lease back. Requires that its last write has been answered.
   void step_down(Instant steady, Instant wall);
-  // The leader is gone for good; another replica starts in its place.
+  // Ends the leader for good; another replica starts in its place.
   void replace(Instant steady);
-  // From now on the leader's requests for the Lease fail: it leads until its time runs out.
+  // Fails the leader's requests for the Lease from now on: it leads until its time runs out.
   void cut_off();
-  // The leader's process is gone; restart() brings it back under its old identity.
+  // Ends the leader's process; restart() brings it back under its old identity.
   void crash();
   Change restart(Instant steady, Instant wall);
 
   [[nodiscard]] bool may_write(Instant steady) const;
   [[nodiscard]] bool crashed() const { return crashed_; }
-  // A hand-over is under way.
+  // Returns true while a hand-over is under way.
   [[nodiscard]] bool unsettled() const { return !leader_ || cut_; }
   static const Key& lease();
 

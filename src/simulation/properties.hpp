@@ -39,8 +39,8 @@ struct Finding {
   std::vector<std::string> trace{};
 };
 
-// The fewest of these faults with which `fails` is still true (delta debugging), in at most `runs`
-// calls.
+// Returns the fewest of these faults with which `fails` is still true (delta debugging), in at most
+// `runs` calls.
 FaultList minimised(FaultList faults, const std::function<bool(const FaultList&)>& fails,
                     int runs = 200);
 
@@ -56,19 +56,19 @@ UndisturbedPtr undisturbed(const Trial& trial, const Faults& faults);
 // Runs with faults beside the run without them, which is made once.
 class Comparison {
  public:
-  // `faults`: chances, and lag and order of watches for lists of faults.
+  // Requires as `faults` chances, and lag and order of watches for lists of faults.
   Comparison(Trial trial, Faults faults);
   // Compares with `calm`, of the same scene and such faults, instead of a run of its own.
   Comparison(Trial trial, Faults faults, UndisturbedPtr calm);
   // Returns what the run without faults came to.
   [[nodiscard]] const Outcome& calm() const { return calm_->outcome; }
-  // Whether storms of these chances contain this kind.
+  // Returns true if storms of these chances contain this kind.
   [[nodiscard]] bool allows(Fault kind) const;
-  // By chance, or as the trial says.
+  // Runs with faults by chance, or as the trial says.
   std::optional<Finding> storm();
-  // Exactly these faults.
+  // Runs with exactly these faults.
   std::optional<Finding> with(const FaultList& placed);
-  // The journal of the latest run under faults (Trial::record).
+  // Returns the journal of the latest run under faults (Trial::record).
   [[nodiscard]] const std::vector<std::string>& trace() const { return trace_; }
 
  private:
@@ -80,20 +80,20 @@ class Comparison {
   std::vector<std::string> trace_{};
 };
 
-// P1: the same seed gives the same requests in the same order. (Each reconcile is also run twice,
-// always.)
+// Checks P1: the same seed gives the same requests in the same order. (Each reconcile is also run
+// twice, always.)
 std::optional<std::string> check_determinism(const SceneMaker& make, std::uint64_t seed,
                                              Tally* tally = nullptr);
-// The same, beside the journal of a run of this scene and seed.
+// Checks the same against the journal of a run of this scene and seed.
 std::optional<std::string> check_repeats(Scene scene, std::uint64_t seed,
                                          const std::vector<std::string>& journal,
                                          Tally* tally = nullptr);
-// P3: for each write of a run without faults (every `stride`th of them): a run whose engine dies
-// right after it ends the same.
+// Checks P3: for each write of a run without faults (every `stride`th of them): a run whose engine
+// dies right after it ends the same.
 std::optional<std::string> check_crashes(const SceneMaker& make, std::uint64_t seed,
                                          std::uint64_t stride, const Projection& projection,
                                          Tally* tally = nullptr);
-// P4 to P7: with `faults` the world ends as it does without.
+// Checks P4 to P7: with `faults` the world ends as it does without.
 std::optional<std::string> check_faults(const SceneMaker& make, std::uint64_t seed,
                                         const Faults& faults, const Projection& projection,
                                         Tally* tally = nullptr);
@@ -104,15 +104,15 @@ struct Placement {
   std::uint64_t stride = 1;
   std::vector<Fault> kinds{};  // empty: all that a run can meet
 };
-// P3 to P6, exhaustively: every chance of every kind, one at a time. With `old_caches` a crash
-// comes twice, with the newest and with an older state of the caches.
+// Checks P3 to P6, exhaustively: every chance of every kind, one at a time. With `old_caches` a
+// crash comes twice, with the newest and with an older state of the caches.
 std::optional<Finding> check_singles(Comparison& comparison, const Placement& placement,
                                      Tally* tally = nullptr, bool old_caches = false);
 // Pairs of faults at random.
 std::optional<Finding> check_pairs(Comparison& comparison, std::uint64_t seed, int pairs,
                                    Tally* tally = nullptr);
 
-// P7: whatever comes first, the end is the same: this seed's order against the next one's.
+// Checks P7: in any order the end is the same: this seed's order against the next one's.
 std::optional<std::string> check_order(const Trial& trial);
 
 // A change of a spec and its way back, as merge patches.
@@ -122,11 +122,11 @@ struct Edit {
   Value there{};
   Value back{};
 };
-// P8: A to B to A ends as A.
+// Checks P8: A to B to A ends as A.
 std::optional<std::string> check_reversal(const Trial& trial, const std::vector<Edit>& edits);
 
-// P9: labels and annotations of others survive, and change nothing, under `faults`. `calm`: of this
-// scene, without faults.
+// Checks P9: labels and annotations of others survive, and change nothing, under `faults`. `calm`:
+// of this scene, without faults.
 std::optional<Finding> check_foreign_fields(const Trial& trial, const Faults& faults,
                                             const Undisturbed& calm);
 
@@ -138,18 +138,18 @@ struct Bounds {
   std::size_t status_bytes = 32768;
   double growth = 1.5;
 };
-// `make(n)` makes the scene with n uninvolved objects at rest before the actors begin.
+// Checks P10. `make(n)` makes the scene with n uninvolved objects at rest before the actors begin.
 std::optional<std::string> check_bounds(const std::function<Scene(int bystanders)>& make,
                                         std::uint64_t seed, const Bounds& bounds,
                                         Tally* tally = nullptr);
 
-// P11: once the objects of these kinds that have no owner are deleted, they go, and all they owned.
-// `faults` start again with the deletion.
+// Checks P11: once the objects of these kinds without owner are deleted, they go, and all they
+// owned. `faults` start again with the deletion.
 std::optional<Finding> check_deletion(const Trial& trial, const std::vector<const Kind*>& roots,
                                       const Faults& faults);
 
-// P12: what another implementation left half-way is taken over: the objects of a run stopped after
-// `at`, every field owned by Updates of another manager, converge to the same end.
+// Checks P12: a half-way state of another implementation is taken over: the objects of a run
+// stopped after `at`, every field owned by Updates of another manager, converge to the same end.
 std::optional<std::string> check_upgrade(const Trial& trial, Duration at);
 
 }  // namespace athanor::sim

@@ -99,9 +99,9 @@ bool passes_by(std::string_view resource) {
 
 }  // namespace
 
-Result<Object> World::Impl::admin_call(apiserver::Request request) {
+Result<Object> World::Impl::admin_call(net::Request request) {
   request.credentials.internal_user = kAdministrator;
-  const apiserver::Response response = server->handle(std::move(request), clock.now());
+  const net::Response response = server->handle(std::move(request), clock.now());
   runtime::WriteResult result = bridge::to_result(0, response);
   if (result.error) {
     return *std::move(result.error);
@@ -122,8 +122,8 @@ Result<Object> World::Impl::admin_request(std::string_view method, const Object&
                   .name = object.kind(),
                   .plural = place.plural,
                   .namespaced = place.namespaced};
-  apiserver::Request request{.method = std::string(method),
-                             .path = runtime::collection_path(kind, object.ns())};
+  net::Request request{.method = std::string(method),
+                       .path = runtime::collection_path(kind, object.ns())};
   if (method != "POST") {
     request.path += "/" + std::string(object.name());
   }
@@ -249,8 +249,8 @@ Result<Object> World::patch(const Kind& kind, const Key& key, Value merge,
   return impl_->admin_call(bridge::to_request(write));
 }
 
-Result<void> World::remove(const Kind& kind, const Key& key) {
-  runtime::WriteRequest write = runtime::request_for(Delete{.target = {&kind, key}});
+Result<void> World::remove(const Kind& kind, const Key& key, Propagation mode) {
+  runtime::WriteRequest write = runtime::request_for(Delete{.target = {&kind, key}, .mode = mode});
   write.user = kAdministrator;
   auto done = impl_->admin_call(bridge::to_request(write));
   if (!done.ok()) {

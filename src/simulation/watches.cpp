@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Watches on their way to the engine: late, out of step with each other, thinned out, broken; and
 // the engine's start from a list.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/check.hpp"
@@ -11,7 +13,7 @@ namespace athanor::sim {
 
 namespace {
 
-Duration up_to(std::uint64_t amount, Duration most) {
+Duration up_to_amount(std::uint64_t amount, Duration most) {
   return most.count() <= 0 ? Duration::zero()
                            : Duration(static_cast<Duration::rep>(
                                  amount % (static_cast<std::uint64_t>(most.count()) + 1)));
@@ -39,11 +41,12 @@ void World::Impl::take(std::span<const store::EventPtr> events) {
     for (runtime::WatchEvent& one : converted) {
       const std::size_t watch = watch_of.at(one.kind);
       if (const auto late = faults.strike(Fault::WatchDelay)) {
-        common_due = std::max(common_due, clock.steady() + up_to(*late, scene.faults.max_lag));
+        common_due =
+            std::max(common_due, clock.steady() + up_to_amount(*late, scene.faults.max_lag));
       }
       Instant due = std::max(clock.steady(), common_due);
       if (const auto late = faults.strike(Fault::WatchReorder)) {
-        due += up_to(*late, scene.faults.max_lag);
+        due += up_to_amount(*late, scene.faults.max_lag);
       }
       if (!watches[watch].pending.empty()) {
         due = std::max(due, watches[watch].pending.back().due);
@@ -112,7 +115,8 @@ void World::Impl::start_engine() {
           .keys_per_run = seeded ? std::size_t{1} : std::size_t{256},
           .resync = seeded ? runtime::EngineOptions{}.resync : kNever,
           .on_reconcile = [this](const Operator& op, const Key& key, std::size_t reads,
-                                 const Plan& plan) { note(op, key, reads, plan); }});
+                                 const Plan& plan) { note(op, key, reads, plan); },
+          .on_expired_wait = [this](const runtime::ExpiredWait& wait) { check_wait(wait); }});
   feed = std::make_unique<bridge::KindFeed>(engine->kinds());
   if (watches.empty()) {
     for (const Kind* kind : engine->kinds()) {
@@ -156,7 +160,8 @@ void World::Impl::replay(std::size_t watch, const std::vector<store::EventPtr>& 
     feed->convert(*event, converted);
     for (runtime::WatchEvent& one : converted) {
       if (one.kind == watches[watch].kind) {
-        latest = std::max(latest, clock.steady() + up_to(delays.next(), scene.faults.max_lag));
+        latest =
+            std::max(latest, clock.steady() + up_to_amount(delays.next(), scene.faults.max_lag));
         const std::uint64_t version = runtime::version_number(one.object.resource_version());
         push(watch, {.event = std::move(one), .version = version, .due = latest});
       }
@@ -226,6 +231,49 @@ bool World::Impl::coalesce(std::size_t watch) {
   }
   pending.erase(std::remove_if(pending.begin(), last, same), last);
   return true;
+}
+
+// A key may wait long for an event that is late. It must not wait for one that never comes, which
+// its time-out alone ends: one that had come before, that a filter hides, or that nothing causes.
+void World::Impl::check_wait(const runtime::ExpiredWait& wait) {
+  ++invariant_checks["no key waits for an event that does not come"];
+  const auto pending = [&](const Kind* kind) -> const std::deque<Pending>& {
+    const KindOrder order;
+    const auto at = std::ranges::find_if(watches, [&](const Watch& watch) {
+      return !order(watch.kind, kind) && !order(kind, watch.kind);
+    });
+    ATHANOR_CHECK(at != watches.end(), "a key waits for kinds that are watched");
+    return at->pending;
+  };
+  for (const auto& one : wait.versions) {
+    const auto& events = pending(one.kind);
+    if (!events.empty() && events.back().version >= one.version) {
+      return;
+    }
+  }
+  for (const Ref& ref : wait.objects) {
+    if (denied.contains(ref)) {
+      return;  // a fault says that it has changed
+    }
+    if (std::ranges::any_of(pending(ref.kind), [&](const Pending& event) {
+          return event.event.object.key() == ref.key;
+        })) {
+      return;
+    }
+  }
+  if (failure) {
+    return;
+  }
+  std::string what;
+  for (const auto& one : wait.versions) {
+    what += fmt::format(" {} to pass {};", one.kind->plural, one.version);
+  }
+  for (const Ref& ref : wait.objects) {
+    what += fmt::format(" {} {} to change;", ref.kind->name, ref.key.text());
+  }
+  failure =
+      fmt::format("invariant \"no key waits for an event that does not come\": {} {} waited for{}",
+                  wait.op.name, wait.key.text(), what);
 }
 
 void World::Impl::deliver(std::size_t watch) {

@@ -21,6 +21,7 @@
 #include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
 #include "runtime/view/operator.hpp"
+#include "runtime/view/plan.hpp"
 #include "simulation/faults.hpp"
 
 namespace athanor::sim {
@@ -136,14 +137,14 @@ class World {
   // Called again after changes it goes on from there; the outcome's counts go on, too.
   Outcome run();
 
-  // ---- for actors, executors and checks; as an administrator
-  // What the clock on the wall shows: virtual time and the steps that faults made it take.
+  // Returns the wall clock: virtual time and the steps that faults made it take. Serves, like all
+  // below, actors, executors and checks, as an administrator.
   [[nodiscard]] Instant now() const;
   Result<Object> create(Value object);
   Result<Object> replace(Value object);
   Result<Object> patch(const Kind& kind, const Key& key, Value merge,
                        std::string_view subresource = {});
-  Result<void> remove(const Kind& kind, const Key& key);
+  Result<void> remove(const Kind& kind, const Key& key, Propagation mode = Propagation::Background);
   // Removes an object at once, with all that it owns, whatever other owners that has:
   // no finalizer, no grace and no collector of garbage, as if the world had forgotten it.
   // Controllers hear of each.
@@ -152,7 +153,7 @@ class World {
   [[nodiscard]] std::vector<Object> list(const Kind& kind, std::string_view ns = {}) const;
   // Runs `act` once that much virtual time has passed, whatever became of the engine meanwhile.
   void after(Duration delay, std::function<void(World&)> act);
-  // An unasked answer of the outside world; lost when the engine dies before it
+  // Delivers an unasked answer of the outside world; lost when the engine dies before it
   // arrives.
   void observe(std::string query, Value answer);
   // Kills the engine: what it knew is gone, what it sent may or may not arrive. From an executor or
@@ -160,15 +161,15 @@ class World {
   void crash();
   // Gives one chance to a fault that the scene carries out itself; its amount when it happens.
   std::optional<std::uint64_t> strike(Fault kind);
-  // No more faults from here on.
+  // Stops all faults from here on.
   void stop_faults();
 
-  // Every stored object without what differs between equal runs (uids, versions, times,
+  // Returns every stored object without what differs between equal runs (uids, versions, times,
   // managedFields, Events).
   [[nodiscard]] Value final_state() const;
-  // Everything stored, Events and Leases left out, as it is.
+  // Returns everything stored as it is, except Events and Leases.
   [[nodiscard]] std::vector<store::StoredPtr> stored() const;
-  // "<time> <user> <method> <path> <code>" per write, when Scene::record.
+  // Returns "<time> <user> <method> <path> <code>" per write, when Scene::record.
   [[nodiscard]] const std::vector<std::string>& trace() const;
 
  private:

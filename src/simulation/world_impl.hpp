@@ -31,9 +31,9 @@ inline constexpr std::string_view kAdministrator =
 // Virtual time, and the wall clock that shows it, perhaps wrongly.
 class VirtualClock final : public Clock {
  public:
-  // What the engine and the server read.
+  // Returns the time that the engine and the server read.
   [[nodiscard]] Instant now() const override { return steady_ + skew_; }
-  // What the simulator goes by.
+  // Returns the simulator's own time.
   [[nodiscard]] Instant steady() const { return steady_; }
   [[nodiscard]] Duration skew() const { return skew_; }
   void set(Instant steady) { steady_ = steady; }
@@ -83,7 +83,7 @@ struct World::Impl {
 
   Impl(World& owner, Scene given, std::uint64_t seed);
 
-  // world.cpp: the loop
+  // Runs the engine. The loop is in world.cpp.
   void run_engine();
   void carry_out_effects();
   void ask(const runtime::Probe& probe);
@@ -102,7 +102,7 @@ struct World::Impl {
   void note(const Operator& op, const Key& key, std::size_t reads, const Plan& plan);
   [[nodiscard]] bool at_rest() const;
   [[nodiscard]] Outcome outcome() const;
-  // watches.cpp
+  // Takes events. Watches are in watches.cpp.
   void take(std::span<const store::EventPtr> events);
   void push(std::size_t watch, Pending pending);
   Pending pop(std::size_t watch);
@@ -114,8 +114,9 @@ struct World::Impl {
   void relist(const Kind& kind);
   void keep_first_event();
   void deliver(std::size_t watch);
+  void check_wait(const runtime::ExpiredWait& wait);
   bool coalesce(std::size_t watch);
-  // writes.cpp
+  // Makes the server. Writes are in writes.cpp.
   void make_server();
   void crash(std::uint64_t amount);
   void hand_over(std::uint64_t amount);
@@ -131,9 +132,9 @@ struct World::Impl {
   void perform(const runtime::SendWrite& send);
   bool refuse(const runtime::SendWrite& send);
   bool disturb(const runtime::SendWrite& send);
-  // state.cpp
+  // Sends a request as administrator. State is in state.cpp.
   Result<Object> admin_request(std::string_view method, const Object& object, Value body);
-  Result<Object> admin_call(apiserver::Request request);
+  Result<Object> admin_call(net::Request request);
   void mark_foreign(const store::Event& event);
   void check_foreign();
 
@@ -162,8 +163,9 @@ struct World::Impl {
   std::vector<store::EventPtr> news{};           // of this step, for the invariants
   std::set<std::string> operator_kinds{};        // resources that controllers write
   std::map<std::string, std::string> foreign{};  // uid of what carries foreign fields: its name
-  std::set<std::string> acts{};                  // orders of this engine to the outside world
-  std::optional<Instant> timer_at{};             // by the clock on the wall
+  std::set<Ref, RefOrder> denied{};   // targets whose last write met a conflict that nothing caused
+  std::set<std::string> acts{};       // orders of this engine to the outside world
+  std::optional<Instant> timer_at{};  // by the clock on the wall
   Instant start_time{};
   Instant restart_at{};
   Instant server_back_at{};

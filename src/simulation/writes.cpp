@@ -6,9 +6,9 @@
 
 #include "api/builtin.hpp"
 #include "base/check.hpp"
-#include "embedded/apiserver/resources/crd/crd_schemas.hpp"
+#include "embedded/apiserver/crd/crd_schemas.hpp"
 #include "embedded/apiserver/write/write.hpp"
-#include "runtime/engine/write_request.hpp"
+#include "runtime/engine/model/write_request.hpp"
 #include "simulation/world_impl.hpp"
 
 namespace athanor::sim {
@@ -149,8 +149,8 @@ Result<Object> World::Impl::lease_call(std::string_view method, Value body) {
     return Error::internal("the server restarts");
   }
   const Key& key = Leadership::lease();
-  apiserver::Request request{.method = std::string(method),
-                             .path = runtime::collection_path(api::kLease, key.ns)};
+  net::Request request{.method = std::string(method),
+                       .path = runtime::collection_path(api::kLease, key.ns)};
   if (method != "POST") {
     request.path += "/" + key.name;
   }
@@ -191,12 +191,12 @@ void World::Impl::restart_server(std::uint64_t amount) {
 }
 
 runtime::WriteResult World::Impl::call(const runtime::SendWrite& send) {
-  apiserver::Request request = bridge::to_request(send.request);
+  net::Request request = bridge::to_request(send.request);
   const std::string line = scene.record ? fmt::format("{} {} {} {}", format_micro_time(clock.now()),
                                                       send.op, request.method, request.path)
                                         : std::string();
   const store::Revision before = store->revision();
-  const apiserver::Response response = server->handle(std::move(request), clock.now());
+  const net::Response response = server->handle(std::move(request), clock.now());
   if (scene.record) {
     trace.push_back(fmt::format("{} {}", line, response.status));
   }
@@ -228,7 +228,9 @@ bool World::Impl::refuse(const runtime::SendWrite& send) {
   if (clock.steady() < server_back_at) {
     return answer({.unknown = true});
   }
+  denied.erase(send.request.target);
   if (faults.strike(Fault::WriteConflict)) {
+    denied.insert(send.request.target);
     return answer({.error = Error::conflict("the simulator says the object has been modified")});
   }
   if (faults.strike(Fault::WriteError)) {

@@ -11,9 +11,9 @@
 namespace athanor::webhook {
 namespace {
 
-using transport::CertificatePtr;
-using transport::CertificateSpec;
-using transport::KeyPtr;
+using net::CertificatePtr;
+using net::CertificateSpec;
+using net::KeyPtr;
 
 constexpr Duration kSkew = std::chrono::hours(1);  // clients' clocks may lag behind
 constexpr Duration kMostRenewal = std::chrono::days(90);
@@ -32,16 +32,16 @@ std::string text_of(const Value& data, std::string_view key) {
 }
 
 std::vector<CertificatePtr> bundle_of(const CertificateSet& set) {
-  auto certificates = transport::parse_certificates(set.bundle);
+  auto certificates = net::parse_certificates(set.bundle);
   return certificates.ok() ? *std::move(certificates) : std::vector<CertificatePtr>();
 }
 
 // nullopt: incomplete, or its parts do not belong together.
 std::optional<Parsed> parse(const CertificateSet& set) {
   Parsed parsed{.bundle = bundle_of(set)};
-  auto authority_key = transport::parse_key(set.authority_key);
-  auto certificates = transport::parse_certificates(set.certificate);
-  const auto key = transport::parse_key(set.key);
+  auto authority_key = net::parse_key(set.authority_key);
+  auto certificates = net::parse_certificates(set.certificate);
+  const auto key = net::parse_key(set.key);
   if (parsed.bundle.empty() || !authority_key.ok() || !certificates.ok() || !key.ok()) {
     return std::nullopt;
   }
@@ -50,10 +50,10 @@ std::optional<Parsed> parse(const CertificateSet& set) {
   x509_st* serving = parsed.certificate.get();
   x509_st* first = parsed.bundle.front().get();
   const bool known = std::ranges::any_of(parsed.bundle, [&](const CertificatePtr& one) {
-    return transport::is_signed_by(serving, one.get());
+    return net::is_signed_by(serving, one.get());
   });
-  if (!known || !transport::is_key_of(first, parsed.authority_key.get()) ||
-      !transport::is_key_of(serving, key->get())) {
+  if (!known || !net::is_key_of(first, parsed.authority_key.get()) ||
+      !net::is_key_of(serving, key->get())) {
     return std::nullopt;
   }
   return parsed;
@@ -61,7 +61,7 @@ std::optional<Parsed> parse(const CertificateSet& set) {
 
 bool covers(x509_st* certificate, const std::vector<std::string>& hosts) {
   return std::ranges::all_of(
-      hosts, [&](const std::string& host) { return transport::covers_host(certificate, host); });
+      hosts, [&](const std::string& host) { return net::covers_host(certificate, host); });
 }
 
 struct Pair {
@@ -72,15 +72,15 @@ struct Pair {
 };
 
 // `issuer` empty: self-signed.
-Result<Pair> make(const CertificateSpec& spec, transport::Issuer issuer) {
+Result<Pair> make(const CertificateSpec& spec, net::Issuer issuer) {
   Pair pair;
-  ATHANOR_TRY(pair.key, transport::generate_key());
+  ATHANOR_TRY(pair.key, net::generate_key());
   if (issuer.key == nullptr) {
     issuer.key = pair.key.get();
   }
-  ATHANOR_TRY(pair.certificate, transport::issue(spec, pair.key.get(), issuer));
-  ATHANOR_TRY(pair.certificate_text, transport::certificate_pem(pair.certificate.get()));
-  ATHANOR_TRY(pair.key_text, transport::key_pem(pair.key.get()));
+  ATHANOR_TRY(pair.certificate, net::issue(spec, pair.key.get(), issuer));
+  ATHANOR_TRY(pair.certificate_text, net::certificate_pem(pair.certificate.get()));
+  ATHANOR_TRY(pair.key_text, net::key_pem(pair.key.get()));
   return pair;
 }
 
@@ -108,8 +108,8 @@ Result<Pair> make_serving(const CertificateOptions& options, x509_st* authority,
 Result<std::string> kept(const std::vector<CertificatePtr>& bundle, Instant now) {
   std::string text;
   for (const CertificatePtr& one : bundle) {
-    if (transport::not_after(one.get()) > now) {
-      ATHANOR_TRY(const std::string pem, transport::certificate_pem(one.get()));
+    if (net::not_after(one.get()) > now) {
+      ATHANOR_TRY(const std::string pem, net::certificate_pem(one.get()));
       text += pem;
     }
   }
@@ -158,15 +158,15 @@ std::string_view name_of(Duty duty) {
 
 Judgement judge(const CertificateSet& set, const CertificateOptions& options, Instant now) {
   const auto parsed = parse(set);
-  if (!parsed || transport::not_after(parsed->bundle.front().get()) <= now) {
+  if (!parsed || net::not_after(parsed->bundle.front().get()) <= now) {
     return {.duty = Duty::Everything};
   }
   x509_st* serving = parsed->certificate.get();
   x509_st* authority = parsed->bundle.front().get();
-  const Instant joined = transport::not_before(authority) + kSkew;
+  const Instant joined = net::not_before(authority) + kSkew;
   const Instant settled = joined + settling_time(options);
-  const bool follows = transport::is_signed_by(serving, authority);
-  const bool good = transport::not_before(serving) <= now && covers(serving, options.hosts);
+  const bool follows = net::is_signed_by(serving, authority);
+  const bool good = net::not_before(serving) <= now && covers(serving, options.hosts);
   Judgement judgement{.next = now + kLook};
   const auto at = [&](Instant when, Duty duty) {
     if (when <= now) {
@@ -176,13 +176,13 @@ Judgement judge(const CertificateSet& set, const CertificateOptions& options, In
     }
   };
   // A serving certificate never outlives its authority.
-  at(transport::not_after(authority) - 2 * options.life, Duty::Authority);
+  at(net::not_after(authority) - 2 * options.life, Duty::Authority);
   if (!good) {
     at(now, Duty::Serving);
   } else if (!follows) {
-    at(std::min(settled, transport::not_after(serving)), Duty::Serving);
+    at(std::min(settled, net::not_after(serving)), Duty::Serving);
   } else {
-    at(transport::not_after(serving) - renewed_before(options), Duty::Serving);
+    at(net::not_after(serving) - renewed_before(options), Duty::Serving);
   }
   if (follows && parsed->bundle.size() > 1) {
     at(joined + renewed_before(options), Duty::Prune);
@@ -208,7 +208,7 @@ Result<CertificateSet> renew(const CertificateSet& set, Duty duty,
                             .key = serving.key_text};
     }
     case Duty::Serving: {
-      ATHANOR_TRY(const KeyPtr key, transport::parse_key(set.authority_key));
+      ATHANOR_TRY(const KeyPtr key, net::parse_key(set.authority_key));
       if (bundle.empty()) {
         return Error::internal("there is no authority to sign with");
       }
@@ -228,7 +228,7 @@ Result<CertificateSet> renew(const CertificateSet& set, Duty duty,
       if (bundle.empty()) {
         return Error::internal("there is no authority to keep");
       }
-      ATHANOR_TRY(made.bundle, transport::certificate_pem(bundle.front().get()));
+      ATHANOR_TRY(made.bundle, net::certificate_pem(bundle.front().get()));
       return made;
     }
   }
@@ -236,8 +236,8 @@ Result<CertificateSet> renew(const CertificateSet& set, Duty duty,
 }
 
 Instant expiry_of(const CertificateSet& set) {
-  const auto certificates = transport::parse_certificates(set.certificate);
-  return certificates.ok() ? transport::not_after(certificates->front().get()) : Instant();
+  const auto certificates = net::parse_certificates(set.certificate);
+  return certificates.ok() ? net::not_after(certificates->front().get()) : Instant();
 }
 
 }  // namespace athanor::webhook

@@ -37,9 +37,9 @@ struct CertificateOptions {
   Duration life = std::chrono::days(365);
   Duration authority_life = std::chrono::days(3650);
 };
-// A serving certificate is renewed when this is left: 90 days, or a quarter of a shorter life.
+// Returns the life left at a certificate's renewal: 90 days, or a quarter of a shorter life.
 Duration renewed_before(const CertificateOptions& options);
-// Between an authority's joining the bundle and its first signature.
+// Returns the time between an authority's joining the bundle and its first signature.
 Duration settling_time(const CertificateOptions& options);
 
 // What has to be made anew.
@@ -61,11 +61,11 @@ struct Judgement {
 };
 // Checks the set at a time: its validity, its hosts, and whether its parts belong together.
 Judgement judge(const CertificateSet& set, const CertificateOptions& options, Instant now);
-// The set once the duty is done. Makes keys: random.
+// Returns the set once the duty is done. Makes keys: random.
 Result<CertificateSet> renew(const CertificateSet& set, Duty duty,
                              const CertificateOptions& options, Instant now);
 
-// When the serving certificate ends; the epoch for none.
+// Returns the end of the serving certificate; the epoch for none.
 Instant expiry_of(const CertificateSet& set);
 
 }  // namespace athanor::webhook

@@ -3,50 +3,32 @@
 
 #include <fmt/core.h>
 
-#include <deque>
+#include <chrono>
+#include <memory>
 #include <optional>
-#include <thread>
+#include <string>
 #include <utility>
-#include <vector>
 
-#include "base/condition_variable.hpp"
-#include "base/contain.hpp"
-#include "base/mutex.hpp"
 #include "net/pki.hpp"
-#include "webhook/https_server.hpp"
 
 namespace athanor::webhook {
 namespace {
 
-constexpr std::size_t kMostConnections = 64;
-constexpr std::size_t kMostWaiting = 64;  // a further request is refused with 503
+constexpr std::size_t kMaxEndpointConnections = 64;
+constexpr std::size_t kMaxWaiting = 64;
 constexpr int kThreads = 2;
 constexpr Duration kReviewPatience = std::chrono::seconds(5);
-constexpr transport::ServedLimits kLimits{.head = std::size_t{16} * 1024,
-                                          .body = std::size_t{1024},
-                                          .idle = std::chrono::seconds(30),
-                                          .stall = std::chrono::seconds(10),
-                                          .answer = std::chrono::seconds(30)};
+constexpr std::chrono::seconds kClientPatience{10};  // of clients, in each stage
 constexpr int kUnauthorized = 401;
 constexpr int kForbidden = 403;
-constexpr int kNotAllowed = 405;
 constexpr int kInternal = 500;
-constexpr int kUnavailable = 503;
 
-GuardedAnswer refusal(int status, std::string text) {
+net::Page refusal(int status, std::string text) {
   return {.status = status, .body = std::move(text) + "\n"};
 }
 
-apiserver::Response response_of(const GuardedAnswer& answer) {
-  apiserver::Response response;
-  response.status = answer.status;
-  response.content_type = answer.content_type;
-  response.body = answer.body;
-  return response;
-}
-
 // The token of "Bearer TOKEN"; empty: none.
-std::string bearer(const apiserver::Request& request) {
+std::string bearer(const net::Request& request) {
   constexpr std::string_view kScheme = "bearer ";
   const std::string_view header = request.header("authorization");
   if (header.size() <= kScheme.size()) {
@@ -65,92 +47,25 @@ std::string bearer(const apiserver::Request& request) {
 }  // namespace
 
 struct GuardedEndpoint::State {
-  struct Asked {
-    std::string path{};
-    std::string query{};
-    std::string token{};
-    HttpsOptions::Reply reply{};
-  };
-
   explicit State(GuardedOptions endpoint_options) : options(std::move(endpoint_options)) {}
 
-  // On the server's thread.
-  void take(const apiserver::Request& request, HttpsOptions::Reply reply);
   // On the endpoint's threads.
-  void work();
-  [[nodiscard]] GuardedAnswer decide(const Asked& asked) const;
+  [[nodiscard]] net::Page decide(const net::Request& request) const;
   // nullopt: the caller may read the path.
-  [[nodiscard]] std::optional<GuardedAnswer> refused(const Asked& asked) const;
+  [[nodiscard]] std::optional<net::Page> refused(const net::Request& request) const;
   [[nodiscard]] Result<Value> review(const char* path, const char* version, const char* kind,
                                      Value spec) const;
 
   GuardedOptions options;
-  Mutex mutex{};
-  ConditionVariable more{};
-  std::deque<Asked> waiting ATHANOR_GUARDED_BY(mutex){};
-  bool ending ATHANOR_GUARDED_BY(mutex) = false;
-  std::vector<std::thread> threads{};
-  std::unique_ptr<HttpsServer> server{};  // goes first
+  const std::shared_ptr<net::ServedTls> tls = std::make_shared<net::ServedTls>();
+  std::unique_ptr<net::PageServer> server{};  // goes first
 };
 
-void GuardedEndpoint::State::take(const apiserver::Request& request, HttpsOptions::Reply reply) {
-  const auto refuse = [&](int status, const char* text) {
-    reply([answer = refusal(status, text)] { return response_of(answer); });
-  };
-  if (request.method != "GET") {
-    refuse(kNotAllowed, "Method Not Allowed");
-    return;
-  }
-  Asked asked{.path = request.path, .token = bearer(request), .reply = reply};
-  for (const auto& [name, value] : request.query) {
-    asked.query += asked.query.empty() ? "" : "&";
-    asked.query += name;
-    asked.query += '=';
-    asked.query += value;
-  }
-  if (asked.token.empty()) {
-    refuse(kUnauthorized, "Unauthorized");
-    return;
-  }
-  bool full = false;
-  {
-    const MutexLock lock(mutex);
-    full = waiting.size() >= kMostWaiting;
-    if (!full) {
-      waiting.push_back(std::move(asked));
-    }
-  }
-  if (full) {
-    refuse(kUnavailable, "Service Unavailable");
-    return;
-  }
-  more.notify_one();
-}
-
-void GuardedEndpoint::State::work() {
-  MutexLock lock(mutex);
-  while (true) {
-    more.wait(lock, [this]() ATHANOR_REQUIRES(mutex) { return ending || !waiting.empty(); });
-    if (ending) {
-      return;
-    }
-    const Asked asked = std::move(waiting.front());
-    waiting.pop_front();
-    lock.unlock();
-    GuardedAnswer answer;
-    if (const auto broken = contain([&] { answer = decide(asked); })) {
-      answer = refusal(kInternal, *broken);
-    }
-    asked.reply([answer = std::move(answer)] { return response_of(answer); });
-    lock.lock();
-  }
-}
-
-GuardedAnswer GuardedEndpoint::State::decide(const Asked& asked) const {
-  if (auto refusal = refused(asked)) {
+net::Page GuardedEndpoint::State::decide(const net::Request& request) const {
+  if (auto refusal = refused(request)) {
     return *std::move(refusal);
   }
-  return options.answer(asked.path, asked.query);
+  return options.answer(request);
 }
 
 Result<Value> GuardedEndpoint::State::review(const char* path, const char* version,
@@ -169,10 +84,14 @@ Result<Value> GuardedEndpoint::State::review(const char* path, const char* versi
   return result.body["status"];
 }
 
-std::optional<GuardedAnswer> GuardedEndpoint::State::refused(const Asked& asked) const {
+std::optional<net::Page> GuardedEndpoint::State::refused(const net::Request& request) const {
+  const std::string token = bearer(request);
+  if (token.empty()) {
+    return refusal(kUnauthorized, "Unauthorized");
+  }
   const auto known =
       review("/apis/authentication.k8s.io/v1/tokenreviews", "authentication.k8s.io/v1",
-             "TokenReview", Value::object({{"token", asked.token}}));
+             "TokenReview", Value::object({{"token", token}}));
   if (!known.ok()) {
     return refusal(kInternal, "Authentication failed");
   }
@@ -182,7 +101,7 @@ std::optional<GuardedAnswer> GuardedEndpoint::State::refused(const Asked& asked)
   const Value& user = (*known)["user"];
   Value spec = Value::object(
       {{"user", user["username"]},
-       {"nonResourceAttributes", Value::object({{"path", asked.path}, {"verb", "get"}})}});
+       {"nonResourceAttributes", Value::object({{"path", request.path}, {"verb", "get"}})}});
   for (const char* member : {"uid", "groups", "extra"}) {
     if (!user[member].is_null()) {
       spec.set(member, user[member]);
@@ -202,41 +121,31 @@ std::optional<GuardedAnswer> GuardedEndpoint::State::refused(const Asked& asked)
 
 Result<std::unique_ptr<GuardedEndpoint>> GuardedEndpoint::listen(GuardedOptions options) {
   auto state = std::make_unique<State>(std::move(options));
+  ATHANOR_TRY(const net::ServingPair pair,
+              net::ensure_serving_pair({.now = state->options.clock->now()}));
+  ATHANOR_TRY_VOID(state->tls->use(pair.certificate, pair.key));
   ATHANOR_TRY(state->server,
-              HttpsServer::start({.address = state->options.address,
-                                  .most_connections = kMostConnections,
-                                  .limits = kLimits,
-                                  .handle =
-                                      [raw = state.get()](const apiserver::Request& request,
-                                                          HttpsOptions::Reply reply) {
-                                        raw->take(request, std::move(reply));
-                                      },
-                                  .clock = state->options.clock}));
-  ATHANOR_TRY(const transport::ServingPair pair,
-              transport::ensure_serving_pair({.now = state->options.clock->now()}));
-  ATHANOR_TRY_VOID(state->server->use(pair.certificate, pair.key));
-  for (int i = 0; i < kThreads; ++i) {
-    state->threads.emplace_back([raw = state.get()] { raw->work(); });
-  }
+              net::PageServer::start(
+                  {.address = state->options.address,
+                   .tls = state->tls,
+                   .threads = kThreads,
+                   .max_connections = kMaxEndpointConnections,
+                   .max_waiting = kMaxWaiting,
+                   .patience = kClientPatience,
+                   .answer = [raw = state.get()](
+                                 const net::Request& request) { return raw->decide(request); },
+                   .clock = state->options.clock}));
   return std::unique_ptr<GuardedEndpoint>(new GuardedEndpoint(std::move(state)));
 }
 
 GuardedEndpoint::GuardedEndpoint(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 GuardedEndpoint::~GuardedEndpoint() {
-  {
-    const MutexLock lock(state_->mutex);
-    state_->ending = true;
-  }
-  state_->more.notify_all();
-  for (std::thread& thread : state_->threads) {
-    thread.join();
-  }
   state_->server.reset();
 }
 
-Result<void> GuardedEndpoint::limit(transport::TlsLimits limits) {
-  return state_->server->limit(std::move(limits));
+Result<void> GuardedEndpoint::limit(net::TlsLimits limits) {
+  return state_->tls->limit(std::move(limits));
 }
 
 std::string GuardedEndpoint::address() const {

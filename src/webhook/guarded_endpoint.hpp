@@ -6,21 +6,14 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "client/api_client.hpp"
+#include "net/serving/page_server.hpp"
 #include "net/serving/served_tls.hpp"
 
 namespace athanor::webhook {
-
-// Answer to an authorised request.
-struct GuardedAnswer {
-  int status = 200;
-  std::string content_type = "text/plain; charset=utf-8";
-  std::string body{};
-};
 
 // Address and collaborators of a GuardedEndpoint.
 struct GuardedOptions {
@@ -29,7 +22,7 @@ struct GuardedOptions {
   client::ApiClient* client = nullptr;
   const Clock* clock = nullptr;
   // Called on threads of the endpoint; may block.
-  std::function<GuardedAnswer(std::string_view path, std::string_view query)> answer{};
+  std::function<net::Page(const net::Request& request)> answer{};
 };
 
 // The endpoint; serves on threads of its own until destroyed.
@@ -43,8 +36,8 @@ class GuardedEndpoint {
   ~GuardedEndpoint();  // stops
 
   // Limits the handshakes from now on, see ServedTls. Thread-safe.
-  Result<void> limit(transport::TlsLimits limits);
-  // "127.0.0.1:8443".
+  Result<void> limit(net::TlsLimits limits);
+  // Returns "127.0.0.1:8443".
   [[nodiscard]] std::string address() const;
 
  private:

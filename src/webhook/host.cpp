@@ -141,7 +141,7 @@ void Host::State::take(const Object& secret) {
 }
 
 void Host::State::take_profile(const TlsProfile& profile) {
-  const auto limited = server->limit(transport::without_unknown(
+  const auto limited = server->limit(net::without_unknown(
       {.min_version = profile.min_version, .ciphers = profile.cipher_names()}));
   if (limited.ok()) {
     log::info("webhooks: the cluster's TLS profile is followed",

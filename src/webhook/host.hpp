@@ -36,8 +36,8 @@ struct HostOptions {
   Metrics* metrics = nullptr;
   cluster::Leadership* leadership = nullptr;  // without: certificates are made at any time
   std::string address{};
-  transport::TlsLimits tls{};  // of its port
-  bool platform_tls = false;   // the limits are those of OpenShift's TLS profile instead
+  net::TlsLimits tls{};       // of its port
+  bool platform_tls = false;  // the limits are those of OpenShift's TLS profile instead
   std::vector<Webhook> webhooks{};
   Settings settings{};
   bool conversions = false;  // keep the bundle in custom resource definitions, too
@@ -64,7 +64,7 @@ class Host {
   void drain(Duration patience);
   void stop();
 
-  // There is a certificate, and connections are taken.
+  // Returns true if there is a certificate, and connections are taken.
   [[nodiscard]] bool ready() const;
   [[nodiscard]] std::string address() const;
 

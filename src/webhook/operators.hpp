@@ -33,7 +33,7 @@ struct Settings {
 };
 // Section of the configuration that holds Settings.
 inline constexpr std::string_view kSection = "webhooks";
-// Write and read the section.
+// Writes the section; read_settings() reads it.
 Value to_value(const Settings& settings);
 Settings read_settings(const Value& value);
 
@@ -48,7 +48,7 @@ struct CertificateQuery {
   static CertificateQuery parse(std::string_view query);
 };
 
-// With `conversions` custom resource definitions are watched, too.
+// Watches custom resource definitions, too, with `conversions`.
 std::vector<const Operator*> operators(bool conversions);
 
 // Returns true if every configuration that is to have the authorities' bundle has it.

@@ -17,9 +17,9 @@ struct Question {
   const Webhook* webhook = nullptr;
   AdmissionRequest request{};
 };
-// Errors: 404 for a path that no webhook has, 405 for another method than POST, 415 for another
-// type than JSON, 400 for a body other than an AdmissionReview of v1. Of a webhook that
-// reviews_faults: 400 for all but the first two, in the words of docs/spec/das.md 5.2. `body`:
+// Reads a question. Errors: 404 for a path that no webhook has, 405 for another method than POST,
+// 415 for another type than JSON, 400 for a body other than an AdmissionReview of v1. Of a webhook
+// that reviews_faults: 400 for all but the first two, in the words of docs/spec/das.md 5.2. `body`:
 // nullptr: none.
 Result<Question> read_question(std::span<const Webhook> webhooks, std::string_view method,
                                std::string_view path, std::string_view content_type,

@@ -6,15 +6,15 @@
 #include "base/check.hpp"
 #include "base/contain.hpp"
 #include "net/response_writer.hpp"
+#include "net/serving/small_server.hpp"
 #include "runtime/metrics/metrics.hpp"
 #include "runtime/metrics/webhook_results.hpp"
-#include "webhook/https_server.hpp"
 
 namespace athanor::webhook {
 namespace {
 
-constexpr std::size_t kMostConnections = 1024;
-constexpr transport::ServedLimits kLimits{
+constexpr std::size_t kMaxConnections = 1024;
+constexpr net::ServedLimits kLimits{
     .body = std::size_t{10} * 1024 * 1024,  // an object, old and new
     .idle = std::chrono::seconds(120),      // API servers keep theirs
     .stall = std::chrono::seconds(30),
@@ -26,15 +26,17 @@ constexpr transport::ServedLimits kLimits{
 struct Server::State : std::enable_shared_from_this<State> {
   explicit State(ServerOptions server_options) : options(std::move(server_options)) {}
 
-  void handle(const apiserver::Request& request, const HttpsOptions::Reply& reply);
-  void convert(const apiserver::Request& request, const HttpsOptions::Reply& reply);
+  void handle(const net::Request& request, const net::SmallServerOptions::Reply& reply);
+  void convert(const net::Request& request, const net::SmallServerOptions::Reply& reply);
   void count(const Question& question, const Verdict& verdict, Instant began) const;
 
   ServerOptions options;
-  std::unique_ptr<HttpsServer> server{};  // goes first
+  const std::shared_ptr<net::ServedTls> tls = std::make_shared<net::ServedTls>();
+  std::unique_ptr<net::SmallServer> server{};  // goes first
 };
 
-void Server::State::handle(const apiserver::Request& request, const HttpsOptions::Reply& reply) {
+void Server::State::handle(const net::Request& request,
+                           const net::SmallServerOptions::Reply& reply) {
   const auto* body = std::get_if<std::string>(&request.body);
   if (options.convert && request.path == kConversionPath) {
     convert(request, reply);
@@ -52,9 +54,9 @@ void Server::State::handle(const apiserver::Request& request, const HttpsOptions
     reply(
         [error = read.error(), review = fault_text(options.webhooks, request.path, read.error())] {
           if (review.empty()) {
-            return transport::status_response(error);
+            return net::status_response(error);
           }
-          apiserver::Response response;
+          net::Response response;
           response.status = error.code;
           response.body = review;
           return response;
@@ -69,14 +71,15 @@ void Server::State::handle(const apiserver::Request& request, const HttpsOptions
       if (const auto state = weak.lock()) {
         state->count(*question, verdict, began);
       }
-      apiserver::Response response;
+      net::Response response;
       response.body = answer_text(*question, verdict);
       return response;
     });
   });
 }
 
-void Server::State::convert(const apiserver::Request& request, const HttpsOptions::Reply& reply) {
+void Server::State::convert(const net::Request& request,
+                            const net::SmallServerOptions::Reply& reply) {
   const auto* body = std::get_if<std::string>(&request.body);
   Result<std::string> text = Error::internal("not converted");
   const auto broken = contain([&] {
@@ -88,9 +91,9 @@ void Server::State::convert(const apiserver::Request& request, const HttpsOption
   }
   reply([text = std::move(text)] {
     if (!text.ok()) {
-      return transport::status_response(text.error());
+      return net::status_response(text.error());
     }
-    apiserver::Response response;
+    net::Response response;
     response.body = *text;
     return response;
   });
@@ -118,13 +121,16 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
                 "a webhook server needs a judge and a clock");
   auto state = std::make_shared<State>(std::move(options));
   ATHANOR_TRY(state->server,
-              HttpsServer::start(
+              net::SmallServer::start(
                   {.address = state->options.address,
-                   .most_connections = kMostConnections,
+                   .max_connections = kMaxConnections,
                    .limits = kLimits,
-                   .handle = [raw = state.get()](
-                                 const apiserver::Request& request,
-                                 const HttpsOptions::Reply& reply) { raw->handle(request, reply); },
+                   .tls = state->tls,
+                   .handle =
+                       [raw = state.get()](const net::Request& request,
+                                           const net::SmallServerOptions::Reply& reply) {
+                         raw->handle(request, reply);
+                       },
                    .clock = state->options.clock}));
   // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): the constructor is private
   return std::unique_ptr<Server>(new Server(std::move(state)));
@@ -137,15 +143,15 @@ Server::~Server() {
 }
 
 Result<void> Server::use(const std::string& certificate, const std::string& key) {
-  return state_->server->use(certificate, key);
+  return state_->tls->use(certificate, key);
 }
 
-Result<void> Server::limit(transport::TlsLimits limits) {
-  return state_->server->limit(std::move(limits));
+Result<void> Server::limit(net::TlsLimits limits) {
+  return state_->tls->limit(std::move(limits));
 }
 
 bool Server::serving() const {
-  return state_->server->serving();
+  return state_->tls->current() != nullptr;
 }
 
 std::string Server::address() const {

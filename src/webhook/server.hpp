@@ -37,7 +37,7 @@ struct ServerOptions {
 // Thread-safe.
 class Server {
  public:
-  // Listens; handshakes fail until there is a certificate. Errors: what is no address, or is taken.
+  // Listens. Handshakes fail until there is a certificate. Errors: no address, or a taken one.
   static Result<std::unique_ptr<Server>> start(ServerOptions options);
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -47,10 +47,10 @@ class Server {
   // that cannot be used; the former certificate stays.
   Result<void> use(const std::string& certificate, const std::string& key);
   // Limits the handshakes from now on, see ServedTls.
-  Result<void> limit(transport::TlsLimits limits);
-  // There is a certificate.
+  Result<void> limit(net::TlsLimits limits);
+  // Returns true if there is a certificate.
   [[nodiscard]] bool serving() const;
-  // "127.0.0.1:9443".
+  // Returns "127.0.0.1:9443".
   [[nodiscard]] std::string address() const;
 
  private:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A lab under test: the built binary as a child process, and the ways into it (kubectl, raw HTTPS, athanor's verbs)."""
 
+import atexit
 import base64
 import http.client
 import itertools
@@ -9,10 +10,12 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import signal
 import socket
 import ssl
 import subprocess
+import tempfile
 import time
 import urllib.parse
 from dataclasses import dataclass, field
@@ -25,6 +28,9 @@ KUBECTL = os.environ.get("KUBECTL", "kubectl")
 os.environ.setdefault("ATHANOR_BROKEN_INVARIANTS", "fatal")  # the program contains them otherwise
 for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):  # below `make test`, a make that a test runs prints what a user's prints
     os.environ.pop(name, None)
+if "ATHANOR_LABS" not in os.environ:  # the list of labs of who runs the tests stays as it is
+    os.environ["ATHANOR_LABS"] = tempfile.mkdtemp(prefix="athanor-labs-")
+    atexit.register(shutil.rmtree, os.environ["ATHANOR_LABS"], ignore_errors=True)
 JOBS = "fournos-local-dev"  # namespace of the default lab
 DEADLINE = float(os.environ.get("E2E_DEADLINE", "120"))  # seconds; generous, since two cores may be shared
 TIMEOUT = f"--timeout={DEADLINE * 0.75:.0f}s"  # of what kubectl waits for: it then says what, before it is killed

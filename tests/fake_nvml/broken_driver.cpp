@@ -11,9 +11,9 @@
 #include "base/check.hpp"
 #include "kube/text/json.hpp"
 #include "systems/das/agent/device_list.hpp"
-#include "systems/das/placement/inventory.hpp"
-#include "systems/das/placement/slots.hpp"
-#include "systems/das/vendor/vendor.hpp"
+#include "systems/das/gpus/inventory.hpp"
+#include "systems/das/makers/vendor.hpp"
+#include "systems/das/slices/slots.hpp"
 
 namespace athanor::fake_nvml {
 namespace {
@@ -87,9 +87,10 @@ std::string try_slices(agent::GpuDriver& driver, const das::FoundGpu& gpu) {
     if (std::string flaw = flaw_of_look(driver); !flaw.empty()) {
       return flaw;
     }
-    static_cast<void>(made.ok()
-                          ? driver.destroy(*made)
-                          : driver.destroy_at(gpu.uuid, profile.starts.front(), profile.size));
+    static_cast<void>(driver.destroy({.gpu = gpu.uuid,
+                                      .start = profile.starts.front(),
+                                      .size = profile.size,
+                                      .device = made.ok() ? *made : std::string()}));
   }
   return {};
 }
@@ -97,7 +98,9 @@ std::string try_slices(agent::GpuDriver& driver, const das::FoundGpu& gpu) {
 // What was made under wrong answers can be taken away, and a slice fits on every GPU again.
 std::string flaw_of_recovery(agent::GpuDriver& driver, const das::Discovery& found) {
   for (const das::FoundSlice& slice : found.slices) {
-    if (const auto done = driver.destroy_at(slice.gpu, slice.start, slice.size); !done.ok()) {
+    if (const auto done =
+            driver.destroy({.gpu = slice.gpu, .start = slice.start, .size = slice.size});
+        !done.ok()) {
       return "a slice stays: " + done.error().message;
     }
   }
@@ -109,7 +112,11 @@ std::string flaw_of_recovery(agent::GpuDriver& driver, const das::Discovery& fou
                                      .ci_profile = profile.ci_profile,
                                      .start = profile.starts.front(),
                                      .size = profile.size});
-    const auto gone = made.ok() ? driver.destroy(*made) : Result<void>(made.error());
+    const auto gone = made.ok() ? driver.destroy({.gpu = gpu.uuid,
+                                                  .start = profile.starts.front(),
+                                                  .size = profile.size,
+                                                  .device = *made})
+                                : Result<void>(made.error());
     if (!gone.ok()) {
       return "no slice on " + gpu.uuid + " afterwards: " + gone.error().message;
     }

@@ -5,15 +5,16 @@
 
 #include <algorithm>
 #include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 
 #include "kube/text/json.hpp"
-#include "systems/das/placement/inventory.hpp"
-#include "systems/das/placement/slots.hpp"
-#include "systems/das/vendor/vendor.hpp"
+#include "systems/das/gpus/inventory.hpp"
+#include "systems/das/makers/vendor.hpp"
+#include "systems/das/slices/slots.hpp"
 
 namespace athanor::fake_nvml {
 namespace {
@@ -55,6 +56,22 @@ int slices_of(unsigned int profile) {
   }
 }
 
+// Drivers number instances by their places: the next one there has the same number and UUID.
+int id_at(int gpu, const das::MigTable& table, const das::MigProfile& profile, int start) {
+  constexpr int kFirst = 256;  // tests number instances of other programs themselves
+  constexpr int kOfAGpu = 64;
+  int id = kFirst + gpu * kOfAGpu;
+  for (const das::MigProfile& one : table.profiles) {
+    for (const int at : one.starts) {
+      if (one.name == profile.name && at == start) {
+        return id;
+      }
+      ++id;
+    }
+  }
+  return id;
+}
+
 }  // namespace
 
 const das::MigProfile* Gpu::profile(unsigned int gi_profile) const {
@@ -79,6 +96,26 @@ unsigned int Gpu::id_of(const das::MigProfile& profile) const {
 
 Value Control::read() const {
   return path_.empty() ? Value::object() : read_json(path_);
+}
+
+std::optional<Return> Control::count(std::string_view call) {
+  const Value now = read();
+  if (now != counted_) {
+    counted_ = now;
+    calls_ = 0;
+  }
+  const Value& only = now["only"];
+  if (!now["at"].is_integer() || (only.is_string() && only.as_string() != call)) {
+    return std::nullopt;
+  }
+  const std::int64_t at = now["at"].as_int();
+  if (++calls_ < at || (calls_ > at && !now["on"].as_bool())) {
+    return std::nullopt;
+  }
+  if (now["kill"].as_bool()) {
+    ::raise(SIGKILL);
+  }
+  return static_cast<Return>(now["code"].as_int(agent::nvml::Unknown));
 }
 
 Gpus::Gpus()
@@ -107,7 +144,6 @@ void Gpus::load() {
   }
   const Value stored = read_json(state_);
   instances_.clear();
-  next_ = static_cast<int>(stored["next"].as_int(1));
   for (const Value& one : stored["instances"].items()) {
     Instance instance{.gpu = static_cast<int>(one["gpu"].as_int()),
                       .id = static_cast<int>(one["id"].as_int()),
@@ -149,7 +185,7 @@ void Gpus::save() const {
   }
   const std::string temporary = state_ + ".tmp";
   std::ofstream(temporary, std::ios::binary)
-      << json::print(Value::object({{"next", next_}, {"instances", std::move(list)}})) << "\n";
+      << json::print(Value::object({{"instances", std::move(list)}})) << "\n";
   static_cast<void>(std::rename(temporary.c_str(), state_.c_str()));
 }
 
@@ -179,7 +215,7 @@ Return Gpus::create(int gpu, unsigned int id, const agent::nvml::Placement& plac
   if (!das::is_legal(on.model->table, slices)) {
     return agent::nvml::InsufficientResources;
   }
-  made = next_++;
+  made = id_at(gpu, on.model->table, *profile, static_cast<int>(place.start));
   instances_.push_back({.gpu = gpu,
                         .id = made,
                         .profile = profile->name,

@@ -10,7 +10,7 @@
 
 #include "agent/nvml/nvml_abi.hpp"
 #include "kube/value/value.hpp"
-#include "systems/das/placement/tables.hpp"
+#include "systems/das/slices/tables.hpp"
 
 namespace athanor::fake_nvml {
 
@@ -41,13 +41,20 @@ struct Instance {
 //   {"fail": {"nvmlInit_v2": 9}, "lost": [0], "migDisabled": [1], "createMs": 5, "destroyMs": 5,
 //    "inUse": ["MIG-..."], "parentHandles": true, "numaNodes": [0, 1], "event": 1, "gpu": 0, "xid":
 //    79, "migChange": true}
+// and what happens at the n-th call since the file changed: {"at": 3, "only": "nvmlGpuInstance
+// Destroy" (counts calls of it alone), "kill": true (the process, before the call), or "code": 999
+// (once; with "on": true from that call on; with "late": true after a change was made)}.
 class Control {
  public:
   explicit Control(std::string path) : path_(std::move(path)) {}
   [[nodiscard]] Value read() const;
+  // Counts a call; what it is to answer instead, if the file says so.
+  [[nodiscard]] std::optional<agent::nvml::Return> count(std::string_view call);
 
  private:
   std::string path_;
+  Value counted_{};  // the file whose calls are counted
+  std::int64_t calls_ = 0;
 };
 
 // Thread-safe through its caller's lock.
@@ -57,7 +64,7 @@ class Gpus {
   Gpus();
 
   [[nodiscard]] const std::vector<Gpu>& gpus() const { return gpus_; }
-  [[nodiscard]] const Control& control() const { return control_; }
+  [[nodiscard]] Control& control() { return control_; }
   std::vector<Instance>& instances();
   void save() const;
 
@@ -76,7 +83,6 @@ class Gpus {
   std::string state_{};
   Control control_;
   std::vector<Instance> instances_{};
-  int next_ = 1;
 };
 
 }  // namespace athanor::fake_nvml

@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 
 #include "fake_nvml/fake_gpus.hpp"
 #include "fake_nvml/hostile.hpp"
@@ -76,11 +79,29 @@ bool listed(const Value& list, int gpu) {
   return false;
 }
 
+// What the call under way answers after it has changed something.
+std::optional<Return>& late() {
+  static std::optional<Return> code;
+  return code;
+}
+Return changed(Return code) {
+  return std::exchange(late(), std::nullopt).value_or(code);
+}
+
 // What the tests want this call to answer instead.
-Return told(const char* call, int gpu = -1) {
+Return told(std::string_view call, int gpu = -1) {
   const Value control = gpus().control().read();
-  if (control["fail"][std::string_view(call)].is_integer()) {
-    return static_cast<Return>(control["fail"][std::string_view(call)].as_int());
+  late().reset();
+  if (const auto code = gpus().control().count(call)) {
+    const bool changes = call.find("Destroy") != std::string_view::npos ||
+                         call.find("Create") != std::string_view::npos;
+    if (!changes || !control["late"].as_bool()) {
+      return *code;
+    }
+    late() = code;
+  }
+  if (control["fail"][call].is_integer()) {
+    return static_cast<Return>(control["fail"][call].as_int());
   }
   if (gpu >= 0 && listed(control["lost"], gpu)) {
     return GpuIsLost;
@@ -312,7 +333,7 @@ Return nvmlDeviceCreateGpuInstanceWithPlacement(Device device, unsigned int id,
   const Return code = gpu < 0 ? InvalidArgument : gpus().create(gpu, id, *place, number);
   *made = handle<GpuInstance>(pair(kGi, number, 0));
   hostile().spoil_handle(*made);
-  return code;
+  return changed(code);
 }
 Return nvmlDeviceGetGpuInstances(Device device, unsigned int id, GpuInstance* list,
                                  unsigned int* count) {
@@ -360,7 +381,7 @@ Return nvmlGpuInstanceGetInfo(GpuInstance instance, GpuInstanceInfo* info) {
 Return nvmlGpuInstanceDestroy(GpuInstance instance) {
   pause("destroyMs");
   FAKE_NVML_CHECK("nvmlGpuInstanceDestroy", -1)
-  return gpus().destroy(instance_of(number(instance)));
+  return changed(gpus().destroy(instance_of(number(instance))));
 }
 Return nvmlGpuInstanceGetComputeInstanceProfileInfo(GpuInstance instance, unsigned int profile,
                                                     unsigned int /*engine*/,
@@ -385,7 +406,7 @@ Return nvmlGpuInstanceCreateComputeInstance(GpuInstance instance, unsigned int p
   const int id = instance_of(number(instance));
   const Return code = gpus().create_compute(id, profile, compute);
   *made = handle<ComputeInstance>(pair(kCi, id, compute));
-  return code;
+  return changed(code);
 }
 Return nvmlGpuInstanceGetComputeInstances(GpuInstance instance, unsigned int profile,
                                           ComputeInstance* list, unsigned int* count) {
@@ -431,7 +452,7 @@ Return nvmlComputeInstanceGetInfo_v2(ComputeInstance compute, ComputeInstanceInf
 }
 Return nvmlComputeInstanceDestroy(ComputeInstance compute) {
   FAKE_NVML_CHECK("nvmlComputeInstanceDestroy", -1)
-  return gpus().destroy_compute(instance_of(number(compute)), compute_of(number(compute)));
+  return changed(gpus().destroy_compute(instance_of(number(compute)), compute_of(number(compute))));
 }
 Return nvmlDeviceGetMaxMigDeviceCount(Device device, unsigned int* count) {
   FAKE_NVML_CHECK("nvmlDeviceGetMaxMigDeviceCount", gpu_of(device))

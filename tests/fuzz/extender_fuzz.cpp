@@ -5,11 +5,11 @@
 #include "extender/decisions.hpp"
 #include "fuzz/fuzz.hpp"
 #include "kube/text/json.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/placement/inventory.hpp"
-#include "systems/das/scheduling.hpp"
-#include "systems/das/vendor/vendor.hpp"
-#include "systems/numa/kinds.hpp"
+#include "systems/das/gpus/inventory.hpp"
+#include "systems/das/makers/vendor.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/scheduling/scheduling.hpp"
+#include "systems/numa/model/kinds.hpp"
 #include "systems/numa/scheduling/session.hpp"
 
 namespace {

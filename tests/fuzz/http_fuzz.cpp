@@ -9,7 +9,7 @@
 namespace athanor::fuzz {
 namespace {
 
-using transport::RequestReader;
+using net::RequestReader;
 
 std::vector<std::string> read_all(std::string_view bytes, std::size_t step) {
   RequestReader reader(8192, 65536);
@@ -17,7 +17,7 @@ std::vector<std::string> read_all(std::string_view bytes, std::size_t step) {
   std::string input;
   const auto take_complete = [&] {
     while (reader.feed(input) == RequestReader::State::Complete) {
-      const apiserver::Request request = reader.take();
+      const net::Request request = reader.take();
       std::string text = request.method + " " + request.path;
       for (const auto& [name, value] : request.query) {
         text += " " + name + "=" + value;

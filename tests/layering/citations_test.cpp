@@ -161,7 +161,7 @@ TEST(Decisions, AreShortAndIndexed) {
   }
 }
 
-TEST(Pages, OpenWithWhatTheirReaderCanDo) {
+TEST(Pages, OpenWithTasksOfTheirReader) {
   constexpr std::size_t kOpening = 1200;
   for (const auto& entry : std::filesystem::directory_iterator(
            std::filesystem::path(athanor::test::source_dir()) / "docs")) {

@@ -3,7 +3,7 @@
 // whole. It links without SQLite and without the embedded API server; a test looks at its symbols.
 #include <cstdio>
 
-#include "systems/list.hpp"
+#include "product/list.hpp"
 
 int main() {
   std::printf("%zu systems\n", athanor::all_systems().size());

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every operator and webhook of every system, by name.
+// Every operator and webhook of every system, and the loops that make pods, by name.
 #include "scenarios/registry.hpp"
 
-#include "systems/list.hpp"
+#include "embedded/workloads/jobs/job.hpp"
+#include "embedded/workloads/sets/daemon_set.hpp"
+#include "embedded/workloads/sets/replica_set.hpp"
+#include "embedded/workloads/sets/stateful_set.hpp"
+#include "product/list.hpp"
 
 namespace athanor::test {
 
@@ -12,6 +16,14 @@ const Operator* find_operator(std::string_view name) {
       if (op->name == name) {
         return op;
       }
+    }
+  }
+  for (const Operator* op :
+       {&workloads::replica_set_operator(), &workloads::replication_controller_operator(),
+        &workloads::stateful_set_operator(), &workloads::daemon_set_operator(),
+        &workloads::job_operator()}) {
+    if (op->name == name) {
+      return op;
     }
   }
   return nullptr;

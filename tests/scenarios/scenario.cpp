@@ -294,6 +294,11 @@ class Player {
   void condition_is_there(const Value& expected) {
     const Named named(expected["ref"]);
     const Value condition = world_.condition(named.kind, named.key, expected["type"].as_string());
+    if (expected["absent"].as_bool()) {
+      EXPECT_TRUE(condition.is_null())
+          << json::print(expected["ref"]) << " has " << json::print(condition);
+      return;
+    }
     Value wanted = expected;
     wanted.erase("ref");
     EXPECT_TRUE(contains(condition, wanted))

@@ -8,8 +8,8 @@
 #include "sim/scenes/scenes.hpp"
 #include "sim/scenes/slice_agents.hpp"
 #include "sim/scenes/stand_ins.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/placement/inventory.hpp"
+#include "systems/das/gpus/inventory.hpp"
+#include "systems/das/model/kinds.hpp"
 
 namespace athanor::sim {
 namespace {
@@ -76,6 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"FalseReboot", Mistake::FalseReboot, "is deleted at a start of its agent"},
         Broken{"FailsPods", Mistake::FailsPods, "no restart of ours ends a pod"},
         Broken{"Overstates", Mistake::Overstates, "published capacity exists"},
+        Broken{"TrustsNames", Mistake::TrustsNames, "no slice stays without a claim"},
         Broken{"SkipsComparison", Mistake::SkipsComparison, "a running pod keeps its slices"}),
     [](const auto& one) { return std::string(one.param.name); });
 

@@ -15,7 +15,7 @@
 #include "sim/scenes/scenes.hpp"
 #include "sim/scenes/stand_ins.hpp"
 #include "simulation/properties.hpp"
-#include "systems/appwrapper/kinds.hpp"
+#include "systems/appwrapper/model/kinds.hpp"
 
 namespace athanor::sim {
 namespace {
@@ -120,7 +120,7 @@ TEST(AppWrapperSim, OneThatRunsAgainIsFound) {
               testing::HasSubstr("flaky was Failed, and is Suspended"));
 }
 
-TEST(AppWrapperSim, OneThatIsTriedAgainTwiceForOneWishIsFound) {
+TEST(AppWrapperSim, FindsComponentRetriedTwiceForOneWish) {
   // Behind the end of the second try.
   EXPECT_THAT(failure_after_a_restart(std::chrono::minutes(15)),
               testing::HasSubstr("flaky was Failed, and is Suspended"));

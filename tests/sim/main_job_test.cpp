@@ -37,7 +37,7 @@ TEST(MainJob, TheSameSeedGivesTheSameRequests) {
   });
 }
 
-TEST(MainJob, WhatIsDeletedLeavesNothing) {
+TEST(MainJob, DeletedObjectsLeaveNothing) {
   for_each_seed(3, [](std::uint64_t seed) -> std::optional<std::string> {
     Scene scene = interrupted_jobs();
     scene.faults = laptop_storm();

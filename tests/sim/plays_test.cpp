@@ -33,7 +33,7 @@ INSTANTIATE_TEST_SUITE_P(Scenes, Plays, testing::Range<std::size_t>(0, plays().s
 class Singles : public testing::TestWithParam<std::uint64_t> {};
 constexpr std::uint64_t kShares = 8;
 
-TEST_P(Singles, EveryFaultAtEveryChanceOfASmallWorld) {
+TEST_P(Singles, SurviveEveryFaultAtEveryChance) {
   Tally tally;
   const Play& play = *play_named("small");
   Faults storm = play.storm;

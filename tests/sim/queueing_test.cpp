@@ -71,12 +71,12 @@ TEST(Queueing, QuotaThatIsExceededIsFound) {
   EXPECT_NE(failure.find("cq/kept-queue uses 9 of f gpu"), std::string::npos) << failure;
 }
 
-TEST(Queueing, WhoIsGivenOtherQuotaIsFound) {
+TEST(Queueing, FindsWorkloadsWithOtherQuota) {
   const std::string failure = failure_with(holds(1));
   EXPECT_NE(failure.find("other quota"), std::string::npos) << failure;
 }
 
-TEST(Queueing, WhoGoesInCirclesIsFound) {
+TEST(Queueing, FindsWorkloadsInCircles) {
   const std::string failure = failure_with(
       "{status: {schedulingStats: {evictions: [{reason: Preempted, underlyingCause: '', count: "
       "31}]}}}");

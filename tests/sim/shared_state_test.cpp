@@ -62,7 +62,7 @@ Tally tally_of(const Play& play, std::uint64_t seed) {
 }
 
 // The first of them also makes the run without faults; later seeds compare with that one.
-TEST(SharedState, SeedsOfAPlayShareTheRunWithoutFaults) {
+TEST(SharedState, SharesFaultlessRunBetweenSeeds) {
   const Play& play = *play_named("tekton");
   const std::uint64_t kStormOnly = plays().size() * 4;  // the turn of a property it does not have
   const Tally first = tally_of(play, kStormOnly);

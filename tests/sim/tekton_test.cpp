@@ -4,7 +4,7 @@
 
 #include "api/builtin.hpp"
 #include "api/tekton.hpp"
-#include "embedded/tekton/runs.hpp"
+#include "embedded/tekton/model/runs.hpp"
 #include "kube/text/json.hpp"
 #include "sim/scenes/scenes.hpp"
 #include "simulation/properties.hpp"

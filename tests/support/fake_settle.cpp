@@ -7,7 +7,7 @@
 
 #include "base/check.hpp"
 #include "kube/text/json.hpp"
-#include "runtime/view/access.hpp"
+#include "runtime/rights/access.hpp"
 #include "runtime/view/select.hpp"
 #include "runtime/view/step.hpp"
 #include "support/fake_world.hpp"

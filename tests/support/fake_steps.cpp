@@ -257,13 +257,24 @@ Result<void> FakeWorld::run(const Patch& step, std::string_view) {
 
 Result<void> FakeWorld::run(const Status& step, std::string_view) {
   ATHANOR_TRY_VOID(check(step.target, step.guard));
-  Value body = find(step.target)->object.body();
+  Stored* stored = find(step.target);
+  Value body = stored->object.body();
   Value wanted = wanted_status(body["status"], step.status);
   if (wanted.empty() && !body.contains("status")) {
     return {};
   }
-  body.set("status", std::move(wanted));
-  if (store(id_of(*step.target.kind, step.target.key), std::move(body))) {
+  Value applied;
+  if (step.applied_as.empty()) {
+    body.set("status", std::move(wanted));
+  } else {
+    applied = Value::object({{"status", wanted_status({}, step.status)}});
+    if (const auto before = stored->applied.find(step.applied_as);
+        before != stored->applied.end()) {
+      body = drop_unapplied({}, body, before->second, applied);
+    }
+    body = merge_applied({}, body, applied);
+  }
+  if (store(id_of(*step.target.kind, step.target.key), std::move(body), step.applied_as, applied)) {
     record("status", step.target, step.status);
   }
   return {};

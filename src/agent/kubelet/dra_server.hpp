@@ -34,7 +34,7 @@ struct DraServerOptions {
   std::string driver{};
   std::string registry = "/var/lib/kubelet/plugins_registry";
   std::string folder = "/var/lib/kubelet/plugins";  // the socket lies in a folder of the driver's
-  // Called on gRPC's threads; must not block. `done` is called once, from any thread.
+  // Called on the server's thread; must not block. `done` is called once, from any thread.
   std::function<void(std::vector<ClaimName> claims, PrepareDone done)> prepare{};
   std::function<void(std::vector<ClaimName> claims, UnprepareDone done)> unprepare{};
 };

@@ -1,55 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/kubelet/kubelet_calls.hpp"
 
-#include <deviceplugin.grpc.pb.h>
+#include <deviceplugin.pb.h>
 #include <fmt/core.h>
-#include <grpcpp/grpcpp.h>
-#include <podresources.grpc.pb.h>
+#include <podresources.pb.h>
+
+#include <chrono>
+#include <string>
+
+#include "client/unix_grpc.hpp"
 
 namespace athanor::agent {
 namespace {
 
-constexpr int kMostBytes = 16 << 20;
-
-std::shared_ptr<grpc::Channel> open(const std::string& socket) {
-  grpc::ChannelArguments arguments;
-  // The path of a socket is no authority: some servers refuse it.
-  arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
-  arguments.SetMaxReceiveMessageSize(kMostBytes);
-  // Another kubelet may listen where the last one did: its connection is not taken over.
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), arguments);
-}
-
-Error error_of(const grpc::Status& status, const std::string& what) {
-  return Error::unavailable(fmt::format("{}: {}", what, status.error_message()));
+// A socket that refuses is not waited for: the kubelet that comes next has removed the plugins'.
+Result<std::string> call(const std::string& socket, const std::string& method,
+                         const std::string& message, const std::string& what) {
+  const client::GrpcLimits limits{
+      .timeout = std::chrono::duration_cast<std::chrono::milliseconds>(kCallTimeout)};
+  auto answer = client::call_unix_grpc(socket, method, message, limits);
+  if (!answer.ok()) {
+    return Error::unavailable(fmt::format("{}: {}", what, answer.error().message));
+  }
+  return answer;
 }
 
 }  // namespace
 
 Result<void> register_plugin(const std::string& kubelet_socket, const std::string& endpoint,
                              const std::string& resource) {
-  // A socket that refuses is not waited for: the kubelet that comes next has removed the plugins'.
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kCallTimeout);
   v1beta1::RegisterRequest request;
   request.set_version("v1beta1");
   request.set_endpoint(endpoint);
   request.set_resource_name(resource);
-  v1beta1::Empty answer;
-  const grpc::Status status =
-      v1beta1::Registration::NewStub(open(kubelet_socket))->Register(&context, request, &answer);
-  return status.ok() ? Result<void>() : error_of(status, "register " + resource);
+  ATHANOR_TRY([[maybe_unused]] const std::string answer,
+              call(kubelet_socket, "/v1beta1.Registration/Register", request.SerializeAsString(),
+                   "register " + resource));
+  return {};
 }
 
 Result<std::vector<ContainerDevices>> list_devices(const std::string& socket) {
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kCallTimeout);
+  ATHANOR_TRY(const std::string text,
+              call(socket, "/v1.PodResourcesLister/List", "", "list pod resources"));
   v1::ListPodResourcesResponse answer;
-  const grpc::Status status =
-      v1::PodResourcesLister::NewStub(open(socket))->List(&context, {}, &answer);
-  if (!status.ok()) {
-    return error_of(status, "list pod resources");
+  if (!answer.ParseFromString(text)) {
+    return Error::unavailable("list pod resources: the answer is malformed");
   }
   std::vector<ContainerDevices> all;
   for (const v1::PodResources& pod : answer.pod_resources()) {

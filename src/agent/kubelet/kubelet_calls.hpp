@@ -25,7 +25,7 @@ struct ContainerDevices {
   std::string resource{};
   std::vector<std::string> ids{};
 };
-// All of the node's, of every resource. Blocks; errors carry the kubelet's words.
+// Lists all containers of the node, of every resource. Blocks; errors carry the kubelet's words.
 Result<std::vector<ContainerDevices>> list_devices(const std::string& socket);
 
 }  // namespace athanor::agent

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/kubelet/plugin_server.hpp"
 
-#include <deviceplugin.grpc.pb.h>
+#include <deviceplugin.pb.h>
 #include <fmt/core.h>
-#include <grpcpp/grpcpp.h>
-#include <unistd.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/mutex.hpp"
+#include "net/grpc_server.hpp"
 
 namespace athanor::agent {
 namespace {
+
+constexpr std::size_t kRequestBytes = std::size_t{1} << 20;  // some thousand devices
 
 v1beta1::ListAndWatchResponse response_of(const std::vector<das::PluginDevice>& devices) {
   v1beta1::ListAndWatchResponse response;
@@ -30,7 +35,7 @@ v1beta1::ListAndWatchResponse response_of(const std::vector<das::PluginDevice>& 
 
 // Returns what is wrong with a request; empty: nothing. A kubelet asks for devices, each once: a
 // container without any would take a slice that another one waits for.
-std::string flaw_of(const v1beta1::AllocateRequest& request) {
+std::string flaw_of_request(const v1beta1::AllocateRequest& request) {
   for (const v1beta1::ContainerAllocateRequest& one : request.container_requests()) {
     const std::set<std::string> ids(one.devices_ids().begin(), one.devices_ids().end());
     if (ids.empty() || ids.contains("")) {
@@ -43,210 +48,153 @@ std::string flaw_of(const v1beta1::AllocateRequest& request) {
   return request.container_requests().empty() ? "no container asks" : "";
 }
 
-class Stream;
+class DeviceStream;
 
-// The streams of one server, and what they show.
+// The streams of one server, and the list that they show.
 struct Streams {
   Mutex mutex{};
   std::vector<das::PluginDevice> devices ATHANOR_GUARDED_BY(mutex){};
-  std::set<Stream*> open ATHANOR_GUARDED_BY(mutex){};
-  bool ended ATHANOR_GUARDED_BY(mutex) = false;
+  std::uint64_t version ATHANOR_GUARDED_BY(mutex) = 1;  // of the list
+  std::set<DeviceStream*> open ATHANOR_GUARDED_BY(mutex){};
 };
 
-// One kubelet that listens: it has the newest list, or is being sent it.
-class Stream final : public grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse> {
+// One kubelet that listens: it has the newest list, or is being sent it. A list that changes while
+// it is sent is sent again, as it is then.
+class DeviceStream final : public net::Stream {
  public:
-  explicit Stream(std::shared_ptr<Streams> streams) : streams_(std::move(streams)) {
+  explicit DeviceStream(std::shared_ptr<Streams> streams) : streams_(std::move(streams)) {
     const MutexLock lock(streams_->mutex);
-    if (streams_->ended) {
-      finish();
-      return;
-    }
     streams_->open.insert(this);
-    send();
+  }
+  DeviceStream(const DeviceStream&) = delete;
+  DeviceStream& operator=(const DeviceStream&) = delete;
+  ~DeviceStream() override {
+    const MutexLock lock(streams_->mutex);
+    streams_->open.erase(this);
   }
 
-  // Both with the streams' mutex held: the owner of the set knows it by another name, which the
-  // analysis does not follow.
-  void renew() {
-    streams_->mutex.assert_held();
-    if (writing_) {
-      stale_ = true;
-    } else {
-      send();
-    }
-  }
-  void finish() {
-    streams_->mutex.assert_held();
-    if (!std::exchange(finished_, true)) {
-      Finish(grpc::Status::OK);
-    }
-  }
-
-  // NOLINTBEGIN(readability-identifier-naming): gRPC has named them
-  void OnWriteDone(bool ok) override {
+  State pull(std::string& out) override {
     const MutexLock lock(streams_->mutex);
-    writing_ = false;
-    if (!ok) {
-      finish();
-    } else if (std::exchange(stale_, false)) {
-      send();
+    if (sent_ != streams_->version) {
+      out += net::grpc_frame(response_of(streams_->devices).SerializeAsString());
+      sent_ = streams_->version;
     }
+    return State::Open;
   }
-  void OnCancel() override {
+  void on_ready(std::function<void()> wake) override {
     const MutexLock lock(streams_->mutex);
-    finish();
+    wake_ = std::move(wake);
   }
-  void OnDone() override {
-    {
-      const MutexLock lock(streams_->mutex);
-      streams_->open.erase(this);
+  // With the streams' mutex held: the owner of the set knows it by another name, which the analysis
+  // does not follow.
+  void renew() const {
+    streams_->mutex.assert_held();
+    if (wake_) {
+      wake_();
     }
-    delete this;  // NOLINT(cppcoreguidelines-owning-memory): gRPC's way to end a reactor
   }
-  // NOLINTEND(readability-identifier-naming)
 
  private:
-  void send() ATHANOR_REQUIRES(streams_->mutex) {
-    if (finished_) {
+  std::shared_ptr<Streams> streams_;
+  std::function<void()> wake_{};
+  std::uint64_t sent_ = 0;  // the version that was sent last
+};
+
+void allocate(const PluginServerOptions& options, std::string_view message,
+              const net::GrpcServer::Reply& reply) {
+  v1beta1::AllocateRequest request;
+  if (!request.ParseFromArray(message.data(), static_cast<int>(message.size()))) {
+    reply({.status = net::kGrpcInvalidArgument, .message = "malformed argument"});
+    return;
+  }
+  if (std::string flaw = flaw_of_request(request); !flaw.empty()) {
+    reply({.status = net::kGrpcInvalidArgument, .message = std::move(flaw)});
+    return;
+  }
+  AllocateAsk ask;
+  for (const v1beta1::ContainerAllocateRequest& one : request.container_requests()) {
+    ask.emplace_back(one.devices_ids().begin(), one.devices_ids().end());
+  }
+  options.allocate(std::move(ask), [reply](Result<std::vector<std::string>> given) {
+    if (!given.ok()) {
+      constexpr int kPrecondition = 412;
+      const bool precondition = given.error().code == kPrecondition;
+      reply({.status = precondition ? net::kGrpcFailedPrecondition : net::kGrpcInternal,
+             .message = given.error().message});
       return;
     }
-    writing_ = true;
-    response_ = response_of(streams_->devices);
-    StartWrite(&response_);
-  }
-
-  std::shared_ptr<Streams> streams_;
-  v1beta1::ListAndWatchResponse response_{};
-  bool writing_ = false;
-  bool stale_ = false;  // the list changed while it was sent
-  bool finished_ = false;
-};
-
-class Service final : public v1beta1::DevicePlugin::CallbackService {
- public:
-  explicit Service(PluginServerOptions& options) : options_(options) {
-    streams_->devices = options_.devices;
-  }
-
-  [[nodiscard]] const std::shared_ptr<Streams>& streams() const { return streams_; }
-
-  grpc::ServerUnaryReactor* GetDevicePluginOptions(
-      grpc::CallbackServerContext* context, const v1beta1::Empty* /*request*/,
-      v1beta1::DevicePluginOptions* /*answer*/) override {
-    return finished(context, grpc::Status::OK);
-  }
-  grpc::ServerUnaryReactor* PreStartContainer(
-      grpc::CallbackServerContext* context, const v1beta1::PreStartContainerRequest* /*request*/,
-      v1beta1::PreStartContainerResponse* /*answer*/) override {
-    return finished(context, grpc::Status::OK);
-  }
-  grpc::ServerUnaryReactor* GetPreferredAllocation(
-      grpc::CallbackServerContext* context, const v1beta1::PreferredAllocationRequest* /*request*/,
-      v1beta1::PreferredAllocationResponse* /*answer*/) override {
-    return finished(context, {grpc::StatusCode::UNIMPLEMENTED, "no device is preferred"});
-  }
-  grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* ListAndWatch(
-      grpc::CallbackServerContext* /*context*/, const v1beta1::Empty* /*request*/) override {
-    return new Stream(streams_);  // NOLINT(cppcoreguidelines-owning-memory): ends itself
-  }
-  grpc::ServerUnaryReactor* Allocate(grpc::CallbackServerContext* context,
-                                     const v1beta1::AllocateRequest* request,
-                                     v1beta1::AllocateResponse* answer) override {
-    if (const std::string flaw = flaw_of(*request); !flaw.empty()) {
-      return finished(context, {grpc::StatusCode::INVALID_ARGUMENT, flaw});
+    v1beta1::AllocateResponse answer;
+    for (const std::string& device : *given) {
+      answer.add_container_responses()->add_cdi_devices()->set_name(device);
     }
-    AllocateAsk ask;
-    for (const v1beta1::ContainerAllocateRequest& one : request->container_requests()) {
-      ask.emplace_back(one.devices_ids().begin(), one.devices_ids().end());
-    }
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    options_.allocate(std::move(ask), [reactor, answer](Result<std::vector<std::string>> given) {
-      if (!given.ok()) {
-        constexpr int kPrecondition = 412;
-        reactor->Finish({given.error().code == kPrecondition ? grpc::StatusCode::FAILED_PRECONDITION
-                                                             : grpc::StatusCode::INTERNAL,
-                         given.error().message});
-        return;
-      }
-      for (const std::string& device : *given) {
-        answer->add_container_responses()->add_cdi_devices()->set_name(device);
-      }
-      reactor->Finish(grpc::Status::OK);
-    });
-    return reactor;
-  }
-  // NOLINTEND(readability-identifier-naming)
-
- private:
-  static grpc::ServerUnaryReactor* finished(grpc::CallbackServerContext* context,
-                                            const grpc::Status& status) {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    reactor->Finish(status);
-    return reactor;
-  }
-
-  PluginServerOptions& options_;
-  std::shared_ptr<Streams> streams_ = std::make_shared<Streams>();
-};
+    reply({.body = answer.SerializeAsString()});
+  });
+}
 
 }  // namespace
 
 struct PluginServer::State {
-  explicit State(PluginServerOptions wanted) : options(std::move(wanted)), service(options) {}
+  explicit State(PluginServerOptions wanted) : options(std::move(wanted)) {
+    const MutexLock lock(streams->mutex);
+    streams->devices = options.devices;
+  }
+
+  void answer(std::string_view method, std::string_view message,
+              const net::GrpcServer::Reply& reply) const;
 
   PluginServerOptions options;
-  Service service;
-  std::unique_ptr<grpc::Server> server{};
+  const std::shared_ptr<Streams> streams = std::make_shared<Streams>();
+  net::GrpcServer server{{.request = kRequestBytes}};  // its thread reads the members above
 };
 
-Result<std::unique_ptr<PluginServer>> PluginServer::start(PluginServerOptions options) {
-  ::unlink(options.socket.c_str());
-  auto state = std::make_unique<State>(std::move(options));
-  grpc::ServerBuilder builder;
-  int port = 0;
-  builder.AddListeningPort("unix:" + state->options.socket, grpc::InsecureServerCredentials(),
-                           &port);
-  builder.RegisterService(&state->service);
-  state->server = builder.BuildAndStart();
-  if (!state->server || port == 0) {
-    return Error::unavailable(fmt::format("{}: cannot listen", state->options.socket));
+void PluginServer::State::answer(std::string_view method, std::string_view message,
+                                 const net::GrpcServer::Reply& reply) const {
+  constexpr std::string_view kService = "/v1beta1.DevicePlugin/";
+  const std::string_view name =
+      method.starts_with(kService) ? method.substr(kService.size()) : std::string_view();
+  if (name == "ListAndWatch") {
+    reply({.stream = std::make_unique<DeviceStream>(streams)});
+  } else if (name == "Allocate") {
+    allocate(options, message, reply);
+  } else if (name == "GetDevicePluginOptions" || name == "PreStartContainer") {
+    reply({});  // their answers have no field that is set
+  } else {
+    reply({.status = net::kGrpcUnimplemented,
+           .message = name == "GetPreferredAllocation" ? "no device is preferred"
+                                                       : fmt::format("unknown method {}", method)});
   }
+}
+
+Result<std::unique_ptr<PluginServer>> PluginServer::start(PluginServerOptions options) {
+  auto state = std::make_unique<State>(std::move(options));
+  ATHANOR_TRY_VOID(state->server.open(
+      state->options.socket, [raw = state.get()](std::string_view method, std::string_view message,
+                                                 const net::GrpcServer::Reply& reply) {
+        raw->answer(method, message, reply);
+      }));
   // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): the constructor is private
   return std::unique_ptr<PluginServer>(new PluginServer(std::move(state)));
 }
 
 PluginServer::PluginServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
-PluginServer::~PluginServer() {
-  {
-    Streams& streams = *state_->service.streams();
-    const MutexLock lock(streams.mutex);
-    streams.ended = true;
-    for (Stream* stream : streams.open) {
-      stream->finish();
-    }
-  }
-  constexpr auto kPatience = std::chrono::seconds(2);
-  state_->server->Shutdown(std::chrono::system_clock::now() + kPatience);
-  state_->server->Wait();
-  ::unlink(state_->options.socket.c_str());
-}
+PluginServer::~PluginServer() = default;
 
 void PluginServer::set_devices(std::vector<das::PluginDevice> devices) {
-  Streams& streams = *state_->service.streams();
+  Streams& streams = *state_->streams;
   const MutexLock lock(streams.mutex);
   if (streams.devices == devices) {
     return;
   }
   streams.devices = std::move(devices);
-  for (Stream* stream : streams.open) {
+  ++streams.version;
+  for (const DeviceStream* stream : streams.open) {
     stream->renew();
   }
 }
 
 int PluginServer::streams() const {
-  Streams& streams = *state_->service.streams();
+  Streams& streams = *state_->streams;
   const MutexLock lock(streams.mutex);
   return static_cast<int>(streams.open.size());
 }

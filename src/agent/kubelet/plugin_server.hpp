@@ -21,7 +21,7 @@ using AllocateDone = std::function<void(Result<std::vector<std::string>> answer)
 struct PluginServerOptions {
   std::string socket{};  // path; what is there is removed
   std::vector<das::PluginDevice> devices{};
-  // Called on gRPC's threads; must not block. `done` is called once, from any thread.
+  // Called on the server's thread; must not block. `done` is called once, from any thread.
   std::function<void(AllocateAsk ask, AllocateDone done)> allocate{};
 };
 

@@ -10,11 +10,11 @@
 #include <thread>
 #include <tuple>
 
+#include "agent/kubelet/folder_watch.hpp"
 #include "agent/kubelet/kubelet_calls.hpp"
-#include "agent/node/folder_watch.hpp"
 #include "base/log.hpp"
 #include "base/mutex.hpp"
-#include "systems/das/placement/profile.hpp"
+#include "systems/das/slices/profile.hpp"
 
 namespace athanor::agent {
 namespace {

@@ -31,7 +31,7 @@ class Plugins {
   // Sets the node's resources: serves and registers new ones, closes those that are gone, and sends
   // the list to the others.
   void offer(std::vector<das::DeviceList> lists);
-  // Every resource is registered with the kubelet that runs.
+  // Returns true once every resource is registered with the kubelet that runs.
   [[nodiscard]] bool registered() const;
   // Closes the streams and removes the sockets.
   void stop();

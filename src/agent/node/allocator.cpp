@@ -21,10 +21,10 @@
 #include "base/mutex.hpp"
 #include "runtime/metrics/metrics.hpp"
 #include "systems/das/agent/exchange.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/names.hpp"
-#include "systems/das/placement/profile.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/names.hpp"
 #include "systems/das/sharing/share.hpp"
+#include "systems/das/slices/profile.hpp"
 
 namespace athanor::agent {
 namespace {
@@ -57,10 +57,12 @@ Emit event(const Claim& claim, const char* type, const char* reason, std::string
 }  // namespace
 
 struct Allocator::State final : das::AllocateWorld {
-  explicit State(AllocatorOptions wanted) : options(std::move(wanted)) {}
+  explicit State(AllocatorOptions wanted)
+      : options(std::move(wanted)), exchange(options.folder->exchange()) {}
 
   // ---- the world of one Allocate call, on the questions' thread
   das::NodeSight look() override;
+  std::optional<Object> find_pod(const Claim& claim) override;
   void wait(Duration time) override {
     MutexLock lock(mutex);
     woken.wait_for(lock, time, [this]() ATHANOR_REQUIRES(mutex) { return stopping; });
@@ -73,6 +75,12 @@ struct Allocator::State final : das::AllocateWorld {
   void remove_file(const das::CdiSpec& spec) override { options.folder->remove(spec); }
   std::optional<std::vector<das::Holder>> holders() override;
   Result<void> give(const das::Transfer& transfer) override;
+  Result<void> keep_exchange(const std::string& text) override ATHANOR_REQUIRES(ledger_mutex) {
+    ATHANOR_TRY_VOID(options.folder->write_exchange(text));
+    exchange = text;
+    return {};
+  }
+  std::string kept_exchange() override ATHANOR_REQUIRES(ledger_mutex) { return exchange; }
 
   void answer(const std::vector<das::DeviceAsk>& asks, const Done& done);
   void release(const Claim& claim, const Released& released, int tries);
@@ -87,6 +95,7 @@ struct Allocator::State final : das::AllocateWorld {
   bool stopping ATHANOR_GUARDED_BY(mutex) = false;
   Mutex ledger_mutex{};  // held for a whole question
   das::Ledger ledger ATHANOR_GUARDED_BY(ledger_mutex){};
+  std::string exchange ATHANOR_GUARDED_BY(ledger_mutex);  // that began; see das::Exchange
   std::atomic<bool> doubtful{false};
   QueueThread questions{};
   QueueThread releases{};
@@ -140,6 +149,15 @@ das::NodeSight Allocator::State::look() {
   return sight;
 }
 
+std::optional<Object> Allocator::State::find_pod(const Claim& claim) {
+  auto pod = options.writes->get({&api::kPod, claim.pod});
+  if (!pod.ok() || pod->uid() != claim.pod_uid ||
+      pod->spec()["nodeName"].as_string() != options.node) {
+    return std::nullopt;
+  }
+  return *std::move(pod);
+}
+
 void Allocator::State::note(std::vector<Object> objects) {
   const MutexLock lock(mutex);
   for (Object& object : objects) {
@@ -189,6 +207,7 @@ void Allocator::State::destroy_slices(std::span<const Claim> claims) {
     if (const auto done = options.slices->destroy(claim); !done.ok()) {
       log::warn("a slice was not destroyed; its record stays",
                 {{"claim", claim.object.name()}, {"error", done.error().message}});
+      options.writes->tell(event(claim, "Warning", das::kSliceDestroyFailed, done.error().message));
     }
   }
 }
@@ -236,21 +255,21 @@ std::optional<std::vector<das::Holder>> Allocator::State::holders() {
       holders.push_back({.pod_uid = pod == sight.pods.end() ? "" : pod->first,
                          .container = one.container,
                          .profile = *profile,
-                         .ids = one.ids});
+                         .ids = one.ids,
+                         .pod = one.pod});
     }
   }
   return holders;
 }
 
 Result<void> Allocator::State::give(const das::Transfer& transfer) {
-  ATHANOR_TRY(
-      std::vector<Object> written,
-      options.writes->run({Patch{.target = {&das::kAllocationClaim, transfer.claim.object.key()},
-                                 .merge = das::patch_of(transfer),
-                                 .guard = {.uid = std::string(transfer.claim.object.uid())}}}));
+  ATHANOR_TRY(std::vector<Object> written,
+              options.writes->run({Patch{.target = {&das::kAllocationClaim, transfer.claim},
+                                         .merge = das::patch_of(transfer),
+                                         .guard = {.uid = transfer.claim_uid}}}));
   note(std::move(written));
   log::info("a claim goes to the pod that has its devices",
-            {{"claim", transfer.claim.object.name()}, {"pod", transfer.pod.text()}});
+            {{"claim", transfer.claim.name}, {"pod", transfer.pod.text()}});
   return {};
 }
 
@@ -286,6 +305,7 @@ void Allocator::State::release(const Claim& claim, const Released& released, int
     return;
   }
   released.trouble(done.error());
+  options.writes->tell(event(claim, "Warning", das::kSliceDestroyFailed, done.error().message));
   log::warn("a slice cannot be destroyed; tried again in a minute",
             {{"claim", claim.object.name()}, {"error", done.error().message}});
   releases.add_in(kReleaseRetry,

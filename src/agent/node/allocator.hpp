@@ -58,12 +58,12 @@ class Allocator {
   // Removes the files of the claim's pod that name it, and destroys its slice; again every minute
   // where that fails.
   void release(das::Claim claim, Released released);
-  // The node as the caches show it, with what was written since.
+  // Returns the node as the caches show it, with what was written since.
   das::NodeSight look();
 
-  // At the start: what the files say was granted.
+  // Takes over the grants that the files record. Called at the start.
   void adopt(das::Ledger ledger);
-  // Another kubelet than before may ask from now on.
+  // Records that another kubelet than before may ask from now on.
   void doubt();
   // Asks the kubelet whose devices are whose: fills in device ids after a restart, and exchanges
   // the claims of pods that were taken for one another.

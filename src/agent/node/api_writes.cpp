@@ -11,8 +11,8 @@
 #include "base/mutex.hpp"
 #include "client/connection.hpp"
 #include "cluster/write_call.hpp"
+#include "runtime/engine/model/write_request.hpp"
 #include "runtime/engine/plans/event_recorder.hpp"
-#include "runtime/engine/write_request.hpp"
 
 namespace athanor::agent {
 namespace {

@@ -31,7 +31,7 @@ class ApiWrites {
   Result<std::vector<Object>> run(const std::vector<Step>& steps);
   // Sends an event and does not wait.
   void tell(const Emit& event);
-  // The object; NotFound: there is none.
+  // Returns the object. Error NotFound: there is none.
   Result<Object> get(const Ref& ref);
 
  private:

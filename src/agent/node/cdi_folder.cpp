@@ -13,6 +13,8 @@
 #include <iterator>
 #include <system_error>
 
+#include "base/files/folder.hpp"
+#include "base/files/text_file.hpp"
 #include "systems/das/agent/prepared.hpp"
 
 namespace athanor::agent {
@@ -20,6 +22,7 @@ namespace {
 
 // Runtimes read files that end in .json or .yaml.
 constexpr const char* kRecords = "das-slices";
+constexpr const char* kExchange = "das-exchange";
 constexpr std::string_view kPrefix = "spec.";
 constexpr mode_t kReadable = 0644;
 
@@ -30,8 +33,8 @@ Error trouble(const std::string& path) {
 }  // namespace
 
 std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  auto text = read_text_file(path);
+  return text.ok() ? *std::move(text) : std::string();
 }
 
 Result<void> CdiFolder::put(const std::string& name, const std::string& text) const {
@@ -82,13 +85,11 @@ bool CdiFolder::has(const das::CdiSpec& spec) const {
 
 std::vector<das::CdiSpec> CdiFolder::files() const {
   std::vector<das::CdiSpec> files;
-  std::error_code failed;
-  for (const auto& entry : std::filesystem::directory_iterator(path_, failed)) {
-    const std::string name = entry.path().filename().string();
+  for (const std::string& name : names_in_folder(path_)) {
     if (!das::is_cdi_file(name)) {
       continue;
     }
-    if (auto spec = das::parse_cdi(read_text(entry.path().string()));
+    if (auto spec = das::parse_cdi(read_text(fmt::format("{}/{}", path_, name)));
         spec && spec->file_name() == name) {
       files.push_back(*std::move(spec));
     }
@@ -107,9 +108,8 @@ void CdiFolder::remove_claim(const std::string& uid) const {
 
 std::vector<std::string> CdiFolder::claims() const {
   std::vector<std::string> uids;
-  std::error_code failed;
-  for (const auto& entry : std::filesystem::directory_iterator(path_, failed)) {
-    if (std::string uid = das::claim_of_file(entry.path().filename().string()); !uid.empty()) {
+  for (const std::string& name : names_in_folder(path_)) {
+    if (std::string uid = das::claim_of_file(name); !uid.empty()) {
       uids.push_back(std::move(uid));
     }
   }
@@ -119,6 +119,18 @@ std::vector<std::string> CdiFolder::claims() const {
 
 Result<void> CdiFolder::write_records(const std::vector<das::SliceRecord>& records) const {
   return put(kRecords, das::print_records(records));
+}
+
+Result<void> CdiFolder::write_exchange(const std::string& text) const {
+  if (!text.empty()) {
+    return put(kExchange, text);
+  }
+  const std::string path = fmt::format("{}/{}", path_, kExchange);
+  return ::unlink(path.c_str()) == 0 || errno == ENOENT ? Result<void>() : trouble(path);
+}
+
+std::string CdiFolder::exchange() const {
+  return read_text(fmt::format("{}/{}", path_, kExchange));
 }
 
 std::vector<das::SliceRecord> CdiFolder::records() const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder of CDI files, and beside them the record of slices that this agent made.
+// The folder of CDI files, and beside them the agent's records: the slices that it made, and the
+// exchange of claims that it began.
 #pragma once
 
 #include <string>
@@ -21,7 +22,7 @@ class CdiFolder {
   [[nodiscard]] Result<void> write(const das::CdiSpec& spec) const;
   void remove(const das::CdiSpec& spec) const;
   [[nodiscard]] bool has(const das::CdiSpec& spec) const;
-  // All files of ours that can be read.
+  // Returns all readable files of ours.
   [[nodiscard]] std::vector<das::CdiSpec> files() const;
 
   // Files of ResourceClaims, by uid.
@@ -31,6 +32,9 @@ class CdiFolder {
 
   [[nodiscard]] Result<void> write_records(const std::vector<das::SliceRecord>& records) const;
   [[nodiscard]] std::vector<das::SliceRecord> records() const;
+  // Writes or reads the exchange of claims under way (das::Exchange); an empty text: none.
+  [[nodiscard]] Result<void> write_exchange(const std::string& text) const;
+  [[nodiscard]] std::string exchange() const;
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
@@ -39,7 +43,7 @@ class CdiFolder {
   std::string path_;
 };
 
-// The whole file; empty: it cannot be read.
+// Returns the whole file; an empty text: it cannot be read.
 std::string read_text(const std::string& path);
 
 }  // namespace athanor::agent

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "systems/das/vendor/vendor.hpp"
+#include "systems/das/makers/vendor.hpp"
 
 namespace athanor::agent {
 
@@ -29,13 +29,13 @@ class GpuModes {
   // could not be done: a sentence.
   std::map<std::string, std::string> apply(const std::vector<das::SharedGpu>& gpus,
                                            const das::Vendor& vendor);
-  // Errors: the GPU is not in its mode, or its daemon does not run.
+  // Checks that a GPU is shared. Errors: it is not in its mode, or its daemon does not run.
   [[nodiscard]] Result<void> ready(const std::string& uuid) const;
   // Does what shares of a slice take, unless that is done. `part`: see das::ShareClaim::part().
   Result<void> start_slice(const std::string& part, const das::ModeWork& work);
   // Ends what start_slice() began, here or in a run before.
   void end_slice(const std::string& part, const das::ModeWork& work);
-  // Where vendors' work takes place.
+  // Returns the folder in which vendors' work takes place.
   [[nodiscard]] const std::string& state_folder() const;
   // Looks whether daemons run and starts those that ended again. Returns true if a GPU became
   // usable or ceased to be.

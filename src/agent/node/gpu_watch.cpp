@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "systems/das/placement/inventory.hpp"
+#include "systems/das/gpus/inventory.hpp"
 
 namespace athanor::agent {
 

@@ -11,9 +11,9 @@
 #include "base/result.hpp"
 #include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
-#include "systems/das/settings.hpp"
-#include "systems/das/sharing/mode.hpp"
-#include "systems/das/vendor/vendor.hpp"
+#include "systems/das/gpus/mode.hpp"
+#include "systems/das/makers/vendor.hpp"
+#include "systems/das/model/settings.hpp"
 
 namespace athanor::agent {
 
@@ -25,10 +25,10 @@ struct NodeFound {
   das::Discovery discovery{};
 };
 
-// Synthetic GPUs of a node: from its annotations, else the settings. Errors: an unknown model.
+// Returns a node's synthetic GPUs: from its annotations, else the settings. Errors: unknown model.
 Result<NodeFound> emulated_node(const Object& node, const das::Settings& settings,
                                 const std::string& boot_id);
-// Real ones; instances that no record names are foreign.
+// Returns a node's real GPUs; instances that no record names are foreign.
 Result<NodeFound> real_node(GpuDriver& driver, const std::vector<das::SliceRecord>& records,
                             const std::string& boot_id);
 

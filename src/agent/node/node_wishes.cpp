@@ -7,9 +7,9 @@
 #include <variant>
 
 #include "api/builtin.hpp"
-#include "systems/das/dra/ownership.hpp"
-#include "systems/das/names.hpp"
-#include "systems/das/sharing/mode.hpp"
+#include "systems/das/gpus/mode.hpp"
+#include "systems/das/model/names.hpp"
+#include "systems/das/model/ownership.hpp"
 
 namespace athanor::agent {
 

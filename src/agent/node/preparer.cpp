@@ -16,10 +16,10 @@
 #include "base/mutex.hpp"
 #include "systems/das/agent/looks.hpp"
 #include "systems/das/agent/prepared.hpp"
-#include "systems/das/kinds.hpp"
+#include "systems/das/gpus/inventory.hpp"
 #include "systems/das/life/preparation.hpp"
-#include "systems/das/names.hpp"
-#include "systems/das/placement/inventory.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/names.hpp"
 
 namespace athanor::agent {
 namespace {

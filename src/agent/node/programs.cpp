@@ -12,14 +12,13 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <system_error>
 #include <thread>
 #include <vector>
 
 #include "base/child_process.hpp"
+#include "base/files/text_file.hpp"
 
 namespace athanor::agent {
 namespace {
@@ -142,9 +141,8 @@ bool is_running(int pid, const std::string& program) {
   if (::waitpid(pid, &status, WNOHANG) == pid) {
     return false;
   }
-  std::ifstream file(fmt::format("/proc/{}/cmdline", pid), std::ios::binary);
-  const std::string words{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  return words.find(program) != std::string::npos;
+  const auto words = read_text_file(fmt::format("/proc/{}/cmdline", pid));
+  return words.ok() && words->find(program) != std::string::npos;
 }
 
 void end_program(int pid) {

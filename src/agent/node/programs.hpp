@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "systems/das/vendor/vendor.hpp"
+#include "systems/das/makers/vendor.hpp"
 
 namespace athanor::agent {
 

@@ -15,7 +15,8 @@
 #include "base/log.hpp"
 #include "base/mutex.hpp"
 #include "runtime/metrics/metrics.hpp"
-#include "systems/das/placement/inventory.hpp"
+#include "systems/das/gpus/inventory.hpp"
+#include "systems/das/model/names.hpp"
 #include "systems/das/sharing/share.hpp"
 
 namespace athanor::agent {
@@ -25,7 +26,25 @@ using das::Claim;
 using das::SliceRecord;
 
 constexpr int kDestroyTries = 5;
-constexpr std::chrono::milliseconds kDestroyPause{200};
+constexpr int kCreateTries = 3;
+// A kubelet waits 10 s for all of an answer (docs/spec/das.md N-B14).
+constexpr std::chrono::seconds kCreatePatience{2};
+
+SlicePlace place_of(const SliceRecord& record) {
+  return {.gpu = record.gpu, .start = record.start, .size = record.size, .device = record.device};
+}
+
+bool same_place(const SliceRecord& a, const SliceRecord& b) {
+  return a.gpu == b.gpu && a.start == b.start && a.size == b.size;
+}
+
+// Returns true if another claim's slice was made at the record's place since, or is the same one.
+bool is_superseded(const SliceRecord& record, const std::vector<SliceRecord>& all) {
+  return std::ranges::any_of(all, [&](const SliceRecord& one) {
+    return one.claim_uid != record.claim_uid && same_place(one, record) && !one.device.empty() &&
+           !one.leaving;
+  });
+}
 
 class Timed {
  public:
@@ -95,12 +114,8 @@ class EmulatedSlices final : public Slices {
 
 class RealSlices final : public Slices {
  public:
-  RealSlices(GpuDriver& driver, const CdiFolder& folder, KnownGpus gpus, Metrics& metrics)
-      : driver_(driver),
-        folder_(folder),
-        gpus_(std::move(gpus)),
-        metrics_(metrics),
-        records_(folder.records()) {}
+  explicit RealSlices(RealSlicesOptions options)
+      : options_(std::move(options)), records_(options_.folder->records()) {}
 
   Result<std::vector<std::string>> make(std::span<const Claim> claims) override {
     std::map<std::string, std::vector<std::size_t>> by_gpu;
@@ -148,41 +163,32 @@ class RealSlices final : public Slices {
   }
 
   Result<void> destroy(const SliceRecord& record) override {
-    const Timed timed(metrics_, kDestroyMetric, kDestroyHelp);
+    const Timed timed(*options_.metrics, kDestroyMetric, kDestroyHelp);
     const MutexLock gpu(gpu_mutex(record.gpu));
+    const SliceRecord known = record_for(record.claim_uid);
+    if (!same_place(known, record) || known.device != record.device ||
+        (record.leaving && !known.leaving)) {
+      return {};  // destroyed meanwhile, and perhaps made anew
+    }
     if (is_lost(record.gpu)) {
       return Error{.code = 503,
                    .reason = "GpuIsLost",
                    .message = record.gpu + " vanished: its slices are destroyed when it returns"};
     }
-    if (is_shared(record, records())) {
-      forget(record);
-      return {};
-    }
-    auto pause = kDestroyPause;
-    for (int tries = 1;; ++tries) {
-      auto done = record.device.empty() ? driver_.destroy_at(record.gpu, record.start, record.size)
-                                        : driver_.destroy(record.device);
-      if (done.ok()) {
-        forget(record);
-        return {};
-      }
-      if (done.error().reason != "InUse" || tries == kDestroyTries) {
-        return done;
-      }
-      std::this_thread::sleep_for(pause);
-      pause *= 2;
-    }
+    return clear(known);
   }
 
   void forget(const SliceRecord& record) override {
     const MutexLock lock(mutex_);
-    std::erase_if(records_, [&](const SliceRecord& one) { return one == record; });
+    std::erase_if(records_, [&](const SliceRecord& one) {
+      return one.claim_uid == record.claim_uid && same_place(one, record);
+    });
     save();
   }
 
   std::string name_of(const Claim& claim) override {
-    return record_for(std::string(claim.object.uid())).device;
+    const SliceRecord known = record_for(std::string(claim.object.uid()));
+    return known.leaving ? std::string() : known.device;
   }
 
   std::vector<SliceRecord> records() override {
@@ -195,20 +201,19 @@ class RealSlices final : public Slices {
   // agent started is not known.
   [[nodiscard]] bool is_lost(const std::string& uuid) const {
     return std::ranges::none_of(
-        gpus_(), [&](const das::FoundGpu& gpu) { return gpu.uuid == uuid && !gpu.lost; });
+        options_.gpus(), [&](const das::FoundGpu& gpu) { return gpu.uuid == uuid && !gpu.lost; });
   }
 
   Result<std::string> make_one(const Claim& claim) {
-    const Timed timed(metrics_, kCreateMetric, kCreateHelp);
+    const Timed timed(*options_.metrics, kCreateMetric, kCreateHelp);
     const MutexLock gpu(gpu_mutex(claim.gpu));
     if (std::string known = name_of(claim); !known.empty()) {
       return known;
     }
     if (const SliceRecord begun = record_for(std::string(claim.object.uid()));
         !begun.claim_uid.empty()) {
-      // A run before this one ended while it made the slice.
-      ATHANOR_TRY_VOID(driver_.destroy_at(begun.gpu, begun.start, begun.size));
-      forget(begun);
+      // A run before this one ended while it made or destroyed the slice, or that failed.
+      ATHANOR_TRY_VOID(clear(begun));
     }
     if (das::is_share(claim.object)) {
       ATHANOR_TRY(std::string device, share_one(claim));
@@ -218,14 +223,69 @@ class RealSlices final : public Slices {
     }
     ATHANOR_TRY(const SliceOrder order, order_of(claim));
     const SliceRecord intent = das::record_of(claim, "");
-    ATHANOR_TRY_VOID(record(intent));
-    auto made = driver_.create(order);
-    if (!made.ok()) {
-      forget(intent);
-      return made;
+    // An instance at this place belongs to another program: it gets no record.
+    ATHANOR_TRY(const bool free, options_.driver->is_free(place_of(intent)));
+    if (!free) {
+      return Error{.code = 500,
+                   .reason = das::kInsufficientResources,
+                   .message = "create GPU instance: Insufficient Resources"};
     }
-    forget_and_record(intent, das::record_of(claim, *made));
-    return made;
+    // A driver that fails once may succeed at once: the pod would be lost.
+    const auto began = std::chrono::steady_clock::now();
+    Duration pause = options_.pause;
+    for (int tries = 1;; ++tries) {
+      ATHANOR_TRY_VOID(record(intent));
+      auto made = options_.driver->create(order);
+      if (made.ok()) {
+        replace(intent, das::record_of(claim, *made));
+        return made;
+      }
+      if (made.error().reason == das::kInsufficientResources) {
+        forget(intent);
+        return made;
+      }
+      if (const auto undone = clear(intent); !undone.ok()) {
+        log::warn("a slice that was not made may be there; its record stays",
+                  {{"claim", claim.object.name()}, {"error", undone.error().message}});
+        return made;
+      }
+      if (made.error().reason == "GpuIsLost" || tries == kCreateTries ||
+          std::chrono::steady_clock::now() - began > kCreatePatience) {
+        return made;
+      }
+      log::info("a slice was not made; tried again",
+                {{"claim", claim.object.name()}, {"error", made.error().message}});
+      std::this_thread::sleep_for(pause);
+      pause *= 2;
+    }
+  }
+
+  // Destroys what is at the record's place, and forgets the record when the place is free. Calls
+  // that fail are tried again: other programs look at instances for a moment, and use them then.
+  // The GPU's mutex is held.
+  Result<void> clear(const SliceRecord& known) {
+    if (is_superseded(known, records())) {
+      forget(known);
+      return {};
+    }
+    SliceRecord leaving = known;
+    leaving.leaving = true;
+    if (leaving != known) {
+      replace(known, leaving);
+    }
+    Duration pause = options_.pause;
+    for (int tries = 1;; ++tries) {
+      auto done = options_.driver->destroy(place_of(leaving));
+      if (done.ok()) {
+        forget(leaving);
+        return {};
+      }
+      if (done.error().reason == "GpuIsLost" || tries == kDestroyTries) {
+        return done;
+      }
+      std::this_thread::sleep_for(pause);
+      pause *= 2;
+    }
   }
 
   // Returns the slice that another claim has made at the place, recorded for this one, too; empty:
@@ -235,10 +295,9 @@ class RealSlices final : public Slices {
       if (known.gpu != claim.gpu || known.start != claim.start || known.size != claim.size) {
         continue;
       }
-      if (known.device.empty()) {
-        // A run before this one ended while it made the slice.
-        ATHANOR_TRY_VOID(driver_.destroy_at(known.gpu, known.start, known.size));
-        forget(known);
+      if (known.device.empty() || known.leaving) {
+        // A run before this one ended while it made or destroyed the slice.
+        ATHANOR_TRY_VOID(clear(known));
       } else if (known.profile == claim.profile) {
         ATHANOR_TRY_VOID(record(das::record_of(claim, known.device)));
         return known.device;
@@ -248,7 +307,7 @@ class RealSlices final : public Slices {
   }
 
   Result<SliceOrder> order_of(const Claim& claim) const {
-    for (const das::FoundGpu& gpu : gpus_()) {
+    for (const das::FoundGpu& gpu : options_.gpus()) {
       const int index = gpu.uuid == claim.gpu ? gpu.table.find(claim.profile) : -1;
       if (index >= 0) {
         const das::MigProfile& profile = gpu.table.profiles[static_cast<std::size_t>(index)];
@@ -272,14 +331,14 @@ class RealSlices final : public Slices {
   Result<void> record(const SliceRecord& one) {
     const MutexLock lock(mutex_);
     records_.push_back(one);
-    auto written = folder_.write_records(records_);
+    auto written = options_.folder->write_records(records_);
     if (!written.ok()) {
       records_.pop_back();
     }
     return written;
   }
 
-  void forget_and_record(const SliceRecord& before, const SliceRecord& after) {
+  void replace(const SliceRecord& before, const SliceRecord& after) {
     const MutexLock lock(mutex_);
     std::ranges::replace(records_, before, after);
     save();
@@ -287,7 +346,7 @@ class RealSlices final : public Slices {
 
   // What cannot be written is found again by its place.
   void save() ATHANOR_REQUIRES(mutex_) {
-    if (const auto written = folder_.write_records(records_); !written.ok()) {
+    if (const auto written = options_.folder->write_records(records_); !written.ok()) {
       log::warn("the record of slices cannot be written", {{"error", written.error().message}});
     }
   }
@@ -297,10 +356,7 @@ class RealSlices final : public Slices {
     return gpu_mutexes_[gpu];
   }
 
-  GpuDriver& driver_;
-  const CdiFolder& folder_;
-  KnownGpus gpus_;
-  Metrics& metrics_;
+  RealSlicesOptions options_;
   Mutex mutex_{};
   std::vector<SliceRecord> records_ ATHANOR_GUARDED_BY(mutex_);
   // Each is held while slices of its GPU change; nodes of a map never move.
@@ -319,9 +375,8 @@ std::unique_ptr<Slices> emulated_slices(const Emulation& emulation, Metrics& met
   return std::make_unique<EmulatedSlices>(emulation, metrics);
 }
 
-std::unique_ptr<Slices> real_slices(GpuDriver& driver, const CdiFolder& folder, KnownGpus gpus,
-                                    Metrics& metrics) {
-  return std::make_unique<RealSlices>(driver, folder, std::move(gpus), metrics);
+std::unique_ptr<Slices> real_slices(RealSlicesOptions options) {
+  return std::make_unique<RealSlices>(std::move(options));
 }
 
 }  // namespace athanor::agent

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slices of a node: made and destroyed on its GPUs, or emulated; what this agent made is recorded
-// before it is there, so that none is lost (docs/spec/das.md 3.4 G7, 8.6, 9.2).
+// Slices of a node: created and destroyed on its GPUs, or emulated. A record is written before the
+// slice is created and removed once its place is free, so no slice is lost (docs/spec/das.md 3.4
+// G7, 8.6, 9.2).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 #include "agent/nvml/gpu_driver.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
-#include "systems/das/claim.hpp"
+#include "systems/das/model/claim.hpp"
 
 namespace athanor {
 class Metrics;
@@ -38,16 +39,16 @@ bool is_shared(const das::SliceRecord& record, std::span<const das::SliceRecord>
 class Slices {
  public:
   virtual ~Slices() = default;
-  // Names of the claims' slices, in order; those that are there already are found. After an error
-  // none that this call made is left.
+  // Names of the claims' slices, in order; those that are there already are found. A driver that
+  // fails is asked three times. After an error none that this call made is left.
   virtual Result<std::vector<std::string>> make(std::span<const das::Claim> claims) = 0;
-  // Destroys the slice of a claim, and tries again while it is in use: five times, from 0.2 s on.
-  // One that other claims share stays.
+  // Destroys the slice of a claim, and tries again if that fails: five times, from 0.2 s on. One
+  // that other claims share stays. Its record is kept until the GPU shows its place free.
   virtual Result<void> destroy(const das::Claim& claim) = 0;
-  // The slice of a record whose claim is gone.
+  // Destroys the slice of a record whose claim is gone.
   virtual Result<void> destroy(const das::SliceRecord& record) = 0;
   virtual void forget(const das::SliceRecord& record) = 0;
-  // What the claim's slice is called in containers; empty: it has none.
+  // Returns the name of the claim's slice in containers; an empty text: it has none.
   virtual std::string name_of(const das::Claim& claim) = 0;
   virtual std::vector<das::SliceRecord> records() = 0;
   // Takes over what a run before did for these claims.
@@ -57,9 +58,16 @@ class Slices {
 // The GPUs as they were found last; a profile's numbers come from there.
 using KnownGpus = std::function<std::vector<das::FoundGpu>()>;
 
+// Options of slices on real GPUs. Everything that they point to outlives the slices.
+struct RealSlicesOptions {
+  GpuDriver* driver = nullptr;
+  const CdiFolder* folder = nullptr;
+  KnownGpus gpus{};
+  Metrics* metrics = nullptr;
+  Duration pause = std::chrono::milliseconds(200);  // before a second try; twice as long each time
+};
+
 std::unique_ptr<Slices> emulated_slices(const Emulation& emulation, Metrics& metrics);
-// `driver` and `folder` outlive it.
-std::unique_ptr<Slices> real_slices(GpuDriver& driver, const CdiFolder& folder, KnownGpus gpus,
-                                    Metrics& metrics);
+std::unique_ptr<Slices> real_slices(RealSlicesOptions options);
 
 }  // namespace athanor::agent

@@ -9,8 +9,8 @@
 
 #include "agent/nvml/library.hpp"
 #include "base/log.hpp"
-#include "systems/das/placement/profile.hpp"
-#include "systems/das/placement/slots.hpp"
+#include "systems/das/slices/profile.hpp"
+#include "systems/das/slices/slots.hpp"
 
 namespace athanor::agent::nvml {
 namespace {

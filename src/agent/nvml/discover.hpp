@@ -25,8 +25,8 @@ struct Instance {
 Result<das::Discovery> discover(const Calls& nvml, const std::vector<das::FoundGpu>& known);
 // Returns all instances of a GPU, also those that others made. Errors name the call.
 Result<std::vector<Instance>> instances_of(const Calls& nvml, Device device);
-// The MIG UUID of a compute instance: of its own device handle where the library gives that, else
-// of the MIG device with its ids.
+// Returns the MIG UUID of a compute instance: of its own device handle where the library gives
+// that, else of the MIG device with its ids.
 Result<std::string> name_of(const Calls& nvml, Device device, GpuInstance instance,
                             ComputeInstance compute);
 

@@ -23,6 +23,14 @@ struct SliceOrder {
   int size = 0;
 };
 
+// Where a slice is, or was.
+struct SlicePlace {
+  std::string gpu{};  // UUID
+  int start = 0;
+  int size = 0;
+  std::string device{};  // MIG UUID of its compute instance; empty: any
+};
+
 // Reasons of errors: NotFound, InUse, InsufficientResources, GpuIsLost, else NvmlError.
 // Thread-safe; calls for one GPU come one at a time.
 class GpuDriver {
@@ -31,13 +39,16 @@ class GpuDriver {
   // Finds the GPUs; of those with MIG enabled their profiles and all instances. A GPU that was
   // found before and fails now is there, unhealthy.
   virtual Result<das::Discovery> discover() = 0;
-  // Makes a GPU instance with one compute instance over all of it and returns its MIG UUID. After a
-  // failure nothing of it is left.
+  // Returns true if no instance is at exactly this place.
+  virtual Result<bool> is_free(const SlicePlace& place) = 0;
+  // Makes a GPU instance with one compute instance over all of it and returns its MIG UUID. A
+  // failure with InsufficientResources made nothing; any other one may leave an instance at the
+  // place, if destroying that failed, too.
   virtual Result<std::string> create(const SliceOrder& order) = 0;
-  // Destroys the compute instance, then the GPU instance. What is gone already counts as destroyed.
-  virtual Result<void> destroy(const std::string& device) = 0;
-  // Destroys the instance at this place, whatever its device; likewise.
-  virtual Result<void> destroy_at(const std::string& gpu, int start, int size) = 0;
+  // Destroys the instance at this place: compute instances, then the GPU instance. Succeeds only
+  // when NVML shows the place without it. An instance whose compute instances have other devices
+  // is another program's and stays.
+  virtual Result<void> destroy(const SlicePlace& place) = 0;
   // Waits for an event that calls for a new discovery: a critical Xid, after which its GPU is
   // unhealthy, or a change of MIG's configuration. False: none within `patience`, or the driver
   // reports no events.

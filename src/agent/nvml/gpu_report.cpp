@@ -7,14 +7,14 @@
 namespace athanor::agent::nvml {
 namespace {
 
-constexpr std::int64_t kMib = std::int64_t{1} << 20;
+constexpr std::int64_t kBytesPerMib = std::int64_t{1} << 20;
 
 std::string place_of(const das::FoundGpu& gpu) {
   std::string place = gpu.pci_bus_id.empty() ? "" : fmt::format("PCI {}, ", gpu.pci_bus_id);
   if (gpu.numa_node >= 0) {
     place += fmt::format("NUMA node {}, ", gpu.numa_node);
   }
-  return fmt::format("{}{} MiB, {}", place, gpu.memory_bytes / kMib,
+  return fmt::format("{}{} MiB, {}", place, gpu.memory_bytes / kBytesPerMib,
                      gpu.healthy ? "healthy" : "unhealthy");
 }
 
@@ -89,7 +89,7 @@ Value report_json(const das::Discovery& found) {
                                {"name", gpu.name},
                                {"uuid", gpu.uuid},
                                {"pciBusID", gpu.pci_bus_id},
-                               {"memoryMiB", gpu.memory_bytes / kMib},
+                               {"memoryMiB", gpu.memory_bytes / kBytesPerMib},
                                {"healthy", gpu.healthy},
                                {"migEnabled", !gpu.whole}});
     if (gpu.numa_node >= 0) {

@@ -8,7 +8,7 @@
 #include <bit>
 #include <cstring>
 
-#include "systems/das/names.hpp"
+#include "systems/das/model/names.hpp"
 
 namespace athanor::agent::nvml {
 namespace {

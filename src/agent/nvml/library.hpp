@@ -13,7 +13,7 @@ namespace athanor::agent::nvml {
 // Owns the loaded and initialised library; shuts it down at the end.
 class Library {
  public:
-  // Errors: no such library, a call that it lacks, no driver.
+  // Loads the library. Errors: no such library, a call that it lacks, no driver.
   static Result<std::unique_ptr<Library>> load(const std::string& path);
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
@@ -30,7 +30,7 @@ class Library {
   Calls calls_{};
 };
 
-// The error of a call that did not succeed: "<prefix><NVML's words>".
+// Returns the error of a call that did not succeed: "<prefix><NVML's words>".
 Error error_of(const Calls& calls, Return code, const std::string& prefix);
 
 }  // namespace athanor::agent::nvml

@@ -12,6 +12,7 @@
 #include "agent/nvml/gpu_driver.hpp"
 #include "agent/nvml/library.hpp"
 #include "base/mutex.hpp"
+#include "systems/das/model/names.hpp"
 
 namespace athanor::agent {
 namespace {
@@ -47,6 +48,14 @@ class NvmlDriver final : public GpuDriver {
     return found;
   }
 
+  Result<bool> is_free(const SlicePlace& place) override {
+    ATHANOR_TRY(const nvml::Device device, handle_of(place.gpu));
+    SlicePlace any = place;
+    any.device.clear();
+    ATHANOR_TRY(const auto found, instances_at(device, any));
+    return found.empty();
+  }
+
   Result<std::string> create(const SliceOrder& order) override {
     ATHANOR_TRY(const nvml::Device device, handle_of(order.gpu));
     nvml::GpuInstanceProfile profile{};
@@ -69,49 +78,33 @@ class NvmlDriver final : public GpuDriver {
         nvml_.destroy_ci(compute);
       }
       nvml_.destroy_gi(instance);
+      Error error = std::move(made).error();
+      if (error.reason == das::kInsufficientResources) {
+        error.reason = "NvmlError";  // the GPU instance was made
+      }
+      return error;
     }
     return made;
   }
 
-  Result<void> destroy(const std::string& uuid) override {
-    nvml::Device mig = nullptr;
-    Return code = nvml_.device_by_uuid(uuid.c_str(), &mig);
-    nvml::Device parent = nullptr;
-    unsigned int gi_id = 0;
-    unsigned int ci_id = 0;
-    code = code != nvml::Success ? code : nvml_.mig_parent(mig, &parent);
-    code = code != nvml::Success ? code : nvml_.mig_gi_id(mig, &gi_id);
-    code = code != nvml::Success ? code : nvml_.mig_ci_id(mig, &ci_id);
-    if (code != nvml::Success) {
-      return gone_or(code, fmt::format("get device {}: ", uuid));
+  Result<void> destroy(const SlicePlace& place) override {
+    ATHANOR_TRY(const nvml::Device device, handle_of(place.gpu));
+    ATHANOR_TRY(const auto found, instances_at(device, place));
+    if (found.empty()) {
+      return {};
     }
-    nvml::GpuInstance instance = nullptr;
-    code = nvml_.gi_by_id(parent, gi_id, &instance);
-    if (code != nvml::Success) {
-      return gone_or(code, "get GPU instance: ");
-    }
-    nvml::ComputeInstance compute = nullptr;
-    code = nvml_.ci_by_id(instance, ci_id, &compute);
-    if (code == nvml::Success) {
-      code = nvml_.destroy_ci(compute);
-    }
-    ATHANOR_TRY_VOID(gone_or(code, "destroy compute instance: "));
-    return gone_or(nvml_.destroy_gi(instance), "destroy GPU instance: ");
-  }
-
-  Result<void> destroy_at(const std::string& gpu, int start, int size) override {
-    ATHANOR_TRY(const nvml::Device device, handle_of(gpu));
-    ATHANOR_TRY(const auto instances, nvml::instances_of(nvml_, device));
-    for (const nvml::Instance& one : instances) {
-      if (one.start != start || one.size != size) {
-        continue;
+    Result<void> done;
+    for (const nvml::Instance& one : found) {
+      if (auto now = take_apart(one); !now.ok()) {
+        done = std::move(now);
       }
-      for (const nvml::ComputeInstance compute : one.computes) {
-        ATHANOR_TRY_VOID(gone_or(nvml_.destroy_ci(compute), "destroy compute instance: "));
-      }
-      ATHANOR_TRY_VOID(gone_or(nvml_.destroy_gi(one.handle), "destroy GPU instance: "));
     }
-    return {};
+    // A call may fail after it has done its work, or succeed before.
+    ATHANOR_TRY(const auto left, instances_at(device, place));
+    if (left.empty()) {
+      return {};
+    }
+    return done.ok() ? error_of(nvml_, nvml::InUse, "destroy GPU instance: ") : done;
   }
 
   bool wait_for_event(Duration patience) override {
@@ -144,7 +137,49 @@ class NvmlDriver final : public GpuDriver {
     return device;
   }
 
-  Result<void> gone_or(Return code, const std::string& prefix) const {
+  // The instances at exactly this place that may be the slice's.
+  [[nodiscard]] Result<std::vector<nvml::Instance>> instances_at(nvml::Device device,
+                                                                 const SlicePlace& place) const {
+    ATHANOR_TRY(auto all, nvml::instances_of(nvml_, device));
+    std::vector<nvml::Instance> there;
+    for (nvml::Instance& one : all) {
+      if (one.start != place.start || one.size != place.size) {
+        continue;
+      }
+      ATHANOR_TRY(const bool own, may_be(device, one, place.device));
+      if (own) {
+        there.push_back(std::move(one));
+      }
+    }
+    return there;
+  }
+
+  // An instance without compute instances may be any: one that is half made or half destroyed.
+  [[nodiscard]] Result<bool> may_be(nvml::Device device, const nvml::Instance& instance,
+                                    const std::string& uuid) const {
+    bool named = false;  // by another device
+    for (const nvml::ComputeInstance compute : instance.computes) {
+      const auto name = nvml::name_of(nvml_, device, instance.handle, compute);
+      constexpr int kNotFound = 404;
+      if (!name.ok() && name.error().code != kNotFound) {
+        return name.error();
+      }
+      if (uuid.empty() || (name.ok() && *name == uuid)) {
+        return true;
+      }
+      named = named || name.ok();
+    }
+    return !named;
+  }
+
+  [[nodiscard]] Result<void> take_apart(const nvml::Instance& instance) const {
+    for (const nvml::ComputeInstance compute : instance.computes) {
+      ATHANOR_TRY_VOID(gone_or(nvml_.destroy_ci(compute), "destroy compute instance: "));
+    }
+    return gone_or(nvml_.destroy_gi(instance.handle), "destroy GPU instance: ");
+  }
+
+  [[nodiscard]] Result<void> gone_or(Return code, const std::string& prefix) const {
     if (code == nvml::Success || code == nvml::NotFound) {
       return {};
     }

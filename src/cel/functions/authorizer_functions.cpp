@@ -16,6 +16,12 @@ struct QuestionNode final : OpaqueNode {
       : stage(stage_name), question(std::move(parts)) {}
   [[nodiscard]] std::string_view type_name() const override { return stage; }
   [[nodiscard]] bool equals(const OpaqueNode& other) const override { return this == &other; }
+  [[nodiscard]] std::size_t weight() const override {
+    const AccessQuestion& q = question;
+    return q.service_account_namespace.size() + q.service_account_name.size() + q.path.size() +
+           q.group.size() + q.resource.size() + q.subresource.size() + q.ns.size() + q.name.size() +
+           q.verb.size() + q.field_selector.size() + q.label_selector.size();
+  }
 
   std::string_view stage;
   AccessQuestion question;
@@ -39,7 +45,7 @@ const AccessAnswer& answer_of(const Val& value) {
   return static_cast<const DecisionNode&>(*value.as_opaque()).answer;
 }
 
-Val node(std::string_view stage, AccessQuestion question) {
+Val authorizer_node(std::string_view stage, AccessQuestion question) {
   return Val::opaque(std::make_shared<QuestionNode>(stage, std::move(question)));
 }
 
@@ -48,7 +54,7 @@ template <std::string AccessQuestion::*kMember>
 Val with(const Val& target, std::string_view stage, const Val& text) {
   AccessQuestion question = question_of(target);
   question.*kMember = text.text();
-  return node(stage, std::move(question));
+  return authorizer_node(stage, std::move(question));
 }
 
 Val path(Arguments a, Runtime&) {
@@ -83,7 +89,7 @@ Val service_account(Arguments a, Runtime&) {
   AccessQuestion question = question_of(a[0]);
   question.service_account_namespace = a[1].text();
   question.service_account_name = a[2].text();
-  return node(kAuthorizer, std::move(question));
+  return authorizer_node(kAuthorizer, std::move(question));
 }
 
 Val check(Arguments a, Runtime& runtime) {
@@ -114,8 +120,8 @@ Val errored(Arguments a, Runtime&) {
 }  // namespace
 
 Val authorizer_value(AccessQuestion start) {
-  return start.resource.empty() ? node(kAuthorizer, std::move(start))
-                                : node(kResource, std::move(start));
+  return start.resource.empty() ? authorizer_node(kAuthorizer, std::move(start))
+                                : authorizer_node(kResource, std::move(start));
 }
 
 void add_authorizer_functions(FunctionTable& table) {

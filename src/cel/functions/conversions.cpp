@@ -8,15 +8,15 @@
 
 #include "base/utf8.hpp"
 #include "cel/functions/functions.hpp"
-#include "cel/functions/number_text.hpp"
-#include "cel/functions/time_text.hpp"
+#include "cel/values/number_text.hpp"
+#include "cel/values/time_text.hpp"
 
 namespace athanor::cel {
 namespace {
 
 constexpr double kTwo63 = 9223372036854775808.0;
-constexpr const char* kIntOverflow = "integer overflow";
-constexpr const char* kUintOverflow = "unsigned integer overflow";
+constexpr const char* kIntConversionOverflow = "integer overflow";
+constexpr const char* kUintConversionOverflow = "unsigned integer overflow";
 
 Val same(Arguments a, Runtime&) {
   return a[0];
@@ -39,12 +39,13 @@ Val to_int(Arguments a, Runtime&) {
   switch (value.kind()) {
     case Val::Kind::Uint:
       return value.as_uint() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())
-                 ? Val::error(kIntOverflow)
+                 ? Val::error(kIntConversionOverflow)
                  : Val::integer(static_cast<std::int64_t>(value.as_uint()));
     case Val::Kind::Double: {
       const double number = value.as_double();
       const bool fits = number > -kTwo63 && number < kTwo63;
-      return fits ? Val::integer(static_cast<std::int64_t>(number)) : Val::error(kIntOverflow);
+      return fits ? Val::integer(static_cast<std::int64_t>(number))
+                  : Val::error(kIntConversionOverflow);
     }
     case Val::Kind::String: {
       const auto number = parsed<std::int64_t>(value.text());
@@ -61,14 +62,14 @@ Val to_int(Arguments a, Runtime&) {
 Val to_uint(Arguments a, Runtime&) {
   const Val& value = a[0];
   if (value.is(Val::Kind::Int)) {
-    return value.as_int() < 0 ? Val::error(kUintOverflow)
+    return value.as_int() < 0 ? Val::error(kUintConversionOverflow)
                               : Val::unsigned_integer(static_cast<std::uint64_t>(value.as_int()));
   }
   if (value.is(Val::Kind::Double)) {
     const double number = value.as_double();
     const bool fits = number >= 0 && number < 2 * kTwo63;
     return fits ? Val::unsigned_integer(static_cast<std::uint64_t>(number))
-                : Val::error(kUintOverflow);
+                : Val::error(kUintConversionOverflow);
   }
   if (value.is(Val::Kind::String)) {
     const auto number = parsed<std::uint64_t>(value.text());

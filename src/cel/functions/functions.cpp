@@ -158,7 +158,20 @@ Result<Runtime::RegexPtr> Runtime::regex(std::string_view expression) {
       return found->second;
     }
   }
-  ATHANOR_TRY(RegexPtr compiled, Regex::compile(expression));
+  // Most of the time goes into the program that the text becomes.
+  constexpr std::uint64_t kTicksPerByte = 400;
+  if (!meter_.tick(expression.size() * kTicksPerByte)) {
+    return Error::bad_request("cost limit exceeded");
+  }
+  Result<RegexPtr> made = Regex::compile(expression);
+  if (!made.ok()) {
+    meter_.tick(made.error().code == 413 ? kRefusedRegexBytes : 0);
+    return made.error();
+  }
+  RegexPtr compiled = *std::move(made);
+  if (!meter_.make(compiled->size_bytes())) {
+    return Error::bad_request("cost limit exceeded");
+  }
   own_.emplace(expression, compiled);
   return compiled;
 }

@@ -12,8 +12,9 @@
 
 #include "base/result.hpp"
 #include "cel/functions/authority.hpp"
-#include "cel/type.hpp"
-#include "cel/val.hpp"
+#include "cel/values/meter.hpp"
+#include "cel/values/type.hpp"
+#include "cel/values/val.hpp"
 
 namespace athanor {
 class Regex;
@@ -27,16 +28,20 @@ class Runtime {
   using RegexPtr = std::shared_ptr<const Regex>;
   using RegexMap = std::map<std::string, RegexPtr, std::less<>>;
 
-  Runtime(const RegexMap& compiled, const Authority* authority)
-      : compiled_(compiled), authority_(authority) {}
+  Runtime(const RegexMap& compiled, const Authority* authority, Meter::Limits limits)
+      : compiled_(compiled), authority_(authority), meter_(limits) {}
 
-  // Compiled once for each text.
+  // Returns the expression, compiled once for each text; counts what that takes.
   Result<RegexPtr> regex(std::string_view expression);
   [[nodiscard]] const Authority* authority() const { return authority_; }
+  // Returns the meter of what the evaluation has used so far. A function whose result is larger
+  // than its arguments asks for room() as it goes; the evaluator counts the result itself.
+  [[nodiscard]] Meter& meter() { return meter_; }
 
  private:
   const RegexMap& compiled_;
   const Authority* authority_;
+  Meter meter_;
   RegexMap own_{};
 };
 
@@ -56,34 +61,32 @@ struct Overload {
 // Overloads by function name.
 class FunctionTable {
  public:
-  // All libraries.
+  // Returns the table of all libraries.
   static const FunctionTable& get();
 
-  // The overloads of a name; empty when there is no such function.
+  // Returns the overloads of a name; empty when there is no such function.
   [[nodiscard]] std::span<const Overload> find(std::string_view function) const;
-  // `signature`: "string, int -> bool", or "string.(int) -> bool" for a member function.
+  // Every function with its overloads.
+  using Functions = std::map<std::string, std::vector<Overload>, std::less<>>;
+  [[nodiscard]] const Functions& all() const { return functions_; }
+  // Adds an overload; `signature`: "string, int -> bool", or "string.(int) -> bool" for a member.
   void add(std::string_view function, std::string_view id, std::string_view signature,
            Implementation run);
 
  private:
-  std::map<std::string, std::vector<Overload>, std::less<>> functions_{};
+  Functions functions_{};
 };
 
-// By the name that expressions use ("int", "net.IP"); nullptr when there is no such type.
+// Returns a type by its name in expressions ("int", "net.IP"); nullptr: there is no such type.
 TypePtr named_type(std::string_view name);
-// The value fits the parameter's type as far as the evaluator distinguishes types.
+// Checks whether the value fits the parameter's type as far as the evaluator tells types apart.
 bool accepts(const Type& parameter, const Val& value);
-// "no such overload".
+// Returns the error "no such overload".
 Val no_such_overload();
-// Bounds of what one call may make, far above any request: cost counts what goes in, not what comes
-// out.
-inline constexpr std::size_t kLongestText = 16U << 20U;  // bytes
-inline constexpr std::size_t kLongestList = 1'000'000;   // items
-
-// The `authorizer` variable; with a resource in it the `authorizer.requestResource` one.
+// Returns the `authorizer` variable; with a resource, the `authorizer.requestResource` one.
 Val authorizer_value(AccessQuestion start = {});
 
-// Called once each, by FunctionTable::get().
+// Adds the functions of one library. FunctionTable::get() calls each once.
 void add_operators(FunctionTable& table);
 void add_conversions(FunctionTable& table);
 void add_time_functions(FunctionTable& table);

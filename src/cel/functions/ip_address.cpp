@@ -10,7 +10,7 @@ namespace athanor::cel {
 namespace {
 
 // A decimal number up to `most` without a leading zero.
-std::optional<int> number(std::string_view text, int most) {
+std::optional<int> decimal_group(std::string_view text, int most) {
   int value = 0;
   const char* end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, value);
@@ -26,7 +26,7 @@ std::optional<IpAddress> parse_v4(std::string_view text) {
     if (dot == std::string_view::npos) {
       return std::nullopt;
     }
-    const auto part = number(text.substr(0, dot), 255);
+    const auto part = decimal_group(text.substr(0, dot), 255);
     if (!part) {
       return std::nullopt;
     }
@@ -172,7 +172,7 @@ std::optional<Cidr> parse_cidr(std::string_view text) {
     return std::nullopt;
   }
   const IpParsed parsed = parse_ip(text.substr(0, slash));
-  const auto prefix = number(text.substr(slash + 1), 128);
+  const auto prefix = decimal_group(text.substr(slash + 1), 128);
   if (!parsed.address || !prefix || *prefix > parsed.address->bits()) {
     return std::nullopt;
   }

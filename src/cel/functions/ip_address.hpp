@@ -16,9 +16,9 @@ struct IpAddress {
   std::array<std::uint8_t, 16> bytes{};  // IPv4: the first four
 
   [[nodiscard]] int bits() const { return v6 ? 128 : 32; }
-  // Canonical (RFC 5952).
+  // Returns the canonical text (RFC 5952).
   [[nodiscard]] std::string text() const;
-  // With everything behind the first `prefix` bits cleared.
+  // Returns the address with every bit behind the first `prefix` bits cleared.
   [[nodiscard]] IpAddress masked(int prefix) const;
   friend bool operator==(const IpAddress&, const IpAddress&) = default;
 };

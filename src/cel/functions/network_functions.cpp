@@ -40,7 +40,7 @@ const Cidr& cidr_of(const Val& value) {
   return static_cast<const CidrNode&>(*value.as_opaque()).cidr;
 }
 
-Val node(const IpAddress& address) {
+Val address_node(const IpAddress& address) {
   return Val::opaque(std::make_shared<IpNode>(address));
 }
 
@@ -53,7 +53,7 @@ Val cidr_error(std::string_view text) {
 
 Val ip(Arguments a, Runtime&) {
   const IpParsed parsed = parse_ip(a[0].text());
-  return parsed.address ? node(*parsed.address) : Val::error(parsed.error);
+  return parsed.address ? address_node(*parsed.address) : Val::error(parsed.error);
 }
 
 Val is_ip(Arguments a, Runtime&) {
@@ -140,7 +140,7 @@ Val contains_cidr(Arguments a, Runtime&) {
 }
 
 Val cidr_ip(Arguments a, Runtime&) {
-  return node(cidr_of(a[0]).address);
+  return address_node(cidr_of(a[0]).address);
 }
 
 Val masked(Arguments a, Runtime&) {

@@ -2,14 +2,15 @@
 // Arithmetic, comparison, membership and size. &&, ||, ?: and indexing are the evaluator's own.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <string>
 
-#include "cel/ast.hpp"
 #include "cel/functions/functions.hpp"
-#include "cel/functions/time_text.hpp"
+#include "cel/values/ast.hpp"
+#include "cel/values/time_text.hpp"
 
 namespace athanor::cel {
 namespace {
@@ -150,33 +151,31 @@ Val logical_not(Arguments a, Runtime&) {
   return Val::boolean(!a[0].as_bool());
 }
 
-Val joined_text(Arguments a, Runtime&) {
-  if (a[0].text().size() + a[1].text().size() > kLongestText) {
-    return Val::error("text is too long");
+Val joined_text(Arguments a, Runtime& runtime) {
+  if (!runtime.meter().room(a[0].text().size() + a[1].text().size())) {
+    return {};
   }
   const std::string text = std::string(a[0].text()) + std::string(a[1].text());
   return a[0].is(Val::Kind::Bytes) ? Val::bytes(text) : Val::string(text);
 }
 
-Val joined_lists(Arguments a, Runtime&) {
-  if (a[0].as_list()->size() + a[1].as_list()->size() > kLongestList) {
-    return Val::error("list is too long");
-  }
-  return concatenate(a[0], a[1]);
+Val joined_lists(Arguments a, Runtime& runtime) {
+  return concatenate(a[0], a[1], runtime.meter());
 }
 
-Val equals(Arguments a, Runtime&) {
-  return Val::boolean(equal(a[0], a[1]));
+Val equals(Arguments a, Runtime& runtime) {
+  return Val::boolean(equal(a[0], a[1], runtime.meter()));
 }
 
-Val not_equals(Arguments a, Runtime&) {
-  return Val::boolean(!equal(a[0], a[1]));
+Val not_equals(Arguments a, Runtime& runtime) {
+  return Val::boolean(!equal(a[0], a[1], runtime.meter()));
 }
 
 enum class Relation : std::uint8_t { Less, LessEquals, Greater, GreaterEquals };
 
 template <Relation kRelation>
-Val relation(Arguments a, Runtime&) {
+Val relation(Arguments a, Runtime& runtime) {
+  runtime.meter().tick(std::min(a[0].text().size(), a[1].text().size()));
   const std::optional<int> order = compare(a[0], a[1]);
   if (!order) {
     return Val::error("NaN values cannot be ordered");
@@ -194,17 +193,18 @@ Val relation(Arguments a, Runtime&) {
   return {};
 }
 
-Val in_list(Arguments a, Runtime&) {
+Val in_list(Arguments a, Runtime& runtime) {
   const ListNode& list = *a[1].as_list();
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    if (equal(a[0], list.at(i))) {
+  for (std::size_t i = 0; i < list.size() && !runtime.meter().over(); ++i) {
+    if (equal(a[0], list.at(i), runtime.meter())) {
       return Val::boolean(true);
     }
   }
   return Val::boolean(false);
 }
 
-Val in_map(Arguments a, Runtime&) {
+Val in_map(Arguments a, Runtime& runtime) {
+  runtime.meter().tick(a[0].text().size());
   return Val::boolean(a[1].as_map()->find(a[0]).has_value());
 }
 

@@ -5,7 +5,7 @@
 namespace athanor::cel {
 namespace {
 
-Val of(Arguments a, Runtime&) {
+Val optional_of(Arguments a, Runtime&) {
   return Val::optional_of(a[0]);
 }
 
@@ -48,7 +48,7 @@ Val value(Arguments a, Runtime&) {
 }  // namespace
 
 void add_optional_functions(FunctionTable& table) {
-  table.add("optional.of", "optional_of", "V -> optional(V)", of);
+  table.add("optional.of", "optional_of", "V -> optional(V)", optional_of);
   table.add("optional.ofNonZeroValue", "optional_ofNonZeroValue", "V -> optional(V)", of_non_zero);
   table.add("optional.none", "optional_none", "-> optional(V)", none);
   table.add("hasValue", "optional_hasValue", "optional(V).() -> bool", has_value);

@@ -26,7 +26,9 @@ Val find_all(Arguments a, Runtime& runtime) {
   std::vector<Val> found;
   std::size_t from = 0;
   std::size_t last_end = std::string_view::npos;
-  while (from <= text.size() && (most < 0 || static_cast<std::int64_t>(found.size()) < most)) {
+  constexpr std::size_t kMatchBytes = sizeof(Val) + 32;  // and a text's own memory
+  while (from <= text.size() && (most < 0 || static_cast<std::int64_t>(found.size()) < most) &&
+         runtime.meter().make(kMatchBytes)) {
     const auto match = (*regex)->find(text, from);
     if (!match) {
       break;

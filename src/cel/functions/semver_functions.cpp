@@ -25,10 +25,18 @@ struct SemverNode final : OpaqueNode {
     return version.numbers == twin.numbers && version.prerelease == twin.prerelease;
   }
 
+  [[nodiscard]] std::size_t weight() const override {
+    std::size_t size = version.prerelease.size() * sizeof(std::string);
+    for (const std::string& part : version.prerelease) {
+      size += part.size();
+    }
+    return size;
+  }
+
   Version version;
 };
 
-const Version& of(const Val& value) {
+const Version& version_of(const Val& value) {
   return static_cast<const SemverNode&>(*value.as_opaque()).version;
 }
 
@@ -152,20 +160,20 @@ Val is_semver(Arguments a, Runtime&) {
 }
 
 template <std::size_t kPart>
-Val number(Arguments a, Runtime&) {
-  return Val::integer(static_cast<std::int64_t>(of(a[0]).numbers[kPart]));
+Val version_number(Arguments a, Runtime&) {
+  return Val::integer(static_cast<std::int64_t>(version_of(a[0]).numbers[kPart]));
 }
 
-Val compare_to(Arguments a, Runtime&) {
-  return Val::integer(order(of(a[0]), of(a[1])));
+Val compare_versions(Arguments a, Runtime&) {
+  return Val::integer(order(version_of(a[0]), version_of(a[1])));
 }
 
-Val is_less_than(Arguments a, Runtime&) {
-  return Val::boolean(order(of(a[0]), of(a[1])) < 0);
+Val is_less_version(Arguments a, Runtime&) {
+  return Val::boolean(order(version_of(a[0]), version_of(a[1])) < 0);
 }
 
-Val is_greater_than(Arguments a, Runtime&) {
-  return Val::boolean(order(of(a[0]), of(a[1])) > 0);
+Val is_greater_version(Arguments a, Runtime&) {
+  return Val::boolean(order(version_of(a[0]), version_of(a[1])) > 0);
 }
 
 }  // namespace
@@ -175,15 +183,15 @@ void add_semver_functions(FunctionTable& table) {
   table.add("semver", "string_bool_to_semver", "string, bool -> kubernetes.Semver", semver);
   table.add("isSemver", "is_semver_string", "string -> bool", is_semver);
   table.add("isSemver", "is_semver_string_bool", "string, bool -> bool", is_semver);
-  table.add("major", "semver_major", "kubernetes.Semver.() -> int", number<0>);
-  table.add("minor", "semver_minor", "kubernetes.Semver.() -> int", number<1>);
-  table.add("patch", "semver_patch", "kubernetes.Semver.() -> int", number<2>);
+  table.add("major", "semver_major", "kubernetes.Semver.() -> int", version_number<0>);
+  table.add("minor", "semver_minor", "kubernetes.Semver.() -> int", version_number<1>);
+  table.add("patch", "semver_patch", "kubernetes.Semver.() -> int", version_number<2>);
   table.add("compareTo", "semver_compare_to", "kubernetes.Semver.(kubernetes.Semver) -> int",
-            compare_to);
+            compare_versions);
   table.add("isLessThan", "semver_is_less_than", "kubernetes.Semver.(kubernetes.Semver) -> bool",
-            is_less_than);
+            is_less_version);
   table.add("isGreaterThan", "semver_is_greater_than",
-            "kubernetes.Semver.(kubernetes.Semver) -> bool", is_greater_than);
+            "kubernetes.Semver.(kubernetes.Semver) -> bool", is_greater_version);
 }
 
 }  // namespace athanor::cel

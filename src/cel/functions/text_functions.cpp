@@ -2,19 +2,24 @@
 // Texts: the language's own functions and the strings extension. Positions count code points.
 #include <fmt/format.h>
 
-#include <limits>
+#include <cstring>
 #include <string>
 
 #include "base/utf8.hpp"
 #include "cel/functions/functions.hpp"
-#include "cel/text_format.hpp"
+#include "cel/values/text_format.hpp"
 #include "kube/text/regex.hpp"
 
 namespace athanor::cel {
 namespace {
 
-std::u32string wide(const Val& text) {
+// Empty when there is no room for it.
+std::u32string wide(const Val& text, Runtime& runtime) {
   std::u32string result;
+  if (!runtime.meter().room(text.text().size() * sizeof(char32_t))) {
+    return result;
+  }
+  result.reserve(text.text().size());
   std::string_view rest = text.text();
   while (!rest.empty()) {
     const utf8::Decoded next = utf8::decode(rest);
@@ -36,12 +41,19 @@ Val out_of_range(std::int64_t index) {
   return Val::error(fmt::format("index out of range: {}", index));
 }
 
-Val too_long() {
-  return Val::error("text is too long");
+// The position of a part in a text; npos: there is none. In linear time, which
+// std::string_view::find() is not.
+std::size_t position(std::string_view text, std::string_view part) {
+  if (part.empty()) {
+    return 0;
+  }
+  const void* found = ::memmem(text.data(), text.size(), part.data(), part.size());
+  return found == nullptr ? std::string_view::npos
+                          : static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
 }
 
 Val contains(Arguments a, Runtime&) {
-  return Val::boolean(a[0].text().find(a[1].text()) != std::string_view::npos);
+  return Val::boolean(position(a[0].text(), a[1].text()) != std::string_view::npos);
 }
 
 Val starts_with(Arguments a, Runtime&) {
@@ -58,8 +70,8 @@ Val matches(Arguments a, Runtime& runtime) {
                     : Val::error(regex.error().message);
 }
 
-Val char_at(Arguments a, Runtime&) {
-  const std::u32string text = wide(a[0]);
+Val char_at(Arguments a, Runtime& runtime) {
+  const std::u32string text = wide(a[0], runtime);
   const std::int64_t index = a[1].as_int();
   if (index < 0 || static_cast<std::uint64_t>(index) > text.size()) {
     return out_of_range(index);
@@ -67,37 +79,64 @@ Val char_at(Arguments a, Runtime&) {
   return narrow(std::u32string_view(text).substr(static_cast<std::size_t>(index), 1));
 }
 
-Val index_of(Arguments a, Runtime&) {
-  const std::u32string text = wide(a[0]);
-  const std::u32string part = wide(a[1]);
+// Where a number of characters ends, in bytes.
+std::size_t byte_offset(std::string_view text, std::size_t characters) {
+  std::size_t offset = 0;
+  for (; characters > 0 && offset < text.size(); --characters) {
+    offset += utf8::decode(text.substr(offset)).size;
+  }
+  return offset;
+}
+
+Val index_in_text(Arguments a, Runtime&) {
+  const std::string_view text = a[0].text();
+  const std::string_view part = a[1].text();
   const std::int64_t from = a.size() == 3 ? a[2].as_int() : 0;
   if (a.size() == 3 && !part.empty() &&
-      (from < 0 || static_cast<std::uint64_t>(from) >= text.size())) {
+      (from < 0 || static_cast<std::uint64_t>(from) >= utf8::length(text))) {
     return out_of_range(from);
   }
   if (part.empty()) {
     return Val::integer(from);
   }
-  const std::size_t found = text.find(part, static_cast<std::size_t>(from));
-  return Val::integer(found == std::u32string::npos ? -1 : static_cast<std::int64_t>(found));
+  const std::size_t start = byte_offset(text, static_cast<std::size_t>(from));
+  const std::size_t found = position(text.substr(start), part);
+  return Val::integer(found == std::string_view::npos
+                          ? -1
+                          : from +
+                                static_cast<std::int64_t>(utf8::length(text.substr(start, found))));
 }
 
-Val last_index_of(Arguments a, Runtime&) {
-  const std::u32string text = wide(a[0]);
-  const std::u32string part = wide(a[1]);
+// The last place at which `part` starts in `text`: both are searched backwards.
+Val last_in(std::string_view text, std::string_view part) {
+  const std::string backwards(text.rbegin(), text.rend());
+  const std::size_t found = position(backwards, std::string(part.rbegin(), part.rend()));
+  return Val::integer(found == std::string_view::npos
+                          ? -1
+                          : static_cast<std::int64_t>(
+                                utf8::length(text.substr(0, text.size() - found - part.size()))));
+}
+
+Val last_index_of(Arguments a, Runtime& runtime) {
+  std::string_view text = a[0].text();
+  const std::string_view part = a[1].text();
+  if (a.size() == 2 && part.empty()) {
+    return Val::integer(static_cast<std::int64_t>(utf8::length(text)));
+  }
+  if (!runtime.meter().room(text.size() + part.size())) {
+    return {};
+  }
   if (a.size() == 3) {
     const std::int64_t from = a[2].as_int();
     if (part.empty()) {
       return Val::integer(from);
     }
-    if (from < 0 || static_cast<std::uint64_t>(from) >= text.size()) {
+    if (from < 0 || static_cast<std::uint64_t>(from) >= utf8::length(text)) {
       return out_of_range(from);
     }
-    const std::size_t found = text.rfind(part, static_cast<std::size_t>(from));
-    return Val::integer(found == std::u32string::npos ? -1 : static_cast<std::int64_t>(found));
+    text = text.substr(0, byte_offset(text, static_cast<std::size_t>(from)) + part.size());
   }
-  const std::size_t found = text.rfind(part);
-  return Val::integer(found == std::u32string::npos ? -1 : static_cast<std::int64_t>(found));
+  return last_in(text, part);
 }
 
 Val lower_ascii(Arguments a, Runtime&) {
@@ -116,20 +155,19 @@ Val upper_ascii(Arguments a, Runtime&) {
   return Val::string(text);
 }
 
-Val replace(Arguments a, Runtime&) {
+Val replace(Arguments a, Runtime& runtime) {
   const std::string_view from = a[1].text();
   const std::string_view to = a[2].text();
   const std::int64_t most = a.size() == 4 ? a[3].as_int() : -1;
   std::string_view rest = a[0].text();
   std::string result;
   std::int64_t done = 0;
-  const auto more = [&] { return most < 0 || done++ < most; };
+  const auto more = [&] {
+    return (most < 0 || done++ < most) && runtime.meter().room(result.size() + to.size());
+  };
   if (from.empty()) {  // before every character and at the end
     bool adding = more();
     while (adding) {
-      if (result.size() > kLongestText) {
-        return too_long();
-      }
       result += to;
       const utf8::Decoded next = utf8::decode(rest);
       result += rest.substr(0, next.size);
@@ -138,20 +176,18 @@ Val replace(Arguments a, Runtime&) {
     }
     return Val::string(result + std::string(rest));
   }
-  std::size_t found = rest.find(from);
+  std::size_t found = position(rest, from);
   while (found != std::string_view::npos && more()) {
-    if (result.size() > kLongestText) {
-      return too_long();
-    }
     result += rest.substr(0, found);
     result += to;
     rest.remove_prefix(found + from.size());
-    found = rest.find(from);
+    found = position(rest, from);
   }
   return Val::string(result + std::string(rest));
 }
 
-Val split(Arguments a, Runtime&) {
+Val split(Arguments a, Runtime& runtime) {
+  constexpr std::size_t kPartBytes = sizeof(Val) + 32;  // and a text's own memory
   const std::string_view separator = a[1].text();
   const std::int64_t most = a.size() == 3 ? a[2].as_int() : -1;
   std::string_view rest = a[0].text();
@@ -159,9 +195,13 @@ Val split(Arguments a, Runtime&) {
   if (most == 0 || (separator.empty() && rest.empty())) {
     return Val::list(std::move(parts));
   }
-  const auto room = [&] { return most < 0 || static_cast<std::int64_t>(parts.size()) + 1 < most; };
+  const auto room = [&] {
+    return (most < 0 || static_cast<std::int64_t>(parts.size()) + 1 < most) &&
+           runtime.meter().make(kPartBytes);
+  };
   while (room()) {
-    const std::size_t found = separator.empty() ? utf8::decode(rest).size : rest.find(separator);
+    const std::size_t found =
+        separator.empty() ? utf8::decode(rest).size : position(rest, separator);
     if (found == std::string_view::npos || (separator.empty() && found >= rest.size())) {
       break;
     }
@@ -172,17 +212,17 @@ Val split(Arguments a, Runtime&) {
   return Val::list(std::move(parts));
 }
 
-Val join(Arguments a, Runtime&) {
+Val join(Arguments a, Runtime& runtime) {
   const ListNode& list = *a[0].as_list();
   const std::string_view separator = a.size() == 2 ? a[1].text() : std::string_view();
   std::string result;
-  for (std::size_t i = 0; i < list.size(); ++i) {
+  for (std::size_t i = 0; i < list.size() && runtime.meter().tick(Meter::kItem); ++i) {
     const Val item = list.at(i);
     if (!item.is(Val::Kind::String)) {
       return Val::error(fmt::format("join: invalid input: {}", type_name(item)));
     }
-    if (result.size() > kLongestText) {
-      return too_long();
+    if (!runtime.meter().room(result.size() + separator.size() + item.text().size())) {
+      return {};
     }
     result += i == 0 ? std::string_view() : separator;
     result += item.text();
@@ -190,8 +230,8 @@ Val join(Arguments a, Runtime&) {
   return Val::string(result);
 }
 
-Val substring(Arguments a, Runtime&) {
-  const std::u32string text = wide(a[0]);
+Val substring(Arguments a, Runtime& runtime) {
+  const std::u32string text = wide(a[0], runtime);
   const auto size = static_cast<std::int64_t>(text.size());
   const std::int64_t start = a[1].as_int();
   const std::int64_t end = a.size() == 3 ? a[2].as_int() : size;
@@ -214,8 +254,8 @@ bool is_space(char32_t c) {
          c == 0x3000;
 }
 
-Val trim(Arguments a, Runtime&) {
-  const std::u32string text = wide(a[0]);
+Val trim(Arguments a, Runtime& runtime) {
+  const std::u32string text = wide(a[0], runtime);
   std::u32string_view rest = text;
   while (!rest.empty() && is_space(rest.front())) {
     rest.remove_prefix(1);
@@ -226,8 +266,8 @@ Val trim(Arguments a, Runtime&) {
   return narrow(rest);
 }
 
-Val reverse(Arguments a, Runtime&) {
-  const std::u32string text = wide(a[0]);
+Val reverse(Arguments a, Runtime& runtime) {
+  const std::u32string text = wide(a[0], runtime);
   return narrow(std::u32string(text.rbegin(), text.rend()));
 }
 
@@ -247,8 +287,8 @@ Val quote(Arguments a, Runtime&) {
   return Val::string(result + "\"");
 }
 
-Val format(Arguments a, Runtime&) {
-  return format_text(a[0].text(), *a[1].as_list());
+Val format(Arguments a, Runtime& runtime) {
+  return format_text(a[0].text(), *a[1].as_list(), runtime.meter());
 }
 
 }  // namespace
@@ -260,8 +300,8 @@ void add_text_functions(FunctionTable& table) {
   table.add("matches", "matches", "string, string -> bool", matches);
   table.add("matches", "matches_string", "string.(string) -> bool", matches);
   table.add("charAt", "string_char_at_int", "string.(int) -> string", char_at);
-  table.add("indexOf", "string_index_of_string", "string.(string) -> int", index_of);
-  table.add("indexOf", "string_index_of_string_int", "string.(string, int) -> int", index_of);
+  table.add("indexOf", "string_index_of_string", "string.(string) -> int", index_in_text);
+  table.add("indexOf", "string_index_of_string_int", "string.(string, int) -> int", index_in_text);
   table.add("lastIndexOf", "string_last_index_of_string", "string.(string) -> int", last_index_of);
   table.add("lastIndexOf", "string_last_index_of_string_int", "string.(string, int) -> int",
             last_index_of);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of timestamps and durations: getFullYear(), getHours("+02:00"), ...
 #include <array>
+#include <chrono>
 #include <string>
 
+#include "base/files/time_zone_files.hpp"
 #include "cel/functions/functions.hpp"
-#include "cel/functions/time_text.hpp"
-#include "cel/functions/zones.hpp"
+#include "cel/values/time_text.hpp"
 
 namespace athanor::cel {
 namespace {
@@ -53,20 +54,19 @@ template <Part kPart>
 Val timestamp_part(Arguments a, Runtime&) {
   std::int64_t offset = 0;
   if (a.size() == 2) {
-    auto zone = zone_offset(a[1].text());
-    if (!zone) {
-      zone = named_zone_offset(a[1].text(), a[0].seconds());
+    if (const auto fixed = zone_offset(a[1].text())) {
+      offset = *fixed;
+    } else if (const auto zone = find_time_zone(a[1].text()); zone.ok()) {
+      offset = zone->offset(Instant(std::chrono::seconds(a[0].seconds())));
+    } else {
+      return Val::error(zone.error().message);
     }
-    if (!zone) {
-      return Val::error("unknown time zone " + std::string(a[1].text()));
-    }
-    offset = *zone;
   }
   return Val::integer(part_of(civil_time(a[0].seconds() + offset), kPart, a[0].nanoseconds()));
 }
 
 template <std::int64_t kUnit, std::int64_t kModulus>
-Val duration_part(Arguments a, Runtime&) {
+Val duration_part_of(Arguments a, Runtime&) {
   const std::int64_t whole = a[0].as_int() / kUnit;
   return Val::integer(kModulus == 0 ? whole : whole % kModulus);
 }
@@ -93,13 +93,13 @@ void add_time_functions(FunctionTable& table) {
   add_part<Part::Milliseconds>(table, "getMilliseconds");
   constexpr std::int64_t kMilli = 1'000'000;
   table.add("getHours", "duration_to_hours", "duration.() -> int",
-            duration_part<3'600'000 * kMilli, 0>);
+            duration_part_of<3'600'000 * kMilli, 0>);
   table.add("getMinutes", "duration_to_minutes", "duration.() -> int",
-            duration_part<60'000 * kMilli, 0>);
+            duration_part_of<60'000 * kMilli, 0>);
   table.add("getSeconds", "duration_to_seconds", "duration.() -> int",
-            duration_part<1000 * kMilli, 0>);
+            duration_part_of<1000 * kMilli, 0>);
   table.add("getMilliseconds", "duration_to_milliseconds", "duration.() -> int",
-            duration_part<kMilli, 1000>);
+            duration_part_of<kMilli, 1000>);
 }
 
 }  // namespace athanor::cel

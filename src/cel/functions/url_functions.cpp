@@ -11,13 +11,14 @@
 namespace athanor::cel {
 namespace {
 
-constexpr std::string_view kType = "kubernetes.URL";
+constexpr std::string_view kUrlType = "kubernetes.URL";
 
 struct Url final : OpaqueNode {
-  [[nodiscard]] std::string_view type_name() const override { return kType; }
+  [[nodiscard]] std::string_view type_name() const override { return kUrlType; }
   [[nodiscard]] bool equals(const OpaqueNode& other) const override {
     return whole == static_cast<const Url&>(other).whole;
   }
+  [[nodiscard]] std::size_t weight() const override { return 3 * whole.size(); }
 
   std::string whole{};
   std::string scheme{}, host{}, hostname{}, port{}, path{}, query{};
@@ -189,10 +190,11 @@ Val get_escaped_path(Arguments a, Runtime&) {
   return Val::string(url_of(a[0]).path);
 }
 
-Val get_query(Arguments a, Runtime&) {
+Val get_query(Arguments a, Runtime& runtime) {
+  constexpr std::size_t kPairBytes = 4 * sizeof(Val);
   std::map<std::string, std::vector<Val>> values;
   std::string_view rest = url_of(a[0]).query;
-  for (bool more = true; more;) {
+  for (bool more = true; more && runtime.meter().make(kPairBytes);) {
     const std::size_t end = rest.find('&');
     more = end != std::string_view::npos;
     const std::string_view pair = more ? rest.substr(0, end) : rest;

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/digest.hpp"
-#include "cel/functions/time_text.hpp"
-#include "cel/val.hpp"
+#include "cel/names.hpp"
+#include "cel/values/time_text.hpp"
+#include "cel/values/val.hpp"
 
 namespace athanor::cel {
 namespace {
@@ -41,6 +42,10 @@ class JsonMap final : public MapNode {
     }
     return keys;
   }
+  [[nodiscard]] bool numbered() const override { return true; }
+  [[nodiscard]] Val key_at(std::size_t index) const override {
+    return Val::string(value_.members()[index].name);
+  }
 
  private:
   Value value_;
@@ -56,12 +61,12 @@ class JsonObject final : public MapNode {
     if (!key.is(Val::Kind::String)) {
       return std::nullopt;
     }
-    const auto field = type_->fields.find(key.text());
-    if (field == type_->fields.end()) {
+    const TypeField* field = find_field(*type_, key.text());
+    if (field == nullptr) {
       return std::nullopt;
     }
-    const Value* found = value_.find(field->second.name);
-    return found == nullptr ? std::nullopt : std::optional<Val>(adapt(*found, field->second.type));
+    const Value* found = value_.find(field->name);
+    return found == nullptr ? std::nullopt : std::optional<Val>(adapt(*found, field->type));
   }
   [[nodiscard]] std::vector<Val> keys() const override {
     std::vector<Val> keys;

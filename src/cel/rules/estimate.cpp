@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -206,8 +207,55 @@ class Estimator {
                               scaled(size(*arguments[1]), kRegex));
   }
 
+  static Amount literal_int(const Expr& expr, Amount otherwise) {
+    if (expr.kind != ExprKind::Literal || !expr.literal.is(Val::Kind::Int)) {
+      return otherwise;
+    }
+    return static_cast<Amount>(std::max<std::int64_t>(expr.literal.as_int(), 0));
+  }
+
+  // Calls of the lists extension make a list of `size` and cost `factor` for each item.
+  Amount new_list(const Expr& expr, double factor, Amount items) {
+    constexpr Amount kCall = 1;
+    sizes_[expr.id] = items;
+    return saturating_sum(scaled(items, factor), kCall + kListCost);
+  }
+
+  // Returns the cost of a call of the lists extension; nullopt for any other.
+  std::optional<Amount> list_cost(const Expr& expr, const Overload& overload,
+                                  const Parts& arguments) {
+    const std::string_view name = overload.function;
+    if (name == "slice") {
+      const Amount start = literal_int(*arguments[1], 0);
+      const Amount end = literal_int(*arguments[2], size(*arguments[0]));
+      return new_list(expr, 1, end > start ? end - start : 0);
+    }
+    if (name == "lists.range") {
+      return new_list(expr, 1, literal_int(*arguments[0], kMost));
+    }
+    if (overload.id == "list_reverse") {
+      return new_list(expr, 1, size(*arguments[0]));
+    }
+    if (name == "flatten") {
+      const Amount depth = arguments.size() == 2 ? literal_int(*arguments[1], kMost) : 1;
+      return new_list(expr, static_cast<double>(depth), size(*arguments[0]));
+    }
+    if (name == "distinct" || name == "sort" || name == op::kSortBy) {
+      const Expr& keys = *arguments[name == op::kSortBy ? 1 : 0];
+      const TypeKind kind = overload.parameters.back()->parameters[0]->kind;
+      const bool texts =
+          name != "distinct" && (kind == TypeKind::String || kind == TypeKind::Bytes);
+      const Amount count = size(keys);
+      return new_list(expr, texts ? 2 + kTraversal : 2, saturating_product(count, count));
+    }
+    return std::nullopt;
+  }
+
   Amount call_cost(const Expr& expr, const Overload& overload, const Parts& arguments) {
     const std::string_view name = overload.function;
+    if (const std::optional<Amount> cost = list_cost(expr, overload, arguments)) {
+      return *cost;
+    }
     if (one_of(name, {"isSorted", "sum", "max", "min"}) ||
         (one_of(name, {"indexOf", "lastIndexOf"}) &&
          type_of(*arguments[0]).kind == TypeKind::List)) {

@@ -12,7 +12,7 @@ namespace athanor::cel {
 // Saturates at 2^64 - 1.
 std::uint64_t estimate_cost(const Program& program);
 
-// Return the product and the sum, 2^64 - 1 when they are larger.
+// Returns the product or the sum; 2^64 - 1 when it is larger.
 inline std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
   std::uint64_t result = 0;
   return __builtin_mul_overflow(a, b, &result) ? UINT64_MAX : result;

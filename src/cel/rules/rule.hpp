@@ -24,9 +24,9 @@ struct Rule {
   std::string message_error{};
 };
 
-// `self` is the type of the values that the rule judges.
+// Compiles a rule; `self` is the type of the values that it judges.
 Rule compile_rule(const Value& rule, const TypePtr& self);
-// What a broken rule is called in errors: its message, else its text.
+// Returns the name of a broken rule in errors: its message, else its text.
 const std::string& rule_name(const Rule& rule);
 
 }  // namespace athanor::cel

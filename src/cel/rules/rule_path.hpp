@@ -9,9 +9,9 @@
 
 namespace athanor::cel {
 
-// The path names a part of the schema.
+// Checks whether the path names a part of the schema.
 bool is_field_path(std::string_view path, const Schema& schema);
-// As it joins the path of the schema in an error: ['b'] of a map becomes [b], of an object .b.
+// Returns the path as errors append it to the schema's: ['b'] of a map is [b], of an object .b.
 std::string normal_field_path(std::string_view path, const Schema& schema);
 
 }  // namespace athanor::cel

@@ -17,7 +17,7 @@ namespace athanor::cel {
 // Immutable and thread-safe. The schema must live as long.
 class SchemaRules {
  public:
-  // nullptr when there is no rule anywhere below the root of a resource.
+  // Compiles all rules; nullptr when there is none anywhere below the root of a resource.
   static std::shared_ptr<const SchemaRules> compile(const Schema& root);
   ~SchemaRules();
   SchemaRules(const SchemaRules&) = delete;
@@ -28,8 +28,8 @@ class SchemaRules {
     // Broken rules of parts that the update leaves as they were: "FIELD: DETAIL".
     std::vector<std::string> ratcheted{};
   };
-  // `old_object` is null on create. `old_holds`: these rules have held for it; what the two share
-  // is judged again only by rules that compare.
+  // Judges `object`; `old_object` is null on create. `old_holds` means that these rules have held
+  // for it: parts that both share are then judged again only by rules that compare.
   [[nodiscard]] Verdict judge(const Value& object, const Value* old_object,
                               bool old_holds = false) const;
 
@@ -40,8 +40,8 @@ class SchemaRules {
   std::unique_ptr<Node> root_;
 };
 
-// The rules of a schema that is about to be stored: they compile and cost little enough. `open_api`
-// is the schema as written, `root` what was parsed from it, `path` where it sits in the definition.
+// Checks that the rules of a schema about to be stored compile and cost little enough. `open_api`
+// is the schema as written, `root` its parsed form, `path` its place in the definition.
 std::vector<FieldError> check_schema_rules(const Value& open_api, const Schema& root,
                                            std::string_view path);
 

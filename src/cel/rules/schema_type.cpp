@@ -89,7 +89,7 @@ TypePtr metadata_type(const std::string& name_of_type) {
   return type;
 }
 
-SchemaPlace place_of(const Schema& schema) {
+SchemaPlace type_place_of(const Schema& schema) {
   return schema.embedded_resource ? SchemaPlace::ResourceRoot : SchemaPlace::Field;
 }
 
@@ -103,7 +103,7 @@ TypePtr object_of(const Schema& schema, SchemaPlace place, const std::string& na
     const std::string inner = name_of_type + "." + field.name;
     const TypePtr below = root && field.name == "metadata"
                               ? metadata_type(inner)
-                              : custom_type(*field.schema, place_of(*field.schema), inner);
+                              : custom_type(*field.schema, type_place_of(*field.schema), inner);
     if (below == nullptr) {
       continue;
     }
@@ -178,7 +178,7 @@ TypePtr custom_type(const Schema& schema, SchemaPlace place, const std::string& 
       if (schema.items == nullptr) {
         return nullptr;
       }
-      TypePtr item = custom_type(*schema.items, place_of(*schema.items), name + ".@idx");
+      TypePtr item = custom_type(*schema.items, type_place_of(*schema.items), name + ".@idx");
       return item == nullptr ? nullptr : array_type(schema, item);
     }
     case SchemaType::Object: {
@@ -190,7 +190,7 @@ TypePtr custom_type(const Schema& schema, SchemaPlace place, const std::string& 
         return object_of(schema, place, name);
       }
       TypePtr value =
-          custom_type(*schema.additional, place_of(*schema.additional), name + ".@elem");
+          custom_type(*schema.additional, type_place_of(*schema.additional), name + ".@elem");
       return value == nullptr ? nullptr : dictionary_type(schema, value);
     }
     case SchemaType::String:

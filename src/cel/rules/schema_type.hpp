@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "cel/type.hpp"
+#include "cel/values/type.hpp"
 #include "kube/schema/schema.hpp"
 
 namespace athanor::cel {
@@ -16,10 +16,10 @@ inline constexpr std::int64_t kLargestRequest = std::int64_t{3} << 20;
 // Position of a schema: below the root, or the root of a resource.
 enum class SchemaPlace : std::uint8_t { Field, ResourceRoot };
 
-// nullptr when expressions cannot see such values: preserved unknown fields and whatever contains
-// them. At a resource's root apiVersion, kind, metadata.name and metadata.generateName are there,
-// and nothing else of the metadata. `name` is what messages call an object's type; those below add
-// their place to it.
+// Returns the type of such values; nullptr when expressions cannot see them: preserved unknown
+// fields and anything that contains them. At a resource's root apiVersion, kind, metadata.name and
+// metadata.generateName are there, and nothing else of the metadata. `name` is what messages call
+// an object's type; types below it add their place to it.
 TypePtr custom_type(const Schema& schema, SchemaPlace place, const std::string& name = "selfType");
 
 // Describes a built-in kind, whole metadata included; types within themselves are dyn.

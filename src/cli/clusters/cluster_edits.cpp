@@ -6,9 +6,7 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <optional>
 #include <thread>
 
@@ -16,15 +14,16 @@
 #include "api/kueue.hpp"
 #include "base/clock.hpp"
 #include "base/digest.hpp"
-#include "cli/clusters/cluster_view.hpp"
-#include "cli/reconnection.hpp"
-#include "cli/terminal.hpp"
-#include "cli/verbs.hpp"
+#include "base/files/text_file.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/session/reconnection.hpp"
+#include "cli/session/verbs.hpp"
 #include "kube/names/names.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/kubeconfig.hpp"
 #include "systems/hearth/kinds/fournos_cluster.hpp"
 #include "systems/hearth/kubeconfig_text.hpp"
+#include "views/cluster_view.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -74,14 +73,6 @@ Result<void> edit_spec(
       return written.error();
     }
   }
-}
-
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return Error::not_found(fmt::format("cannot read {}", path));
-  }
-  return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 // Reads the cluster again and again until `done` likes it, also while the API server is away for a
@@ -149,8 +140,8 @@ Result<Value> renew(Session& session, const ClusterAddOptions& options,
 // What Hearth would call Invalid is not handed in at all.
 Result<void> check(const ClusterAddOptions& options, const std::string& kubeconfig) {
   const Value data = Value::object({{"kubeconfig", base64_encode(kubeconfig)}});
-  const std::string flaw =
-      hearth::flaw_text(read_kubeconfig_data(data), "kubeconfig-" + options.name, options.name);
+  const std::string flaw = hearth::flaw_text(read_kubeconfig_data(data, {.as_kubectl = true}),
+                                             "kubeconfig-" + options.name, options.name);
   if (!flaw.empty()) {
     return Error::bad_request(
         fmt::format("{}: {} (--no-check hands it in nevertheless)", options.kubeconfig, flaw));
@@ -163,7 +154,7 @@ Result<Value> put_secret(Session& session, const ClusterAddOptions& options) {
   if (options.kubeconfig.empty()) {
     return renew(session, options, kubeconfig);
   }
-  ATHANOR_TRY(kubeconfig, read_file(options.kubeconfig));
+  ATHANOR_TRY(kubeconfig, read_text_file(options.kubeconfig));
   if (!options.no_check) {
     ATHANOR_TRY_VOID(check(options, kubeconfig));
   }
@@ -187,9 +178,9 @@ bool is_settled(const Object& cluster) {
 // The cluster's line and what is wrong with it; the exit code.
 int report(const Object& cluster) {
   const Terminal out(STDOUT_FILENO);
-  const std::vector<std::string> troubles = cluster_troubles(cluster);
+  const std::vector<std::string> troubles = views::cluster_troubles(cluster);
   const Value& status = cluster.status();
-  out.print(fmt::format("{}: {}{}{}\n", cluster.name(), status["kubeconfigStatus"].as_string(),
+  out.print(fmt::format("{}: {}{}{}\n", cluster.name(), views::usable_state(cluster),
                         status["gpuSummary"].as_string().empty() ? "" : ", ",
                         status["gpuSummary"].as_string()));
   for (const std::string& trouble : troubles) {
@@ -255,7 +246,7 @@ Result<void> take_out(Session& session, const ClusterRemoveOptions& options) {
 
 Error explain_unmanaged(Session& session, const std::string& name, Error error) {
   if (error.code == 404 && session.get(api::kueue::kResourceFlavor, "", name).ok()) {
-    error.message += "; " + unmanaged_text(name, session.ns());
+    error.message += "; " + views::unmanaged_text(name, session.ns());
   }
   return error;
 }
@@ -266,7 +257,7 @@ int run(const ClusterAddOptions& options) {
     return misuse(fmt::format("\"{}\" cannot name a cluster: {}", options.name,
                               wrong ? *wrong : "must be no more than 63 characters"));
   }
-  if (!options.lock_time.empty() && !is_lock_time(options.lock_time)) {
+  if (!options.lock_time.empty() && !views::is_lock_time(options.lock_time)) {
     return misuse(
         fmt::format("--for: \"{}\" is not a time such as 30m, 4h or 2d", options.lock_time));
   }
@@ -373,7 +364,7 @@ int run(const ClusterRemoveOptions& options) {
   std::string last_line;
   const auto gone = wait_for(*session, options.name, std::chrono::seconds(options.timeout),
                              [&](const Object& cluster) {
-                               for (const std::string& line : cluster_troubles(cluster)) {
+                               for (const std::string& line : views::cluster_troubles(cluster)) {
                                  if (line.starts_with("Offboarding") && line != last_line) {
                                    last_line = line;
                                    out.print(line + "\n");
@@ -398,7 +389,7 @@ int run(const LockOptions& options) {
   if (owner.find_first_not_of(" \t") == std::string::npos) {
     return misuse("--owner is needed: $USER says nothing");
   }
-  if (!options.lock_time.empty() && !is_lock_time(options.lock_time)) {
+  if (!options.lock_time.empty() && !views::is_lock_time(options.lock_time)) {
     return misuse(
         fmt::format("--for: \"{}\" is not a time such as 30m, 4h or 2d", options.lock_time));
   }

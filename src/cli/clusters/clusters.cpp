@@ -6,19 +6,29 @@
 #include <algorithm>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "api/kueue.hpp"
 #include "base/clock.hpp"
 #include "base/interrupt.hpp"
-#include "cli/clusters/cluster_view.hpp"
-#include "cli/reconnection.hpp"
-#include "cli/terminal.hpp"
-#include "cli/verbs.hpp"
+#include "base/near_name.hpp"
+#include "cli/clusters/cluster_fleet.hpp"
+#include "cli/output/formats.hpp"
+#include "cli/output/listing.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/session/reconnection.hpp"
+#include "cli/session/verbs.hpp"
 #include "kube/text/json.hpp"
+#include "kube/text/yaml.hpp"
+#include "runtime/view/usage.hpp"
 #include "systems/hearth/kinds/fournos_cluster.hpp"
+#include "views/cluster_view.hpp"
+#include "views/listing.hpp"
 
 namespace athanor::cli {
 namespace {
+
+constexpr int kNotFound = 404;
 
 // Who may not see the queues still sees the clusters.
 std::vector<Object> queues_of(Session& session) {
@@ -33,7 +43,7 @@ std::vector<Object> bare_flavors(Session& session, const std::vector<Object>& cl
   for (const Object& flavor : flavors.value_or({})) {
     const bool known = std::ranges::any_of(
         clusters, [&](const Object& cluster) { return cluster.name() == flavor.name(); });
-    if (!known && is_cluster_flavor(flavor)) {
+    if (!known && views::is_cluster_flavor(flavor)) {
       bare.push_back(flavor);
     }
   }
@@ -43,12 +53,18 @@ std::vector<Object> bare_flavors(Session& session, const std::vector<Object>& cl
 // Prints a line whenever what a cluster's line says has changed.
 class ClusterWatch {
  public:
-  ClusterWatch(Session& session, const ClustersOptions& options)
-      : session_(session), options_(options), wide_(options.output == Output::Wide) {}
+  ClusterWatch(Session& session, const ClustersOptions& options, ListFilter filter)
+      : session_(session),
+        options_(options),
+        filter_(std::move(filter)),
+        wide_(options.list.format.output == Output::Wide),
+        table_(views::cluster_header(wide_), views::cluster_widths(wide_)) {}
 
   int run() {
     if (shows_table()) {
-      out_.print(Table(cluster_header(wide_), cluster_widths(wide_)).text());
+      if (!options_.list.no_headers) {
+        print_row(views::cluster_header(wide_));
+      }
       show_bare();
     }
     for (const Object& queue : queues_of(session_)) {
@@ -74,12 +90,18 @@ class ClusterWatch {
   }
 
  private:
-  [[nodiscard]] bool shows_table() const { return options_.output == Output::Table || wide_; }
+  [[nodiscard]] bool shows_table() const { return options_.list.format.is_table(); }
+  [[nodiscard]] std::string only_name() const {
+    return options_.list.names.size() == 1 ? options_.list.names.front() : std::string();
+  }
+  void print_row(const std::vector<std::string>& cells) const {
+    out_.print(table_.row(cells, wide_ ? 0 : out_.columns()));
+  }
 
   void watch_clusters() {
     std::string url = Session::path(api::kFournosCluster, session_.ns()) + "?watch=true";
-    if (!options_.name.empty()) {
-      url += "&fieldSelector=" + client::escape("metadata.name=" + options_.name);
+    if (const std::string name = only_name(); !name.empty()) {
+      url += "&fieldSelector=" + client::escape("metadata.name=" + name);
     }
     clusters_open_ = true;
     clusters_stream_ = session_.connection().stream(
@@ -119,15 +141,15 @@ class ClusterWatch {
     const Object cluster((*event)["object"]);
     const std::string name(cluster.name());
     if (!shows_table()) {
-      return out_.print(render({cluster}, options_.output, true, api::kFournosCluster));
+      return print_document(cluster);
     }
     if ((*event)["type"].as_string() == "DELETED") {
       clusters_.erase(name);
       shown_.erase(name);
-      std::vector<std::string> row(cluster_header(wide_).size(), "-");
+      std::vector<std::string> row(views::cluster_header(wide_).size(), "-");
       row[0] = name;
       row[3] = "Gone";
-      return out_.print(Table(std::move(row), cluster_widths(wide_)).text());
+      return print_row(row);
     }
     clusters_.insert_or_assign(name, cluster);
     show(name);
@@ -156,13 +178,20 @@ class ClusterWatch {
     const auto known = session_.list(api::kFournosCluster, session_.ns());
     const std::vector<Object> queues = queues_of(session_);
     for (const Object& flavor : bare_flavors(session_, known.value_or({}))) {
-      if (options_.name.empty() || options_.name == flavor.name()) {
-        out_.print(
-            Table(bare_row(flavor, cluster_use(queues, flavor.name()), wide_, wall_clock()->now()),
-                  cluster_widths(wide_))
-                .text());
+      if (filter_.takes(flavor, {})) {
+        print_row(views::bare_row(flavor, views::cluster_use(queues, flavor.name()), wide_,
+                                  wall_clock()->now()));
       }
     }
+  }
+
+  void print_document(const Object& cluster) const {
+    const ListOptions& list = options_.list;
+    if (!filter_.takes(cluster, views::cluster_traits(cluster))) {
+      return;
+    }
+    const auto text = render_objects({cluster}, list.format, Shape::Single, list.no_headers);
+    out_.print(text.ok() ? *text : fmt::format("athanor: {}\n", text.error().message));
   }
 
   void show(const std::string& name) {
@@ -171,19 +200,24 @@ class ClusterWatch {
     for (const auto& [queue_name, queue] : queues_) {
       queues.push_back(queue);
     }
-    std::vector<std::string> row =
-        cluster_row(clusters_.at(name), cluster_use(queues, name), wide_, wall_clock()->now());
+    if (!filter_.takes(clusters_.at(name), views::cluster_traits(clusters_.at(name)))) {
+      return;
+    }
+    std::vector<std::string> row = views::cluster_row(
+        clusters_.at(name), views::cluster_use(queues, name), wide_, wall_clock()->now());
     std::vector<std::string> state(row.begin(), row.end() - 1);  // its age is no news
     std::vector<std::string>& last = shown_[name];
     if (last != state) {
       last = std::move(state);
-      out_.print(Table(std::move(row), cluster_widths(wide_)).text());
+      print_row(row);
     }
   }
 
   Session& session_;
   const ClustersOptions& options_;
+  ListFilter filter_;
   const bool wide_;
+  LiveTable table_;
   Terminal out_{STDOUT_FILENO};
   std::map<std::string, Object> clusters_{};
   std::map<std::string, Object> queues_{};
@@ -200,69 +234,117 @@ class ClusterWatch {
 
 }  // namespace
 
+namespace {
+
+struct ClusterRead {
+  std::vector<Object> clusters{};
+  std::vector<Object> bare{};  // flavors without a FournosCluster
+};
+
+Result<ClusterRead> read_clusters(Session& session, const ListOptions& list) {
+  ClusterRead read;
+  const std::string name = list.names.size() == 1 ? list.names.front() : std::string();
+  if (name.empty()) {
+    ATHANOR_TRY(read.clusters, session.list(api::kFournosCluster, session.ns()));
+  } else {
+    auto one = session.get(api::kFournosCluster, session.ns(), name);
+    if (one.ok()) {
+      read.clusters.push_back(*std::move(one));
+    } else if (one.error().code != kNotFound) {
+      return explain_unmanaged(session, name, one.error());
+    }
+  }
+  // The same rows in every format: clusters that the queue alone knows are ResourceFlavors.
+  read.bare = bare_flavors(session, read.clusters);
+  if (!name.empty()) {
+    std::erase_if(read.bare, [&](const Object& flavor) { return flavor.name() != name; });
+    if (read.clusters.empty() && read.bare.empty()) {
+      return Error::not_found(
+          fmt::format("there is no cluster \"{}\": neither a FournosCluster in namespace {} nor a "
+                      "ResourceFlavor",
+                      name, session.ns()));
+    }
+  }
+  return read;
+}
+
+Result<int> print_fleet(Session& session, const ClustersOptions& options) {
+  // The queues are in the jobs' namespace, not in that of the FournosClusters.
+  Target target = options.target;
+  target.ns.clear();
+  ATHANOR_TRY(const Session jobs, Session::open(target, Session::Home::Jobs));
+  FleetSource source{.ns = jobs.ns()};
+  ATHANOR_TRY(source.cluster_queues, session.list(api::kueue::kClusterQueue, ""));
+  ATHANOR_TRY(source.local_queues, session.list(api::kueue::kLocalQueue, source.ns));
+  ATHANOR_TRY(source.priorities, session.list(api::kueue::kWorkloadPriorityClass, ""));
+  const Value fleet = fleet_of(source);
+  if (fleet["clusters"].empty()) {
+    return Error::not_found(
+        fmt::format("no queue of namespace {} has quota of a cluster", source.ns));
+  }
+  Terminal(STDOUT_FILENO).print(yaml::print(fleet));
+  return 0;
+}
+
+Result<int> list_clusters(Session& session, const ClustersOptions& options) {
+  const ListOptions& list = options.list;
+  const Instant now = wall_clock()->now();
+  ATHANOR_TRY(const ListFilter filter, ListFilter::parse(list, views::cluster_phases(), now));
+  ATHANOR_TRY_VOID(check_watch(list));
+  if (list.watch) {
+    return ClusterWatch(session, options, filter).run();
+  }
+  if (list.format.output == Output::Fleet) {
+    return print_fleet(session, options);
+  }
+  ATHANOR_TRY(const ClusterRead read, read_clusters(session, list));
+  const std::vector<Object> queues =
+      list.format.is_table() ? queues_of(session) : std::vector<Object>();
+  const bool wide = list.format.output == Output::Wide;
+  views::Listing listing = views::cluster_listing(read.clusters, read.bare, queues, wide, now);
+  std::vector<Object> all = read.clusters;
+  all.insert(all.end(), read.bare.begin(), read.bare.end());
+  const std::vector<std::string> missing = filter.missing(all);
+  if (!missing.empty() && missing.front() == list.names.front()) {
+    static const std::vector<std::string> kVerbsBelow{"add",      "check", "remove",  "cordon",
+                                                      "uncordon", "drain", "describe"};
+    if (const std::string verb = near_name(missing.front(), kVerbsBelow); !verb.empty()) {
+      return wrong_usage(fmt::format("there is no cluster \"{}\"; did you mean \"clusters {}\"?",
+                                     missing.front(), verb));
+    }
+  }
+  ATHANOR_TRY_VOID(arrange(listing, filter, list));
+  const Terminal out(STDOUT_FILENO);
+  if (listing.rows.empty() && missing.empty() && list.format.is_table()) {
+    Terminal(STDERR_FILENO)
+        .print(fmt::format("No clusters in namespace {}{}. Add one: athanor clusters add --help\n",
+                           session.ns(), is_filtered(list) ? " that the flags select" : ""));
+    return 0;
+  }
+  ATHANOR_TRY(const std::string text, print_listing(listing, list, out.columns()));
+  out.print(text);
+  if (list.names.size() == 1 && list.format.is_table()) {
+    if (read.clusters.empty()) {
+      out.print(fmt::format("{}\n", views::unmanaged_text(list.names.front(), session.ns())));
+    }
+    for (const Object& cluster : read.clusters) {
+      for (const std::string& trouble : views::cluster_troubles(cluster)) {
+        out.print(trouble + "\n");
+      }
+    }
+  }
+  return report_missing("cluster", missing);
+}
+
+}  // namespace
+
 int run(const ClustersOptions& options) {
   auto session = Session::open(options.target);
   if (!session.ok()) {
     return fail(session.error());
   }
-  if (options.watch) {
-    return ClusterWatch(*session, options).run();
-  }
-  const bool wide = options.output == Output::Wide;
-  const bool shows_table = wide || options.output == Output::Table;
-  std::vector<Object> clusters;
-  if (options.name.empty()) {
-    auto listed = session->list(api::kFournosCluster, session->ns());
-    if (!listed.ok()) {
-      return fail(listed.error());
-    }
-    clusters = *std::move(listed);
-  } else {
-    auto one = session->get(api::kFournosCluster, session->ns(), options.name);
-    if (one.ok()) {
-      clusters.push_back(*std::move(one));
-    } else if (!shows_table || one.error().code != 404) {
-      return fail(explain_unmanaged(*session, options.name, one.error()));
-    }
-  }
-  const Terminal out(STDOUT_FILENO);
-  if (!shows_table) {
-    out.print(render(clusters, options.output, !options.name.empty(), api::kFournosCluster));
-    return 0;
-  }
-  std::vector<Object> bare = bare_flavors(*session, clusters);
-  if (!options.name.empty()) {
-    std::erase_if(bare, [&](const Object& flavor) { return flavor.name() != options.name; });
-    if (clusters.empty() && bare.empty()) {
-      return fail(Error::not_found(
-          fmt::format("there is no cluster \"{}\": neither a FournosCluster in namespace {} nor a "
-                      "ResourceFlavor",
-                      options.name, session->ns())));
-    }
-  }
-  if (clusters.empty() && bare.empty()) {
-    Terminal(STDERR_FILENO)
-        .print(fmt::format("No clusters in namespace {}. Add one: athanor clusters add --help\n",
-                           session->ns()));
-    return 0;
-  }
-  const std::vector<Object> queues = queues_of(*session);
-  Table table(cluster_header(wide));
-  for (const Object& cluster : clusters) {
-    table.add(cluster_row(cluster, cluster_use(queues, cluster.name()), wide, wall_clock()->now()));
-  }
-  for (const Object& flavor : bare) {
-    table.add(bare_row(flavor, cluster_use(queues, flavor.name()), wide, wall_clock()->now()));
-  }
-  out.print(table.text(wide ? 0 : out.columns()));
-  if (!options.name.empty() && clusters.empty()) {
-    out.print(fmt::format("{}\n", unmanaged_text(options.name, session->ns())));
-  } else if (!options.name.empty()) {
-    for (const std::string& trouble : cluster_troubles(clusters.front())) {
-      out.print(trouble + "\n");
-    }
-  }
-  return 0;
+  const auto code = list_clusters(*session, options);
+  return code.ok() ? *code : fail(code.error());
 }
 
 }  // namespace athanor::cli

@@ -9,33 +9,34 @@
 #include <atomic>
 #include <charconv>
 #include <csignal>
-#include <iterator>
 #include <optional>
 
 #include "api/describe.hpp"
 #include "base/ascii.hpp"
 #include "base/condition_variable.hpp"
 #include "base/environment.hpp"
+#include "base/files/text_file.hpp"
 #include "base/log.hpp"
 #include "base/memory.hpp"
 #include "base/mutex.hpp"
-#include "cli/controllers/controllers_flags.hpp"
-#include "cli/controllers/environment.hpp"
 #include "cli/controllers/operator_list.hpp"
 #include "cli/controllers/record_file.hpp"
 #include "cli/controllers/stand_in.hpp"
 #include "cli/controllers/status_server.hpp"
-#include "cli/ending.hpp"
+#include "cli/flags/controllers_flags.hpp"
+#include "cli/flags/environment.hpp"
 #include "cli/flags/log_flags.hpp"
 #include "cli/flags/setting_flags.hpp"
 #include "cli/flags/tls_flags.hpp"
-#include "cli/terminal.hpp"
-#include "cli/verbs.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/session/ending.hpp"
+#include "cli/session/verbs.hpp"
 #include "client/api_client.hpp"
 #include "client/cluster_config.hpp"
 #include "client/connection.hpp"
 #include "client/http/async_http.hpp"
 #include "client/target_probe.hpp"
+#include "client/webhook_poster.hpp"
 #include "cluster/cluster_driver.hpp"
 #include "cluster/leadership.hpp"
 #include "cluster/platform_tls.hpp"
@@ -43,10 +44,10 @@
 #include "embedded/lab/pod_executors.hpp"
 #include "kube/text/text.hpp"
 #include "net/serving/served_tls.hpp"
+#include "product/list.hpp"
 #include "runtime/journal/record.hpp"
 #include "runtime/metrics/metrics.hpp"
 #include "runtime/view/tls_profile.hpp"
-#include "systems/list.hpp"
 #include "webhook/host.hpp"
 
 namespace athanor::cli {
@@ -175,7 +176,7 @@ class Production {
     log::info("controllers started",
               {{"version", ATHANOR_VERSION}, {"server", host_}, {"controllers", names}});
     for (const System* system : systems_of(operators_)) {
-      const auto namespaces = namespaces_of(*system, config_);
+      const auto namespaces = scope_of(*system);
       log::info(
           "a system is run",
           {{"system", system->name},
@@ -208,6 +209,7 @@ class Production {
     }
     pods_.reset();
     targets_.reset();
+    poster_.reset();
     if (webhooks_) {
       webhooks_->stop();
     }
@@ -228,31 +230,30 @@ class Production {
   static constexpr Duration kShortestLife = std::chrono::seconds(8);
   static constexpr Duration kTracePatience = std::chrono::seconds(10);
 
+  // Each system works where its own settings say; --namespace narrows all of them, and
+  // --all-namespaces none.
   Result<void> settle_namespaces() {
     ATHANOR_TRY_VOID(apply_settings(options_.settings, variables_));
-    std::string workloads = variable(variables_, "FOURNOS_WORKLOAD_NAMESPACE");
-    if (workloads.empty()) {
-      workloads = variable(variables_, "FOURNOS_NAMESPACE");
+    std::string jobs = variable(variables_, "FOURNOS_WORKLOAD_NAMESPACE");
+    if (jobs.empty()) {
+      jobs = variable(variables_, "FOURNOS_NAMESPACE");
     }
     if (!options_.all_namespaces) {
       namespaces_ = options_.namespaces;
-      if (namespaces_.empty() && !workloads.empty()) {
-        namespaces_.push_back(workloads);
-        const std::string secrets = variable(variables_, "FOURNOS_SECRETS_NAMESPACE");
-        if (!secrets.empty() && secrets != workloads) {
-          namespaces_.push_back(secrets);
-        }
-      }
     }
     ATHANOR_TRY_VOID(check_namespace());
-    ATHANOR_TRY(config_,
-                read_config(variables_, namespaces_.empty() ? own_namespace_ : namespaces_.front(),
-                            documents_, operators_));
+    if (!namespaces_.empty()) {
+      jobs = namespaces_.front();
+    } else if (jobs.empty()) {
+      jobs = own_namespace_;
+    }
+    ATHANOR_TRY(config_, read_config(variables_, jobs, documents_, operators_));
     operators_ = those_that_run(all_systems(), std::move(operators_), config_);
-    if (options_.namespaces.empty() && !namespaces_.empty()) {
+    if (namespaces_.empty() && !options_.all_namespaces) {
       places_ = places_of(parts_of(operators_, config_));
     }
-    return {};
+    return options_.webhook_address.empty() ? Result<void>()
+                                            : check_scope(operators_, namespaces_, places_);
   }
 
   // A system that runs takes the namespace of jobs from a flag or a variable, never from the
@@ -261,17 +262,30 @@ class Production {
     if (!namespaces_.empty()) {
       return {};
     }
-    const auto config =
-        read_settings(systems_of(operators_),
-                      {.variables = variables_, .documents = documents_, .read_file = read_file});
+    const auto config = read_settings(
+        systems_of(operators_),
+        {.variables = variables_, .documents = documents_, .read_file = read_text_file});
     return config.ok() || config.error().reason != "MissingSetting" ? Result<void>()
                                                                     : config.error();
+  }
+
+  // The namespaces in which a system's kinds are watched; empty: all.
+  [[nodiscard]] std::vector<std::string> scope_of(const System& system) const {
+    return namespaces_.empty() && !options_.all_namespaces ? namespaces_of(system, config_)
+                                                           : namespaces_;
   }
 
   // Systems ask target clusters questions: on threads and connections of their own.
   void start_targets() {
     for (const System* system : systems_of(operators_)) {
       for (const ProbeUse& use : system->probes) {
+        if (use.name == client::kNotifyProbe && !poster_) {
+          poster_ = std::make_unique<client::WebhookPoster>();
+          executors_.on_probe(std::string(use.name), [this](const std::string& query,
+                                                            runtime::Executors::Completion done) {
+            poster_->ask(query, std::move(done));
+          });
+        }
         if (use.name != client::kTargetProbe || targets_) {
           continue;
         }
@@ -419,6 +433,7 @@ class Production {
         runtime::RecordHead{.version = ATHANOR_VERSION,
                             .operators = std::move(names),
                             .namespaces = namespaces_,
+                            .places = places_,
                             .config = config_,
                             .seed = seed,
                             .secrets = options_.record_secrets},
@@ -436,38 +451,43 @@ class Production {
     }
     executors_.take_log_levels();
     ATHANOR_TRY_VOID(start_record());
+    Managers appliers;
+    for (const Operator* op : operators_) {
+      appliers.emplace(op->name);
+    }
     driver_ = std::make_unique<cluster::ClusterDriver>(
-        operators_, cluster::DriverOptions{.client = client_,
-                                           .clock = clock_.get(),
-                                           .entropy = entropy_.get(),
-                                           .executors = &executors_,
-                                           .metrics = &metrics_,
-                                           .tracer = tracer_.get(),
-                                           .instruments = instruments_of(operators_),
-                                           .leadership = leadership_.get(),
-                                           .config = config_,
-                                           .namespaces = namespaces_,
-                                           .places = places_,
-                                           .narrow =
-                                               [selectors, drops](client::FeedScope& scope) {
-                                                 std::vector<std::vector<std::string>> dropped;
-                                                 for (const auto& [resource, path] : drops) {
-                                                   if (resource == scope.kind->plural) {
-                                                     dropped.push_back(path_of(path));
-                                                   }
-                                                 }
-                                                 scope.trim =
-                                                     client::trim_fields(std::move(dropped));
-                                                 for (const auto& [resource, labels] : selectors) {
-                                                   if (resource == scope.kind->plural) {
-                                                     scope.label_selector = labels;
-                                                   }
-                                                 }
-                                               },
-                                           .journal = journal(),
-                                           .engine_entropy = engine_entropy_.get(),
-                                           .writes_per_controller = options_.concurrent_writes,
-                                           .held = webhooks_first()});
+        operators_,
+        cluster::DriverOptions{.client = client_,
+                               .clock = clock_.get(),
+                               .entropy = entropy_.get(),
+                               .executors = &executors_,
+                               .metrics = &metrics_,
+                               .tracer = tracer_.get(),
+                               .instruments = instruments_of(operators_),
+                               .leadership = leadership_.get(),
+                               .config = config_,
+                               .namespaces = namespaces_,
+                               .places = places_,
+                               .optional = optional_kinds_of(operators_),
+                               .narrow =
+                                   [selectors, drops, appliers](client::FeedScope& scope) {
+                                     std::vector<std::vector<std::string>> dropped;
+                                     for (const auto& [resource, path] : drops) {
+                                       if (resource == scope.kind->plural) {
+                                         dropped.push_back(path_of(path));
+                                       }
+                                     }
+                                     scope.trim = client::trim_fields(std::move(dropped), appliers);
+                                     for (const auto& [resource, labels] : selectors) {
+                                       if (resource == scope.kind->plural) {
+                                         scope.label_selector = labels;
+                                       }
+                                     }
+                                   },
+                               .journal = journal(),
+                               .engine_entropy = engine_entropy_.get(),
+                               .writes_per_controller = options_.concurrent_writes,
+                               .held = webhooks_first()});
     if (pods_) {
       pods_->listen([this](std::string query, Value state) {
         driver_->observe(std::move(query), std::move(state));
@@ -496,7 +516,7 @@ class Production {
     const MutexLock lock(status_mutex_);
     const auto limited =
         status_server_
-            ? status_server_->limit(transport::without_unknown(
+            ? status_server_->limit(net::without_unknown(
                   {.min_version = profile.min_version, .ciphers = profile.cipher_names()}))
             : Result<void>();
     if (!limited.ok()) {
@@ -508,7 +528,7 @@ class Production {
   Result<void> make_webhooks() {
     warn_of_problems(options_.webhook_tls);
     if (options_.webhook_address.empty()) {
-      return options_.webhook_tls == transport::TlsLimits() || options_.metrics_secure
+      return options_.webhook_tls == net::TlsLimits() || options_.metrics_secure
                  ? Result<void>()
                  : Error::bad_request(
                        "--tls-min-version and --tls-cipher-suites apply to the ports of webhooks "
@@ -573,25 +593,10 @@ class Production {
   // Returns true if no flag says otherwise, and a controller, and so the account, reads the
   // profile.
   [[nodiscard]] bool follows_platform() const {
-    return options_.webhook_tls == transport::TlsLimits() &&
+    return options_.webhook_tls == net::TlsLimits() &&
            std::ranges::any_of(operators_, [](const Operator* op) {
              return std::ranges::find(op->reads, &kOpenShiftServer) != op->reads.end();
            });
-  }
-
-  // Kinds that the cluster may lack: optional, and the business of no other system's controller.
-  [[nodiscard]] std::vector<const Kind*> optional_kinds() const {
-    std::vector<const Kind*> kinds;
-    for (const System* system : systems_of(operators_)) {
-      std::ranges::copy_if(
-          system->optional_kinds, std::back_inserter(kinds), [&](const Kind* kind) {
-            return std::ranges::none_of(operators_, [&](const Operator* op) {
-              return op->primary == kind &&
-                     std::ranges::find(system->operators, op) == system->operators.end();
-            });
-          });
-    }
-    return kinds;
   }
 
   Result<void> serve() {
@@ -618,7 +623,7 @@ class Production {
                                                     .tls = options_.webhook_tls,
                                                     .liveness_path = liveness.path,
                                                     .lease_name = leadership_ ? lease_name_ : "",
-                                                    .optional = optional_kinds(),
+                                                    .optional = optional_kinds_of(operators_),
                                                     .driver = driver_.get(),
                                                     .leadership = leadership_.get(),
                                                     .webhooks = webhooks_.get(),
@@ -661,6 +666,7 @@ class Production {
   std::unique_ptr<webhook::Host> webhooks_{};
   std::unique_ptr<lab::PodExecutors> pods_{};
   std::unique_ptr<client::TargetProbe> targets_{};
+  std::unique_ptr<client::WebhookPoster> poster_{};
   Mutex status_mutex_{};  // of changes while the driver runs
   std::unique_ptr<StatusServer> status_server_{};
 };
@@ -686,7 +692,7 @@ class LevelFile {
     if (options_.config.empty()) {
       return;
     }
-    const auto text = read_file(options_.config);
+    const auto text = read_text_file(options_.config);
     const auto arguments = text.ok() ? config_arguments(*text, options_.config)
                                      : Result<std::vector<std::string>>(text.error());
     if (!arguments.ok()) {

@@ -2,7 +2,7 @@
 // Choosing operators and webhooks by name.
 #include "cli/controllers/operator_list.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
@@ -10,8 +10,9 @@
 #include <string_view>
 
 #include "base/ascii.hpp"
-#include "cli/controllers/environment.hpp"
-#include "systems/list.hpp"
+#include "base/files/text_file.hpp"
+#include "cli/flags/environment.hpp"
+#include "product/list.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -32,6 +33,15 @@ Result<void> check_word(const std::string& word) {
   }
   return Error::bad_request(fmt::format(
       "--controllers: \"{}\" is neither a system nor a controller; systems are {}", word, known));
+}
+
+// Returns true if one of these operators of the system watches the kind.
+bool touches(const System& system, const std::vector<const Operator*>& operators,
+             const Kind* kind) {
+  return std::ranges::any_of(system.operators, [&](const Operator* op) {
+    return std::ranges::find(operators, op) != operators.end() &&
+           (op->primary == kind || std::ranges::find(op->reads, kind) != op->reads.end());
+  });
 }
 
 }  // namespace
@@ -59,6 +69,16 @@ std::vector<const Instruments*> instruments_of(const std::vector<const Operator*
   return found;
 }
 
+std::vector<Value> granted_roles_of(const std::vector<const Operator*>& operators) {
+  std::vector<Value> roles;
+  for (const System* system : systems_of(operators)) {
+    if (system->granted_roles != nullptr) {
+      std::ranges::move(system->granted_roles(), std::back_inserter(roles));
+    }
+  }
+  return roles;
+}
+
 Result<SystemConfig> read_config(const std::map<std::string, std::string>& variables,
                                  const std::string& jobs, const SystemConfig& documents,
                                  const std::vector<const Operator*>& operators) {
@@ -70,7 +90,7 @@ Result<SystemConfig> read_config(const std::map<std::string, std::string>& varia
                                        .jobs_namespace = jobs,
                                        .systems = std::move(systems),
                                        .documents = documents,
-                                       .read_file = read_file,
+                                       .read_file = read_text_file,
                                        .warn = log_setting_warning});
 }
 
@@ -87,6 +107,7 @@ std::vector<runtime::RbacPart> parts_of(const std::vector<const Operator*>& oper
     if (system->places != nullptr) {
       part.places = system->places(config);
     }
+    part.granted_roles = granted_roles_of(part.operators);
     if (!part.operators.empty()) {
       parts.push_back(std::move(part));
     }
@@ -136,6 +157,50 @@ std::vector<std::string> namespaces_of(const System& system, const SystemConfig&
     }
   }
   return {names.begin(), names.end()};
+}
+
+Result<void> check_scope(const std::vector<const Operator*>& operators,
+                         const std::vector<std::string>& namespaces, const Places& places) {
+  const auto is_watched = [&](const Kind& kind, std::string_view ns) {
+    const auto place = places.find(&kind);
+    const std::vector<std::string>& watched =
+        place == places.end() ? namespaces : place->second.watched;
+    return (place == places.end() && namespaces.empty()) ||
+           (!ns.empty() && std::ranges::find(watched, ns) != watched.end());
+  };
+  for (const System* system : systems_of(operators)) {
+    for (const Webhook& webhook : system->webhooks) {
+      for (const WebhookRule& rule : webhook.rules) {
+        if (rule.kind->namespaced && touches(*system, operators, rule.kind) &&
+            !is_watched(*rule.kind, webhook.ns)) {
+          return Error::bad_request(fmt::format(
+              "{} watches {} in {} alone, and its webhook {} decides on them in every namespace: "
+              "leave --namespace out (each system then works where its own settings say), or run "
+              "{} in a process of its own",
+              system->name, rule.kind->plural, fmt::join(namespaces, ", "), webhook.name,
+              system->name));
+        }
+      }
+    }
+  }
+  return {};
+}
+
+std::vector<const Kind*> optional_kinds_of(const std::vector<const Operator*>& operators) {
+  const auto systems = systems_of(operators);
+  const auto lists = [](const System& system, const Kind* kind) {
+    return std::ranges::find(system.optional_kinds, kind) != system.optional_kinds.end();
+  };
+  std::vector<const Kind*> kinds;
+  for (const System* system : systems) {
+    std::ranges::copy_if(system->optional_kinds, std::back_inserter(kinds), [&](const Kind* kind) {
+      return std::ranges::find(kinds, kind) == kinds.end() &&
+             std::ranges::none_of(systems, [&](const System* other) {
+               return touches(*other, operators, kind) && !lists(*other, kind);
+             });
+    });
+  }
+  return kinds;
 }
 
 LeasePlace lease_of(const std::vector<const Operator*>& operators, const SystemConfig& config) {

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // athanor rbac and athanor webhooks: what a cluster needs to know of the controllers.
-#include "runtime/view/rbac.hpp"
+#include "runtime/rights/rbac.hpp"
 
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include "cli/controllers/environment.hpp"
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
 #include "cli/controllers/operator_list.hpp"
-#include "cli/terminal.hpp"
-#include "cli/verbs.hpp"
+#include "cli/flags/environment.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/session/verbs.hpp"
 #include "cluster/admission_review.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
-#include "systems/list.hpp"
+#include "product/list.hpp"
+#include "product/people.hpp"
 
 namespace athanor::cli {
 
@@ -82,6 +87,14 @@ std::vector<Value> configurations_of(const std::vector<Webhook>& webhooks,
 }  // namespace
 
 int run(const RbacOptions& options) {
+  if (options.people) {
+    // Kueue's and Tekton's kinds have roles of their own where these come from their projects.
+    std::vector<const System*> own;
+    std::ranges::copy_if(all_systems(), std::back_inserter(own),
+                         [](const System* system) { return !system->stand_in; });
+    print_objects(people_roles(own), options.output);
+    return 0;
+  }
   auto operators = select_operators(options.controllers);
   auto webhooks = select_webhooks(options.controllers);
   if (!operators.ok() || !webhooks.ok()) {
@@ -90,9 +103,7 @@ int run(const RbacOptions& options) {
   runtime::RbacOptions rbac{.name = options.name,
                             .install_namespace = options.install_namespace,
                             .namespaces = options.namespaces,
-                            .lease = !options.leader_elect   ? ""
-                                     : options.lease.empty() ? lease_of(*operators, {}).name
-                                                             : options.lease};
+                            .lease = options.lease};
   if (options.webhooks) {
     rbac.webhook_secret = options.webhook_secret;
     rbac.webhook_configurations = webhook_configurations(*webhooks, options.name);
@@ -104,6 +115,14 @@ int run(const RbacOptions& options) {
     return fail(config.error());
   }
   *operators = those_that_run(all_systems(), *operators, *config);
+  rbac.granted_roles = granted_roles_of(*operators);
+  if (!options.leader_elect) {
+    rbac.lease.clear();
+  } else if (options.lease.empty()) {
+    const LeasePlace own = lease_of(*operators, *config);
+    rbac.lease = own.name;
+    rbac.lease_namespace = own.ns;
+  }
   const bool placed =
       variables.contains("FOURNOS_WORKLOAD_NAMESPACE") || variables.contains("FOURNOS_NAMESPACE");
   if (!options.namespaces.empty() || !placed) {

@@ -14,7 +14,7 @@ namespace athanor::cli {
 // One thread at a time.
 class RecordFile {
  public:
-  // Errors: a file that cannot be made. One that is there is overwritten.
+  // Creates the file; overwrites one that is there. Errors: a file that cannot be made.
   static Result<std::unique_ptr<RecordFile>> create(const std::string& path, std::size_t limit);
   RecordFile(const RecordFile&) = delete;
   RecordFile& operator=(const RecordFile&) = delete;

@@ -8,10 +8,10 @@
 #include <fstream>
 
 #include "base/time.hpp"
-#include "cli/terminal.hpp"
-#include "cli/verbs.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/session/verbs.hpp"
 #include "kube/text/json.hpp"
-#include "systems/list.hpp"
+#include "product/list.hpp"
 
 namespace athanor::cli {
 namespace {

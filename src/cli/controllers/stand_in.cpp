@@ -11,13 +11,14 @@
 
 #include "base/ascii.hpp"
 #include "base/clock.hpp"
+#include "base/files/text_file.hpp"
 #include "base/log.hpp"
-#include "cli/controllers/environment.hpp"
+#include "cli/flags/environment.hpp"
 #include "client/api_client.hpp"
 #include "client/cluster_config.hpp"
 #include "client/connection.hpp"
 #include "kube/text/yaml.hpp"
-#include "systems/list.hpp"
+#include "product/list.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -56,7 +57,7 @@ Result<std::string> namespace_of(const Process& process, const Variables& variab
       named != variables.end() && !named->second.empty()) {
     return named->second;
   }
-  auto text = read_file(kAccountNamespace);
+  auto text = read_text_file(kAccountNamespace);
   if (!text.ok() && !process.default_namespace.empty()) {
     return std::string(process.default_namespace);
   }

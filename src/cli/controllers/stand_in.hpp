@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "cli/controllers/controllers_flags.hpp"
+#include "cli/flags/controllers_flags.hpp"
 #include "runtime/view/system.hpp"
 
 namespace athanor::cli {
@@ -14,9 +14,9 @@ struct StandIn {
   ControllersOptions options{};
   SystemConfig documents{};  // configuration read from the cluster, by system
 };
-// Without --systems the options as they are. Reads the ConfigMap, and makes it where there is none.
-// Errors: two systems with executables of their own, an unknown one, flags that belong to none;
-// no namespace; a ConfigMap that cannot be read or is wrong.
+// Returns the options as they are where --systems is absent. Reads the ConfigMap, and makes it
+// where there is none. Errors: two systems with executables of their own, an unknown one, flags
+// that belong to none; no namespace; a ConfigMap that cannot be read or is wrong.
 Result<StandIn> stand_in(const ControllersOptions& options);
 
 }  // namespace athanor::cli

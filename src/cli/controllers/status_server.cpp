@@ -10,15 +10,15 @@
 #include <string_view>
 
 #include "base/log.hpp"
-#include "cluster/http_endpoint.hpp"
-#include "embedded/lab/process_metrics.hpp"
+#include "embedded/lab/serving/process_metrics.hpp"
 #include "kube/text/json.hpp"
+#include "net/serving/page_server.hpp"
 #include "webhook/guarded_endpoint.hpp"
 
 namespace athanor::cli {
 namespace {
 
-using cluster::EndpointAnswer;
+using net::Page;
 
 constexpr Duration kThreadPatience = std::chrono::seconds(5);  // of the controllers thread
 constexpr Duration kAnswerAge = std::chrono::seconds(30);      // docs/spec/fournos.md 16
@@ -37,7 +37,7 @@ bool is_custom_group(std::string_view group) {
   return group.find('.') != std::string_view::npos && !group.ends_with(".k8s.io");
 }
 
-EndpointAnswer json_answer(const Value& value) {
+Page json_answer(const Value& value) {
   return {.content_type = "application/json",
           .body = json::print(value, json::Style::Pretty) + "\n"};
 }
@@ -50,56 +50,48 @@ class Paths final : public StatusServer {
     const bool apart =
         !options_.health_address.empty() && options_.health_address != options_.metrics_address;
     if (apart && options_.health_address != "0") {
-      ATHANOR_TRY(health_,
-                  cluster::HttpEndpoint::listen(
-                      options_.health_address,
-                      [this](std::string_view path, std::string_view) { return health(path); }));
+      ATHANOR_TRY(
+          health_,
+          net::PageServer::start(
+              {.address = options_.health_address,
+               .answer = [this](const net::Request& request) { return health(request.path); },
+               .clock = options_.clock}));
       log::info("health is served", {{"address", health_->address()}});
     }
     if (options_.metrics_address == "0") {
       return {};
     }
+    const auto page = [this, apart](const net::Request& request) { return all(request, !apart); };
     if (options_.guarded) {
-      ATHANOR_TRY(guarded_,
-                  webhook::GuardedEndpoint::listen(
-                      {.address = options_.metrics_address,
-                       .client = options_.client,
-                       .clock = options_.clock,
-                       .answer = [this, apart](std::string_view path, std::string_view query) {
-                         EndpointAnswer answer = all(path, query, !apart);
-                         return webhook::GuardedAnswer{
-                             .status = answer.status,
-                             .content_type = std::move(answer.content_type),
-                             .body = std::move(answer.body)};
-                       }}));
+      ATHANOR_TRY(guarded_, webhook::GuardedEndpoint::listen({.address = options_.metrics_address,
+                                                              .client = options_.client,
+                                                              .clock = options_.clock,
+                                                              .answer = page}));
       ATHANOR_TRY_VOID(guarded_->limit(options_.tls));
       log::info("metrics are served over TLS", {{"address", guarded_->address()}});
     } else {
-      ATHANOR_TRY(metrics_, cluster::HttpEndpoint::listen(
-                                options_.metrics_address,
-                                [this, apart](std::string_view path, std::string_view query) {
-                                  return all(path, query, !apart);
-                                }));
+      ATHANOR_TRY(metrics_, net::PageServer::start({.address = options_.metrics_address,
+                                                    .answer = page,
+                                                    .clock = options_.clock}));
       log::info("metrics are served", {{"address", metrics_->address()}});
     }
     return {};
   }
 
-  Result<void> limit(transport::TlsLimits limits) override {
+  Result<void> limit(net::TlsLimits limits) override {
     return guarded_ ? guarded_->limit(std::move(limits)) : Result<void>();
   }
 
  private:
-  EndpointAnswer health(std::string_view path) {
+  Page health(std::string_view path) {
     if (path == "/healthz" || (!options_.liveness_path.empty() && path == options_.liveness_path)) {
       const bool stuck = options_.driver->busy_for() > kStuck;
       return {.status = stuck ? 503 : 200, .content_type = "application/json", .body = "{}"};
     }
     if (path == "/livez") {
       const auto alive = options_.driver->debug(0, kThreadPatience);
-      return alive.ok() ? EndpointAnswer{.body = "ok\n"}
-                        : EndpointAnswer{.status = 503,
-                                         .body = fmt::format("{}\n", alive.error().message)};
+      return alive.ok() ? Page{.body = "ok\n"}
+                        : Page{.status = 503, .body = fmt::format("{}\n", alive.error().message)};
     }
     if (path == "/readyz") {
       return ready();
@@ -107,7 +99,7 @@ class Paths final : public StatusServer {
     return {.status = 404, .body = "not found\n"};
   }
 
-  EndpointAnswer ready() {
+  Page ready() {
     const Lists lists = lists_of(options_.driver->watches());
     const bool answers = server_answers();
     const auto line = [](const char* what, bool good) {
@@ -137,10 +129,11 @@ class Paths final : public StatusServer {
   };
   [[nodiscard]] Lists lists_of(const Value& watches) const {
     Lists lists;
-    for (const auto& [resource, missing] : custom_kinds(watches)) {
-      if (missing) {
-        lists.seen = false;
-        lists.text += fmt::format("[-]{}: the cluster does not have this kind\n", resource);
+    for (const auto& [resource, kind] : custom_kinds(watches)) {
+      if (kind.missing) {
+        lists.seen = lists.seen && kind.optional;
+        lists.text += fmt::format("[{}]{}: the cluster does not have this kind\n",
+                                  kind.optional ? '+' : '-', resource);
       }
     }
     for (const Value& watch : watches.items()) {
@@ -159,19 +152,23 @@ class Paths final : public StatusServer {
     return lists;
   }
 
-  // Each watched kind of a CRD that the controllers need: whether the cluster lacks it.
-  [[nodiscard]] std::map<std::string, bool> custom_kinds(const Value& watches) const {
-    std::map<std::string, bool> kinds;
+  // Each watched kind of a CRD, by resource.
+  struct CustomKind {
+    bool optional = false;  // the controllers work without it
+    bool missing = false;
+  };
+  [[nodiscard]] std::map<std::string, CustomKind> custom_kinds(const Value& watches) const {
+    std::map<std::string, CustomKind> kinds;
     for (const Value& watch : watches.items()) {
-      const bool needed = is_custom_group(watch["group"].as_string()) &&
-                          std::ranges::none_of(options_.optional, [&](const Kind* kind) {
-                            return kind->plural == watch["resource"].as_string() &&
-                                   kind->group == watch["group"].as_string();
-                          });
-      if (needed) {
-        bool& missing = kinds[resource_of(watch)];
-        missing = missing || watch["code"].as_int() == kNoSuchKind;
+      if (!is_custom_group(watch["group"].as_string())) {
+        continue;
       }
+      CustomKind& one = kinds[resource_of(watch)];
+      one.optional = std::ranges::any_of(options_.optional, [&](const Kind* kind) {
+        return kind->plural == watch["resource"].as_string() &&
+               kind->group == watch["group"].as_string();
+      });
+      one.missing = one.missing || watch["code"].as_int() == kNoSuchKind;
     }
     return kinds;
   }
@@ -190,17 +187,18 @@ class Paths final : public StatusServer {
     return options_.client->call(std::move(request)).status != 0;
   }
 
-  EndpointAnswer all(std::string_view path, std::string_view query, bool with_health) {
+  Page all(const net::Request& request, bool with_health) {
+    const std::string& path = request.path;
     if (path == "/metrics") {
       return {.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics_text()};
     }
     if (path == "/debug/queue") {
-      return queue(query);
+      return queue(request.parameter("limit").value_or(""));
     }
     if (path == "/debug/watches") {
       return json_answer(options_.driver->watches());
     }
-    return with_health ? health(path) : EndpointAnswer{.status = 404, .body = "not found\n"};
+    return with_health ? health(path) : Page{.status = 404, .body = "not found\n"};
   }
 
   std::string metrics_text() {
@@ -213,34 +211,32 @@ class Paths final : public StatusServer {
     options_.metrics
         ->gauge("athanor_caches_synced", "1 once every kind has been listed or refused.")
         .set(options_.driver->synced() ? 1 : 0);
-    for (const auto& [resource, missing] : custom_kinds(options_.driver->watches())) {
+    for (const auto& [resource, kind] : custom_kinds(options_.driver->watches())) {
+      if (kind.optional) {
+        continue;
+      }
       options_.metrics
           ->gauge("athanor_kind_missing", "1 while the cluster does not have this kind.",
                   {{"kind", resource}})
-          .set(missing ? 1 : 0);
+          .set(kind.missing ? 1 : 0);
     }
     // Without the controllers' gauges rather than without an answer, while they are busy.
     const auto state = options_.driver->state_metrics(kThreadPatience);
     return options_.metrics->text() + state.value_or("") + lab::process_metrics();
   }
 
-  // ?limit=N
-  EndpointAnswer queue(std::string_view query) {
+  // At most `most` keys (of ?limit=N), by default kShownKeys.
+  Page queue(std::string_view most) {
     std::size_t limit = kShownKeys;
-    constexpr std::string_view kLimit = "limit=";
-    if (query.starts_with(kLimit)) {
-      const std::string_view text = query.substr(kLimit.size());
-      std::from_chars(text.data(), text.data() + text.size(), limit);
-    }
+    std::from_chars(most.data(), most.data() + most.size(), limit);
     const auto state = options_.driver->debug(limit, kThreadPatience);
-    return state.ok()
-               ? json_answer(*state)
-               : EndpointAnswer{.status = 503, .body = fmt::format("{}\n", state.error().message)};
+    return state.ok() ? json_answer(*state)
+                      : Page{.status = 503, .body = fmt::format("{}\n", state.error().message)};
   }
 
   StatusServerOptions options_;
-  std::unique_ptr<cluster::HttpEndpoint> health_{};
-  std::unique_ptr<cluster::HttpEndpoint> metrics_{};
+  std::unique_ptr<net::PageServer> health_{};
+  std::unique_ptr<net::PageServer> metrics_{};
   std::unique_ptr<webhook::GuardedEndpoint> guarded_{};
 };
 

@@ -33,7 +33,7 @@ struct StatusServerOptions {
   std::string health_address{};   // likewise; empty: the metrics'
   // Serves metrics over TLS, to clients that the API server authenticates and authorizes.
   bool guarded = false;
-  transport::TlsLimits tls{};   // of guarded metrics
+  net::TlsLimits tls{};         // of guarded metrics
   std::string liveness_path{};  // answers as /healthz does; may be empty
   std::string lease_name{};     // empty: no election
   // Kinds that are watched and that the cluster need not have.
@@ -54,7 +54,7 @@ class StatusServer {
  public:
   static Result<std::unique_ptr<StatusServer>> open(const StatusServerOptions& options);
   // Limits the handshakes of guarded metrics from now on. Thread-safe.
-  virtual Result<void> limit(transport::TlsLimits limits) = 0;
+  virtual Result<void> limit(net::TlsLimits limits) = 0;
   virtual ~StatusServer() = default;
 };
 

@@ -5,11 +5,12 @@
 
 #include <string>
 
-#include "cli/terminal.hpp"
-#include "cli/verbs.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/session/verbs.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
-#include "systems/list.hpp"
+#include "product/list.hpp"
+#include "views/table.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -44,7 +45,7 @@ Value description_of(const System& system) {
 int run(const SystemsOptions& options) {
   const Terminal out(STDOUT_FILENO);
   if (options.output == Output::Table) {
-    Table table({"SYSTEM", "KINDS", "CONTROLLERS", "WEBHOOKS", "BY DEFAULT", "WHAT"});
+    views::Table table({"SYSTEM", "KINDS", "CONTROLLERS", "WEBHOOKS", "BY DEFAULT", "WHAT"});
     for (const System* system : all_systems()) {
       const std::vector<const System*> alone{system};
       table.add({std::string(system->name), fmt::format("{}", kinds_of(alone).size()),

@@ -18,17 +18,18 @@
 
 #include "api/scheduler_configuration.hpp"
 #include "base/environment.hpp"
+#include "base/files/text_file.hpp"
 #include "base/log.hpp"
 #include "base/memory.hpp"
 #include "base/mutex.hpp"
-#include "cli/controllers/environment.hpp"
 #include "cli/controllers/status_server.hpp"
-#include "cli/ending.hpp"
-#include "cli/extender/extender_flags.hpp"
+#include "cli/flags/environment.hpp"
+#include "cli/flags/extender_flags.hpp"
 #include "cli/flags/log_flags.hpp"
 #include "cli/flags/tls_flags.hpp"
-#include "cli/terminal.hpp"
-#include "cli/verbs.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/session/ending.hpp"
+#include "cli/session/verbs.hpp"
 #include "client/api_client.hpp"
 #include "client/cluster_config.hpp"
 #include "cluster/cluster_driver.hpp"
@@ -38,10 +39,10 @@
 #include "extender/serving/server.hpp"
 #include "extender/serving/service.hpp"
 #include "kube/text/yaml.hpp"
+#include "product/list.hpp"
 #include "runtime/metrics/metrics.hpp"
-#include "runtime/view/rbac.hpp"
+#include "runtime/rights/rbac.hpp"
 #include "runtime/view/tls_profile.hpp"
-#include "systems/list.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -216,8 +217,8 @@ class Extender {
 
  private:
   Result<void> read_settings() {
-    ATHANOR_TRY(config_, athanor::read_settings(systems_,
-                                                {.variables = variables_, .read_file = read_file}));
+    ATHANOR_TRY(config_, athanor::read_settings(
+                             systems_, {.variables = variables_, .read_file = read_text_file}));
     if (!variable(variables_, "PFP_STATUS_DUMP").empty()) {
       log::warn("PFP_STATUS_DUMP has no effect: the extender writes no status files");
     }
@@ -322,7 +323,7 @@ class Extender {
     ATHANOR_TRY(server_,
                 extender::Server::start(
                     {.address = options_.address.empty() ? host + ":9443" : options_.address,
-                     .tls = options_.certificate.empty() ? nullptr : &tls_,
+                     .tls = options_.certificate.empty() ? nullptr : tls_,
                      .decide =
                          [this](extender::Verb verb, const Value& body,
                                 const extender::ServerOptions::Answer& answer) {
@@ -331,7 +332,7 @@ class Extender {
                      .clock = clock_.get(),
                      .metrics = &metrics_}));
     if (!options_.certificate.empty()) {
-      ATHANOR_TRY_VOID(tls_.limit(options_.tls));
+      ATHANOR_TRY_VOID(tls_->limit(options_.tls));
       static_cast<void>(certificate_changed());
       ATHANOR_TRY_VOID(use_certificate());
     }
@@ -367,14 +368,14 @@ class Extender {
 
   [[nodiscard]] bool follows_platform() const {
     return (!options_.certificate.empty() || options_.metrics_secure) &&
-           options_.tls == transport::TlsLimits();
+           options_.tls == net::TlsLimits();
   }
 
   // On the driver's thread.
   void take_profile(const TlsProfile& profile) {
-    const transport::TlsLimits limits = transport::without_unknown(
+    const net::TlsLimits limits = net::without_unknown(
         {.min_version = profile.min_version, .ciphers = profile.cipher_names()});
-    auto limited = tls_.limit(limits);
+    auto limited = tls_->limit(limits);
     const MutexLock lock(status_mutex_);
     if (limited.ok() && status_server_) {
       limited = status_server_->limit(limits);
@@ -399,9 +400,9 @@ class Extender {
   }
 
   Result<void> use_certificate() {
-    ATHANOR_TRY(const std::string certificate, read_file(options_.certificate));
-    ATHANOR_TRY(const std::string key, read_file(options_.key));
-    return tls_.use(certificate, key);
+    ATHANOR_TRY(const std::string certificate, read_text_file(options_.certificate));
+    ATHANOR_TRY(const std::string key, read_text_file(options_.key));
+    return tls_->use(certificate, key);
   }
 
   const ExtenderOptions& options_;
@@ -418,7 +419,7 @@ class Extender {
   bool started_ = false;
   std::atomic<bool> lost_{false};
   std::tuple<ino_t, time_t, long> stamp_{};
-  transport::ServedTls tls_{};
+  const std::shared_ptr<net::ServedTls> tls_ = std::make_shared<net::ServedTls>();
   runtime::Executors executors_{};
   cluster::TlsFollower platform_tls_{
       [this](cluster::TlsFollower::Reader reader) { driver_->inspect(std::move(reader)); },

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/flags/cluster_flags.hpp"
 
-#include <CLI/CLI.hpp>
 #include <string>
+#include <tuple>
 #include <utility>
 
+#include "cli/flags/list_flags.hpp"
 #include "cli/flags/target_flags.hpp"
+#include "flags/verb.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -14,24 +16,24 @@ constexpr EnvironmentDefault kHearthNamespace{.variable = "HEARTH_NAMESPACE",
                                               .otherwise = "hearth"};
 
 // The API server as everywhere; clusters are in Hearth's namespace, not in the context's.
-void add_hub(CLI::App& verb, Target& target) {
+void add_hub(flags::Verb& verb, Target& target) {
   add_home(verb, target, kHearthNamespace, "namespace of the FournosClusters");
   add_identity(verb, target);
 }
 
 // A lock is its owner's; others have to say that they mean it.
-void add_asker(CLI::App& verb, std::string& owner, bool& take_over) {
+void add_asker(flags::Verb& verb, std::string& owner, bool& take_over) {
   verb.add_option("--owner", owner, "who asks (default: $USER)");
   verb.add_flag("--take-over,--force", take_over, "also when another owner has locked it");
 }
 
-void add_timeout(CLI::App& verb, int& seconds) {
+void add_timeout(flags::Verb& verb, int& seconds) {
   verb.add_option("--timeout", seconds, "seconds after which waiting is given up")
-      ->check(CLI::Range(1, 86400))
+      ->check(flags::in_range(1, 86400))
       ->capture_default_str();
 }
 
-void add_cluster_adding(CLI::App& clusters, ClusterAddOptions& options) {
+void add_cluster_adding(flags::Verb& clusters, ClusterAddOptions& options) {
   auto& verb = *clusters.add_subcommand(
       "add", "Make a cluster known: a labelled Secret with its kubeconfig, Hearth does the rest");
   verb.footer(
@@ -53,9 +55,34 @@ void add_cluster_adding(CLI::App& clusters, ClusterAddOptions& options) {
   add_timeout(verb, options.timeout);
 }
 
+void add_cordons(flags::Verb& clusters, ClusterVerbs& parsed) {
+  ClusterCordonOptions& options = parsed.cordon;
+  const std::tuple<const char*, const char*, ClusterCordonVerb> verbs[] = {
+      {"cordon", "Let no further job in; running ones go on", ClusterCordonVerb::Cordon},
+      {"uncordon", "Let jobs in again", ClusterCordonVerb::Uncordon},
+      {"drain", "Cordon a cluster and stay until its jobs are over", ClusterCordonVerb::Drain}};
+  for (const auto& [name, help, chosen] : verbs) {
+    auto& verb = *clusters.add_subcommand(name, help);
+    add_file(verb, options.target);
+    add_hub(verb, options.target);
+    verb.add_option("name", options.name, "the cluster")->required();
+    if (chosen == ClusterCordonVerb::Drain) {
+      verb.add_flag("--cancel", options.cancel, "stop the jobs");
+      add_timeout(verb, options.timeout);
+    }
+    verb.callback([&options, kind = chosen] { options.verb = kind; });
+  }
+  auto& describe = *clusters.add_subcommand(
+      "describe", "Show clusters with timeline, jobs, events and what is wrong");
+  add_file(describe, parsed.describe.target);
+  add_hub(describe, parsed.describe.target);
+  describe.add_option("names", parsed.describe.objects, "the clusters")->required();
+  add_output(describe, parsed.describe.output, {Output::Table, Output::Json, Output::Yaml});
+}
+
 }  // namespace
 
-void add_cluster_verbs(CLI::App& app, ClusterVerbs& parsed) {
+void add_cluster_verbs(flags::Verb& app, ClusterVerbs& parsed) {
   auto& clusters =
       *app.add_subcommand("clusters", "List clusters with their GPUs, locks, queues and use");
   clusters.footer(
@@ -67,11 +94,16 @@ void add_cluster_verbs(CLI::App& app, ClusterVerbs& parsed) {
   clusters.require_subcommand(0, 1);
   add_file(clusters, parsed.list.target);
   add_hub(clusters, parsed.list.target);
-  clusters.add_option("name", parsed.list.name, "one cluster, with what is wrong with it");
-  clusters.add_flag("-w,--watch", parsed.list.watch, "go on printing changes");
-  add_output(clusters, parsed.list.output,
-             {Output::Table, Output::Wide, Output::Json, Output::Yaml, Output::Name});
+  add_list_flags(clusters, parsed.list.list,
+                 {.names = "these clusters; one alone is shown with what is wrong with it",
+                  .phases = "clusters in this state: Valid, Missing, Invalid, Unreachable, Leaving "
+                            "or Cordoned",
+                  .owners = true,
+                  .since = true,
+                  .more = {Output::Fleet}});
   add_cluster_adding(clusters, parsed.add);
+
+  add_cordons(clusters, parsed);
 
   auto& check = *clusters.add_subcommand("check", "Ask a cluster for its GPUs now; 0: all is well");
   add_file(check, parsed.check.target);
@@ -88,14 +120,14 @@ void add_cluster_verbs(CLI::App& app, ClusterVerbs& parsed) {
       .add_option("--policy", leaving.policy,
                   "Drain: running jobs end first; Force: they are terminated; Retain: flavor and "
                   "quota stay")
-      ->check(CLI::IsMember({"Drain", "Force", "Retain"}));
+      ->check(flags::one_of({"Drain", "Force", "Retain"}));
   add_asker(remove, leaving.owner, leaving.take_over);
   remove.add_flag("--delete-kubeconfig", leaving.delete_kubeconfig, "delete the Secret, too");
   remove.add_flag("--wait", leaving.wait, "stay until it is gone, and say what it waits for");
   add_timeout(remove, leaving.timeout);
 }
 
-void add_locks(CLI::App& app, ClusterVerbs& parsed) {
+void add_locks(flags::Verb& app, ClusterVerbs& parsed) {
   LockOptions& options = parsed.lock;
   auto& lock = *app.add_subcommand("lock", "Take a whole cluster: running jobs end, others wait");
   lock.footer("  athanor lock edge --for 4h --wait");
@@ -116,11 +148,26 @@ void add_locks(CLI::App& app, ClusterVerbs& parsed) {
   add_asker(unlock, parsed.unlock.owner, parsed.unlock.take_over);
 }
 
-Command chosen_of_clusters(const CLI::App& clusters, ClusterVerbs& parsed) {
+Command chosen_of_clusters(const flags::Verb& clusters, ClusterVerbs& parsed) {
   const Target& outer = parsed.list.target;
   if (clusters.got_subcommand("add")) {
     inherit(parsed.add.target, outer, kHearthNamespace.value());
     return std::move(parsed.add);
+  }
+  for (const char* verb : {"cordon", "uncordon", "drain"}) {
+    if (clusters.got_subcommand(verb)) {
+      inherit(parsed.cordon.target, outer, kHearthNamespace.value());
+      return std::move(parsed.cordon);
+    }
+  }
+  if (clusters.got_subcommand("describe")) {
+    inherit(parsed.describe.target, outer, kHearthNamespace.value());
+    for (std::string& name : parsed.describe.objects) {
+      name.insert(0, "clusters/");
+    }
+    // -n is that of the clusters here.
+    parsed.describe.clusters_ns = std::exchange(parsed.describe.target.ns, {});
+    return std::move(parsed.describe);
   }
   if (clusters.got_subcommand("check")) {
     inherit(parsed.check.target, outer, kHearthNamespace.value());

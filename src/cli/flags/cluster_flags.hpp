@@ -2,11 +2,10 @@
 // Flags of the verbs about clusters: clusters, clusters add, check and remove, lock, unlock.
 #pragma once
 
-#include "cli/options.hpp"
+#include "cli/flags/options.hpp"
 
-// NOLINTNEXTLINE(readability-identifier-naming): CLI11 has named itself
-namespace CLI {
-class App;
+namespace athanor::flags {
+class Verb;
 }
 
 namespace athanor::cli {
@@ -14,6 +13,8 @@ namespace athanor::cli {
 // Options of each of these verbs.
 struct ClusterVerbs {
   ClustersOptions list{};
+  ClusterCordonOptions cordon{};
+  DescribeOptions describe{};
   ClusterAddOptions add{};
   ClusterCheckOptions check{};
   ClusterRemoveOptions remove{};
@@ -21,10 +22,10 @@ struct ClusterVerbs {
   UnlockOptions unlock{};
 };
 
-// Add the verbs with their flags: clusters with the verbs below it; lock and unlock.
-void add_cluster_verbs(CLI::App& app, ClusterVerbs& parsed);
-void add_locks(CLI::App& app, ClusterVerbs& parsed);
+// Adds the verbs with their flags: clusters with the verbs below it; lock and unlock.
+void add_cluster_verbs(flags::Verb& app, ClusterVerbs& parsed);
+void add_locks(flags::Verb& app, ClusterVerbs& parsed);
 // Returns what `athanor clusters` or the verb below it was given.
-Command chosen_of_clusters(const CLI::App& clusters, ClusterVerbs& parsed);
+Command chosen_of_clusters(const flags::Verb& clusters, ClusterVerbs& parsed);
 
 }  // namespace athanor::cli

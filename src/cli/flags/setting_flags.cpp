@@ -3,12 +3,12 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string_view>
 
 #include "base/near_name.hpp"
-#include "systems/list.hpp"
+#include "flags/verb.hpp"
+#include "product/list.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -29,7 +29,7 @@ Error unknown(const std::string& name, const std::vector<std::string>& known) {
 
 }  // namespace
 
-void add_settings(CLI::App& verb, std::vector<std::string>& settings) {
+void add_settings(flags::Verb& verb, std::vector<std::string>& settings) {
   verb.add_option("--set", settings,
                   "a setting of a system (athanor systems -o yaml), over the environment's; "
                   "repeatable")
@@ -52,6 +52,16 @@ Result<void> apply_settings(const std::vector<std::string>& settings,
     variables.insert_or_assign(name, setting.substr(equals + 1));
   }
   return {};
+}
+
+std::string system_names() {
+  std::string by_default;
+  std::string others;
+  for (const System* system : all_systems()) {
+    std::string& names = system->by_default ? by_default : others;
+    names += (names.empty() ? "" : ", ") + std::string(system->name);
+  }
+  return fmt::format("{} (by default), {}", by_default, others);
 }
 
 }  // namespace athanor::cli

@@ -8,17 +8,19 @@
 
 #include "base/result.hpp"
 
-// NOLINTNEXTLINE(readability-identifier-naming): CLI11 has named itself
-namespace CLI {
-class App;
+namespace athanor::flags {
+class Verb;
 }
 
 namespace athanor::cli {
 
 // Adds --set to the verb.
-void add_settings(CLI::App& verb, std::vector<std::string>& settings);
+void add_settings(flags::Verb& verb, std::vector<std::string>& settings);
 // Puts them over `variables`. Errors name a setting that no system has, and the nearest one.
 Result<void> apply_settings(const std::vector<std::string>& settings,
                             std::map<std::string, std::string>& variables);
+
+// Returns the systems that a help text names: "fournos, hearth (both by default), das, numa, ...".
+std::string system_names();
 
 }  // namespace athanor::cli

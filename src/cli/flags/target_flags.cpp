@@ -3,42 +3,17 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <string>
+
+#include "cli/output/formats.hpp"
+#include "flags/verb.hpp"
 
 namespace athanor::cli {
 namespace {
 
 constexpr const char* kGroup = "Connection";
-
-std::string_view name_of(Output output) {
-  switch (output) {
-    case Output::Table:
-      return "table";
-    case Output::Json:
-      return "json";
-    case Output::Yaml:
-      return "yaml";
-    case Output::Name:
-      return "name";
-    case Output::Wide:
-      break;
-  }
-  return "wide";
-}
-
-// "table, json or name"
-std::string choice(const std::vector<Output>& formats) {
-  std::string text;
-  for (std::size_t i = 0; i < formats.size(); ++i) {
-    const bool last = i + 1 == formats.size();
-    text += i == 0 ? "" : (last ? " or " : ", ");
-    text += name_of(formats[i]);
-  }
-  return text;
-}
 
 template <class T>
 void inherit_if_unset(T& value, const T& outer) {
@@ -55,39 +30,39 @@ std::string EnvironmentDefault::value() const {
   return set == nullptr || *set == '\0' ? otherwise : set;
 }
 
-void add_target(CLI::App& verb, Target& target) {
+void add_target(flags::Verb& verb, Target& target) {
   add_file(verb, target);
   verb.add_option("--context", target.context, "kubeconfig context (default: its current-context)");
   verb.add_option("-n,--namespace", target.ns, "namespace (default: the context's)");
   add_identity(verb, target);
 }
 
-void add_file(CLI::App& verb, Target& target) {
+void add_file(flags::Verb& verb, Target& target) {
   verb.add_option("--kubeconfig", target.kubeconfig,
                   "kubeconfig file (default: $KUBECONFIG, then ~/.kube/config)");
 }
 
-void add_home(CLI::App& verb, Target& target, const EnvironmentDefault& ns, const char* help) {
+void add_home(flags::Verb& verb, Target& target, const EnvironmentDefault& ns, const char* help) {
   target.ns = ns.otherwise;
   verb.add_option("--context", target.context, "kubeconfig context (default: its current-context)");
   verb.add_option("-n,--namespace", target.ns, help)->envname(ns.variable)->capture_default_str();
 }
 
-void add_identity(CLI::App& verb, Target& target) {
+void add_identity(flags::Verb& verb, Target& target) {
   add_credentials(verb, target);
   verb.add_option("-v,--verbosity", target.verbosity,
                   "1 and more: tell each request and its answer's code on stderr")
       ->group(kGroup)
-      ->check(CLI::Range(0, 10));
+      ->check(flags::in_range(0, 10));
 }
 
-void add_credentials(CLI::App& verb, Target& target) {
+void add_credentials(flags::Verb& verb, Target& target) {
   verb.add_option("-s,--server", target.server, "address of the API server, not the kubeconfig's")
       ->group(kGroup)
       ->type_name("URL");
   verb.add_option("--certificate-authority", target.authority, "file with the server's authority")
       ->group(kGroup)
-      ->check(CLI::ExistingFile)
+      ->check(flags::existing_file())
       ->type_name("FILE");
   verb.add_flag("--insecure-skip-tls-verify", target.insecure,
                 "do not check the server's certificate")
@@ -101,16 +76,13 @@ void add_credentials(CLI::App& verb, Target& target) {
       ->type_name("GROUP");
 }
 
-void add_output(CLI::App& verb, Output& output, const std::vector<Output>& formats) {
-  const auto take = [&output, formats](const std::string& text) {
-    const auto found = std::ranges::find(formats, text, name_of);
-    if (found == formats.end()) {
-      throw CLI::ValidationError("--output",
-                                 fmt::format("no format \"{}\": {}", text, choice(formats)));
-    }
-    output = *found;
+void add_output(flags::Verb& verb, Output& output, const std::vector<Output>& formats) {
+  const auto take = [&output, formats](const std::string& text) -> Result<void> {
+    ATHANOR_TRY(const auto format, parse_format(text, formats));
+    output = format.output;
+    return {};
   };
-  verb.add_option_function<std::string>("-o,--output", take, choice(formats))->type_name("FORMAT");
+  verb.add_option_function("-o,--output", take, format_choice(formats))->type_name("FORMAT");
 }
 
 void inherit(Target& target, const Target& outer, std::string_view default_ns) {

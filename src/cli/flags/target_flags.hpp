@@ -6,23 +6,22 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/options.hpp"
+#include "cli/flags/options.hpp"
 
-// NOLINTNEXTLINE(readability-identifier-naming): CLI11 has named itself
-namespace CLI {
-class App;
+namespace athanor::flags {
+class Verb;
 }
 
 namespace athanor::cli {
 
-// --kubeconfig, --context, -n and those of add_identity().
-void add_target(CLI::App& verb, Target& target);
-// --kubeconfig.
-void add_file(CLI::App& verb, Target& target);
-// --server, --token, --as and their like, and -v.
-void add_identity(CLI::App& verb, Target& target);
-// The same without -v.
-void add_credentials(CLI::App& verb, Target& target);
+// Adds --kubeconfig, --context, -n and those of add_identity().
+void add_target(flags::Verb& verb, Target& target);
+// Adds --kubeconfig.
+void add_file(flags::Verb& verb, Target& target);
+// Adds --server, --token, --as and their like, and -v.
+void add_identity(flags::Verb& verb, Target& target);
+// Adds the same without -v.
+void add_credentials(flags::Verb& verb, Target& target);
 
 // A default that an environment variable replaces.
 struct EnvironmentDefault {
@@ -31,14 +30,14 @@ struct EnvironmentDefault {
   // Returns what holds where no flag says otherwise. Reads the environment.
   [[nodiscard]] std::string value() const;
 };
-// --context, and -n with a default of its own instead of the context's namespace.
-void add_home(CLI::App& verb, Target& target, const EnvironmentDefault& ns, const char* help);
+// Adds --context, and -n with a default of its own instead of the context's namespace.
+void add_home(flags::Verb& verb, Target& target, const EnvironmentDefault& ns, const char* help);
 // Adds -o/--output with these formats.
-void add_output(CLI::App& verb, Output& output,
+void add_output(flags::Verb& verb, Output& output,
                 const std::vector<Output>& formats = {Output::Table, Output::Json, Output::Yaml,
                                                       Output::Name});
 
-// The verbs below another one take its flags unless they have their own. `default_ns` is the
+// Gives verbs below another one its flags where they have none of their own. `default_ns` is the
 // namespace where neither has -n.
 void inherit(Target& target, const Target& outer, std::string_view default_ns);
 

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/flags/tls_flags.hpp"
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 #include "base/log.hpp"
+#include "flags/verb.hpp"
 
 namespace athanor::cli {
 
-void add_tls_options(CLI::App& verb, transport::TlsLimits& limits) {
+void add_tls_options(flags::Verb& verb, net::TlsLimits& limits) {
   verb.add_option("--tls-min-version", limits.min_version,
                   "of HTTPS: VersionTLS12 or VersionTLS13 (default: as OpenShift's TLS profile has "
-                  "it, else VersionTLS12)")
-      ->take_last();
+                  "it, else VersionTLS12)");
   verb.add_option("--tls-cipher-suites", limits.ciphers,
                   "of HTTPS: IANA names (default: as OpenShift's TLS profile has them)")
       ->delimiter(',');
 }
 
-void warn_of_problems(const transport::TlsLimits& limits) {
-  for (const std::string& problem : transport::problems_of(limits)) {
+void warn_of_problems(const net::TlsLimits& limits) {
+  for (const std::string& problem : net::problems_of(limits)) {
     log::warn("a TLS flag has no effect", {{"why", problem}});
   }
 }

@@ -4,16 +4,15 @@
 
 #include "net/serving/served_tls.hpp"
 
-// NOLINTNEXTLINE(readability-identifier-naming): CLI11 has named itself
-namespace CLI {
-class App;
+namespace athanor::flags {
+class Verb;
 }
 
 namespace athanor::cli {
 
-// Without either flag the limits stay empty: OpenShift's TLS profile counts.
-void add_tls_options(CLI::App& verb, transport::TlsLimits& limits);
+// Adds the flags. Without either one the limits stay empty: OpenShift's TLS profile counts.
+void add_tls_options(flags::Verb& verb, net::TlsLimits& limits);
 // Logs what cannot be applied.
-void warn_of_problems(const transport::TlsLimits& limits);
+void warn_of_problems(const net::TlsLimits& limits);
 
 }  // namespace athanor::cli

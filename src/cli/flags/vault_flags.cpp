@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/flags/vault_flags.hpp"
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <utility>
 
 #include "cli/flags/target_flags.hpp"
+#include "flags/verb.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -14,14 +14,14 @@ constexpr EnvironmentDefault kSecretsNamespace{.variable = "FOURNOS_SECRETS_NAME
                                                .otherwise = "psap-secrets"};
 
 // The API server as everywhere; the Secrets are in a namespace of their own, not in the context's.
-void add_secrets_target(CLI::App& verb, Target& target) {
+void add_secrets_target(flags::Verb& verb, Target& target) {
   add_file(verb, target);
   add_home(verb, target, kSecretsNamespace, "namespace of the Secrets");
 }
 
 }  // namespace
 
-void add_vault(CLI::App& app, VaultVerbs& parsed) {
+void add_vault(flags::Verb& app, VaultVerbs& parsed) {
   auto& vault = *app.add_subcommand("vault", "Secrets of jobs from a Vault or from files");
   vault.require_subcommand(1);
   add_secrets_target(vault, parsed.outer);
@@ -51,7 +51,7 @@ void add_vault(CLI::App& app, VaultVerbs& parsed) {
   // Upstream's switch, and the number of all verbs.
   verb.add_option("-v,--verbosity,--verbose", options.target.verbosity,
                   "say what is left out, and each request with its answer's code on stderr")
-      ->check(CLI::Range(0, 10))
+      ->check(flags::in_range(0, 10))
       ->expected(0, 1)
       ->default_str("1")
       ->option_text("[N]");

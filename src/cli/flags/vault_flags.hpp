@@ -2,11 +2,10 @@
 // The flags of `athanor vault sync`.
 #pragma once
 
-#include "cli/options.hpp"
+#include "cli/flags/options.hpp"
 
-// NOLINTNEXTLINE(readability-identifier-naming): CLI11 has named itself
-namespace CLI {
-class App;
+namespace athanor::flags {
+class Verb;
 }
 
 namespace athanor::cli {
@@ -18,7 +17,7 @@ struct VaultVerbs {
 };
 
 // Adds the verbs with their flags.
-void add_vault(CLI::App& app, VaultVerbs& parsed);
+void add_vault(flags::Verb& app, VaultVerbs& parsed);
 // Returns the options of the chosen verb.
 VaultSyncOptions chosen_of_vault(VaultVerbs& parsed);
 

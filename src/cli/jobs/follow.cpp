@@ -12,13 +12,12 @@
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "base/clock.hpp"
-#include "cli/jobs/queue_view.hpp"
-#include "cli/pod_logs.hpp"
-#include "cli/reasons.hpp"
-#include "cli/unreconciled.hpp"
-#include "cli/verbs.hpp"
+#include "cli/session/unreconciled.hpp"
+#include "cli/session/verbs.hpp"
 #include "kube/text/json.hpp"
-#include "systems/fournos/kinds/fournos_job.hpp"
+#include "views/job_labels.hpp"
+#include "views/queue_view.hpp"
+#include "views/reasons.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -28,10 +27,6 @@ constexpr Duration kReopen = std::chrono::milliseconds(500);
 constexpr int kNotFound = 404;
 constexpr int kMostFailures = 3;  // of one log
 
-bool terminal_phase(std::string_view phase) {
-  return phase == "Succeeded" || phase == "Failed" || phase == "Stopped";
-}
-
 Instant time_now() {
   return wall_clock()->now();
 }
@@ -39,12 +34,14 @@ Instant time_now() {
 }  // namespace
 
 Follower::Follower(Session& session, std::string ns, std::string name, FollowOptions options)
+    : Follower(session, source_of_job(std::move(ns), std::move(name)), std::move(options)) {}
+
+Follower::Follower(Session& session, LogSource source, FollowOptions options)
     : session_(session),
-      ns_(std::move(ns)),
-      name_(std::move(name)),
+      source_(std::move(source)),
       options_(std::move(options)),
       out_(STDOUT_FILENO),
-      reconnection_("the job", options_.patience),
+      reconnection_(source_.noun(), options_.patience),
       started_(time_now()),
       job_stale_(options_.since.empty()) {}
 
@@ -89,7 +86,7 @@ Result<Followed> Follower::run() {
 }
 
 bool Follower::over() const {
-  return terminal_phase(phase_) || (!options_.follow_logs && !job_stale_);
+  return is_end_phase(phase_) || (!options_.follow_logs && !job_stale_);
 }
 
 bool Follower::finished() const {
@@ -117,7 +114,7 @@ void Follower::refused(const Error& error, Instant now) {
 // Where the watch cannot go on from the version that it knows, the job is read.
 void Follower::sync_job(Instant now) {
   if (job_stale_) {
-    const auto job = session_.get(api::kFournosJob, ns_, name_);
+    const auto job = session_.get(*source_.kind, source_.ns, source_.name);
     if (!job.ok()) {
       gone_ = job.error().code == kNotFound;
       if (!gone_) {
@@ -136,7 +133,7 @@ void Follower::sync_job(Instant now) {
       if (log.cut) {  // perhaps by the server's end, not by the container's
         log.cut = false;
         log.state = Log::State::Waiting;
-        log.to_skip = log.printed;
+        log.progress.resume();
       }
     }
     on_job(*job);
@@ -147,9 +144,9 @@ void Follower::sync_job(Instant now) {
 void Follower::watch_job() {
   job_open_ = true;
   job_stream_ = session_.connection().stream(
-      Session::path(api::kFournosJob, ns_) +
+      Session::path(*source_.kind, source_.ns) +
           fmt::format("?watch=true&fieldSelector={}&resourceVersion={}",
-                      client::escape("metadata.name=" + name_), options_.since),
+                      client::escape("metadata.name=" + source_.name), options_.since),
       {.line =
            [this](std::string_view line) {
              const auto event = json::parse(line);
@@ -181,9 +178,8 @@ void Follower::watch_job() {
 }
 
 void Follower::sync_pods(Instant now) {
-  const std::string selector = client::escape(fmt::format("{}={}", kJobNameLabel, name_));
   const auto list = session_.connection().call(
-      {.path = fmt::format("{}?labelSelector={}", Session::path(api::kPod, ns_), selector)});
+      {.path = fmt::format("{}?{}", Session::path(api::kPod, source_.ns), source_.pods_query())});
   if (!list.ok()) {
     return refused(list.error(), now);
   }
@@ -198,9 +194,8 @@ void Follower::sync_pods(Instant now) {
 void Follower::watch_pods() {
   pods_open_ = true;
   pod_stream_ = session_.connection().stream(
-      fmt::format("{}?watch=true&resourceVersion={}&labelSelector={}",
-                  Session::path(api::kPod, ns_), pods_version_,
-                  client::escape(fmt::format("{}={}", kJobNameLabel, name_))),
+      fmt::format("{}?watch=true&resourceVersion={}&{}", Session::path(api::kPod, source_.ns),
+                  pods_version_, source_.pods_query()),
       {.line =
            [this](std::string_view line) {
              const auto event = json::parse(line);
@@ -223,13 +218,13 @@ void Follower::watch_pods() {
 
 void Follower::on_job(const Object& job) {
   uid_ = std::string(job.uid());
-  const std::string phase = job.status()["phase"].str();
+  const std::string phase = phase_of_source(*source_.kind, job);
   const std::string message = job.status()["message"].str();
   if (options_.progress && (phase != phase_ || message != message_) && !phase.empty()) {
     const std::string cluster = job.status()["cluster"].str();
     say(fmt::format("{}{}: {}", phase,
                     phase != phase_ && !cluster.empty() ? fmt::format(" ({})", cluster) : "",
-                    clear_reason(message)),
+                    views::clear_reason(message)),
         phase_colour(phase));
   }
   phase_ = phase;
@@ -237,18 +232,15 @@ void Follower::on_job(const Object& job) {
 }
 
 void Follower::on_pod(const Object& pod) {
-  const std::string task(pod.label(kPipelineTaskLabel));
-  if (!options_.task.empty() && task != options_.task) {
-    return;
-  }
-  for (const StartedContainer& container : started_containers(pod)) {
+  for (StartedContainer& container : chosen_containers(pod, options_.logs)) {
     Log& log = logs_[fmt::format("{}/{}", pod.name(), container.name)];
     log.pod = std::string(pod.name());
-    log.container = container.name;
-    log.prefix = out_.paint(log_prefix(pod, container.name), Colour::Blue);
-    log.started = container.started;
-    log.place = container.place;
-    log.terminated = container.terminated;
+    log.task = static_cast<std::size_t>(
+        std::ranges::find(options_.tasks, pod.label(views::kPipelineTaskLabel)) -
+        options_.tasks.begin());
+    const std::string prefix = log_prefix(pod, container.name, options_.logs.prefix);
+    log.prefix = prefix.empty() ? "" : out_.paint(prefix, Colour::Blue) + " ";
+    log.container = std::move(container);
   }
 }
 
@@ -263,13 +255,14 @@ void Follower::open_logs(Instant now) {
     ordered.push_back(&log);
   }
   std::ranges::sort(ordered, [](const Log* a, const Log* b) {
-    return std::tie(a->started, a->pod, a->place) < std::tie(b->started, b->pod, b->place);
+    return std::tie(a->container.started, a->task, a->pod, a->container.place) <
+           std::tie(b->container.started, b->task, b->pod, b->container.place);
   });
   for (Log* log : ordered) {
     if (log->state == Log::State::Waiting && now >= log->not_before) {
       open_log(*log);
     }
-    if (log->state != Log::State::Printed && (log->terminated || !options_.follow_logs)) {
+    if (log->state != Log::State::Printed && (log->container.terminated || !options_.follow_logs)) {
       return;
     }
   }
@@ -277,24 +270,22 @@ void Follower::open_logs(Instant now) {
 
 void Follower::open_log(Log& log) {
   log.state = Log::State::Open;
+  const bool follow = options_.follow_logs && !options_.logs.previous;
   log.stream = session_.connection().stream(
-      Session::path(api::kPod, ns_, log.pod) +
-          fmt::format("/log?container={}{}", client::escape(log.container),
-                      options_.follow_logs ? "&follow=true" : ""),
+      Session::path(api::kPod, source_.ns, log.pod) +
+          "/log?container=" + client::escape(log.container.name) + (follow ? "&follow=true" : "") +
+          log.progress.query(options_.logs),
       {.line =
            [this, &log](std::string_view line) {
-             if (log.to_skip > 0) {
-               --log.to_skip;
-               return;
+             if (const auto shown = log.progress.take(options_.logs, line)) {
+               out_.print(
+                   fmt::format("{}{}{}\n", options_.progress ? "      " : "", log.prefix, *shown));
              }
-             ++log.printed;
-             out_.print(
-                 fmt::format("{}{} {}\n", options_.progress ? "      " : "", log.prefix, line));
            },
        .ended =
            [this, &log](const Result<void>& outcome) {
              log.state = Log::State::Printed;
-             log.cut = !log.terminated;
+             log.cut = !log.container.terminated && !options_.logs.previous;
              if (outcome.ok()) {
                return;
              }
@@ -302,19 +293,19 @@ void Follower::open_log(Log& log) {
              log.failures += reconnection_.away() ? 0 : 1;
              if (is_passing(outcome.error()) && log.failures < kMostFailures) {
                log.state = Log::State::Waiting;
-               log.to_skip = log.printed;
+               log.progress.resume();
                log.not_before = time_now() + kReopen;
                return;
              }
              Terminal(STDERR_FILENO)
-                 .print(fmt::format("athanor: no log of {}/{}: {}\n", log.pod, log.container,
+                 .print(fmt::format("athanor: no log of {}/{}: {}\n", log.pod, log.container.name,
                                     outcome.error().message));
            }});
 }
 
 // The job's stream and the pods' are two: the job's end may come before word of its last pods.
 void Follower::read_final_state(Instant now) {
-  const auto pods = session_.list(api::kPod, ns_, fmt::format("{}={}", kJobNameLabel, name_));
+  const auto pods = source_.pods(session_);
   if (!pods.ok()) {
     return refused(pods.error(), now);
   }
@@ -325,48 +316,52 @@ void Follower::read_final_state(Instant now) {
 }
 
 void Follower::report_queue() {
-  const auto workloads = session_.list(api::kueue::kWorkload, ns_);
+  const auto workloads = session_.list(api::kueue::kWorkload, source_.ns);
   if (!workloads.ok()) {
     return;  // the phase lines go on without it
   }
-  const std::vector<QueueEntry> entries = queue_entries(*workloads);
-  const auto position = queue_position(entries, ns_, name_);
+  const std::vector<views::QueueEntry> entries = views::queue_entries(*workloads);
+  const auto position = views::queue_position(entries, source_.ns, source_.name);
   if (position && position != position_) {
     const auto waiting =
-        std::ranges::count_if(entries, [](const QueueEntry& e) { return !e.admitted; });
+        std::ranges::count_if(entries, [](const views::QueueEntry& e) { return !e.admitted; });
     say(fmt::format("in the queue: place {} of {}", *position, waiting), Colour::Yellow);
     position_ = position;
   }
 }
 
 void Follower::report_unseen(Instant now) {
-  if (unseen_reported_ || job_stale_ || reconnection_.away() || !phase_.empty() ||
-      now - started_ < options_.unseen) {
+  if (unseen_reported_ || !source_.is_job() || job_stale_ || reconnection_.away() ||
+      !phase_.empty() || now - started_ < options_.unseen) {
     return;
   }
   unseen_reported_ = true;
   Terminal(STDERR_FILENO)
-      .print(fmt::format("athanor: {}\n", unseen_text(session_, ns_, name_, options_.unseen)));
+      .print(fmt::format("athanor: {}\n",
+                         unseen_text(session_, source_.ns, source_.name, options_.unseen)));
 }
 
-int explain_end(const Followed& followed, const std::string& ns, const std::string& name) {
+int explain_end(const Followed& followed, const LogSource& source) {
   const Terminal err(STDERR_FILENO);
-  const std::string again = fmt::format("athanor logs -f {} -n {}", name, ns);
+  const std::string what = source.is_job() ? source.name : source.text();
+  const std::string again = fmt::format("athanor logs -f {} -n {}", what, source.ns);
   switch (followed.end) {
     case Followed::End::Over:
       return 0;
     case Followed::End::Deleted:
-      err.print(fmt::format("athanor: fournosjob \"{}\" was deleted\n", name));
+      err.print(fmt::format("athanor: {} \"{}\" was deleted\n", source.kind_word(), source.name));
       return 1;
     case Followed::End::Unknown:
-      err.print(
-          fmt::format("athanor: the outcome of {} is unknown: the API server is away; the job goes "
-                      "on. Follow it again: {}\n",
-                      name, again));
+      err.print(fmt::format(
+          "athanor: the outcome of {} is unknown: the API server is away; {} goes on. Follow it "
+          "again: {}\n",
+          what, source.noun(), again));
       return kOutcomeUnknown;
     case Followed::End::Interrupted:
-      err.print(fmt::format("\n{} goes on. Follow it again: {}\nStop it: athanor cancel {} -n {}\n",
-                            name, again, name, ns));
+      err.print(fmt::format("\n{} goes on. Follow it again: {}\n", what, again));
+      if (source.is_job()) {
+        err.print(fmt::format("Stop it: athanor cancel {} -n {}\n", what, source.ns));
+      }
       return kInterrupted;
   }
   return 1;
@@ -382,7 +377,7 @@ int follow_job(Session& session, const Object& created) {
     return fail(followed.error());
   }
   if (followed->end != Followed::End::Over) {
-    return explain_end(*followed, ns, name);
+    return explain_end(*followed, source_of_job(ns, name));
   }
   const Terminal out(STDOUT_FILENO);
   if (const auto summary = job_summary(session, ns, name, out.columns()); summary.ok()) {

@@ -12,9 +12,11 @@
 
 #include "base/interrupt.hpp"
 #include "base/time.hpp"
-#include "cli/reconnection.hpp"
-#include "cli/session.hpp"
-#include "cli/terminal.hpp"
+#include "cli/jobs/log_lines.hpp"
+#include "cli/jobs/log_source.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/session/reconnection.hpp"
+#include "cli/session/session.hpp"
 
 namespace athanor::cli {
 
@@ -22,8 +24,9 @@ namespace athanor::cli {
 struct FollowOptions {
   bool progress = true;     // phases and queue position, not the log lines alone
   bool follow_logs = true;  // stay until the job is over; else print what there is, and end
-  std::string task{};       // this pipeline task alone
-  std::string since{};      // changes of the job after this version; empty: from its state now
+  LogChoice logs{};         // which logs, and how much of them
+  std::vector<std::string> tasks{};  // in the order of their logs, where they start in one second
+  std::string since{};  // changes of the job after this version; empty: from its state now
   Duration patience = std::chrono::seconds(60);  // with an API server that is away
   Duration unseen = std::chrono::seconds(5);     // without a phase, until a cause is named
 };
@@ -37,30 +40,28 @@ struct Followed {
   std::size_t logs = 0;  // of containers that were printed
 };
 
-// Follows one job. Not thread-safe; the session outlives it.
+// Follows one job, or another workload. Not thread-safe; the session outlives it.
 class Follower {
  public:
   Follower(Session& session, std::string ns, std::string name, FollowOptions options);
+  Follower(Session& session, LogSource source, FollowOptions options);
 
-  // Until the job is in a terminal phase and its logs are printed, the job is gone, the API server
-  // is away for too long, or Ctrl-C. Errors are refusals.
+  // Runs until the job is in a terminal phase and its logs are printed, the job is gone, the API
+  // server is away for too long, or Ctrl-C. Errors are refusals.
   Result<Followed> run();
 
  private:
   // What a container has written, and how much of it was printed.
   struct Log {
+    StartedContainer container{};
     std::string pod{};
-    std::string container{};
     std::string prefix{};
-    std::string started{};  // RFC 3339
-    std::size_t place = 0;  // among the pod's containers
-    bool terminated = false;
+    std::size_t task = 0;  // its place among the tasks
     enum class State : std::uint8_t { Waiting, Open, Printed } state = State::Waiting;
-    bool cut = false;         // ended while its container ran
-    std::size_t printed = 0;  // lines
-    std::size_t to_skip = 0;  // of those that come, when it is read anew
-    Instant not_before{};     // when it is opened again
-    int failures = 0;         // while the API server answered otherwise
+    bool cut = false;  // ended while its container ran
+    LogProgress progress{};
+    Instant not_before{};  // when it is opened again
+    int failures = 0;      // while the API server answered otherwise
     std::shared_ptr<void> stream{};
   };
 
@@ -82,8 +83,7 @@ class Follower {
   [[nodiscard]] bool finished() const;
 
   Session& session_;
-  std::string ns_;
-  std::string name_;
+  LogSource source_;
   FollowOptions options_;
   Terminal out_;
   Interrupt interrupt_{};
@@ -108,7 +108,7 @@ class Follower {
   bool pods_open_ = false;
 };
 
-// Reports on stderr why following a job ended before the job did; returns the exit code.
-int explain_end(const Followed& followed, const std::string& ns, const std::string& name);
+// Reports on stderr why following a workload ended before the workload did; returns the exit code.
+int explain_end(const Followed& followed, const LogSource& source);
 
 }  // namespace athanor::cli

@@ -5,9 +5,11 @@
 #include <fmt/core.h>
 
 #include <charconv>
+#include <utility>
 
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
+#include "runtime/view/usage.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 
 namespace athanor::cli {
@@ -23,8 +25,7 @@ Result<Value> parse_gpu(const std::string& text) {
   const auto [stop, failure] = std::from_chars(start, end, count);
   if (colon == 0 || colon == std::string::npos || failure != std::errc{} || stop != end ||
       count < 1) {
-    return Error::bad_request(
-        fmt::format("--gpu {}: give type and count, as in --gpu a100:2", text));
+    return wrong_usage(fmt::format("--gpu {}: give type and count, as in --gpu a100:2", text));
   }
   return Value::object({{"gpuType", text.substr(0, colon)}, {"gpuCount", count}});
 }
@@ -33,7 +34,7 @@ Result<std::pair<std::string, std::string>> parse_pair(std::string_view flag,
                                                        const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
-    return Error::bad_request(fmt::format("{} {}: give it as NAME=VALUE", flag, text));
+    return wrong_usage(fmt::format("{} {}: give it as NAME=VALUE", flag, text));
   }
   return std::pair{text.substr(0, equals), text.substr(equals + 1)};
 }
@@ -52,18 +53,6 @@ void set_dotted(Value& root, const std::string& path, Value value) {
     start = dot + 1;
   }
   at->set(path.substr(start), std::move(value));
-}
-
-Result<Value> build_forge(const SubmitOptions& options) {
-  Value forge = Value::object({{"project", options.project}, {"args", Value::list()}});
-  for (const std::string& arg : options.args) {
-    forge.member("args").push_back(arg);
-  }
-  for (const std::string& setting : options.config) {
-    ATHANOR_TRY(const auto pair, parse_pair("--config", setting));
-    set_dotted(forge.member("configOverrides"), pair.first, parse_scalar(pair.second));
-  }
-  return forge;
 }
 
 // "llm-d/Nightly" becomes "llm-d-nightly-": what generateName wants.
@@ -90,15 +79,63 @@ void set_if(Value& spec, std::string_view key, const std::string& value) {
   }
 }
 
+Result<void> set_pairs(Value& target, std::string_view flag,
+                       const std::vector<std::string>& pairs) {
+  for (const std::string& text : pairs) {
+    ATHANOR_TRY(const auto pair, parse_pair(flag, text));
+    target.set(pair.first, pair.second);
+  }
+  return {};
+}
+
+// What the flags say of forge, over what is there.
+Result<void> set_forge(Value& spec, const SubmitOptions& options) {
+  if (options.project.empty() && options.args.empty() && options.config.empty()) {
+    return {};
+  }
+  Value& forge = spec.member("forge");
+  set_if(forge, "project", options.project);
+  if (!options.args.empty() || !forge.contains("args")) {
+    forge.set("args", Value::list());
+    for (const std::string& arg : options.args) {
+      forge.member("args").push_back(arg);
+    }
+  }
+  for (const std::string& setting : options.config) {
+    ATHANOR_TRY(const auto pair, parse_pair("--config", setting));
+    set_dotted(forge.member("configOverrides"), pair.first, parse_scalar(pair.second));
+  }
+  return {};
+}
+
+// What an API server has written into an object that is submitted again.
+void remove_served_fields(Value& job) {
+  Value& metadata = job.member("metadata");
+  const bool is_copy = metadata.contains("uid");
+  for (const char* member : {"uid", "resourceVersion", "generation", "creationTimestamp",
+                             "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields",
+                             "ownerReferences", "finalizers", "selfLink"}) {
+    metadata.erase(member);
+  }
+  if (metadata["annotations"].contains("kubectl.kubernetes.io/last-applied-configuration")) {
+    metadata.member("annotations").erase("kubectl.kubernetes.io/last-applied-configuration");
+  }
+  job.erase("status");
+  if (job["spec"].contains("shutdown")) {
+    job.member("spec").erase("shutdown");
+  }
+  if (is_copy && metadata.contains("name")) {
+    // The object that it was printed from still has the name.
+    metadata.set("generateName", name_prefix(metadata["name"].str()));
+    metadata.erase("name");
+  }
+}
+
 }  // namespace
 
-Result<Value> build_job(const SubmitOptions& options, const std::string& user) {
-  if (options.project.empty()) {
-    return Error::bad_request(
-        "what shall run? give --project NAME (and --arg ...), or a manifest with -f FILE");
-  }
-  Value spec = Value::object();
-  set_if(spec, "owner", options.owner.empty() ? user : options.owner);
+Result<void> override_job(Value& job, const SubmitOptions& options) {
+  Value& spec = job.member("spec");
+  set_if(spec, "owner", options.owner);
   set_if(spec, "displayName", options.display_name);
   set_if(spec, "pipeline", options.pipeline);
   set_if(spec, "cluster", options.cluster);
@@ -107,48 +144,98 @@ Result<Value> build_job(const SubmitOptions& options, const std::string& user) {
     ATHANOR_TRY(Value hardware, parse_gpu(options.gpu));
     spec.set("hardware", std::move(hardware));
   }
-  ATHANOR_TRY(Value forge, build_forge(options));
-  spec.set("forge", std::move(forge));
-  for (const std::string& variable : options.env) {
-    ATHANOR_TRY(const auto pair, parse_pair("--env", variable));
-    spec.member("env").set(pair.first, pair.second);
+  ATHANOR_TRY_VOID(set_forge(spec, options));
+  if (!options.engine.empty()) {
+    const auto engine = yaml::parse(options.engine);
+    if (!engine.ok() || !engine->is_object()) {
+      return wrong_usage(fmt::format(
+          "--engine {}: give a mapping, as in --engine '{{caliper: {{...}}}}'", options.engine));
+    }
+    spec.set("executionEngine", *engine);
+  }
+  if (!options.env.empty()) {
+    ATHANOR_TRY_VOID(set_pairs(spec.member("env"), "--env", options.env));
   }
   for (const std::string& secret : options.secret_refs) {
     spec.member("secretRefs").push_back(secret);
   }
-  if (options.exclusive) {
-    spec.set("exclusive", true);
+  set_if(spec, "ttl", options.ttl);
+  set_if(spec, "lockUntil", options.lock_until);
+  set_if(spec, "scheduledStartTime", options.start_at);
+  for (const auto& [key, on] :
+       {std::pair{"exclusive", options.exclusive}, std::pair{"lockOnly", options.lock_only},
+        std::pair{"clusterless", options.clusterless}}) {
+    if (on) {
+      spec.set(key, true);
+    }
   }
-  Value metadata = Value::object();
-  if (options.name.empty()) {
-    metadata.set("generateName", name_prefix(options.project));
-  } else {
+  Value& metadata = job.member("metadata");
+  if (!options.labels.empty()) {
+    ATHANOR_TRY_VOID(set_pairs(metadata.member("labels"), "--label", options.labels));
+  }
+  if (!options.annotations.empty()) {
+    ATHANOR_TRY_VOID(
+        set_pairs(metadata.member("annotations"), "--annotation", options.annotations));
+  }
+  if (!options.name.empty()) {
     metadata.set("name", options.name);
+    metadata.erase("generateName");
   }
-  const Kind& kind = api::kFournosJob;
-  return Value::object({{"apiVersion", kind.api_version()},
-                        {"kind", kind.name},
-                        {"metadata", metadata},
-                        {"spec", spec}});
+  return {};
 }
 
-Result<Value> read_job(std::string_view text, std::string_view name) {
+Result<Value> build_job(const SubmitOptions& options, const std::string& user) {
+  if (options.project.empty() && options.engine.empty() && !options.lock_only) {
+    return wrong_usage(
+        "what shall run? give --project NAME (and --arg ...), or a manifest with -f FILE");
+  }
+  const Kind& kind = api::kFournosJob;
+  Value job = Value::object({{"apiVersion", kind.api_version()},
+                             {"kind", kind.name},
+                             {"metadata", Value::object()},
+                             {"spec", Value::object()}});
+  set_if(job.member("spec"), "owner", user);
+  if (options.name.empty()) {
+    job.member("metadata").set("generateName", name_prefix(options.project));
+  }
+  ATHANOR_TRY_VOID(override_job(job, options));
+  return job;
+}
+
+Result<std::vector<Value>> read_jobs(std::string_view text, std::string_view name) {
   auto documents = yaml::parse_all(text);
   if (!documents.ok()) {
     return documents.error().with_context(name);
   }
+  std::vector<Value> found;
+  for (Value& document : *documents) {
+    if (document["kind"].as_string().ends_with("List") && document["items"].is_list()) {
+      found.insert(found.end(), document["items"].items().begin(), document["items"].items().end());
+    } else if (!document.is_null()) {
+      found.push_back(std::move(document));
+    }
+  }
   const Kind& kind = api::kFournosJob;
-  if (documents->size() != 1) {
-    return Error::bad_request(
-        fmt::format("{}: holds {} objects; submit takes one FournosJob", name, documents->size()));
+  std::string problems;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    Value& job = found[i];
+    if (job["kind"].as_string() != kind.name ||
+        job["apiVersion"].as_string() != kind.api_version()) {
+      problems +=
+          fmt::format("{}{}{}: is a {} of {}, not a FournosJob of {}", problems.empty() ? "" : "\n",
+                      name, found.size() > 1 ? fmt::format(", document {}", i + 1) : "",
+                      json::print(job["kind"]), json::print(job["apiVersion"]), kind.api_version());
+      continue;
+    }
+    remove_served_fields(job);
   }
-  Value job = std::move(documents->front());
-  if (job["kind"].as_string() != kind.name || job["apiVersion"].as_string() != kind.api_version()) {
-    return Error::bad_request(fmt::format("{}: is a {} of {}, not a FournosJob of {}", name,
-                                          json::print(job["kind"]), json::print(job["apiVersion"]),
-                                          kind.api_version()));
+  if (found.empty()) {
+    problems = fmt::format("{}: holds no object", name);
   }
-  return job;
+  if (!problems.empty()) {
+    return Error::bad_request(std::move(problems));
+  }
+  return found;
 }
 
 }  // namespace athanor::cli

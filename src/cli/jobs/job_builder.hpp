@@ -4,16 +4,21 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.hpp"
-#include "cli/options.hpp"
+#include "cli/flags/options.hpp"
 #include "kube/value/value.hpp"
 
 namespace athanor::cli {
 
-// Errors name the flag and show the form it wants. `user` is the owner when --owner is absent.
+// Builds the job. Errors name the flag and the form it wants. `user` owns it without --owner.
 Result<Value> build_job(const SubmitOptions& options, const std::string& user);
-// Parses and checks a manifest: one FournosJob, YAML or JSON.
-Result<Value> read_job(std::string_view text, std::string_view name);
+// Sets what the flags say over what is in the job. Errors: see build_job().
+Result<void> override_job(Value& job, const SubmitOptions& options);
+// Parses and checks a manifest: FournosJobs in documents or Lists, YAML or JSON, without what an
+// API server has written into them. A copy of a stored job gets a new name. Errors name every
+// document that is no FournosJob.
+Result<std::vector<Value>> read_jobs(std::string_view text, std::string_view name);
 
 }  // namespace athanor::cli

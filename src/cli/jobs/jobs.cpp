@@ -9,12 +9,19 @@
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "api/tekton.hpp"
-#include "cli/job_watch.hpp"
-#include "cli/reasons.hpp"
-#include "cli/terminal.hpp"
-#include "cli/verbs.hpp"
+#include "base/clock.hpp"
+#include "cli/jobs/job_trace.hpp"
+#include "cli/jobs/job_watch.hpp"
+#include "cli/output/listing.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/session/verbs.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
+#include "views/job_labels.hpp"
+#include "views/job_view.hpp"
+#include "views/listing.hpp"
+#include "views/reasons.hpp"
+#include "views/table.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -23,11 +30,7 @@ const Kind& job_kind() {
   return api::kFournosJob;
 }
 
-bool shows_table(Output output) {
-  return output == Output::Table || output == Output::Wide;
-}
-
-void add_children(Table& table, std::string_view kind, const std::vector<Object>& objects) {
+void add_children(views::Table& table, std::string_view kind, const std::vector<Object>& objects) {
   for (const Object& object : objects) {
     const Value& conditions = object.status()["conditions"];
     std::string state = object.status()["phase"].str();
@@ -39,8 +42,8 @@ void add_children(Table& table, std::string_view kind, const std::vector<Object>
         note = condition["message"].str();
       }
     }
-    table.add(
-        {std::string(kind), std::string(object.name()), state, age_of(object), clear_reason(note)});
+    table.add({std::string(kind), std::string(object.name()), state, age_of(object),
+               views::clear_reason(note)});
   }
 }
 
@@ -49,10 +52,10 @@ void add_children(Table& table, std::string_view kind, const std::vector<Object>
 Result<std::string> job_summary(Session& session, const std::string& ns, const std::string& name,
                                 std::size_t columns) {
   ATHANOR_TRY(const Object job, session.get(job_kind(), ns, name));
-  Table table({"KIND", "NAME", "STATE", "AGE", "MESSAGE"});
+  views::Table table({"KIND", "NAME", "STATE", "AGE", "MESSAGE"});
   table.add({"FournosJob", name, job.status()["phase"].str(), age_of(job),
-             clear_reason(job.status()["message"].as_string())});
-  const std::string selector = fmt::format("{}={}", kJobNameLabel, name);
+             views::clear_reason(job.status()["message"].as_string())});
+  const std::string selector = fmt::format("{}={}", views::kJobNameLabel, name);
   for (const Kind* kind :
        {&api::kueue::kWorkload, &api::kPipelineRun, &api::kTaskRun, &api::kPod}) {
     ATHANOR_TRY(const std::vector<Object> children, session.list(*kind, ns, selector));
@@ -61,59 +64,92 @@ Result<std::string> job_summary(Session& session, const std::string& ns, const s
   return table.text(columns);
 }
 
+namespace {
+
+// The jobs that were asked for; absent names are an error where it is one name alone.
+Result<std::vector<Object>> fetch_jobs(Session& session, const JobsOptions& options) {
+  if (options.list.names.size() == 1) {
+    ATHANOR_TRY(Object one, session.get(job_kind(), session.ns(), options.list.names.front()));
+    return std::vector<Object>{std::move(one)};
+  }
+  return session.list(job_kind(), options.all_namespaces ? "" : session.ns());
+}
+
+// Steps that failed; who may not read TaskRuns sees the jobs' own messages.
+views::FailureCauses read_causes(Session& session, const std::vector<Object>& jobs,
+                                 const std::string& ns) {
+  const bool failed = std::ranges::any_of(
+      jobs, [](const Object& job) { return job.status()["phase"].as_string() == "Failed"; });
+  const auto runs = failed ? session.list(api::kTaskRun, ns, views::kJobNameLabel)
+                           : Result<std::vector<Object>>(std::vector<Object>());
+  return views::failure_causes(runs.value_or({}));
+}
+
+int print_trace(const std::vector<Object>& jobs) {
+  const JobTrace trace = trace_of(jobs);
+  Terminal(STDOUT_FILENO).print(trace.csv);
+  if (trace.left_out > 0) {
+    Terminal(STDERR_FILENO)
+        .print(fmt::format("athanor: {} jobs are left out: they have not ended, never ran, or ask "
+                           "for neither GPUs nor a cluster\n",
+                           trace.left_out));
+  }
+  return 0;
+}
+
+Result<int> list_jobs(Session& session, const JobsOptions& options) {
+  const Instant now = wall_clock()->now();
+  const Terminal out(STDOUT_FILENO);
+  const ListOptions& list = options.list;
+  const std::string ns = options.all_namespaces ? "" : session.ns();
+  ATHANOR_TRY(const ListFilter filter, ListFilter::parse(list, views::job_phases(), now));
+  ATHANOR_TRY_VOID(check_watch(list));
+  if (list.watch) {
+    return JobWatch(session, ns, options, filter).run();
+  }
+  const bool wide = list.format.output == Output::Wide;
+  const std::size_t columns = wide ? 0 : out.columns();
+  if (list.names.size() == 1 && list.format.is_table() && !options.all_namespaces) {
+    ATHANOR_TRY(const std::string summary,
+                job_summary(session, session.ns(), list.names.front(), columns));
+    out.print(summary);
+    return 0;
+  }
+  ATHANOR_TRY(std::vector<Object> jobs, fetch_jobs(session, options));
+  if (list.format.output == Output::Trace) {
+    std::erase_if(jobs, [&](const Object& job) {
+      return !filter.takes(
+          job, {.phase = job.status()["phase"].str(), .owner = job.spec()["owner"].str()});
+    });
+    return print_trace(jobs);
+  }
+  const std::vector<std::string> missing = filter.missing(jobs);
+  const views::FailureCauses causes =
+      list.format.is_table() ? read_causes(session, jobs, ns) : views::FailureCauses();
+  views::Listing listing = views::job_listing(
+      std::move(jobs), causes, {.with_namespace = options.all_namespaces, .wide = wide}, now);
+  ATHANOR_TRY_VOID(arrange(listing, filter, list));
+  if (listing.rows.empty() && missing.empty() && list.format.is_table()) {
+    Terminal(STDERR_FILENO)
+        .print(fmt::format("No jobs in {}{}. Submit one: athanor submit --help\n",
+                           ns.empty() ? "any namespace" : "namespace " + ns,
+                           is_filtered(list) ? " that the flags select" : ""));
+    return 0;
+  }
+  ATHANOR_TRY(const std::string text, print_listing(listing, list, columns));
+  out.print(text);
+  return report_missing("job", missing);
+}
+
+}  // namespace
+
 int run(const JobsOptions& options) {
   auto session = Session::open(options.target, Session::Home::Jobs);
   if (!session.ok()) {
     return fail(session.error());
   }
-  const std::string ns = options.all_namespaces ? "" : session->ns();
-  if (options.watch) {
-    return JobWatch(*session, ns, options).run();
-  }
-  const Terminal out(STDOUT_FILENO);
-  const bool wide = options.output == Output::Wide;
-  const std::size_t columns = wide ? 0 : out.columns();
-  if (!options.name.empty() && shows_table(options.output)) {
-    const auto summary = job_summary(*session, session->ns(), options.name, columns);
-    if (!summary.ok()) {
-      return fail(summary.error());
-    }
-    out.print(*summary);
-    return 0;
-  }
-  std::vector<Object> jobs;
-  if (options.name.empty()) {
-    auto listed = session->list(job_kind(), ns);
-    if (!listed.ok()) {
-      return fail(listed.error());
-    }
-    jobs = *std::move(listed);
-  } else {
-    auto one = session->get(job_kind(), session->ns(), options.name);
-    if (!one.ok()) {
-      return fail(one.error());
-    }
-    jobs.push_back(*std::move(one));
-  }
-  if (!shows_table(options.output)) {
-    out.print(render(jobs, options.output, !options.name.empty(), job_kind()));
-    return 0;
-  }
-  if (jobs.empty()) {
-    Terminal(STDERR_FILENO)
-        .print(fmt::format("No jobs in {}. Submit one: athanor submit --help\n",
-                           ns.empty() ? "any namespace" : "namespace " + ns));
-    return 0;
-  }
-  std::ranges::stable_sort(jobs, std::greater(), [](const Object& job) {
-    return job.metadata()["creationTimestamp"].str();
-  });
-  Table table(job_header(options.all_namespaces));
-  for (const Object& job : jobs) {
-    table.add(job_row(job, options.all_namespaces, wide));
-  }
-  out.print(table.text(columns));
-  return 0;
+  const auto code = list_jobs(*session, options);
+  return code.ok() ? *code : fail(code.error());
 }
 
 }  // namespace athanor::cli

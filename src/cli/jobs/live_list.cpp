@@ -8,14 +8,14 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "cli/terminal.hpp"
-#include "cli/verbs.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/session/verbs.hpp"
 #include "kube/text/json.hpp"
 
 namespace athanor::cli {
 namespace {
 
-constexpr Duration kPoll = std::chrono::milliseconds(250);
+constexpr Duration kListPoll = std::chrono::milliseconds(250);
 
 }  // namespace
 
@@ -48,7 +48,7 @@ int LiveList::run() {
     if (!open_ && reconnection_.due(now)) {
       connect(now);
     }
-    session_.connection().run(kPoll);
+    session_.connection().run(kListPoll);
     if (handlers_.tick) {
       handlers_.tick(now);
     }

@@ -12,8 +12,8 @@
 
 #include "base/interrupt.hpp"
 #include "base/time.hpp"
-#include "cli/reconnection.hpp"
-#include "cli/session.hpp"
+#include "cli/session/reconnection.hpp"
+#include "cli/session/session.hpp"
 
 namespace athanor::cli {
 
@@ -38,7 +38,7 @@ class LiveList {
     // Some time passed; all changes until now were delivered.
     std::function<void(Instant now)> tick{};
   };
-  // The session must outlive it.
+  // Requires that the session outlives it.
   LiveList(Session& session, LiveListOptions options, Handlers handlers);
 
   // Follows until Ctrl-C, a refusal, or an API server that stays away; returns the exit code.

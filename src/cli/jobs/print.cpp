@@ -5,11 +5,11 @@
 
 #include "api/describe.hpp"
 #include "base/version/revision.hpp"
-#include "cli/terminal.hpp"
-#include "cli/verbs.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/session/verbs.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
-#include "systems/list.hpp"
+#include "product/list.hpp"
 #include "webhook/conversion.hpp"
 
 namespace athanor::cli {

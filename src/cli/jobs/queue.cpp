@@ -4,51 +4,55 @@
 #include <unistd.h>
 
 #include "api/kueue.hpp"
-#include "cli/jobs/queue_view.hpp"
+#include "base/clock.hpp"
 #include "cli/jobs/queue_watch.hpp"
-#include "cli/terminal.hpp"
-#include "cli/verbs.hpp"
+#include "cli/output/listing.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/session/verbs.hpp"
+#include "views/listing.hpp"
+#include "views/queue_view.hpp"
 
 namespace athanor::cli {
+
+namespace {
+
+Result<int> list_queue(Session& session, const QueueOptions& options) {
+  const ListOptions& list = options.list;
+  const std::string ns = options.all_namespaces ? "" : session.ns();
+  ATHANOR_TRY(const ListFilter filter,
+              ListFilter::parse(list, views::queue_phases(), wall_clock()->now()));
+  ATHANOR_TRY_VOID(check_watch(list));
+  if (list.watch) {
+    return QueueWatch(session, ns, options, filter).run();
+  }
+  ATHANOR_TRY(const std::vector<Object> workloads, session.list(api::kueue::kWorkload, ns));
+  const bool wide = list.format.output == Output::Wide;
+  views::Listing listing =
+      views::queue_listing(views::queue_entries(workloads, read_queue_groups(session)),
+                           {.with_namespace = options.all_namespaces, .wide = wide});
+  ATHANOR_TRY_VOID(arrange(listing, filter, list));
+  if (listing.rows.empty() && list.format.is_table()) {
+    Terminal(STDERR_FILENO)
+        .print(fmt::format("Nothing {} in {}.\n",
+                           is_filtered(list) ? "that the flags select" : "holds or waits for quota",
+                           ns.empty() ? "any namespace" : "namespace " + ns));
+    return 0;
+  }
+  const Terminal out(STDOUT_FILENO);
+  ATHANOR_TRY(const std::string text, print_listing(listing, list, out.columns()));
+  out.print(text);
+  return 0;
+}
+
+}  // namespace
 
 int run(const QueueOptions& options) {
   auto session = Session::open(options.target, Session::Home::Jobs);
   if (!session.ok()) {
     return fail(session.error());
   }
-  if (options.watch) {
-    return QueueWatch(*session, options.all_namespaces ? "" : session->ns(), options).run();
-  }
-  const Kind& kind = api::kueue::kWorkload;
-  const auto workloads = session->list(kind, options.all_namespaces ? "" : session->ns());
-  if (!workloads.ok()) {
-    return fail(workloads.error());
-  }
-  const Terminal out(STDOUT_FILENO);
-  const std::vector<QueueEntry> entries = queue_entries(*workloads);
-  const bool wide = options.output == Output::Wide;
-  if (options.output != Output::Table && !wide) {
-    std::vector<Object> ordered;
-    ordered.reserve(entries.size());
-    for (const QueueEntry& entry : entries) {
-      ordered.push_back(entry.workload);
-    }
-    out.print(render(ordered, options.output, false, kind));
-    return 0;
-  }
-  if (entries.empty()) {
-    Terminal(STDERR_FILENO)
-        .print(
-            fmt::format("Nothing holds or waits for quota in {}.\n",
-                        options.all_namespaces ? "any namespace" : "namespace " + session->ns()));
-    return 0;
-  }
-  Table table(queue_header());
-  for (const QueueEntry& entry : entries) {
-    table.add(queue_row(entry, options.all_namespaces, wide));
-  }
-  out.print(table.text(wide ? 0 : out.columns()));
-  return 0;
+  const auto code = list_queue(*session, options);
+  return code.ok() ? *code : fail(code.error());
 }
 
 }  // namespace athanor::cli

@@ -7,33 +7,33 @@
 #include <utility>
 
 #include "api/kueue.hpp"
+#include "cli/output/filter.hpp"
+#include "cli/output/formats.hpp"
+#include "kube/value/condition.hpp"
+#include "views/listing.hpp"
 
 namespace athanor::cli {
 namespace {
 
 // Rows of a live list cannot wait for the widest one.
-std::vector<std::size_t> live_widths() {
+std::vector<std::size_t> queue_widths() {
   return {16, 7, 30, 8, 30, 0};
 }
 
 }  // namespace
 
-std::vector<std::string> queue_header() {
-  return {"QUEUE", "PLACE", "WORKLOAD", "PRIORITY", "REQUESTS", "WHY"};
-}
-
-std::vector<std::string> queue_row(const QueueEntry& entry, bool with_namespace, bool wide) {
-  return {entry.queue,
-          entry.admitted ? "running" : fmt::format("{}", entry.position),
-          with_namespace ? entry.workload.key().text() : std::string(entry.workload.name()),
-          fmt::format("{}", entry.priority),
-          entry.requests,
-          wide ? entry.queue_says : entry.reason};
+views::QueueGroups read_queue_groups(Session& session) {
+  const auto locals = session.list(api::kueue::kLocalQueue, "");
+  const auto queues = session.list(api::kueue::kClusterQueue, "");
+  return views::queue_groups(locals.value_or({}), queues.value_or({}));
 }
 
 QueueWatch::QueueWatch(Session& session, std::string ns, const QueueOptions& options,
-                       Duration patience)
+                       ListFilter filter, Duration patience)
     : options_(options),
+      filter_(std::move(filter)),
+      table_(views::queue_header(), queue_widths()),
+      groups_(read_queue_groups(session)),
       out_(STDOUT_FILENO),
       list_(session,
             {.kind = &api::kueue::kWorkload,
@@ -45,20 +45,25 @@ QueueWatch::QueueWatch(Session& session, std::string ns, const QueueOptions& opt
              .gone = [this](const Key& workload) { show_gone(workload); },
              .tick = [this](Instant /*now*/) { print_changed(); }}) {}
 
-bool QueueWatch::shows_table() const {
-  return options_.output == Output::Table || options_.output == Output::Wide;
+void QueueWatch::print_row(const std::vector<std::string>& cells) const {
+  out_.print(table_.row(cells, options_.list.format.output == Output::Wide ? 0 : out_.columns()));
 }
 
 int QueueWatch::run() {
-  if (shows_table()) {
-    out_.print(Table(queue_header(), live_widths()).text());
+  if (options_.list.format.is_table() && !options_.list.no_headers) {
+    print_row(views::queue_header());
   }
   return list_.run();
 }
 
 void QueueWatch::show(const Object& workload) {
-  if (!shows_table()) {
-    out_.print(render({workload}, options_.output, true, api::kueue::kWorkload));
+  const ListOptions& list = options_.list;
+  if (!list.format.is_table()) {
+    const bool runs = condition_is(workload.status()["conditions"], "QuotaReserved", "True");
+    if (filter_.takes(workload, {.phase = runs ? "running" : "waiting", .owner = {}})) {
+      const auto text = render_objects({workload}, list.format, Shape::Single, list.no_headers);
+      out_.print(text.ok() ? *text : fmt::format("athanor: {}\n", text.error().message));
+    }
     return;
   }
   workloads_.insert_or_assign(workload.key(), workload);
@@ -71,32 +76,37 @@ void QueueWatch::show_gone(const Key& workload) {
 }
 
 void QueueWatch::print_changed() {
-  if (!std::exchange(changed_, false) || !shows_table()) {
+  if (!std::exchange(changed_, false) || !options_.list.format.is_table()) {
     return;
   }
-  const bool wide = options_.output == Output::Wide;
+  const views::QueueColumns columns{.with_namespace = options_.all_namespaces,
+                                    .wide = options_.list.format.output == Output::Wide};
   std::vector<Object> known;
   known.reserve(workloads_.size());
   for (const auto& [key, workload] : workloads_) {
     known.push_back(workload);
   }
   std::map<Key, std::vector<std::string>> rows;
-  const auto print = [&](std::vector<std::string> row) {
-    out_.print(Table(std::move(row), live_widths()).text(wide ? 0 : out_.columns()));
-  };
-  for (const QueueEntry& entry : queue_entries(known)) {
-    std::vector<std::string> row = queue_row(entry, options_.all_namespaces, wide);
+  for (const views::QueueEntry& entry : views::queue_entries(known, groups_)) {
+    views::ListRow made = views::queue_row(entry, columns);
+    if (!filter_.takes(made.object, made.traits)) {
+      continue;
+    }
+    std::vector<std::string> row = std::move(made.cells);
     const Key key = entry.workload.key();
     if (const auto before = printed_.find(key); before == printed_.end() || before->second != row) {
-      print(row);
+      print_row(row);
     }
     rows.emplace(key, std::move(row));
   }
   for (auto& [key, row] : printed_) {
     if (!rows.contains(key)) {
-      row[1] = workloads_.contains(key) ? "over" : "gone";
+      row[1] = !workloads_.contains(key) ? "gone"
+               : condition_is(workloads_.at(key).status()["conditions"], "Finished", "True")
+                   ? "over"
+                   : "left";
       row.back() = "-";
-      print(std::move(row));
+      print_row(row);
     }
   }
   printed_ = std::move(rows);

@@ -7,21 +7,20 @@
 #include <vector>
 
 #include "cli/jobs/live_list.hpp"
-#include "cli/jobs/queue_view.hpp"
-#include "cli/terminal.hpp"
+#include "cli/output/filter.hpp"
+#include "cli/output/terminal.hpp"
+#include "views/queue_view.hpp"
 
 namespace athanor::cli {
 
-// Returns the titles of the columns that queue_row() fills.
-std::vector<std::string> queue_header();
-// `wide`: what the queueing says as it is, not in short.
-std::vector<std::string> queue_row(const QueueEntry& entry, bool with_namespace, bool wide);
+// Reads the queues' groups of flavors; empty where they cannot be read.
+views::QueueGroups read_queue_groups(Session& session);
 
 // Prints Workloads as their rows change.
 class QueueWatch {
  public:
-  // Both must outlive it. An empty `ns`: every namespace.
-  QueueWatch(Session& session, std::string ns, const QueueOptions& options,
+  // Requires that session and options outlive it. An empty `ns`: every namespace.
+  QueueWatch(Session& session, std::string ns, const QueueOptions& options, ListFilter filter,
              Duration patience = std::chrono::seconds(60));
 
   // Prints a line per change, from the state now on, until Ctrl-C or a refusal; the exit code.
@@ -32,9 +31,12 @@ class QueueWatch {
   void show_gone(const Key& workload);
   // Prints the rows that changed: one workload may move many others.
   void print_changed();
-  [[nodiscard]] bool shows_table() const;
+  void print_row(const std::vector<std::string>& cells) const;
 
   const QueueOptions& options_;
+  ListFilter filter_;
+  LiveTable table_;
+  views::QueueGroups groups_{};  // as they were at the start
   Terminal out_;
   std::map<Key, Object> workloads_{};
   std::map<Key, std::vector<std::string>> printed_{};  // as they stand in the list

@@ -3,16 +3,21 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <thread>
 
 #include "base/clock.hpp"
 #include "cli/jobs/job_builder.hpp"
-#include "cli/preflight.hpp"
-#include "cli/terminal.hpp"
-#include "cli/verbs.hpp"
+#include "cli/jobs/job_files.hpp"
+#include "cli/jobs/job_templates.hpp"
+#include "cli/jobs/preflight.hpp"
+#include "cli/jobs/scheduled_submission.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/session/verbs.hpp"
+#include "kube/text/json.hpp"
+#include "runtime/view/usage.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 
 namespace athanor::cli {
@@ -23,29 +28,44 @@ std::string user_name() {
   return user == nullptr ? "" : user;
 }
 
-Result<std::string> read_input(const std::string& file) {
-  if (file == "-") {
-    std::string text;
-    char buffer[65536];
-    for (ssize_t count = ::read(STDIN_FILENO, buffer, sizeof buffer); count > 0;
-         count = ::read(STDIN_FILENO, buffer, sizeof buffer)) {
-      text.append(buffer, static_cast<std::size_t>(count));
+Result<std::vector<Value>> jobs_of(const SubmitOptions& options, Session& session) {
+  std::vector<Value> jobs;
+  if (!options.rerun.empty()) {
+    ATHANOR_TRY(const Object job, session.get(api::kFournosJob, session.ns(), options.rerun));
+    ATHANOR_TRY(jobs, read_jobs(json::print(job.body()), options.rerun));
+  }
+  if (!options.job_template.empty()) {
+    ATHANOR_TRY(Value job, read_template(session, options.job_template));
+    if (const std::string user = user_name();
+        !user.empty() && job["spec"]["owner"].as_string().empty()) {
+      job.member("spec").set("owner", user);
     }
-    return text;
+    jobs.push_back(std::move(job));
   }
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) {
-    return Error::not_found(fmt::format("cannot read {}", file));
+  std::string problems;
+  for (const std::string& path : options.files) {
+    ATHANOR_TRY(const std::vector<std::string> files, manifest_files(path));
+    for (const std::string& file : files) {
+      ATHANOR_TRY(const std::string text, read_manifest(file));
+      auto read = read_jobs(text, file == "-" ? "standard input" : file);
+      if (read.ok()) {
+        std::ranges::move(*read, std::back_inserter(jobs));
+      } else {
+        problems += (problems.empty() ? "" : "\n") + read.error().message;
+      }
+    }
   }
-  return std::string(std::istreambuf_iterator<char>(stream), {});
-}
-
-Result<Value> job_of(const SubmitOptions& options) {
-  if (options.file.empty()) {
-    return build_job(options, user_name());
+  if (!problems.empty()) {
+    return Error::bad_request(std::move(problems));
   }
-  ATHANOR_TRY(const std::string text, read_input(options.file));
-  return read_job(text, options.file == "-" ? "standard input" : options.file);
+  if (jobs.size() > 1 && (!options.name.empty() || options.follow)) {
+    return wrong_usage(fmt::format("{} is for one job: there are {}",
+                                   options.follow ? "--follow" : "--name", jobs.size()));
+  }
+  for (Value& job : jobs) {
+    ATHANOR_TRY_VOID(override_job(job, options));
+  }
+  return jobs;
 }
 
 void warn(const std::string& text) {
@@ -130,43 +150,38 @@ Result<std::string> namespace_of(const Value& job, const SubmitOptions& options,
   return own;
 }
 
-}  // namespace
+enum class Trial : std::uint8_t { Real, DryRun };
 
-int run(const SubmitOptions& options) {
-  auto job = job_of(options);
-  if (!job.ok()) {
-    fail(job.error());
-    return options.file.empty() ? 2 : 1;
-  }
-  auto session = Session::open(options.target, Session::Home::Jobs);
-  if (!session.ok()) {
-    return fail(session.error());
-  }
-  const Kind& kind = api::kFournosJob;
-  const auto ns = namespace_of(*job, options, *session);
-  if (!ns.ok()) {
-    return fail(ns.error());
-  }
+Result<Value> post_job(Session& session, const Value& job, const std::string& ns, Trial trial) {
   const std::string query = fmt::format("?fieldManager=athanor-submit&fieldValidation=Strict{}",
-                                        options.dry_run ? "&dryRun=All" : "");
-  const auto created = session->connection().call(
-      {.method = "POST", .path = Session::path(kind, *ns) + query, .body = *job});
-  if (!created.ok()) {
-    return fail(created.error());
-  }
-  const Object object(*created);
-  const Preflight ahead = preflight(*session, *created, *ns);
+                                        trial == Trial::DryRun ? "&dryRun=All" : "");
+  return session.connection().call(
+      {.method = "POST", .path = Session::path(api::kFournosJob, ns) + query, .body = job});
+}
+
+std::string label_of_job(const Value& job, std::size_t index) {
+  const std::string& name = job["metadata"]["name"].str();
+  return name.empty() ? fmt::format("job {}", index + 1) : name;
+}
+
+// Submits one job and says what became of it; the exit code.
+Result<int> submit_one(Session& session, const Value& job, const SubmitOptions& options) {
+  ATHANOR_TRY(const std::string ns, namespace_of(job, options, session));
+  ATHANOR_TRY(const Value created,
+              post_job(session, job, ns, options.dry_run ? Trial::DryRun : Trial::Real));
+  const Object object(created);
+  const Preflight ahead = preflight(session, created, ns);
   if (options.dry_run) {
-    if (const int code = print_preflight(*session, ahead, object.name()); code != 0) {
+    if (const int code = print_preflight(session, ahead, object.name()); code != 0) {
       return code;
     }
   }
   const Terminal out(STDOUT_FILENO);
   if (options.output != Output::Table) {
-    out.print(render({object}, options.output, true, kind));
+    out.print(render({object}, options.output, true));
   } else {
     out.print(fmt::format("fournosjob.fournos.dev/{} created{} in namespace {}\n", object.name(),
-                          options.dry_run ? " (dry run)" : "", *ns));
+                          options.dry_run ? " (dry run)" : "", ns));
   }
   if (options.dry_run) {
     return 0;
@@ -175,13 +190,65 @@ int run(const SubmitOptions& options) {
     if (!ahead.misfit.empty()) {
       warn(fmt::format("{} waits, and can never start: {}", object.name(), ahead.misfit));
     }
-    return follow_job(*session, object);
+    return follow_job(session, object);
   }
-  const int code = report_created(*session, object, ahead);
+  const int code = report_created(session, object, ahead);
   if (code == 0 && options.output == Output::Table && out.interactive()) {
-    out.print(fmt::format("Follow it: athanor logs -f {} -n {}\n", object.name(), *ns));
+    out.print(fmt::format("Follow it: athanor logs -f {} -n {}\n", object.name(), ns));
   }
   return code;
+}
+
+// Has the server check all of several jobs first: one that it refuses keeps the others back.
+int check_all(Session& session, const std::vector<Value>& jobs, const SubmitOptions& options) {
+  int code = 0;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const auto ns = namespace_of(jobs[i], options, session);
+    if (!ns.ok()) {
+      code = fail(ns.error().with_context(label_of_job(jobs[i], i)));
+    } else if (const auto checked = post_job(session, jobs[i], *ns, Trial::DryRun); !checked.ok()) {
+      code = fail(checked.error().with_context(label_of_job(jobs[i], i)));
+    }
+  }
+  return code;
+}
+
+}  // namespace
+
+int run(const SubmitOptions& options) {
+  if (options.from_environment) {
+    const auto code = submit_from_environment(options.target);
+    return code.ok() ? *code : fail(code.error());
+  }
+  const bool from_flags =
+      options.files.empty() && options.rerun.empty() && options.job_template.empty();
+  const auto built = from_flags ? build_job(options, user_name()) : Result<Value>(Value());
+  if (!built.ok()) {
+    return fail(built.error());  // what is wrong with flags needs no server
+  }
+  auto session = Session::open(options.target, Session::Home::Jobs);
+  if (!session.ok()) {
+    return fail(session.error());
+  }
+  const auto jobs = from_flags ? Result<std::vector<Value>>(std::vector<Value>{*built})
+                               : jobs_of(options, *session);
+  if (!jobs.ok()) {
+    return fail(jobs.error());
+  }
+  if (jobs->size() > 1 && !options.keep_going) {
+    if (const int code = check_all(*session, *jobs, options); code != 0) {
+      warn("no job is submitted; --keep-going submits the good ones");
+      return code;
+    }
+  }
+  int exit_code = 0;
+  for (const Value& job : *jobs) {
+    const auto code = submit_one(*session, job, options);
+    if (const int own = code.ok() ? *code : fail(code.error()); own != 0) {
+      exit_code = own;
+    }
+  }
+  return exit_code;
 }
 
 int run(const CancelOptions& options) {

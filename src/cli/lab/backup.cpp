@@ -5,8 +5,8 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include "cli/terminal.hpp"
-#include "cli/verbs.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/session/verbs.hpp"
 
 namespace athanor::cli {
 namespace {

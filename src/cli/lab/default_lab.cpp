@@ -11,6 +11,7 @@ namespace athanor::data {
 std::string_view default_lab_yaml();
 std::string_view default_lab_tasks();
 std::string_view default_lab_pipelines();
+std::string_view default_lab_benchmark();
 std::string_view default_lab_engine_secrets();
 std::string_view default_lab_engine_pipeline();
 }  // namespace athanor::data
@@ -22,6 +23,7 @@ Result<std::string> default_lab_file(const std::string& name) {
       {"lab.yaml", data::default_lab_yaml},
       {"setup/30-tasks.yaml", data::default_lab_tasks},
       {"setup/31-pipelines.yaml", data::default_lab_pipelines},
+      {"setup/32-benchmark.yaml", data::default_lab_benchmark},
       {"engine/00-secrets.yaml", data::default_lab_engine_secrets},
       {"engine/10-pipeline.yaml", data::default_lab_engine_pipeline}};
   const auto found = kFiles.find(name);

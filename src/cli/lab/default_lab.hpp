@@ -8,7 +8,7 @@
 
 namespace athanor::cli {
 
-// A file of the built-in lab by its name relative to examples/fournos ("lab.yaml",
+// Returns a file of the built-in lab by its name relative to examples/fournos ("lab.yaml",
 // "setup/31-pipelines.yaml").
 Result<std::string> default_lab_file(const std::string& name);
 

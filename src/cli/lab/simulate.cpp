@@ -7,38 +7,39 @@
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
 #include <thread>
 
 #include "api/describe.hpp"
+#include "cli/jobs/job_files.hpp"
 #include "cli/lab/simulate_slices.hpp"
-#include "cli/terminal.hpp"
-#include "cli/verbs.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/session/verbs.hpp"
 #include "kube/text/json.hpp"
+#include "product/list.hpp"
 #include "simulation/whatif/report.hpp"
 #include "simulation/whatif/synthetic.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 #include "systems/fournos/operators.hpp"
 #include "systems/fournos/settings.hpp"
-#include "systems/list.hpp"
+#include "views/table.hpp"
 
 namespace athanor::cli {
 namespace {
 
-Result<std::string> read_file(const std::string& name) {
-  std::ifstream file(name, std::ios::binary);
-  if (!file.good()) {
+Result<std::string> read_input(const std::string& name) {
+  auto text = read_manifest(name);
+  if (!text.ok()) {
     return Error::not_found(
         fmt::format("{}: cannot be read; give the path of an existing file", name));
   }
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  return text;
 }
 
 Result<lab::Lab> read_fleet(const std::string& name) {
-  ATHANOR_TRY(const std::string text, read_file(name));
+  ATHANOR_TRY(const std::string text, read_input(name));
   ATHANOR_TRY(lab::Lab fleet, lab::parse_lab(text, name));
   if (fleet.clusters.empty()) {
     return Error::bad_request(fmt::format(
@@ -127,7 +128,7 @@ std::string percent(double share) {
 
 using Groups = std::map<std::string, whatif::Waiting> whatif::Report::*;
 
-void add_waiting(Table& table, const std::string& fleet, const std::string& name,
+void add_waiting(views::Table& table, const std::string& fleet, const std::string& name,
                  const whatif::Waiting& waiting) {
   table.add({name, fleet, std::to_string(waiting.jobs), whatif::short_time(waiting.mean),
              whatif::short_time(waiting.p50), whatif::short_time(waiting.p90),
@@ -137,7 +138,7 @@ void add_waiting(Table& table, const std::string& fleet, const std::string& name
 
 std::string waiting_table(const std::vector<whatif::Report>& reports, Groups groups,
                           const char* what) {
-  Table table({what, "FLEET", "JOBS", "MEAN", "P50", "P90", "P95", "P99", "MAX"});
+  views::Table table({what, "FLEET", "JOBS", "MEAN", "P50", "P90", "P95", "P99", "MAX"});
   std::set<std::string> names;
   for (const whatif::Report& report : reports) {
     for (const auto& [name, waiting] : report.*groups) {
@@ -159,17 +160,18 @@ std::string waiting_table(const std::vector<whatif::Report>& reports, Groups gro
 }
 
 std::string summary(const std::vector<whatif::Report>& reports) {
-  Table jobs({"FLEET", "JOBS", "SUCCEEDED", "FAILED", "TOOK"});
-  Table usage({"GPU TYPE", "FLEET", "GPUS", "MEAN IN USE", "MOST IN USE"});
+  views::Table jobs({"FLEET", "JOBS", "SUCCEEDED", "FAILED", "EVICTIONS", "TOOK"});
+  views::Table usage({"GPU TYPE", "FLEET", "GPUS", "MEAN IN USE", "MOST IN USE"});
   for (const whatif::Report& report : reports) {
     jobs.add({report.fleet, std::to_string(report.jobs), std::to_string(report.succeeded),
-              std::to_string(report.failed), whatif::short_time(report.hours * 3600)});
+              std::to_string(report.failed), std::to_string(report.evictions),
+              whatif::short_time(report.hours * 3600)});
     for (const auto& [type, used] : report.usage) {
       usage.add({type, report.fleet, std::to_string(used.capacity), percent(used.mean),
                  percent(used.most)});
     }
   }
-  Table queue({"QUEUE", "FLEET", "MEAN", "LONGEST STRETCH"});
+  views::Table queue({"QUEUE", "FLEET", "MEAN", "LONGEST STRETCH"});
   for (const whatif::Report& report : reports) {
     double mean = 0;
     double most = 0;
@@ -214,7 +216,7 @@ Result<void> generate(const SimulateOptions& options) {
 }
 
 Result<void> simulate(const SimulateOptions& options) {
-  ATHANOR_TRY(const std::string text, read_file(options.trace));
+  ATHANOR_TRY(const std::string text, read_input(options.trace));
   ATHANOR_TRY(const whatif::Trace trace, whatif::parse_trace(text, options.trace));
   std::vector<Fleet> fleets;
   for (const std::string& name : {options.fleet, options.what_if}) {
@@ -224,8 +226,7 @@ Result<void> simulate(const SimulateOptions& options) {
       fleets.push_back({.name = name, .lab = std::move(fleet)});
     }
   }
-  const bool shows_progress =
-      Terminal(STDERR_FILENO).interactive() && options.output == Output::Table;
+  const bool shows_progress = Terminal(STDERR_FILENO).interactive();
   // Two worlds share nothing: each has a thread.
   std::optional<Result<whatif::Report>> second;
   std::jthread other;

@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <iterator>
-
-#include "cli/terminal.hpp"
+#include "base/files/text_file.hpp"
+#include "cli/output/terminal.hpp"
 #include "kube/text/json.hpp"
+#include "runtime/view/usage.hpp"
 #include "simulation/whatif/slice_play.hpp"
-#include "systems/das/placement/tables.hpp"
+#include "systems/das/slices/tables.hpp"
+#include "views/table.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -32,7 +32,7 @@ Result<whatif::SliceFleet> fleet_of(const SimulateOptions& options) {
     }
   }
   if (fleet.model == nullptr) {
-    return Error::bad_request(fmt::format("unknown GPU model \"{}\"; known: {}", key, known));
+    return wrong_usage(fmt::format("unknown GPU model \"{}\"; known: {}", key, known));
   }
   return fleet;
 }
@@ -46,17 +46,16 @@ Result<whatif::SliceTrace> trace_of(const SimulateOptions& options,
                                                  .load = options.load.value_or(kLoad),
                                                  .seed = options.seed});
   }
-  std::ifstream file(options.slices, std::ios::binary);
-  if (!file.good()) {
+  const auto text = read_text_file(options.slices);
+  if (!text.ok()) {
     return Error::not_found(fmt::format(
         "{}: cannot be read; give a mix (uniform, small, no7) or the path of an existing file",
         options.slices));
   }
-  return whatif::parse_slice_trace(std::string(std::istreambuf_iterator<char>(file), {}),
-                                   options.slices);
+  return whatif::parse_slice_trace(*text, options.slices);
 }
 
-std::string percent(double share) {
+std::string slice_percent(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }
 
@@ -97,12 +96,12 @@ Result<void> simulate_slices(const SimulateOptions& options) {
               "\n");
     return {};
   }
-  Table table({"PLACEMENT", "GPU ORDER", "NODES", "REQUESTS", "ACCEPTED", "ACCEPTANCE",
-               "UTILISATION", "GPUS IN USE"});
+  views::Table table({"PLACEMENT", "GPU ORDER", "NODES", "REQUESTS", "ACCEPTED", "ACCEPTANCE",
+                      "UTILISATION", "GPUS IN USE"});
   for (const whatif::SliceOutcome& one : outcomes) {
     table.add({one.placement, one.gpu_order.empty() ? "-" : one.gpu_order, one.scoring,
                std::to_string(one.requests), std::to_string(one.accepted),
-               percent(one.acceptance()), percent(one.utilisation),
+               slice_percent(one.acceptance()), slice_percent(one.utilisation),
                fmt::format("{} of {}", one.gpus_in_use, fleet.nodes * fleet.gpus)});
   }
   out.print(table.text());

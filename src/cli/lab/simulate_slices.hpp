@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "cli/options.hpp"
+#include "cli/flags/options.hpp"
 
 namespace athanor::cli {
 

@@ -13,9 +13,9 @@
 
 #include "base/log.hpp"
 #include "base/memory.hpp"
-#include "cli/ending.hpp"
-#include "cli/terminal.hpp"
-#include "cli/verbs.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/session/ending.hpp"
+#include "cli/session/verbs.hpp"
 #include "embedded/lab/serving/bare_server.hpp"
 #include "embedded/lab/serving/etcd_stand_in.hpp"
 
@@ -97,7 +97,7 @@ std::string shell_word(const std::string& text) {
   return quoted + "'";
 }
 
-constexpr Duration kEndTime = std::chrono::seconds(6);
+constexpr Duration kStandInEndTime = std::chrono::seconds(6);
 
 }  // namespace
 
@@ -115,7 +115,7 @@ int run(const ApiServerOptions& options) {
   }
   Terminal(STDOUT_FILENO).print(fmt::format("listening {}\n", (*server)->address()));
   ending.wait();
-  const EndGuard guard(options.shutdown_delay + kEndTime);
+  const EndGuard guard(options.shutdown_delay + kStandInEndTime);
   (*server)->begin_shutdown();
   std::this_thread::sleep_for(options.shutdown_delay);
   (*server)->stop();

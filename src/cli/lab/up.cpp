@@ -1,26 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 // athanor up.
 #include <fmt/core.h>
+#include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <map>
+#include <memory>
 
 #include "base/ascii.hpp"
+#include "base/clock.hpp"
+#include "base/files/text_file.hpp"
 #include "base/log.hpp"
 #include "base/memory.hpp"
-#include "cli/controllers/environment.hpp"
+#include "cli/console/lab_console.hpp"
 #include "cli/controllers/operator_list.hpp"
-#include "cli/ending.hpp"
+#include "cli/flags/environment.hpp"
 #include "cli/flags/setting_flags.hpp"
 #include "cli/lab/default_lab.hpp"
-#include "cli/terminal.hpp"
-#include "cli/up_hints.hpp"
-#include "cli/verbs.hpp"
+#include "cli/lab/lab_records.hpp"
+#include "cli/lab/remembered_lab.hpp"
+#include "cli/lab/up_hints.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/session/ending.hpp"
+#include "cli/session/verbs.hpp"
+#include "console/console.hpp"
 #include "embedded/lab/control_plane.hpp"
 #include "embedded/lab/file/node_members.hpp"
-#include "systems/hooked.hpp"
-#include "systems/list.hpp"
+#include "product/hooked.hpp"
+#include "product/list.hpp"
+#include "product/people.hpp"
+#include "runtime/view/usage.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -97,23 +109,26 @@ Error placed(const Error& error, const lab::Lab& lab,
 }
 
 // The lab file, or the built-in one, with the way to read what it names.
-Result<void> load_lab(const UpOptions& options, lab::ControlPlaneOptions& out) {
+Result<void> load_lab(const LabFile& file, lab::ControlPlaneOptions& out) {
   const std::vector<LabNodeMember> members = node_members();
   const std::vector<std::string_view> settings = setting_names();
   const lab::LabWords words{.members = members, .settings = settings};
-  if (options.lab.empty()) {
+  if (file.path.empty()) {
     ATHANOR_TRY(const std::string text, default_lab_file("lab.yaml"));
     ATHANOR_TRY(out.lab, lab::parse_lab(text, "built-in lab", words));
     out.lab.built_in = true;
     out.read_file = default_lab_file;
     return {};
   }
-  ATHANOR_TRY(const std::string text, read_file(options.lab));
-  ATHANOR_TRY(out.lab, lab::parse_lab(text, options.lab, words));
-  const std::size_t slash = options.lab.rfind('/');
-  const std::string folder = slash == std::string::npos ? "" : options.lab.substr(0, slash + 1);
+  ATHANOR_TRY(out.lab, lab::parse_lab(file.text, file.name, words));
+  const std::string folder = file.path.substr(0, file.path.rfind('/') + 1);
+  for (lab::LabImage& image : out.lab.images) {
+    if (!image.archive.empty() && image.archive.front() != '/') {
+      image.archive = folder + image.archive;
+    }
+  }
   out.read_file = [folder](const std::string& name) {
-    return read_file(name.front() == '/' ? name : folder + name);
+    return read_text_file(name.front() == '/' ? name : folder + name);
   };
   return {};
 }
@@ -140,15 +155,60 @@ void move_lab(lab::ControlPlaneOptions& plan) {
   }
 }
 
-Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
+// The folders that hold homes, and this user's own, which may be elsewhere.
+std::vector<std::string> home_folders(const std::string& home) {
+  std::vector<std::string> folders{"/root", "/home"};
+  std::vector<char> buffer(std::size_t{1} << 14);
+  passwd entry{};
+  passwd* found = nullptr;
+  const bool known = ::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 &&
+                     found != nullptr;
+  for (const std::string& folder : {home, known ? std::string(entry.pw_dir) : std::string()}) {
+    if (folder.size() > 1 && folder.starts_with('/')) {
+      folders.push_back(folder);
+    }
+  }
+  return folders;
+}
+
+// Reads NAME or NAME:ROLE of --user.
+Result<std::vector<lab::LabUser>> lab_users(const std::vector<std::string>& words) {
+  std::vector<lab::LabUser> users;
+  for (const std::string& word : words) {
+    const std::size_t colon = word.find(':');
+    lab::LabUser user{.name = word.substr(0, colon)};
+    if (colon != std::string::npos) {
+      user.role = word.substr(colon + 1);
+    }
+    const bool plain = !user.name.empty() && std::ranges::all_of(user.name, [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    });
+    if (!plain || (user.role != "view" && user.role != "edit" && user.role != "admin")) {
+      return wrong_usage(
+          fmt::format("--user {}: write NAME, NAME:view, NAME:edit or NAME:admin; a name has the "
+                      "characters a-z, "
+                      "0-9, - and _",
+                      word));
+    }
+    users.push_back(std::move(user));
+  }
+  return users;
+}
+
+Result<lab::ControlPlaneOptions> plan(const UpOptions& options, const LabFile& file) {
   auto environment = environment_map();
   ATHANOR_TRY_VOID(apply_settings(options.settings, environment));
   lab::ControlPlaneOptions result;
   result.data = options.data.empty() ? default_data() : options.data;
   result.port = options.port;
   result.storage = options.storage == "memory" ? lab::StorageKind::Memory : lab::StorageKind::Disk;
-  result.pods = options.pods == "timed" ? lab::PodsKind::Timed : lab::PodsKind::Process;
+  result.pods = options.pods == "timed"     ? lab::PodsKind::Timed
+                : options.pods == "process" ? lab::PodsKind::Process
+                                            : lab::PodsKind::Auto;
   result.isolate_pods = options.pod_isolation == "on";
+  if (!options.pod_home) {
+    result.hidden_from_pods = home_folders(variable(environment, "HOME"));
+  }
   result.controllers = options.controllers;
   result.sync = !options.unsafe_no_sync;
   result.repair = options.repair;
@@ -159,7 +219,7 @@ Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
     return timeout.error().with_context("--request-timeout");
   }
   result.serving.request_timeout = *timeout;
-  ATHANOR_TRY_VOID(load_lab(options, result));
+  ATHANOR_TRY_VOID(load_lab(file, result));
   result.systems = {all_systems().begin(), all_systems().end()};
   // The lab file's settings lie below the environment's.
   std::map<std::string, std::string> variables = environment;
@@ -173,7 +233,7 @@ Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
   auto config = read_settings(all_systems(), {.variables = variables,
                                               .jobs_namespace = result.lab.ns,
                                               .in_lab = true,
-                                              .read_file = read_file,
+                                              .read_file = read_text_file,
                                               .warn = log_setting_warning});
   if (!config.ok()) {
     return placed(config.error(), result.lab, environment);
@@ -182,7 +242,24 @@ Result<lab::ControlPlaneOptions> plan(const UpOptions& options) {
   ATHANOR_TRY_VOID(lab::equip_nodes(result.lab, all_systems(), result.config));
   move_lab(result);
   result.hooked = hooked_operators();
+  result.roles = people_roles(all_systems());
+  ATHANOR_TRY(result.users, lab_users(options.users));
   return result;
+}
+
+// Names the objects that the lab still lacks.
+std::string waiting_text(const std::vector<std::string>& waiting) {
+  constexpr std::size_t kMost = 20;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(waiting.size(), kMost); ++i) {
+    text += fmt::format("  {}\n", waiting[i]);
+  }
+  if (waiting.size() > kMost) {
+    text += fmt::format("  and {} more\n", waiting.size() - kMost);
+  }
+  return text.empty()
+             ? text
+             : "\nThese objects of the lab wait; they are retried until they are there:\n" + text;
 }
 
 }  // namespace
@@ -200,22 +277,60 @@ int run(const UpOptions& options) {
   memory::keep_little();
   EndSignals ending;
 
-  auto planned = plan(options);
+  const std::string data = options.data.empty() ? default_data() : options.data;
+  const auto file = choose_lab(options.storage == "memory" ? "" : data, options.lab,
+                               options.merge_lab ? OtherLab::Merge : OtherLab::Refuse);
+  if (!file.ok()) {
+    return fail(file.error());
+  }
+  auto planned = plan(options, *file);
   if (!planned.ok()) {
     return fail(planned.error());
   }
   const std::string hints = up_hints(planned->lab, planned->read_file);
+  const std::string jobs_ns = planned->lab.ns;
   auto plane = lab::ControlPlane::start(*std::move(planned));
   if (!plane.ok()) {
     return fail(plane.error());
   }
+  if (options.storage != "memory") {
+    if (const auto kept = remember_lab(data, *file); !kept.ok()) {
+      log::warn("the lab file is not remembered", {{"error", kept.error().message}});
+    }
+  }
+  const auto recorded =
+      record_lab(lab_records_folder(), {.data = data,
+                                        .kubeconfig = (*plane)->kubeconfig(),
+                                        .address = (*plane)->address(),
+                                        .lab = file->path,
+                                        .started = format_time(wall_clock()->now())});
+  if (!recorded.ok()) {
+    log::warn("the lab is not in the list of athanor labs", {{"error", recorded.error().message}});
+  }
+  std::unique_ptr<console::Console> pages;
+  if (options.console != "off") {
+    int console_port = 0;  // the flag's check takes numbers alone
+    std::from_chars(options.console.data(), options.console.data() + options.console.size(),
+                    console_port);
+    auto started = start_lab_console({.kubeconfig = (*plane)->kubeconfig(),
+                                      .jobs_ns = jobs_ns,
+                                      .data = options.storage == "memory" ? "" : data,
+                                      .port = console_port});
+    if (!started.ok()) {
+      return fail(started.error().with_context("--console"));
+    }
+    pages = *std::move(started);
+  }
   Terminal(STDOUT_FILENO)
-      .print(fmt::format("listening {}\nkubeconfig {}\n\nThe lab is lit. In another terminal:\n"
+      .print(fmt::format("listening {}\nkubeconfig {}\n{}\nThe lab is lit. In another terminal:\n"
                          "  export KUBECONFIG={}\n{}",
-                         (*plane)->address(), (*plane)->kubeconfig(), (*plane)->kubeconfig(),
-                         hints));
+                         (*plane)->address(), (*plane)->kubeconfig(),
+                         pages ? fmt::format("console: {}\n", pages->url()) : "",
+                         (*plane)->kubeconfig(), hints) +
+             waiting_text((*plane)->waiting()));
   log::info("ending the lab", {{"signal", ending.wait()}});
   const EndGuard guard(kEndTime);
+  pages.reset();
   (*plane)->stop(kPodGrace);
   plane->reset();
   return 0;

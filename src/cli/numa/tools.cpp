@@ -7,15 +7,16 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <span>
 
 #include "base/clock.hpp"
+#include "base/files/folder.hpp"
+#include "base/files/text_file.hpp"
 #include "base/interrupt.hpp"
-#include "cli/session.hpp"
-#include "cli/terminal.hpp"
-#include "cli/verb_words.hpp"
+#include "cli/flags/verb_words.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/session/session.hpp"
 #include "exporter/exporter.hpp"
 #include "systems/numa/tools/tool.hpp"
 
@@ -105,22 +106,9 @@ class ClusterTools final : public numa::ToolContext {
     return session->connection().text({.path = path, .accept = "*/*"});
   }
 
-  Result<std::string> read_file(const std::string& path) override {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) {
-      return file_error(path);
-    }
-    std::string content(std::istreambuf_iterator<char>(file), {});
-    return content;
-  }
+  Result<std::string> read_file(const std::string& path) override { return read_text_file(path); }
   std::vector<std::string> list_files(const std::string& path) override {
-    std::vector<std::string> names;
-    std::error_code none;
-    for (const auto& entry : std::filesystem::directory_iterator(path, none)) {
-      names.push_back(entry.path().filename().string());
-    }
-    std::ranges::sort(names);
-    return names;
+    return names_in_folder(path);
   }
   Result<void> write_file(const std::string& path, std::string_view content) override {
     std::error_code none;

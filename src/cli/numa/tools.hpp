@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/options.hpp"
+#include "cli/flags/options.hpp"
 
 namespace athanor::cli {
 
@@ -17,8 +17,8 @@ struct NumaToolRun {
   Target target{};  // from flags before and after the tool's name
 };
 
-// The tool that the command line means: `athanor numa TOOL ...`, or a program under the name of
-// one of upstream's tools. nullopt: another verb.
+// Returns the tool that the command line means: `athanor numa TOOL ...`, or a program under the
+// name of one of upstream's tools. nullopt: another verb.
 std::optional<NumaToolRun> numa_tool_of(const std::vector<std::string>& words);
 // Returns the words of `athanor controllers --systems=numa` for a program under the name of
 // upstream's operator, unless its flags make it print and end; other words as they are.

@@ -5,13 +5,16 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
 
-#include "cli/terminal.hpp"
-#include "cli/verbs.hpp"
+#include "base/near_name.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/session/verbs.hpp"
+#include "runtime/view/usage.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -65,6 +68,25 @@ void add_verb(std::string& page, const VerbSummary& verb, const std::string& wor
   page += "[\\fIflags\\fR]\n";
 }
 
+void add_plain_synopsis(std::string& page, const std::string& words, const VerbSummary& verb) {
+  page += "  " + words;
+  for (const FlagSummary& argument : verb.arguments) {
+    page += fmt::format(" [{}]", argument.shown);
+  }
+  page += " [flags]\n";
+}
+
+void add_plain_entries(std::string& page, std::string_view title,
+                       const std::vector<FlagSummary>& entries) {
+  if (!title.empty() && !entries.empty()) {
+    page += fmt::format("\n{}\n", title);
+  }
+  for (const FlagSummary& entry : entries) {
+    page += fmt::format("  {}{}{}\n      {}\n", entry.shown, entry.value.empty() ? "" : " ",
+                        entry.value, entry.help);
+  }
+}
+
 }  // namespace
 
 std::string program_page(const std::vector<VerbSummary>& verbs, std::string_view about) {
@@ -113,16 +135,71 @@ std::string verb_page(const VerbSummary& verb) {
   return page;
 }
 
+std::string plain_page(const std::string& name, const VerbSummary& verb) {
+  std::string page = fmt::format("NAME\n  {} - {}\n\nSYNOPSIS\n", name, verb.help);
+  add_plain_synopsis(page, name, verb);
+  for (const VerbSummary& below : verb.verbs) {
+    add_plain_synopsis(page, name + " " + below.name, below);
+  }
+  add_plain_entries(page, "ARGUMENTS", verb.arguments);
+  add_plain_entries(page, "OPTIONS", verb.flags);
+  for (const VerbSummary& below : verb.verbs) {
+    page += fmt::format("\n{} {}\n  {}\n", name, below.name, below.help);
+    add_plain_entries(page, {}, below.arguments);
+    add_plain_entries(page, {}, below.flags);
+  }
+  if (!verb.footer.empty()) {
+    page += fmt::format("\nEXAMPLES AND NOTES\n{}\n", verb.footer);
+  }
+  return page;
+}
+
+namespace {
+
+// Prints one page; the program's own without a name.
+int print_page(const std::vector<VerbSummary>& verbs, const std::string& name) {
+  const auto verb = std::ranges::find(verbs, name, &VerbSummary::name);
+  if (verb != verbs.end()) {
+    Terminal(STDOUT_FILENO).print(plain_page("athanor " + name, *verb));
+    return 0;
+  }
+  VerbSummary program{.name = "athanor",
+                      .help = "shares scarce accelerators on Kubernetes",
+                      .footer = std::string(about_program())};
+  for (const VerbSummary& one : verbs) {
+    program.arguments.push_back({.name = one.name, .shown = one.name, .help = one.help});
+  }
+  Terminal(STDOUT_FILENO).print(plain_page("athanor", program));
+  return 0;
+}
+
+}  // namespace
+
 int run(const ManOptions& options) {
   const std::vector<VerbSummary> verbs = verb_summaries();
+  const std::string& where = options.where;
+  std::vector<std::string> known;
+  known.reserve(verbs.size());
+  for (const VerbSummary& verb : verbs) {
+    known.push_back(verb.name);
+  }
+  if (where.empty() || std::ranges::find(known, where) != known.end()) {
+    return print_page(verbs, where);
+  }
+  std::error_code unreadable;
+  if (where.find('/') == std::string::npos && !std::filesystem::is_directory(where, unreadable)) {
+    return fail(wrong_usage(fmt::format(
+        "there is no verb \"{}\"{}, and no folder of that name; write ./{} for a new folder", where,
+        near_hint(where, known), where)));
+  }
   std::error_code failed;
-  std::filesystem::create_directories(options.directory, failed);
+  std::filesystem::create_directories(where, failed);
   if (failed) {
-    return fail(Error::internal(
-        fmt::format("cannot make the folder {}: {}", options.directory, failed.message())));
+    return fail(
+        Error::internal(fmt::format("cannot make the folder {}: {}", where, failed.message())));
   }
   const auto write = [&](const std::string& name, const std::string& text) {
-    std::ofstream file(std::filesystem::path(options.directory) / (name + ".1"), std::ios::binary);
+    std::ofstream file(std::filesystem::path(where) / (name + ".1"), std::ios::binary);
     file << text << std::flush;
     return file.good();
   };
@@ -131,8 +208,7 @@ int run(const ManOptions& options) {
     good = good && write("athanor-" + verb.name, verb_page(verb));
   }
   return good ? 0
-              : fail(Error::internal(
-                    fmt::format("cannot write the manual pages into {}", options.directory)));
+              : fail(Error::internal(fmt::format("cannot write the manual pages into {}", where)));
 }
 
 }  // namespace athanor::cli

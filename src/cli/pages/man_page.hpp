@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/options.hpp"
+#include "cli/flags/options.hpp"
 
 namespace athanor::cli {
 
@@ -14,5 +14,7 @@ namespace athanor::cli {
 std::string program_page(const std::vector<VerbSummary>& verbs, std::string_view about);
 // Returns the page of one verb, athanor-VERB(1), with the verbs below it.
 std::string verb_page(const VerbSummary& verb);
+// Returns the same as plain text; `name`: "athanor jobs".
+std::string plain_page(const std::string& name, const VerbSummary& verb);
 
 }  // namespace athanor::cli

@@ -38,7 +38,7 @@ class HttpBody {
   virtual ~HttpBody() = default;
   // Appends what has come; false: nothing more will. Never blocks.
   virtual bool pull(std::string& out) = 0;
-  // `wake` is called on the client's thread whenever there may be something new; empty: never
+  // Sets `wake`, called on the client's thread whenever there may be something new; empty: never
   // again, once this returns.
   virtual void on_ready(std::function<void()> wake) = 0;
 };

@@ -33,8 +33,8 @@ struct EndedTransfer {
   void* owner = nullptr;
   int code = 0;
 };
-// Those of a multi handle that have ended since the last call. They are its own until they are
-// removed, which may happen only when all have been read.
+// Returns the transfers of a multi handle that have ended since the last call. They are its own
+// until they are removed, which may happen only when all have been read.
 std::vector<EndedTransfer> take_ended(const Multi& multi);
 
 // PEM texts; empty ones are left as they are.

@@ -17,9 +17,9 @@ namespace athanor::client {
 // Bytes both ways. Thread-safe; letting go of it ends the connection.
 class HttpChannel : public HttpBody {
  public:
-  // Bytes for the other side. Never blocks.
+  // Sends bytes to the other side. Never blocks.
   virtual void feed(std::string_view bytes) = 0;
-  // False: no more bytes, please, until the next wake.
+  // Returns false when no more bytes shall come until the next wake.
   [[nodiscard]] virtual bool wants_more() const = 0;
 };
 
@@ -39,7 +39,7 @@ class HttpUpgrades {
   HttpUpgrades& operator=(const HttpUpgrades&) = delete;
   ~HttpUpgrades();  // stops
 
-  // `query` names the protocol in its headers. `done` is called once, on a thread of the
+  // Sends a `query` that names the protocol in its headers. Calls `done` once, on a thread of the
   // connection's own.
   void send(HttpQuery query, Done done);
   // Ends all connections.

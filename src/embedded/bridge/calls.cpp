@@ -8,18 +8,18 @@
 
 namespace athanor::bridge {
 
-apiserver::Request to_request(const runtime::WriteRequest& write) {
+net::Request to_request(const runtime::WriteRequest& write) {
   runtime::HttpForm form = runtime::http_form(write);
-  apiserver::Request request{.method = std::move(form.method),
-                             .path = std::move(form.path),
-                             .query = std::move(form.query),
-                             .body = write.body};
+  net::Request request{.method = std::move(form.method),
+                       .path = std::move(form.path),
+                       .query = std::move(form.query),
+                       .body = write.body};
   request.headers.emplace("content-type", std::move(form.content_type));
   request.credentials.internal_user = write.user;
   return request;
 }
 
-runtime::WriteResult to_result(std::uint64_t id, const apiserver::Response& response) {
+runtime::WriteResult to_result(std::uint64_t id, const net::Response& response) {
   Value body;
   if (response.value) {
     body = *response.value;

@@ -6,13 +6,13 @@
 
 #include "net/http.hpp"
 #include "runtime/engine/engine.hpp"
-#include "runtime/engine/write_request.hpp"
+#include "runtime/engine/model/write_request.hpp"
 
 namespace athanor::bridge {
 
-apiserver::Request to_request(const runtime::WriteRequest& write);
-// Errors keep code, reason and message of the Status; details.retryAfterSeconds becomes
-// retry_after.
-runtime::WriteResult to_result(std::uint64_t id, const apiserver::Response& response);
+net::Request to_request(const runtime::WriteRequest& write);
+// Converts a response. Errors keep code, reason and message of the Status;
+// details.retryAfterSeconds becomes retry_after.
+runtime::WriteResult to_result(std::uint64_t id, const net::Response& response);
 
 }  // namespace athanor::bridge

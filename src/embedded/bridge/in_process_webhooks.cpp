@@ -9,8 +9,9 @@
 #include <string>
 #include <utility>
 
+#include "api/shape.hpp"
 #include "base/ascii.hpp"
-#include "embedded/apiserver/auth/authorize.hpp"
+#include "embedded/apiserver/request/authorize.hpp"
 #include "embedded/kinds/resource_info.hpp"
 #include "embedded/kinds/status_error.hpp"
 #include "embedded/kinds/user_info.hpp"
@@ -31,6 +32,8 @@ struct Hooks {
   InProcessWebhooks options{};
   std::vector<Index> indexes{};
   StoredForms forms{};
+  // Types of custom kinds, by API version and name.
+  std::map<std::pair<std::string, std::string>, const api::TypeInfo*> types{};
 };
 
 AdmissionRequest::Operation operation_of(apiserver::Operation operation) {
@@ -127,12 +130,23 @@ Result<Value> answer_right(const AdmissionContext& context, const std::string& q
   return Value::object({{"allowed", context.authorizer.authorize(attributes).allowed}});
 }
 
+// Returns true if a mutating webhook can change the object: what does not have the form of its kind
+// is refused when its schema is checked, after these webhooks.
+bool is_changeable(const Hooks& hooks, const WebhookRule& rule, const Value& object) {
+  const auto type =
+      hooks.types.find({std::string(rule.kind->api_version()), std::string(rule.kind->name)});
+  return type == hooks.types.end() || object.is_null() || api::is_shaped(*type->second, object);
+}
+
 // Asks one webhook; a mutating one changes request.object.
 StatusResult<void> ask(const Hooks& hooks, const Webhook& webhook, const WebhookRule& rule,
                        apiserver::AdmissionAttributes& request, const AdmissionContext& context) {
   const auto question = question_of(*hooks.system, rule, request);
   if (!question.ok()) {
     return apiserver::status::of(question.error());
+  }
+  if (webhook.mutating && !is_changeable(hooks, rule, question->object)) {
+    return {};
   }
   const AnswerQuery answer = [&](const std::string& query) { return answer_right(context, query); };
   StoreSnapshot snapshot(context.store, hooks.options.config, hooks.indexes, answer, context.now);
@@ -177,6 +191,18 @@ StatusResult<void> ask_all(const Hooks& hooks, bool mutating,
   return {};
 }
 
+std::map<std::pair<std::string, std::string>, const api::TypeInfo*> types_of(Systems systems) {
+  std::map<std::pair<std::string, std::string>, const api::TypeInfo*> types;
+  for (const api::CustomKind* custom : kinds_of(systems)) {
+    for (const api::VersionInfo& version : custom->versions) {
+      types.insert_or_assign({fmt::format("{}/{}", custom->kind->group, version.name),
+                              std::string(custom->kind->name)},
+                             &version.type());
+    }
+  }
+  return types;
+}
+
 AdmissionStep step_of(const std::shared_ptr<const Hooks>& hooks) {
   std::string name(hooks->system->name);
   name.front() = static_cast<char>(name.front() - 'a' + 'A');  // names are lower case
@@ -217,6 +243,7 @@ std::vector<AdmissionStep> webhook_steps(const InProcessWebhooks& options) {
     }
     auto hooks = std::make_shared<Hooks>(Hooks{.system = system, .options = options});
     hooks->forms = stored_forms(options.systems);
+    hooks->types = types_of(options.systems);
     for (const System* one : options.systems) {
       for (const Operator* op : one->operators) {
         hooks->indexes.insert(hooks->indexes.end(), op->indexes.begin(), op->indexes.end());

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "embedded/apiserver/admission/admission.hpp"
+#include "embedded/apiserver/request/admission.hpp"
 #include "embedded/bridge/store_snapshot.hpp"
 #include "embedded/kinds/converter.hpp"
 #include "runtime/view/system.hpp"
@@ -20,10 +20,10 @@ struct InProcessWebhooks {
   std::function<void(const Webhook& webhook, const Verdict& verdict)> answered{};
 };
 
-// One step for each system with webhooks, named for it ("KueueWebhooks"). A webhook sees the object
-// in the version of its rule, observes rights ("subject-access:SPEC") by the server's authorizer
-// and, as behind a configuration, denies with `admission webhook "NAME" denied the request:
-// MESSAGE`.
+// Returns one step for each system with webhooks, named for it ("KueueWebhooks"). A webhook sees
+// the object in the version of its rule, observes rights ("subject-access:SPEC") by the server's
+// authorizer and, as behind a configuration, denies with `admission webhook "NAME" denied the
+// request: MESSAGE`.
 std::vector<apiserver::AdmissionStep> webhook_steps(const InProcessWebhooks& options);
 
 // Finds the converter between the served versions of a system's kind (group, kind); the answer is

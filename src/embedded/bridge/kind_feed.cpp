@@ -2,7 +2,10 @@
 // Store events and lists by kind.
 #include "embedded/bridge/kind_feed.hpp"
 
+#include <optional>
 #include <utility>
+
+#include "base/contain.hpp"
 
 namespace athanor::bridge {
 
@@ -11,7 +14,14 @@ Object as_kind(const Kind& kind, const Value& body, const StoredForms& forms) {
     return Object(body);
   }
   if (forms) {
-    if (auto formed = forms(kind, body); formed.ok()) {
+    // Every list of a start comes through here: one object must not end it.
+    std::optional<Value> formed;
+    static_cast<void>(contain([&] {
+      if (auto form = forms(kind, body); form.ok()) {
+        formed = *std::move(form);
+      }
+    }));
+    if (formed) {
       return Object(*std::move(formed));
     }
   }

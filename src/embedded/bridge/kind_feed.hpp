@@ -30,7 +30,7 @@ class KindFeed {
   void convert(const store::Event& event, std::vector<runtime::WatchEvent>& out) const;
   [[nodiscard]] bool watches(std::string_view resource) const;
   [[nodiscard]] std::span<const Kind* const> kinds_of(std::string_view resource) const;
-  // The kind's objects now, or exactly at a revision of the past.
+  // Lists the kind's objects now, or exactly at a revision of the past.
   [[nodiscard]] Result<runtime::Relisted> list(const store::Store& store, const Kind& kind,
                                                std::optional<store::Revision> exactly = {}) const;
   [[nodiscard]] static std::string resource_of(const Kind& kind);

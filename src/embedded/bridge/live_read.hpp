@@ -10,9 +10,9 @@
 
 namespace athanor::bridge {
 
-// True for a query that answer_live() understands.
+// Returns true for a query that answer_live() understands.
 bool is_live_read(std::string_view query);
-// What the store holds now; an error when the store cannot be read.
+// Answers with what the store holds now. Errors: the store cannot be read.
 Result<Value> answer_live(const store::Store& store, std::string_view query);
 
 }  // namespace athanor::bridge

@@ -28,7 +28,7 @@ inline constexpr std::string_view kLoopNames[] = {
 // One thread. Looks at everything stored when made.
 class Loops {
  public:
-  // `runs`: which of kLoopNames; empty: all.
+  // Takes `runs`: which of kLoopNames; empty: all.
   Loops(store::Store& store, apiserver::Server& server,
         const std::function<bool(std::string_view)>& runs = {});
   ~Loops();
@@ -36,9 +36,9 @@ class Loops {
   Loops& operator=(const Loops&) = delete;
 
   void feed(std::span<const store::EventPtr> events);
-  // Whether run() has something to do at `now`.
+  // Returns true if run() has something to do at `now`.
   [[nodiscard]] bool due(Instant now) const;
-  // When run() is due by itself; nullopt: only after the next feed().
+  // Returns when run() is due by itself; nullopt: only after the next feed().
   [[nodiscard]] std::optional<Instant> next_due() const { return again_; }
   void run(Instant now);
 

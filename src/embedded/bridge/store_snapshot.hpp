@@ -26,17 +26,17 @@ using AnswerQuery = std::function<Result<Value>(const std::string& query)>;
 // Reads the newest commit; two reads may see two commits. References outlive the snapshot.
 class StoreSnapshot final : public Snapshot {
  public:
-  // `indexes`: those that the systems' operators declare.
+  // Takes `indexes`, which the systems' operators declare.
   StoreSnapshot(const store::Store& store, const SystemConfig& config,
                 std::span<const Index> indexes, const AnswerQuery& answer, Instant now)
       : store_(store), config_(config), indexes_(indexes), answer_(answer), now_(now) {}
 
-  // How objects that are stored in another version are read; they outlive the snapshot.
+  // Sets how objects stored in another version are read. Requires that `forms` outlive it.
   void read_by(const StoredForms& forms) { forms_ = &forms; }
 
   [[nodiscard]] std::optional<Object> get(const Kind& kind, const Key& key) const override;
   [[nodiscard]] std::vector<Object> list(const Kind& kind, const Select& select) const override;
-  // Unknown and never in flight where there is no answer function.
+  // Returns the answer; unknown and never in flight where there is no answer function.
   [[nodiscard]] Observed observe(std::string_view query, Duration max_age) const override;
   [[nodiscard]] const Value& config(std::string_view section) const override;
 

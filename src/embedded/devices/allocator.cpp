@@ -64,8 +64,7 @@ class Search {
     if (problem_) {
       return *problem_;
     }
-    return Error::conflict(tries_ > kMostTries ? std::string(kNotAll) + ": too many combinations"
-                                               : kNotAll);
+    return Error::conflict(too_many_ ? std::string(kNotAll) + ": too many combinations" : kNotAll);
   }
 
  private:
@@ -108,7 +107,7 @@ class Search {
       return next_request(place.claim, place.index + 1);
     }
     for (std::size_t i = from; i + (place.count - have) <= place.fit.size(); ++i) {
-      if (problem_ || ++tries_ > kMostTries) {
+      if (problem_ || !take_steps(1)) {
         return false;
       }
       const Candidate& candidate = place.fit[i];
@@ -147,9 +146,19 @@ class Search {
                                        });
   }
 
+  // Of this node, and of the pods of the namespace on all nodes. False: the search ends.
+  bool take_steps(std::size_t count) {
+    tries_ += count;
+    too_many_ = too_many_ || tries_ > kMostTries || !expressions_.take_steps(count);
+    return !too_many_;
+  }
+
   bool satisfied(const DeviceConstraint& constraint, const Place& place, const Device& device) {
     if (!constraint.covers(place.request)) {
       return true;
+    }
+    if (!take_steps(1 + chosen_[place.claim].size())) {
+      return false;
     }
     const Value& value = attribute_of(device, constraint.attribute);
     return !value.is_null() && std::ranges::all_of(chosen_[place.claim], [&](const Chosen& other) {
@@ -193,6 +202,7 @@ class Search {
   std::vector<ClaimDevices> chosen_{};
   std::optional<Error> problem_{};
   std::size_t tries_ = 0;
+  bool too_many_ = false;
 };
 
 Value config_entry(const char* source, const Value& requests, const Value& opaque) {

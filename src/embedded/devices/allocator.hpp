@@ -42,17 +42,17 @@ struct Chosen {
 };
 using ClaimDevices = std::vector<Chosen>;
 
-// More tries than this, and the node is given up.
+// More devices tried and compared than this, and the node is given up.
 inline constexpr std::size_t kMostTries = 100'000;
 
-// The devices of every claim, in the order of the claims and their requests; points into `claims`
-// and `pools`. The ledger is left as it was. Errors say why the node has none: "cannot allocate all
-// claims", or what is wrong with an expression.
+// Returns the devices of every claim, in the order of the claims and their requests; points into
+// `claims` and `pools`. Leaves the ledger as it was. Errors say why the node has none: "cannot
+// allocate all claims", or what is wrong with an expression.
 Result<std::vector<ClaimDevices>> allocate(std::span<const ClaimRequests> claims,
                                            std::span<const Pool* const> pools, Ledger& ledger,
                                            const Object& node, Expressions& expressions);
 
-// status.allocation of a claim.
+// Returns the status.allocation of a claim.
 Value allocation_of(const ClaimRequests& claim, const ClaimDevices& devices, const Object& node);
 
 }  // namespace athanor::devices

@@ -84,6 +84,23 @@ cel::Val by_domain(const Value& members, std::string_view driver, const Make& ma
   return cel::Val::map(std::make_shared<Domains>(domains));
 }
 
+// A device is small; an expression that makes more than this is an attack.
+constexpr std::size_t kByteLimit = std::size_t{4} << 20;
+constexpr std::uint64_t kCompileCost = 2;  // of one byte of an expression
+
+Result<bool> verdict(const Result<cel::Evaluation>& done) {
+  if (!done.ok()) {
+    return Error::bad_request("compilation failed: " + done.error().message);
+  }
+  if (done->value.is_error()) {
+    return Error::bad_request("runtime error: " + std::string(done->value.text()));
+  }
+  if (!done->value.is(cel::Val::Kind::Bool)) {
+    return Error::bad_request("the result is not a bool");
+  }
+  return done->value.is_true();
+}
+
 }  // namespace
 
 cel::Val seen_by_expressions(const Value& device, std::string_view driver) {
@@ -97,24 +114,41 @@ cel::Val seen_by_expressions(const Value& device, std::string_view driver) {
        })}});
 }
 
+std::shared_ptr<cel::ExpressionCache> verdict_cache() {
+  return std::make_shared<cel::ExpressionCache>("device",
+                                                cel::Program::Limits{.bytes = kByteLimit});
+}
+
+Expressions::Expressions(std::shared_ptr<cel::ExpressionCache> cache, std::size_t devices)
+    : cache_(std::move(cache)), budget_(kBudget + kBudgetOfDevice * devices) {}
+
+void Expressions::charge_to(std::string_view ns) {
+  ns_ = ns;
+}
+
 Result<bool> Expressions::holds(const std::string& expression, const cel::Val& device) {
-  const auto [entry, fresh] =
-      programs_.try_emplace(expression, Error::invalid("expression", "is not compiled"));
+  const auto [entry, fresh] = answers_.try_emplace(expression);
+  Answers& answers = entry->second;
+  if (const auto known = answers.find(&device); known != answers.end()) {
+    return known->second;
+  }
+  std::uint64_t& spent = spent_[ns_].cost;
   if (fresh) {
-    entry->second =
-        cel::Program::compile(expression, {{"device", cel::simple_type(cel::TypeKind::Dyn)}});
+    spent += kCompileCost * expression.size();
   }
-  if (!entry->second.ok()) {
-    return Error::bad_request("compilation failed: " + entry->second.error().message);
+  if (spent >= budget_) {
+    return Error::bad_request("the expressions about devices of namespace \"" + ns_ +
+                              "\" cost too much together");
   }
-  const cel::Val value = (*entry->second)->evaluate({{"device", device}}).value;
-  if (value.is_error()) {
-    return Error::bad_request("runtime error: " + std::string(value.text()));
-  }
-  if (!value.is(cel::Val::Kind::Bool)) {
-    return Error::bad_request("the result is not a bool");
-  }
-  return value.is_true();
+  const Result<cel::Evaluation> done = cache_->evaluate(expression, device);
+  spent += done.ok() ? done->cost : 0;
+  return answers.emplace(&device, verdict(done)).first->second;
+}
+
+bool Expressions::take_steps(std::uint64_t count) {
+  std::uint64_t& steps = spent_[ns_].steps;
+  steps += count;
+  return steps <= kMostSteps;
 }
 
 }  // namespace athanor::devices

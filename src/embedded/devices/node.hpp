@@ -6,7 +6,7 @@
 
 namespace athanor::devices {
 
-// A pod starts once all its claims are allocated and reserved for it.
+// Returns the hooks: a pod starts once all its claims are allocated and reserved for it.
 const NodeHooks& device_node_hooks();
 
 }  // namespace athanor::devices

@@ -27,7 +27,7 @@ struct NamedClaims {
 };
 // Reads the claims that a pod names, each once.
 NamedClaims named_claims(const View& view, const Object& pod);
-// The name of the claim of one entry of spec.resourceClaims; empty: not known yet, or none.
+// Returns the claim's name of an entry of spec.resourceClaims; empty: not known yet, or none.
 std::string claim_name(const Object& pod, const Value& entry);
 
 // DeviceClasses by the extended resource that they stand for.
@@ -47,16 +47,16 @@ struct ExtendedRequest {
 // Returns the requests of a pod's containers for such resources; empty: it has none.
 std::vector<ExtendedRequest> extended_requests(const Object& pod, const ExtendedClasses& classes);
 
-// Name, and the whole object, of the claim for extended resources.
+// Returns the name of the pod's claim for extended resources.
 std::string extended_claim_name(const Object& pod);
-// The object; its owner is the pod.
+// Returns the claim for extended resources; its owner is the pod.
 Value extended_claim(const Object& pod, const std::vector<ExtendedRequest>& requests);
-// status.extendedResourceClaimStatus of its pod.
+// Returns the pod's status.extendedResourceClaimStatus.
 Value extended_status(const Object& pod, const std::vector<ExtendedRequest>& requests);
 
 // Returns true if the claim is held for the pod.
 bool reserved_for(const Object& claim, const Object& pod);
-// status.reservedFor with the pod.
+// Returns the claim's status.reservedFor with the pod in it.
 Value reserved_with(const Object& claim, const Object& pod);
 // Returns true if the allocation may be used on the node.
 bool usable_on(const Value& allocation, const Object& node);

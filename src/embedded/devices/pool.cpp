@@ -5,13 +5,12 @@
 #include <set>
 #include <utility>
 
-#include "embedded/devices/expression.hpp"
 #include "kube/names/node_match.hpp"
 
 namespace athanor::devices {
 namespace {
 
-std::map<std::string, Quantity> amounts_of(const Value& counters) {
+std::map<std::string, Quantity> counters_of(const Value& counters) {
   std::map<std::string, Quantity> amounts;
   for (const Member& counter : counters.members()) {
     amounts[std::string(counter.key())] =
@@ -25,7 +24,7 @@ Device read_device(const Value& body, const Value& spec) {
                 .body = body,
                 .place = spec["perDeviceNodeSelection"].as_bool() ? body : spec};
   for (const Value& use : body["consumesCounters"].items()) {
-    for (const auto& [name, amount] : amounts_of(use["counters"])) {
+    for (const auto& [name, amount] : counters_of(use["counters"])) {
       device.consumes[use["counterSet"].str()][name] += amount;
     }
   }
@@ -64,7 +63,7 @@ Pool read_pool(std::string driver, std::string name, const std::vector<const Obj
     wanted = spec["pool"]["resourceSliceCount"].as_int();
     for (const Value& set : spec["sharedCounters"].items()) {
       unique =
-          pool.counters.emplace(set["name"].str(), amounts_of(set["counters"])).second && unique;
+          pool.counters.emplace(set["name"].str(), counters_of(set["counters"])).second && unique;
     }
     for (const Value& body : spec["devices"].items()) {
       unique = names.insert(body["name"].str()).second && unique;
@@ -75,14 +74,17 @@ Pool read_pool(std::string driver, std::string name, const std::vector<const Obj
   return pool;
 }
 
-// "name" as "domain/name".
-std::string qualified(std::string_view name, std::string_view driver) {
-  return name.find('/') == std::string_view::npos ? std::string(driver).append("/").append(name)
-                                                  : std::string(name);
+// The domain and the name of "domain/name", or of a "name" of the driver's own domain.
+std::pair<std::string_view, std::string_view> qualified(std::string_view name,
+                                                        std::string_view driver) {
+  const std::size_t slash = name.find('/');
+  return slash == std::string_view::npos ? std::pair(driver, name)
+                                         : std::pair(name.substr(0, slash), name.substr(slash + 1));
 }
 
+// Nothing is copied: a search with constraints looks up thousands.
 const Value& named(const Value& members, std::string_view name, std::string_view driver) {
-  const std::string wanted = qualified(name, driver);
+  const auto wanted = qualified(name, driver);
   for (const Member& one : members.members()) {
     if (qualified(one.key(), driver) == wanted) {
       return one.value;
@@ -112,6 +114,7 @@ Inventory::Inventory(Pools pools) : pools_(std::move(pools)) {
     for (const Device& device : pool.devices) {
       nodes.insert(device.place["nodeName"].str());
     }
+    devices_ += pool.devices.size();
     by_node_[nodes.size() == 1 ? *nodes.begin() : std::string()].push_back(&pool);
   }
 }

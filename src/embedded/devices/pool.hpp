@@ -6,11 +6,13 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cel/val.hpp"
+#include "cel/values/val.hpp"
+#include "embedded/devices/expression.hpp"
 #include "kube/text/quantity.hpp"
 #include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
@@ -47,7 +49,7 @@ struct Pool {
 };
 using Pools = std::vector<Pool>;  // in order of driver and name
 
-// `slices`: in order of name.
+// Reads the pools of `slices`, which are in order of name.
 Pools read_pools(const std::vector<Object>& slices);
 
 // The pools that a node may reach: those of its own devices and those that are not of one node.
@@ -58,17 +60,22 @@ class Inventory {
   Inventory(const Inventory&) = delete;  // points into itself
   Inventory& operator=(const Inventory&) = delete;
   [[nodiscard]] std::vector<const Pool*> near(std::string_view node) const;
+  [[nodiscard]] std::size_t devices() const { return devices_; }
+  // Verdicts on these devices.
+  [[nodiscard]] const std::shared_ptr<cel::ExpressionCache>& verdicts() const { return verdicts_; }
 
  private:
   Pools pools_{};
   std::map<std::string, std::vector<const Pool*>, std::less<>> by_node_{};  // "": of any node
+  std::size_t devices_ = 0;
+  std::shared_ptr<cel::ExpressionCache> verdicts_ = verdict_cache();
 };
 
 // Returns true if the node reaches the device.
 bool reachable(const Device& device, const Object& node);
-// The value of an attribute or Null: "domain/name", or "name" of the driver's own domain.
+// Returns an attribute's value or Null: "domain/name", or "name" of the driver's own domain.
 const Value& attribute_of(const Device& device, std::string_view name);
-// The amount of a capacity; nullptr: it has none of that name.
+// Returns the amount of a capacity; Null: the device has none of that name.
 const Value& capacity_of(const Device& device, std::string_view name);
 
 }  // namespace athanor::devices

@@ -48,7 +48,7 @@ struct ClaimRequests {
 // DeviceClasses by name.
 using Classes = std::map<std::string, Object, std::less<>>;
 
-// `spec`: of a ResourceClaim. Errors name what no node can change: a class that does not exist.
+// Reads a ResourceClaim's `spec`. Errors name what no node can change: a class that does not exist.
 Result<ClaimRequests> read_requests(const Value& spec, const Classes& classes);
 
 }  // namespace athanor::devices

@@ -121,7 +121,7 @@ class Session final : public SchedulingSession {
     for (const Device& device : freed) {
       ledger_.give_back(device);
     }
-    const auto found = allocate(requests, near(node), ledger_, node, expressions_);
+    const auto found = allocate_on(pod, node, requests);
     for (const Device& device : freed) {
       ledger_.take(device);
     }
@@ -137,7 +137,7 @@ class Session final : public SchedulingSession {
     for (const Device& device : held_by(pod, node, {})) {
       ledger_.give_back(device);
     }
-    const auto found = allocate(requests, near(node), ledger_, node, expressions_);
+    const auto found = allocate_on(pod, node, requests);
     if (!found.ok()) {
       return Plan::retry(found.error());
     }
@@ -199,11 +199,21 @@ class Session final : public SchedulingSession {
     return *classes_;
   }
 
-  std::vector<const Pool*> near(const Object& node) {
+  const Inventory& inventory() {
     if (inventory_ == nullptr) {
       inventory_ = view_.derived<Inventory>(kInventory);
+      expressions_ = Expressions(inventory_->verdicts(), inventory_->devices());
     }
-    return inventory_->near(node.name());
+    return *inventory_;
+  }
+
+  std::vector<const Pool*> near(const Object& node) { return inventory().near(node.name()); }
+
+  Result<std::vector<ClaimDevices>> allocate_on(const Object& pod, const Object& node,
+                                                std::span<const ClaimRequests> requests) {
+    const std::vector<const Pool*> pools = near(node);
+    expressions_.charge_to(pod.ns());
+    return allocate(requests, pools, ledger_, node, expressions_);
   }
 
   const std::vector<ExtendedRequest>& extended_of(const Object& pod) {

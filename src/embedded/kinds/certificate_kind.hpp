@@ -6,9 +6,9 @@
 
 namespace athanor::apiserver {
 
-// The request is signed with the name of its creator.
+// Signs the request with the name of its creator.
 void prepare_certificate_request(Value& object, const KindContext& context);
-// The wish itself never changes; approvals change conditions alone.
+// Keeps the spec, which never changes; approvals change conditions alone.
 void prepare_certificate_update(Value& object, const Value& old_object, const KindContext& context);
 
 }  // namespace athanor::apiserver

@@ -20,64 +20,64 @@ inline constexpr std::string_view kImmutable = "field is immutable";
 
 // Appends errors to others.
 void append(FieldErrors& errors, FieldErrors more);
-// "spec.ports[2]".
+// Returns "spec.ports[2]".
 std::string at(std::string_view path, std::size_t index);
-// "limits[nvidia.com/gpu]".
+// Returns "limits[nvidia.com/gpu]".
 std::string at(std::string_view path, std::string_view key);
-// "spec.ports".
+// Returns "spec.ports".
 std::string below(std::string_view path, std::string_view field);
 
-// Invalid with what a rule of kube/names/names.hpp says, if it says something.
+// Adds Invalid with the error of a rule of kube/names/names.hpp, if it has one.
 void check_name(FieldErrors& errors, const std::string& path, std::string_view text,
                 NameError (*rule)(std::string_view));
-// Required when empty, else as above.
+// Adds Required when the text is empty, else checks it as above.
 void require_name(FieldErrors& errors, const std::string& path, std::string_view text,
                   NameError (*rule)(std::string_view));
-// Required when absent or empty. True when there is something.
+// Adds Required when the value is absent or empty; returns true when it is neither.
 bool require(FieldErrors& errors, const std::string& path, const Value& value,
              std::string_view text = {});
-// An empty text passes.
+// Checks that the text is one of the choices; an empty text passes.
 void check_choice(FieldErrors& errors, const std::string& path, const Value& value,
                   const std::vector<std::string>& choices);
-// The same where nothing is no choice either: an empty text fails.
+// Checks that the text is one of the choices; an empty text fails.
 void check_choice_always(FieldErrors& errors, const std::string& path, const Value& value,
                          const std::vector<std::string>& choices);
-// Required when absent or empty, else one of the choices.
+// Adds Required when the value is absent or empty, else checks that it is one of the choices.
 void require_choice(FieldErrors& errors, const std::string& path, const Value& value,
                     const std::vector<std::string>& choices);
-// Absent passes.
+// Checks that the value is not below 0; an absent one passes.
 void check_not_negative(FieldErrors& errors, const std::string& path, const Value& value);
-// Absent passes.
+// Checks that the value is from `least` to `most`; an absent one passes.
 void check_between(FieldErrors& errors, const std::string& path, const Value& value,
                    std::int64_t least, std::int64_t most);
 // Adds an error with kImmutable if the values differ.
 void check_unchanged(FieldErrors& errors, const std::string& path, const Value& now,
                      const Value& before);
-// 1 to 65535.
+// Checks that the port is from 1 to 65535.
 void check_port(FieldErrors& errors, const std::string& path, std::int64_t port);
-// A number of 1 to 65535, or the name of a port.
+// Checks for a number from 1 to 65535, or the name of a port.
 void check_port_or_name(FieldErrors& errors, const std::string& path, const Value& port);
-// An IPv4 or IPv6 address.
+// Checks for an IPv4 or IPv6 address.
 void check_ip(FieldErrors& errors, const std::string& path, std::string_view given);
-// Check keys and values of labels, and keys of annotations in lower case.
+// Checks keys and values of labels, or keys of annotations in lower case.
 void check_labels(FieldErrors& errors, const std::string& path, const Value& labels);
 void check_annotations(FieldErrors& errors, const std::string& path, const Value& annotations);
-// As messages show labels: sorted, nothing for none.
+// Returns labels as messages show them: sorted, nothing for none.
 Value shown_labels(const Value& labels);
-// As messages show a selector: its labels sorted.
+// Returns a selector as messages show it: its labels sorted.
 Value shown_selector(Value selector);
-// A metav1.LabelSelector.
+// Checks a metav1.LabelSelector.
 void check_label_selector(FieldErrors& errors, const std::string& path, const Value& selector);
 // Whether the values of a term are checked as values of labels.
 enum class LabelValues : std::uint8_t { Valid, Any };
-// A core NodeSelectorTerm: {matchExpressions, matchFields}.
+// Checks a core NodeSelectorTerm: {matchExpressions, matchFields}.
 void check_node_term(FieldErrors& errors, const std::string& path, const Value& term,
                      LabelValues values);
-// A core NodeSelector: {nodeSelectorTerms}.
+// Checks a core NodeSelector: {nodeSelectorTerms}.
 void check_node_selector(FieldErrors& errors, const std::string& path, const Value& selector);
-// A range of addresses: "10.0.0.0/8".
+// Checks a range of addresses: "10.0.0.0/8".
 void check_cidr(FieldErrors& errors, const std::string& path, std::string_view given);
-// A quantity that parses and is not below zero.
+// Checks for a quantity that parses and is not below zero.
 void check_quantity(FieldErrors& errors, const std::string& path, const Value& quantity);
 
 }  // namespace athanor::apiserver

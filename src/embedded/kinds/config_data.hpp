@@ -8,11 +8,11 @@
 
 namespace athanor::apiserver {
 
-// A key of a ConfigMap or Secret.
+// Checks a key of a ConfigMap or Secret.
 NameError validate_config_key(std::string_view key);
 
-// Return the errors of a ConfigMap at create and at update (with `immutable` its data stay); empty:
-// valid.
+// Returns the errors of a ConfigMap at create and at update (with `immutable` its data stay);
+// empty: valid.
 FieldErrors validate_config_map(const Value& object, const KindContext& context);
 FieldErrors validate_config_map_update(const Value& object, const Value& old_object,
                                        const KindContext& context);
@@ -25,7 +25,7 @@ void default_secret(Value& object, const KindContext& context);
 FieldErrors validate_secret(const Value& object, const KindContext& context);
 // Keys and certificates that are none.
 void warn_of_secret(const Value& object, const Value& old_object, const KindContext& context);
-// The same of an update: its type stays, of one with `immutable` also its data.
+// Returns the errors of an update: its type stays, of one with `immutable` also its data.
 FieldErrors validate_secret_update(const Value& object, const Value& old_object,
                                    const KindContext& context);
 // Returns the row of a Secret.

@@ -13,7 +13,7 @@ namespace athanor::apiserver {
 class Converter {
  public:
   virtual ~Converter() = default;
-  // `object` is of apiVersion `from_version` ("kueue.x-k8s.io/v1beta1"); the result carries
+  // Converts `object` of apiVersion `from_version` ("kueue.x-k8s.io/v1beta1"); the result carries
   // `to_version`.
   [[nodiscard]] virtual StatusResult<Value> convert(const Value& object,
                                                     std::string_view from_version,

@@ -122,7 +122,7 @@ Cells component_status_cells(const Value& object, Instant /*now*/) {
           healthy["message"].str(), healthy["error"].str()};
 }
 
-constexpr std::array kRows = {
+constexpr std::array kCoreRows = {
     KindRow{.group = "",
             .plural = "namespaces",
             .behaviour = {.apply_defaults = &default_namespace,
@@ -174,7 +174,7 @@ constexpr std::array kRows = {
 }  // namespace
 
 std::span<const KindRow> core_rows() {
-  return kRows;
+  return kCoreRows;
 }
 
 }  // namespace athanor::apiserver

@@ -25,6 +25,11 @@ constexpr std::size_t kMaxIdentifier = 32;
 constexpr std::int64_t kMaxPoolName = 253;
 constexpr std::int64_t kMaxDriver = 63;
 constexpr std::int64_t kMaxAttribute = 64;  // bytes of a text
+constexpr std::size_t kMaxRequests = 32;
+constexpr std::size_t kMaxChoices = 8;  // of a request
+constexpr std::size_t kMaxConstraints = 32;
+constexpr std::size_t kMaxSelectors = 32;                      // of a class or a request
+constexpr std::size_t kMaxExpression = std::size_t{10} << 10;  // bytes
 
 void default_request(Value& request) {
   const auto fill = [](Value& exact) {
@@ -46,7 +51,7 @@ void default_claim_spec(Value& spec) {
   }
 }
 
-void default_claim(Value& object, const KindContext& /*context*/) {
+void default_device_claim(Value& object, const KindContext& /*context*/) {
   if (object["spec"].is_object()) {
     edit_member(object, "spec", default_claim_spec);
   }
@@ -58,10 +63,56 @@ void default_claim_template(Value& object, const KindContext& /*context*/) {
   }
 }
 
-void check_claim_spec(FieldErrors& errors, const Value& spec, const std::string& path) {
+// An expression over `device` that says whether it is wanted.
+void check_device_expression(FieldErrors& errors, const std::string& path,
+                             std::string_view expression) {
+  if (expression.size() > kMaxExpression) {
+    errors.push_back(FieldError::too_long(path, static_cast<std::int64_t>(kMaxExpression)));
+    return;  // not worth compiling
+  }
+  const auto program =
+      cel::Program::compile(expression, {{"device", cel::simple_type(cel::TypeKind::Dyn)}});
+  if (!program.ok()) {
+    errors.push_back(
+        FieldError::invalid(path, expression, "compilation failed: " + program.error().message));
+    return;
+  }
+  const cel::Type& type = (*program)->result_type();
+  if (type.kind != cel::TypeKind::Bool && type.kind != cel::TypeKind::Dyn) {
+    errors.push_back(FieldError::invalid(
+        path, expression,
+        fmt::format("must evaluate to bool or the unknown type, not {}", cel::type_text(type))));
+  }
+}
+
+void check_too_many(FieldErrors& errors, const std::string& path, std::size_t size,
+                    std::size_t most) {
+  if (size > most) {
+    errors.push_back(FieldError::too_many(path, static_cast<std::int64_t>(size),
+                                          static_cast<std::int64_t>(most)));
+  }
+}
+
+void check_selectors(FieldErrors& errors, const std::string& path, const Value& selectors) {
+  check_too_many(errors, path, selectors.size(), kMaxSelectors);
+  for (std::size_t i = 0; i < std::min(selectors.size(), kMaxSelectors); ++i) {
+    const std::string here = at(path, i) + ".cel";
+    const Value& cel = selectors[i]["cel"];
+    if (!cel.is_object()) {
+      errors.push_back(FieldError::required(here));
+    } else {
+      check_device_expression(errors, here + ".expression", cel["expression"].as_string());
+    }
+  }
+}
+
+void check_device_claim_spec(FieldErrors& errors, const Value& spec, const std::string& path) {
   std::set<std::string> names;
   const Value& requests = spec["devices"]["requests"];
-  for (std::size_t i = 0; i < requests.size(); ++i) {
+  check_too_many(errors, path + ".devices.requests", requests.size(), kMaxRequests);
+  check_too_many(errors, path + ".devices.constraints", spec["devices"]["constraints"].size(),
+                 kMaxConstraints);
+  for (std::size_t i = 0; i < std::min(requests.size(), kMaxRequests); ++i) {
     const std::string here = at(path + ".devices.requests", i);
     const Value& request = requests[i];
     check_name(errors, here + ".name", request["name"].as_string(), &validate_dns1123_label);
@@ -77,6 +128,7 @@ void check_claim_spec(FieldErrors& errors, const Value& spec, const std::string&
       const Value& exact = request["exactly"];
       require_name(errors, here + ".exactly.deviceClassName", exact["deviceClassName"].as_string(),
                    &validate_dns1123_subdomain);
+      check_selectors(errors, here + ".exactly.selectors", exact["selectors"]);
       check_choice(errors, here + ".exactly.allocationMode", exact["allocationMode"],
                    {"All", "ExactCount"});
       if (exact["allocationMode"].as_string() == "ExactCount" && exact["count"].as_int() <= 0) {
@@ -84,17 +136,23 @@ void check_claim_spec(FieldErrors& errors, const Value& spec, const std::string&
                                              "must be greater than zero"));
       }
     }
+    const Value& choices = request["firstAvailable"];
+    check_too_many(errors, here + ".firstAvailable", choices.size(), kMaxChoices);
+    for (std::size_t k = 0; k < std::min(choices.size(), kMaxChoices); ++k) {
+      check_selectors(errors, at(here + ".firstAvailable", k) + ".selectors",
+                      choices[k]["selectors"]);
+    }
   }
 }
 
-FieldErrors validate_claim(const Value& object, const KindContext& /*context*/) {
+FieldErrors validate_device_claim(const Value& object, const KindContext& /*context*/) {
   FieldErrors errors;
-  check_claim_spec(errors, object["spec"], "spec");
+  check_device_claim_spec(errors, object["spec"], "spec");
   return errors;
 }
 
-FieldErrors validate_claim_update(const Value& object, const Value& old_object,
-                                  const KindContext& /*context*/) {
+FieldErrors validate_device_claim_update(const Value& object, const Value& old_object,
+                                         const KindContext& /*context*/) {
   FieldErrors errors;
   check_unchanged(errors, "spec", object["spec"], old_object["spec"]);
   return errors;
@@ -102,7 +160,7 @@ FieldErrors validate_claim_update(const Value& object, const Value& old_object,
 
 FieldErrors validate_claim_template(const Value& object, const KindContext& /*context*/) {
   FieldErrors errors;
-  check_claim_spec(errors, object["spec"]["spec"], "spec.spec");
+  check_device_claim_spec(errors, object["spec"]["spec"], "spec.spec");
   return errors;
 }
 
@@ -131,14 +189,6 @@ void check_attribute_name(FieldErrors& errors, const std::string& path, std::str
         "a valid C identifier must start with alphabetic character or '_', followed by a string "
         "of alphanumeric characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex "
         "used for validation is '[A-Za-z_][A-Za-z0-9_]*')"));
-  }
-}
-
-void check_too_many(FieldErrors& errors, const std::string& path, std::size_t size,
-                    std::size_t most) {
-  if (size > most) {
-    errors.push_back(FieldError::too_many(path, static_cast<std::int64_t>(size),
-                                          static_cast<std::int64_t>(most)));
   }
 }
 
@@ -317,45 +367,18 @@ FieldErrors validate_slice_update(const Value& object, const Value& old_object,
   return errors;
 }
 
-// An expression over `device` that says whether it is wanted.
-void check_device_expression(FieldErrors& errors, const std::string& path,
-                             std::string_view expression) {
-  const auto program =
-      cel::Program::compile(expression, {{"device", cel::simple_type(cel::TypeKind::Dyn)}});
-  if (!program.ok()) {
-    errors.push_back(
-        FieldError::invalid(path, expression, "compilation failed: " + program.error().message));
-    return;
-  }
-  const cel::Type& type = (*program)->result_type();
-  if (type.kind != cel::TypeKind::Bool && type.kind != cel::TypeKind::Dyn) {
-    errors.push_back(FieldError::invalid(
-        path, expression,
-        fmt::format("must evaluate to bool or the unknown type, not {}", cel::type_text(type))));
-  }
-}
-
-FieldErrors validate_class(const Value& object, const KindContext& /*context*/) {
+FieldErrors validate_device_class(const Value& object, const KindContext& /*context*/) {
   FieldErrors errors;
-  const Value& selectors = object["spec"]["selectors"];
-  for (std::size_t i = 0; i < selectors.size(); ++i) {
-    const std::string here = at("spec.selectors", i) + ".cel";
-    const Value& cel = selectors[i]["cel"];
-    if (!cel.is_object()) {
-      errors.push_back(FieldError::required(here));
-    } else {
-      check_device_expression(errors, here + ".expression", cel["expression"].as_string());
-    }
-  }
+  check_selectors(errors, "spec.selectors", object["spec"]["selectors"]);
   return errors;
 }
 
-FieldErrors validate_class_update(const Value& object, const Value& /*old_object*/,
-                                  const KindContext& context) {
-  return validate_class(object, context);
+FieldErrors validate_device_class_update(const Value& object, const Value& /*old_object*/,
+                                         const KindContext& context) {
+  return validate_device_class(object, context);
 }
 
-Cells claim_cells(const Value& object, Instant now) {
+Cells device_claim_cells(const Value& object, Instant now) {
   const Value& status = object["status"];
   std::vector<std::string> states;
   if (object["metadata"].contains("deletionTimestamp")) {
@@ -374,7 +397,7 @@ Cells claim_cells(const Value& object, Instant now) {
   return {name_cell(object), join(states, ","), age_cell(object, now)};
 }
 
-Cells name_and_age(const Value& object, Instant now) {
+Cells device_name_and_age(const Value& object, Instant now) {
   return {name_cell(object), age_cell(object, now)};
 }
 
@@ -384,37 +407,37 @@ Cells slice_cells(const Value& object, Instant now) {
           spec["pool"]["name"].str(), age_cell(object, now)};
 }
 
-constexpr std::string_view kGroup = "resource.k8s.io";
+constexpr std::string_view kDeviceGroup = "resource.k8s.io";
 
-constexpr std::array kRows = {
-    KindRow{.group = kGroup,
+constexpr std::array kDeviceRows = {
+    KindRow{.group = kDeviceGroup,
             .plural = "resourceclaims",
-            .behaviour = {.apply_defaults = &default_claim,
-                          .validate_create = &validate_claim,
-                          .validate_update = &validate_claim_update,
-                          .cells = &claim_cells}},
-    KindRow{.group = kGroup,
+            .behaviour = {.apply_defaults = &default_device_claim,
+                          .validate_create = &validate_device_claim,
+                          .validate_update = &validate_device_claim_update,
+                          .cells = &device_claim_cells}},
+    KindRow{.group = kDeviceGroup,
             .plural = "resourceclaimtemplates",
             .behaviour = {.apply_defaults = &default_claim_template,
                           .validate_create = &validate_claim_template,
-                          .validate_update = &validate_claim_update,
-                          .cells = &name_and_age}},
-    KindRow{.group = kGroup,
+                          .validate_update = &validate_device_claim_update,
+                          .cells = &device_name_and_age}},
+    KindRow{.group = kDeviceGroup,
             .plural = "resourceslices",
             .behaviour = {.validate_create = &validate_slice,
                           .validate_update = &validate_slice_update,
                           .cells = &slice_cells}},
-    KindRow{.group = kGroup,
+    KindRow{.group = kDeviceGroup,
             .plural = "deviceclasses",
-            .behaviour = {.validate_create = &validate_class,
-                          .validate_update = &validate_class_update,
-                          .cells = &name_and_age}},
+            .behaviour = {.validate_create = &validate_device_class,
+                          .validate_update = &validate_device_class_update,
+                          .cells = &device_name_and_age}},
 };
 
 }  // namespace
 
 std::span<const KindRow> device_rows() {
-  return kRows;
+  return kDeviceRows;
 }
 
 }  // namespace athanor::apiserver

@@ -49,7 +49,7 @@ inline void default_to(Value& object, std::string_view key, Value value) {
   }
 }
 
-// The same where the zero value means absence: fields that are always shown.
+// Sets it likewise where the zero value means absence: fields that are always shown.
 inline void default_zero(Value& object, std::string_view key, Value value) {
   const Value& now = object[key];
   if (now.is_null() || (now.is_string() && now.as_string().empty()) ||
@@ -58,7 +58,7 @@ inline void default_zero(Value& object, std::string_view key, Value value) {
   }
 }
 
-// The text of a member, or the fallback when it is absent or empty.
+// Returns the text of a member, or the fallback when it is absent or empty.
 inline std::string text_or(const Value& value, std::string_view fallback) {
   return value.as_string().empty() ? std::string(fallback) : value.str();
 }

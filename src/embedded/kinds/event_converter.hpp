@@ -7,7 +7,7 @@
 
 namespace athanor::apiserver {
 
-// Between "v1" (stored) and "events.k8s.io/v1"; versions are whole apiVersions.
+// Converts between "v1" (stored) and "events.k8s.io/v1"; versions are whole apiVersions.
 const Converter& event_converter();
 
 }  // namespace athanor::apiserver

@@ -8,7 +8,7 @@
 
 namespace athanor::apiserver {
 
-// Return the errors of an Event at create and at update; empty: valid. events.k8s.io has more
+// Returns the errors of an Event at create and at update; empty: valid. events.k8s.io has more
 // rules.
 FieldErrors validate_event(const Value& object, const KindContext& context);
 FieldErrors validate_event_update(const Value& object, const Value& old_object,

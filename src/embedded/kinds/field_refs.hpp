@@ -19,7 +19,7 @@ void check_field_ref(FieldErrors& errors, const Value& ref, const std::string& p
 // Checks a resourceFieldRef: a known resource, its container for volumes, its divisor.
 void check_resource_ref(FieldErrors& errors, const Value& ref, const std::string& path,
                         FieldRefIn where);
-// The value of an environment variable that is taken from somewhere.
+// Checks the value of an environment variable that is taken from somewhere.
 void check_value_source(FieldErrors& errors, const Value& env, const std::string& path);
 
 }  // namespace athanor::apiserver

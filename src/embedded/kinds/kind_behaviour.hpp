@@ -17,7 +17,7 @@
 
 namespace athanor::apiserver {
 
-class CrdSchemaCache;  // apiserver/resources/crd/crd_schemas.hpp
+class CrdSchemaCache;  // apiserver/crd/crd_schemas.hpp
 
 // What the functions of a behaviour may look at. Lives for one request.
 struct KindContext {
@@ -48,17 +48,17 @@ struct KindBehaviour {
   void (*prepare_create)(Value& object, const KindContext& context) = nullptr;
   void (*prepare_update)(Value& object, const Value& old_object,
                          const KindContext& context) = nullptr;
-  // What the server sets on an update of its own accord, once it is known who set what: no
+  // Sets the server's own changes of an update, once the owner of each field is known: they are no
   // manager's. Sees subresource writes too.
   void (*finish_update)(Value& object, const Value& old_object,
                         const KindContext& context) = nullptr;
-  // Kind-specific rules only: metadata, types and enumerations are checked by the server. All
-  // errors at once.
+  // Checks kind-specific rules only: the server checks metadata, types and enumerations. Returns
+  // all errors at once.
   std::vector<FieldError> (*validate_create)(const Value& object,
                                              const KindContext& context) = nullptr;
   std::vector<FieldError> (*validate_update)(const Value& object, const Value& old_object,
                                              const KindContext& context) = nullptr;
-  // Texts for Warning headers about an object that passed validation (`old_object` Null on create).
+  // Adds texts for Warning headers about a valid object (`old_object` Null on create).
   void (*warn)(const Value& object, const Value& old_object, const KindContext& context) = nullptr;
   // Refusals that are not Invalid (403, 409), before a delete.
   StatusResult<void> (*before_delete)(const Value& object, const KindContext& context) = nullptr;
@@ -67,16 +67,16 @@ struct KindBehaviour {
   // writes of a kind with `allocate` one after another.
   StatusResult<void> (*allocate)(Value& object, const Value& old_object,
                                  const KindContext& context) = nullptr;
-  // What is committed together with the object, all or nothing (`object` Null on delete,
+  // Returns what is committed together with the object, all or nothing (`object` Null on delete,
   // `old_object` Null on create).
   std::vector<store::Write> (*along)(const Value& object, const Value& old_object,
                                      const KindContext& context) = nullptr;
-  // The cells of one table row, in the order of Appendix T.
+  // Returns the cells of one table row, in the order of Appendix T.
   std::vector<Value> (*cells)(const Value& object, Instant now) = nullptr;
 };
 
-// The behaviour of a built-in resource; nullptr for kinds that only have the generic one. Defined
-// in kinds/.
+// Returns the behaviour of a built-in resource; nullptr for kinds that only have the generic one.
+// Defined in kinds/.
 const KindBehaviour* kind_behaviour(std::string_view group, std::string_view version,
                                     std::string_view plural);
 

@@ -6,7 +6,7 @@
 
 namespace athanor::apiserver {
 
-// The items of a LimitRange's spec.
+// Checks the items of a LimitRange's spec.
 FieldErrors check_limits(const Value& limits);
 
 }  // namespace athanor::apiserver

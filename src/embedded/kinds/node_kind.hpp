@@ -8,7 +8,7 @@
 
 namespace athanor::apiserver {
 
-// Return the errors of a Node at create and at update; empty: valid.
+// Returns the errors of a Node at create and at update; empty: valid.
 FieldErrors validate_node(const Value& object, const KindContext& context);
 FieldErrors validate_node_update(const Value& object, const Value& old_object,
                                  const KindContext& context);

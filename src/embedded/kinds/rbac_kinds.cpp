@@ -190,7 +190,7 @@ constexpr KindBehaviour kBinding = {.apply_defaults = &default_binding,
                                     .validate_update = &validate_binding_update,
                                     .cells = &binding_cells};
 
-constexpr std::array kRows = {
+constexpr std::array kRbacRows = {
     KindRow{.group = kGroup,
             .plural = "roles",
             .behaviour = {.validate_create = &validate_role,
@@ -208,7 +208,7 @@ constexpr std::array kRows = {
 }  // namespace
 
 std::span<const KindRow> rbac_rows() {
-  return kRows;
+  return kRbacRows;
 }
 
 }  // namespace athanor::apiserver

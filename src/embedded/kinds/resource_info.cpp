@@ -41,7 +41,7 @@ std::size_t group_rank(std::string_view group) {
   return static_cast<std::size_t>(found - kGroupOrder.begin()) + 1;
 }
 
-std::string join(std::string_view a, std::string_view b, std::string_view c) {
+std::string lookup_key(std::string_view a, std::string_view b, std::string_view c) {
   std::string text;
   text.reserve(a.size() + b.size() + c.size() + 2);
   text.append(a).append("/").append(b).append("/").append(c);
@@ -156,8 +156,8 @@ void ResourceTable::add(std::span<const std::shared_ptr<const ResourceInfo>> res
     }
   }
   for (const auto& info : resources) {
-    by_path_.emplace(join(info->group, info->version, info->plural), info.get());
-    by_kind_.emplace(join(info->group, info->version, info->kind), info.get());
+    by_path_.emplace(lookup_key(info->group, info->version, info->plural), info.get());
+    by_kind_.emplace(lookup_key(info->group, info->version, info->kind), info.get());
     if (info->stored && info->storage_api_version == info->api_version()) {
       by_storage_.emplace(info->storage, info.get());
     }
@@ -184,7 +184,7 @@ void ResourceTable::add(std::span<const std::shared_ptr<const ResourceInfo>> res
 
 const ResourceInfo* ResourceTable::find(std::string_view group, std::string_view version,
                                         std::string_view plural) const {
-  const std::string path = join(group, version, plural);
+  const std::string path = lookup_key(group, version, plural);
   return in(base_ == nullptr ? nullptr : &base_->by_path_, by_path_, path);
 }
 
@@ -199,7 +199,8 @@ const ResourceInfo* ResourceTable::by_kind(std::string_view api_version,
       slash == std::string_view::npos ? std::string_view() : api_version.substr(0, slash);
   const std::string_view version =
       slash == std::string_view::npos ? api_version : api_version.substr(slash + 1);
-  return in(base_ == nullptr ? nullptr : &base_->by_kind_, by_kind_, join(group, version, kind));
+  return in(base_ == nullptr ? nullptr : &base_->by_kind_, by_kind_,
+            lookup_key(group, version, kind));
 }
 
 bool ResourceTable::has_group(std::string_view group) const {
@@ -218,7 +219,7 @@ bool ResourceTable::has_version(std::string_view group, std::string_view version
 
 std::vector<const ResourceInfo*> ResourceTable::resources(std::string_view group,
                                                           std::string_view version) const {
-  const std::string prefix = join(group, version, {});
+  const std::string prefix = lookup_key(group, version, {});
   std::map<std::string_view, const ResourceInfo*> found;
   for (const ResourceTable* table : {base_.get(), this}) {
     if (table == nullptr) {

@@ -23,7 +23,7 @@ namespace athanor::apiserver {
 
 struct KindBehaviour;      // kind_behaviour.hpp
 class Converter;           // converter.hpp
-struct ConversionWebhook;  // webhooks/conversion.hpp
+struct ConversionWebhook;  // apiserver/request/conversion.hpp
 
 // How metadata.name is checked (docs/spec/apiserver.md 7).
 enum class NameRule : std::uint8_t { Subdomain, Label, Label1035, NamespaceName, PathSegment };
@@ -115,18 +115,18 @@ struct GroupInfo {
 class ResourceTable {
  public:
   explicit ResourceTable(std::vector<std::shared_ptr<const ResourceInfo>> resources);
-  // `added` beside everything of `base`, whose entries win. Costs O(added) beside a copy of the
-  // lists of `base`.
+  // Adds `added` to everything of `base`, whose entries win. Costs O(added) and a copy of the lists
+  // of `base`.
   ResourceTable(std::shared_ptr<const ResourceTable> base,
                 const std::vector<std::shared_ptr<const ResourceInfo>>& added);
 
   [[nodiscard]] const ResourceInfo* find(std::string_view group, std::string_view version,
                                          std::string_view plural) const;
-  // The version whose objects are stored under `storage` as they are; nullptr when unknown.
+  // Returns the version whose objects are stored under `storage` as they are; nullptr: unknown.
   [[nodiscard]] const ResourceInfo* by_storage(std::string_view storage) const;
   [[nodiscard]] const ResourceInfo* by_kind(std::string_view api_version,
                                             std::string_view kind) const;
-  // In discovery order (docs/spec/apiserver.md 4.1).
+  // Returns the groups in discovery order (docs/spec/apiserver.md 4.1).
   [[nodiscard]] const std::vector<GroupInfo>& groups() const { return groups_; }
   [[nodiscard]] bool has_group(std::string_view group) const;
   [[nodiscard]] bool has_version(std::string_view group, std::string_view version) const;
@@ -174,11 +174,11 @@ class ResourceRegistry {
   std::uint64_t serial_ ATHANOR_GUARDED_BY(mutex_) = 0;
 };
 
-// Every resource of docs/spec/apiserver.md Appendix D, with its schema, flags, columns and
+// Returns every resource of docs/spec/apiserver.md Appendix D, with its schema, flags, columns and
 // behaviour.
 std::vector<std::shared_ptr<const ResourceInfo>> built_in_resources();
 
-// Kubernetes' order of API versions: v2 before v1 before v1beta1 before v1alpha1 before others.
+// Orders API versions as Kubernetes: v2, v1, v1beta1, v1alpha1, then others.
 bool version_before(std::string_view a, std::string_view b);
 
 }  // namespace athanor::apiserver

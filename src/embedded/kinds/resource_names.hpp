@@ -9,17 +9,17 @@
 
 namespace athanor::apiserver {
 
-// "nvidia.com/gpu": counted in whole units, never overcommitted.
+// Checks for a name like "nvidia.com/gpu": counted in whole units, never overcommitted.
 bool is_extended_resource(std::string_view name);
-// Counted in whole units: pods, claims, extended resources.
+// Checks for a resource counted in whole units: pods, claims, extended resources.
 bool is_counted_resource(std::string_view name);
-// A name in anything that lists amounts: qualified, or one of Kubernetes' own.
+// Checks a name in anything that lists amounts: qualified, or one of Kubernetes' own.
 bool check_resource_name(FieldErrors& errors, const std::string& path, std::string_view name);
-// The same for what a container may ask for.
+// Checks the name of a resource that a container requests in the same way.
 void check_container_resource(FieldErrors& errors, const std::string& path, std::string_view name);
-// The same for what a quota may limit.
+// Checks the name of a resource that a quota limits in the same way.
 void check_quota_resource(FieldErrors& errors, const std::string& path, std::string_view name);
-// An amount of it: not negative, whole where it is counted.
+// Checks an amount of the resource: not negative, whole where it is counted.
 void check_resource_amount(FieldErrors& errors, const std::string& path, std::string_view name,
                            const Value& quantity);
 

@@ -45,9 +45,9 @@ struct StatusError {
   bool plain_text = false;          // answered as text/plain, message is the whole body
   bool retriable_conflict = false;  // lost a race against another writer: a patch may try again
 
-  // The Status object.
+  // Returns the Status object.
   [[nodiscard]] Value to_value() const;
-  // The same without the details, for callers that speak Error.
+  // Returns the same without the details, for callers that speak Error.
   [[nodiscard]] Error to_error() const;
 };
 
@@ -66,60 +66,60 @@ struct Qualified {
 // The rows of docs/spec/apiserver.md 6. `resource` is plural and group, `kind` Kind and group.
 namespace status {
 StatusError already_exists(Qualified resource, std::string_view name);
-// generateName collided too often.
+// Returns the error of a generateName that collided too often.
 StatusError no_unique_name(Qualified resource, std::string_view name);
-// 404: RESOURCE "NAME" not found.
+// Returns 404: RESOURCE "NAME" not found.
 StatusError not_found(Qualified resource, std::string_view name);
-// Operation cannot be fulfilled on RESOURCE "NAME": WHY.
+// Returns: Operation cannot be fulfilled on RESOURCE "NAME": WHY.
 StatusError conflict(Qualified resource, std::string_view name, std::string_view why);
-// The object has been modified.
+// Returns the conflict of an object that has been modified.
 StatusError modified(Qualified resource, std::string_view name);
-// 400 BadRequest with this message.
+// Returns 400 BadRequest with this message.
 StatusError bad_request(std::string_view message);
-// 422 Invalid with a cause for each error.
+// Returns 422 Invalid with a cause for each error.
 StatusError invalid(Qualified kind, std::string_view name, const std::vector<FieldError>& errors);
-// RESOURCE "NAME" is forbidden: TEXT (admission).
+// Returns: RESOURCE "NAME" is forbidden: TEXT (admission).
 StatusError forbidden(Qualified resource, std::string_view name, std::string_view text);
-// 403 for a create in a namespace that is being deleted.
+// Returns 403 for a create in a namespace that is being deleted.
 StatusError namespace_terminating(Qualified resource, std::string_view name, std::string_view ns);
-// 401 without details: no valid credentials.
+// Returns 401 without details: no valid credentials.
 StatusError unauthorized();
-// Known group, unknown version, resource or subresource.
+// Returns 404 for a known group with an unknown version, resource or subresource.
 StatusError unknown_resource();
-// 405: the method does not exist on this resource or path.
+// Returns 405: the method does not exist on this resource or path.
 StatusError method_not_allowed();
-// The same of a custom resource.
+// Returns 405 for a custom resource.
 StatusError method_not_supported(Qualified resource, std::string_view verb);
-// 404 page not found, in plain text.
+// Returns 404 page not found, in plain text.
 StatusError page_not_found();
-// 406 of custom resources and discovery; `media_types` is the list of the message.
+// Returns 406 of custom resources and discovery; `media_types` is the list of the message.
 StatusError not_acceptable(std::string_view media_types);
-// The same of built-in resources.
+// Returns 406 of built-in resources.
 StatusError no_representation(std::string_view media_types);
-// For a request body; `media_types` is the list of the message.
+// Returns 415 for a request body; `media_types` is the list of the message.
 StatusError unsupported_media_type(std::string_view media_types);
-// For a patch without a known content type.
+// Returns 415 for a patch without a known content type.
 StatusError unsupported_patch_type();
 StatusError unprocessable();  // the server rejected our request due to an error in our request
-// 410: a list at a revision that is no longer kept.
+// Returns 410: a list at a revision that is no longer kept.
 StatusError expired_list();
-// 410: a page of such a list; `token` continues it at the present revision.
+// Returns 410: a page of such a list; `token` continues it at the present revision.
 StatusError expired_continue(std::string_view token);
-// 410: a watch from a revision before `oldest`.
+// Returns 410: a watch from a revision before `oldest`.
 StatusError expired_watch(std::uint64_t requested, std::uint64_t oldest);
-// 504 with retry after 1 second: the revision is still to come.
+// Returns 504 with retry after 1 second: the revision is still to come.
 StatusError future_revision(std::uint64_t requested, std::uint64_t current);
 StatusError too_large(std::string_view what);  // Request entity too large: WHAT
-// 429 with Retry-After in seconds (0: at once).
+// Returns 429 with Retry-After in seconds (0: at once).
 StatusError too_many_requests(std::string_view message, int retry_after_seconds);
 StatusError internal(std::string_view message);  // Internal error occurred: MESSAGE
-// 504: Timeout: MESSAGE.
+// Returns 504: Timeout: MESSAGE.
 StatusError timeout(std::string_view message);
-// Any Error of the lower layers, code, reason and message kept.
+// Converts any Error of the lower layers; code, reason and message stay.
 StatusError of(const Error& error);
 }  // namespace status
 
-// The Status of a success ({"status":"Success"}).
+// Returns the Status of a success ({"status":"Success"}).
 Value success_status(std::optional<StatusDetails> details = std::nullopt, int code = 0);
 
 }  // namespace athanor::apiserver

@@ -19,7 +19,7 @@ struct UserInfo {
   std::map<std::string, std::vector<std::string>> extra{};
 
   [[nodiscard]] bool in_group(std::string_view group) const;
-  // {username, uid, groups, extra}, empty ones left out.
+  // Returns {username, uid, groups, extra}, empty ones left out.
   [[nodiscard]] Value to_value() const;
 };
 

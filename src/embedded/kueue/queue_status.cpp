@@ -7,13 +7,13 @@
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
-#include "embedded/kueue/configuration.hpp"
 #include "embedded/kueue/cycle/fair_shares.hpp"
 #include "embedded/kueue/cycle/holding.hpp"
 #include "embedded/kueue/cycle/scheduler.hpp"
 #include "embedded/kueue/cycle/snapshot.hpp"
 #include "embedded/kueue/cycle/waiting.hpp"
-#include "embedded/kueue/settings.hpp"
+#include "embedded/kueue/model/configuration.hpp"
+#include "embedded/kueue/model/settings.hpp"
 #include "kube/value/condition.hpp"
 
 namespace athanor::kueue {

@@ -11,18 +11,18 @@
 #include "api/kueue.hpp"
 #include "base/ascii.hpp"
 #include "base/environment.hpp"
-#include "embedded/kueue/configuration.hpp"
 #include "embedded/kueue/cycle/scheduler.hpp"
-#include "embedded/kueue/explain/verb.hpp"
+#include "embedded/kueue/explain/visibility.hpp"
 #include "embedded/kueue/jobs/managed.hpp"
 #include "embedded/kueue/jobs/names.hpp"
 #include "embedded/kueue/jobs/reconcile.hpp"
 #include "embedded/kueue/jobs/webhooks.hpp"
 #include "embedded/kueue/metrics/instruments.hpp"
+#include "embedded/kueue/model/configuration.hpp"
+#include "embedded/kueue/model/settings.hpp"
 #include "embedded/kueue/rules/conversion.hpp"
 #include "embedded/kueue/rules/webhooks.hpp"
-#include "embedded/kueue/settings.hpp"
-#include "embedded/kueue/visibility.hpp"
+#include "embedded/kueue/verb.hpp"
 #include "embedded/kueue/workload/checks.hpp"
 
 namespace athanor::kueue {
@@ -39,7 +39,7 @@ Result<Value> convert_object(const Value& object, std::string_view to_version) {
   return convert(object, to_version);
 }
 
-Result<void> read_flag(const Environment& variables, std::string_view name, Value& into) {
+Result<void> read_system_flag(const Environment& variables, std::string_view name, Value& into) {
   std::string text = into.as_bool() ? "true" : "false";
   ATHANOR_TRY_VOID(variables.choice(name, {"true", "false"}, text));
   into = text == "true";
@@ -49,10 +49,11 @@ Result<void> read_flag(const Environment& variables, std::string_view name, Valu
 // What the integrations read, as Kueue's configuration names it.
 Result<void> read_integrations(const Environment& variables, Value& section) {
   constexpr std::string_view kList = "KUEUE_INTEGRATIONS";
-  ATHANOR_TRY_VOID(read_flag(variables, "KUEUE_CLUSTER_QUEUE_RESOURCE_METRICS",
-                             section.member("clusterQueueResourceMetrics")));
-  ATHANOR_TRY_VOID(read_flag(variables, "KUEUE_MANAGE_JOBS_WITHOUT_QUEUE_NAME",
-                             section.member("integrations").member("manageJobsWithoutQueueName")));
+  ATHANOR_TRY_VOID(read_system_flag(variables, "KUEUE_CLUSTER_QUEUE_RESOURCE_METRICS",
+                                    section.member("clusterQueueResourceMetrics")));
+  ATHANOR_TRY_VOID(
+      read_system_flag(variables, "KUEUE_MANAGE_JOBS_WITHOUT_QUEUE_NAME",
+                       section.member("integrations").member("manageJobsWithoutQueueName")));
   const std::string* text = variables.find(kList);
   if (text == nullptr) {
     return {};
@@ -126,12 +127,17 @@ Result<Value> read_alone(const SettingsSource& source) {
     return refuse_setting(kConfigVariable, path, "files cannot be read here");
   }
   ATHANOR_TRY(const std::string text, source.read_file(path));
-  auto read = apply_configuration(section, text);
+  auto read = read_configuration(section, text);
   if (!read.ok()) {
     return read.error().with_context(path);
   }
-  add_transformations(source.config, *read);
-  return read;
+  if (source.warn) {
+    for (const std::string& sentence : read->warnings) {
+      source.warn(fmt::format("{}: {}", path, sentence));
+    }
+  }
+  add_transformations(source.config, read->section);
+  return std::move(read->section);
 }
 
 Result<Value> read(const SettingsSource& source) {
@@ -203,6 +209,7 @@ const System& system() {
                     "KUEUE_PODS_READY_RECOVERY_TIMEOUT",
                     "KUEUE_PODS_READY_TIMEOUT",
                     "KUEUE_PREEMPTION_STRATEGIES",
+                    "KUEUE_QUOTA_CHECK_STRATEGY",
                     "KUEUE_REQUEUE_BACKOFF_BASE_SECONDS",
                     "KUEUE_REQUEUE_BACKOFF_LIMIT_COUNT",
                     "KUEUE_REQUEUE_BACKOFF_MAX_SECONDS",

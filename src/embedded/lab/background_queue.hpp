@@ -17,7 +17,7 @@ class BackgroundQueue {
   BackgroundQueue(const BackgroundQueue&) = delete;
   BackgroundQueue& operator=(const BackgroundQueue&) = delete;
   void add(UniqueFunction<void()> task);
-  // Before the others that wait, behind earlier urgent ones.
+  // Adds a task before the others that wait, behind earlier urgent ones.
   void add_urgent(UniqueFunction<void()> task);
 
  private:

@@ -3,27 +3,43 @@
 #include "embedded/lab/control_plane.hpp"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
+#include "base/files/text_file.hpp"
 #include "base/log.hpp"
+#include "client/definition_source.hpp"
 #include "client/target_probe.hpp"
+#include "client/webhook_poster.hpp"
 #include "embedded/bridge/in_process_webhooks.hpp"
 #include "embedded/lab/background_queue.hpp"
 #include "embedded/lab/embedded_operators.hpp"
 #include "embedded/lab/engine_driver.hpp"
 #include "embedded/lab/file/lab_targets.hpp"
 #include "embedded/lab/heartbeat.hpp"
+#include "embedded/lab/image_watch.hpp"
 #include "embedded/lab/installer.hpp"
+#include "embedded/lab/kind_fields.hpp"
+#include "embedded/lab/lab_users.hpp"
+#include "embedded/lab/missing_objects.hpp"
 #include "embedded/lab/node_files.hpp"
 #include "embedded/lab/node_sockets.hpp"
 #include "embedded/lab/pod_executors.hpp"
+#include "embedded/lab/pod_metrics.hpp"
 #include "embedded/lab/probes.hpp"
-#include "embedded/lab/process_metrics.hpp"
+#include "embedded/lab/service_watch.hpp"
+#include "embedded/lab/serving/process_metrics.hpp"
 #include "embedded/lab/serving/served_api.hpp"
+#include "embedded/nodes/image_entrypoints.hpp"
+#include "embedded/nodes/images/image_folder.hpp"
+#include "embedded/nodes/mixed_runtime.hpp"
+#include "embedded/nodes/network/name_server.hpp"
+#include "embedded/nodes/network/pod_network.hpp"
+#include "embedded/nodes/network/poll_loop.hpp"
 #include "embedded/nodes/pod_runtime.hpp"
 #include "embedded/nodes/process/process_runtime.hpp"
 #include "embedded/nodes/timed/timed_runtime.hpp"
@@ -55,7 +71,7 @@ Result<std::string> pod_token(apiserver::Server& server, const Clock& clock,
   if (!wish.audience.empty()) {
     spec.set("audiences", Value::list({wish.audience}));
   }
-  apiserver::Request request;
+  net::Request request;
   request.method = "POST";
   request.path =
       fmt::format("/api/v1/namespaces/{}/serviceaccounts/{}/token", wish.ns, wish.service_account);
@@ -63,7 +79,7 @@ Result<std::string> pod_token(apiserver::Server& server, const Clock& clock,
   request.body = Value::object(
       {{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenRequest"}, {"spec", spec}});
   request.credentials.internal_user = "system:apiserver";
-  const apiserver::Response response = server.handle(std::move(request), clock.now());
+  const net::Response response = server.handle(std::move(request), clock.now());
   const Value answer = response.value.value_or(Value());
   if (response.status >= 400) {
     return Error{.code = response.status,
@@ -100,23 +116,44 @@ class RunningControlPlane final : public ControlPlane {
     ATHANOR_TRY_VOID(check_controllers(options_.controllers, all_operators()));
     // Before anything else: the spawner must be forked while there is one thread.
     std::optional<nodes::Spawner> spawner;
-    if (options_.pods == PodsKind::Process) {
+    if (options_.pods != PodsKind::Timed) {
       ATHANOR_TRY(spawner, nodes::Spawner::start());
     }
     ATHANOR_TRY(directory_, store::DataDirectory::open(options_.data));
     kubeconfig_ = directory_->kubeconfig();
     ATHANOR_TRY_VOID(start_pods(std::move(spawner)));
+    ATHANOR_TRY_VOID(load_images());
     ATHANOR_TRY_VOID(make_server());
     keep_pods_files();
+    start_network();
     ATHANOR_TRY_VOID(start_targets());
     ATHANOR_TRY_VOID(install());
     ATHANOR_TRY_VOID(start_controllers());
     api_->start(heartbeat());
-    return transport::write_admin_kubeconfig(kubeconfig_, pki_, api_->address(), options_.lab.ns);
+    missing_->keep_trying();
+    ATHANOR_TRY_VOID(write_user_kubeconfigs());
+    return net::write_admin_kubeconfig(kubeconfig_, pki_, api_->address(), options_.lab.ns);
+  }
+
+  // A certificate each, made anew with every start.
+  Result<void> write_user_kubeconfigs() {
+    const std::string folder = directory_->path() + "/users";
+    if (!options_.users.empty()) {
+      ATHANOR_TRY_VOID(net::make_private_directory(folder));
+    }
+    for (const LabUser& user : options_.users) {
+      ATHANOR_TRY(const std::string text,
+                  net::user_kubeconfig(pki_, {.name = user.name, .groups = {}}, api_->address(),
+                                       options_.lab.ns, clock_->now()));
+      ATHANOR_TRY_VOID(
+          net::write_private_file(fmt::format("{}/{}.kubeconfig", folder, user.name), text));
+    }
+    return {};
   }
 
   [[nodiscard]] const std::string& kubeconfig() const override { return kubeconfig_; }
   [[nodiscard]] const std::string& address() const override { return api_->address(); }
+  [[nodiscard]] std::vector<std::string> waiting() const override { return missing_->waiting(); }
 
   void stop(Duration grace) override {
     if (std::exchange(stopped_, true)) {
@@ -126,7 +163,12 @@ class RunningControlPlane final : public ControlPlane {
       api_->begin_shutdown();
       api_->end_calls();
     }
+    if (missing_) {
+      missing_->stop();
+    }
     targets_.reset();
+    poster_.reset();
+    definitions_.reset();
     if (driver_) {
       driver_->stop();  // no more pods are started
     }
@@ -134,6 +176,11 @@ class RunningControlPlane final : public ControlPlane {
     if (processes_ != nullptr) {
       processes_->shut_down(grace);
     }
+    if (services_) {
+      services_->stop();  // the two call each other
+    }
+    network_.reset();
+    services_.reset();
     if (runtime_) {
       runtime_->listen({});  // it outlives the driver that listens
     }
@@ -143,6 +190,7 @@ class RunningControlPlane final : public ControlPlane {
     driver_.reset();
     sockets_.reset();  // the ticker, which looked after them, is gone with api_->stop()
     emulated_.reset();
+    missing_.reset();
     api_.reset();
     runtime_.reset();
   }
@@ -180,6 +228,16 @@ class RunningControlPlane final : public ControlPlane {
 
   Result<void> start_pods(std::optional<nodes::Spawner> spawner) {
     if (spawner) {
+      channel_.reset(spawner->take_channel());
+      supervised_ = options_.isolate_pods && channel_.valid();
+      if (!supervised_) {
+        log::warn(
+            "pods share the ports of this machine, and addresses of Services do not answer in "
+            "them",
+            {{"reason", options_.isolate_pods
+                            ? "the kernel has no user notification of seccomp (Linux 5.6)"
+                            : "--pod-isolation off"}});
+      }
       ATHANOR_TRY(auto processes,
                   nodes::ProcessRuntime::create(
                       *std::move(spawner), {.folder = directory_->path(),
@@ -188,20 +246,63 @@ class RunningControlPlane final : public ControlPlane {
                                                   return pod_token(api_->server(), *clock_, wish);
                                                 },
                                             .clock = clock_.get(),
-                                            .isolate = options_.isolate_pods}));
+                                            .isolate = options_.isolate_pods,
+                                            .own_folders = options_.hidden_from_pods,
+                                            .log_limits = {},
+                                            .supervised = supervised_}));
+      if (!options_.isolate_pods) {
+        log::warn(
+            "--pod-isolation off: what pods run can change this machine's files, read home "
+            "folders and the keys of the lab, and signal and trace your processes");
+      }
       processes_ = processes.get();
       runtime_ = std::move(processes);
+      if (options_.pods == PodsKind::Auto) {
+        runtime_ = nodes::mixed_runtime(std::move(runtime_), nodes::timed_runtime(*clock_));
+      }
     } else {
       runtime_ = nodes::timed_runtime(*clock_);
     }
     return {};
   }
 
+  // Unpacks the images whose files the lab file names.
+  Result<void> load_images() {
+    const nodes::ImageFolder folder(directory_->path());
+    for (const LabImage& image : options_.lab.images) {
+      if (processes_ == nullptr || image.archive.empty()) {
+        continue;
+      }
+      const auto loaded = folder.load(image.archive, image.name, image.value);
+      if (!loaded.ok()) {
+        return Error{loaded.error()}.with_context(fmt::format("image {}", image.name));
+      }
+    }
+    images_ = std::make_unique<ImageWatch>(directory_->path());
+    return {};
+  }
+
+  // Names and addresses of Services, where pods are processes.
+  void start_network() {
+    if (processes_ == nullptr) {
+      return;
+    }
+    const auto settings = read_text_file("/etc/resolv.conf");
+    resolver_ = settings.ok() ? *settings : std::string();
+    services_ = std::make_unique<ServiceWatch>(api_->store());
+    network_ = std::make_unique<nodes::PodNetwork>(
+        nodes::PodNetworkOptions{.channel = supervised_ ? channel_.release() : -1,
+                                 .table = [this] { return services_->table(); },
+                                 .upstream = nodes::name_servers_of(resolver_)});
+    services_->listen(api_->store(), [this] { network_->changed(); });
+    network_->changed();
+  }
+
   Result<void> make_server() {
     ATHANOR_TRY(audit_, open_audit(options_.serving.audit, *clock_));
-    ATHANOR_TRY(pki_, transport::ensure_pki({.directory = directory_->pki(),
-                                             .hosts = {options_.host},
-                                             .now = clock_->now()}));
+    ATHANOR_TRY(pki_, net::ensure_pki({.directory = directory_->pki(),
+                                       .hosts = {options_.host},
+                                       .now = clock_->now()}));
     ATHANOR_TRY(signer_, transport::make_token_signer({.key_pem = pki_.service_account_key}));
     ServedApiOptions plan{.host = options_.host, .port = options_.port};
     ATHANOR_TRY(plan.journal, journal());
@@ -214,6 +315,8 @@ class RunningControlPlane final : public ControlPlane {
                   .connections_each = options_.serving.max_connections_per_address};
     ATHANOR_TRY(auto tokens, transport::ensure_token_file(directory_->tokens()));
     plan.server = {
+        .warn_of_fields = options_.pods == PodsKind::Timed ? nullptr : &warn_of_fields,
+        .advertise_loopback = true,
         .ca_certificate_pem = pki_.ca_certificate,
         .proxy_client_certificate_pem = pki_.front_proxy_certificate,
         .proxy_client_key_pem = pki_.front_proxy_key,
@@ -240,10 +343,18 @@ class RunningControlPlane final : public ControlPlane {
                      count_result(metrics_, webhook, verdict);
                    }});
             }};
-    plan.local_services = local_services(
-        options_.systems, options_.config,
-        [this]() -> const store::Store& { return api_->store(); },
-        [this] { return clock_->now(); });
+    plan.local_services =
+        [this, services = local_services(
+                   options_.systems, options_.config,
+                   [this]() -> const store::Store& { return api_->store(); },
+                   [this] { return clock_->now(); })](const apiserver::OutsideRequest& request) {
+          auto answer = usage_->answer(request);
+          return answer != nullptr ? std::move(answer) : services(request);
+        };
+    usage_ = std::make_unique<PodMetrics>(
+        PodMetricsSources{.store = [this]() -> const store::Store& { return api_->store(); },
+                          .clock = [this] { return clock_->now(); },
+                          .processes = processes_});
     ATHANOR_TRY(api_, ServedApi::create(std::move(plan), *clock_, *entropy_));
     return {};
   }
@@ -276,13 +387,13 @@ class RunningControlPlane final : public ControlPlane {
     }
     ATHANOR_TRY(emulated_, targets::TargetServer::start(wanted));
     const std::string folder = directory_->path() + "/targets";
-    ATHANOR_TRY_VOID(transport::make_private_directory(folder));
+    ATHANOR_TRY_VOID(net::make_private_directory(folder));
     for (const LabTarget& entry : options_.lab.targets) {
       const std::string path = fmt::format("{}/{}.kubeconfig", folder, entry.name);
       const std::string text = emulated_->kubeconfig(entry.name);
-      ATHANOR_TRY(const auto known, transport::read_file(path));
+      ATHANOR_TRY(const auto known, net::read_file(path));
       if (known != text) {
-        ATHANOR_TRY_VOID(transport::write_private_file(path, text));
+        ATHANOR_TRY_VOID(net::write_private_file(path, text));
       }
     }
     executors_.on_act(kConfigureTarget, [this](const std::string& /*id*/, const Value& args,
@@ -294,24 +405,30 @@ class RunningControlPlane final : public ControlPlane {
     return {};
   }
 
+  // What the server refuses now (a namespace that is being deleted, a quota, a policy) waits for
+  // keep_trying(): only a running lab can clear the way for it.
   Result<void> install() {
-    Installer installer(api_->server(), *clock_);
-    ATHANOR_TRY_VOID(installer.install_kinds(kinds_of(options_.systems, options_.config)));
-    ATHANOR_TRY_VOID(installer.install_rbac(all_operators()));
-    for (Value& object : embedded_objects()) {
-      ATHANOR_TRY_VOID(installer.apply(std::move(object), {}));
+    using Origin = MissingObjects::Origin;
+    missing_ = std::make_unique<MissingObjects>(api_->server(), *clock_);
+    for (const api::CustomKind* kind : kinds_of(options_.systems, options_.config)) {
+      missing_->add(api::crd_manifest(*kind), {}, Origin::Program);
     }
-    std::vector<Value> objects = system_objects();
-    ATHANOR_TRY(const std::vector<Value> file, lab_objects(options_.lab, options_.read_file));
-    const std::vector<Value> targets = target_objects(options_.lab, target_world());
-    const std::vector<Value> samples = sample_objects();
-    for (const auto* more : {&file, &targets, &samples}) {
-      objects.insert(objects.end(), more->begin(), more->end());
-    }
-    for (Value& object : objects) {
-      ATHANOR_TRY_VOID(installer.apply(std::move(object), options_.lab.ns));
-    }
-    return {};
+    const auto add = [this](std::vector<Value> objects, const std::string& ns, Origin origin) {
+      for (Value& object : objects) {
+        missing_->add(std::move(object), ns, origin);
+      }
+    };
+    ATHANOR_TRY(std::vector<Value> file, lab_objects(options_.lab, options_.read_file));
+    add(rbac_objects(all_operators()), {}, Origin::Program);
+    add(embedded_objects(), {}, Origin::Program);
+    add(options_.roles, {}, Origin::Program);
+    add(PodMetrics::objects(), {}, Origin::Program);
+    add(system_objects(), options_.lab.ns, Origin::Program);
+    add(std::move(file), options_.lab.ns, Origin::File);
+    add(target_objects(options_.lab, target_world()), options_.lab.ns, Origin::Program);
+    add(sample_objects(), options_.lab.ns, Origin::Program);
+    add(user_bindings(options_.users, options_.lab.ns), {}, Origin::Program);
+    return missing_->apply();
   }
 
   // The systems' namespaces, then what they have in every lab.
@@ -434,11 +551,26 @@ class RunningControlPlane final : public ControlPlane {
 
   [[nodiscard]] std::map<std::string, Value, std::less<>> config() const {
     auto config = options_.config;
+    config[kTargetSection] = Value::object({{"namespace", target_world().ns}});
     config["rootCA"] = Value::object({{"pem", pki_.ca_certificate}});
     config["kubelet"] = Value::object(
         {{"environment",
           Value::object({{"KUBERNETES_SERVICE_HOST", options_.host},
                          {"KUBERNETES_SERVICE_PORT", fmt::format("{}", api_->port())}})}});
+    if (processes_ != nullptr) {
+      config["kubelet"].set("user", static_cast<std::int64_t>(::geteuid()));
+      config["kubelet"].set("mixed", options_.pods == PodsKind::Auto);
+      config["kubelet"].set("nameServer", network_->name_server());
+      config["kubelet"].set("resolver", resolver_);
+      config["kubelet"].set("loadsImages", true);
+      Value images = Value::list();
+      for (const LabImage& image : options_.lab.images) {
+        if (image.archive.empty()) {
+          images.push_back(image.value);
+        }
+      }
+      config["kubelet"].set("images", std::move(images));
+    }
     return config;
   }
 
@@ -453,6 +585,10 @@ class RunningControlPlane final : public ControlPlane {
     return [this, beats = std::make_shared<Heartbeat>(api_->server())](Instant now) {
       beats->beat(now);
       sockets_->look(now);
+      usage_->look(now);
+      if (auto images = images_->news()) {
+        driver_->observe(std::string(nodes::kImagesQuery), *std::move(images));
+      }
     };
   }
 
@@ -461,6 +597,13 @@ class RunningControlPlane final : public ControlPlane {
     executors_.on_probe("timezone",
                         [](const std::string& query, const runtime::Executors::Completion& done) {
                           done(read_time_zone(query));
+                        });
+    executors_.on_probe(std::string(client::kDefinitionProbe),
+                        [this](const std::string& query, runtime::Executors::Completion done) {
+                          if (!definitions_) {
+                            definitions_ = std::make_unique<client::DefinitionSource>();
+                          }
+                          definitions_->ask(query, std::move(done));
                         });
     executors_.on_probe("certificate-request",
                         [](const std::string& query, const runtime::Executors::Completion& done) {
@@ -486,6 +629,13 @@ class RunningControlPlane final : public ControlPlane {
   void register_targets() {
     for (const System* system : options_.systems) {
       for (const ProbeUse& use : system->probes) {
+        if (use.name == client::kNotifyProbe && !poster_) {
+          poster_ = std::make_unique<client::WebhookPoster>();
+          executors_.on_probe(std::string(use.name), [this](const std::string& query,
+                                                            runtime::Executors::Completion done) {
+            poster_->ask(query, std::move(done));
+          });
+        }
         if (use.name != client::kTargetProbe || targets_) {
           continue;
         }
@@ -511,6 +661,11 @@ class RunningControlPlane final : public ControlPlane {
     background_ = std::make_unique<BackgroundQueue>();
     add_pod_executors(executors_, *runtime_, *background_);
     add_node_files(executors_, *background_, directory_->path() + "/nodes");
+    executors_.on_probe(
+        std::string(nodes::kImagesQuery),
+        [this](const std::string& /*query*/, const runtime::Executors::Completion& done) {
+          done(images_->all());
+        });
   }
 
   ControlPlaneOptions options_;
@@ -521,15 +676,25 @@ class RunningControlPlane final : public ControlPlane {
   std::optional<store::DataDirectory> directory_{};
   std::string kubeconfig_{};
   bool stopped_ = false;
-  transport::Pki pki_{};
+  net::Pki pki_{};
   std::unique_ptr<nodes::PodRuntime> runtime_{};
-  nodes::ProcessRuntime* processes_ = nullptr;  // runtime_, when it runs processes
+  nodes::ProcessRuntime* processes_ = nullptr;  // in runtime_, when it runs processes
   std::unique_ptr<apiserver::TokenSigner> signer_{};
   std::unique_ptr<ServedApi> api_{};
+  nodes::Handle channel_{};  // to the children of the spawner, until the network has it
+  bool supervised_ = false;
+  std::string resolver_{};  // this machine's settings
+  std::unique_ptr<ServiceWatch> services_{};
+  std::unique_ptr<ImageWatch> images_{};
+  std::unique_ptr<PodMetrics> usage_{};
+  std::unique_ptr<nodes::PodNetwork> network_{};
+  std::unique_ptr<MissingObjects> missing_{};
   std::unique_ptr<NodeSockets> sockets_{};
   std::unique_ptr<targets::TargetServer> emulated_{};
   std::unique_ptr<BackgroundQueue> background_{};
   std::unique_ptr<client::TargetProbe> targets_{};
+  std::unique_ptr<client::WebhookPoster> poster_{};
+  std::unique_ptr<client::DefinitionSource> definitions_{};  // once a run asks for one
   runtime::Executors executors_{};
   std::vector<const Operator*> enabled_{};
   std::unique_ptr<EngineDriver> driver_{};

@@ -22,7 +22,13 @@ namespace athanor::lab {
 // Where objects are kept: in the data directory, or in memory until the end.
 enum class StorageKind : std::uint8_t { Disk, Memory };
 // How pods run: as local processes, or as timers alone.
-enum class PodsKind : std::uint8_t { Process, Timed };
+enum class PodsKind : std::uint8_t { Process, Timed, Auto };
+
+// A person beside the administrator, with a kubeconfig of its own in DATA/users.
+struct LabUser {
+  std::string name{};
+  std::string role = "edit";  // view, edit or admin: in the jobs' namespace
+};
 
 // What `athanor up` starts with.
 struct ControlPlaneOptions {
@@ -35,6 +41,8 @@ struct ControlPlaneOptions {
   std::int64_t history_max_bytes = std::int64_t{256} << 20;  // of watchable history on the disk
   PodsKind pods = PodsKind::Process;
   bool isolate_pods = true;  // PodsKind::Process: as far as the kernel allows
+  // Folders of this machine that isolated pods see empty: homes.
+  std::vector<std::string> hidden_from_pods{};
   // "*", "name", "-name", "external", comma-separated; empty: none.
   std::string controllers = "*";
   ServingOptions serving{};
@@ -45,6 +53,8 @@ struct ControlPlaneOptions {
   // The scheduler and the nodes with the systems' hooks: each takes the place of the operator of
   // its name.
   std::vector<const Operator*> hooked{};
+  std::vector<Value> roles{};  // ClusterRoles of people
+  std::vector<LabUser> users{};
 };
 
 // A running lab.
@@ -52,23 +62,25 @@ class ControlPlane {
  public:
   // Lights the lab; returns once it is ready. To be called while the program has one thread (the
   // spawner is forked first). Errors say what is wrong and where: a held directory, a used port, a
-  // bad manifest.
+  // bad manifest. Objects that the server refuses for now are no error: see waiting().
   static Result<std::unique_ptr<ControlPlane>> start(ControlPlaneOptions options);
   virtual ~ControlPlane() = default;
 
   [[nodiscard]] virtual const std::string& kubeconfig() const = 0;  // path
   [[nodiscard]] virtual const std::string& address() const = 0;     // https://127.0.0.1:6443
+  // Returns the lab's objects that the server refuses so far, with the reasons; they are retried.
+  [[nodiscard]] virtual std::vector<std::string> waiting() const = 0;
   // Ends pods (at most `grace`), controllers, connections, storage: in that order.
   virtual void stop(Duration grace) = 0;
 };
 
-// The names that --controllers knows.
+// Returns the names that --controllers knows.
 std::vector<std::string> controller_names(std::span<const Operator* const> operators);
-// Whether a --controllers list lets a name run: the first word that names it decides, else "*", or
-// "external", which is "*" without what kube-controller-manager and kube-scheduler do. The list is
-// checked by check_controllers().
+// Returns true if a --controllers list lets a name run: the first word that names it decides, else
+// "*", or "external", which is "*" without what kube-controller-manager and kube-scheduler do. The
+// list is checked by check_controllers().
 bool controller_enabled(const std::string& list, std::string_view name);
-// An error that names the first unknown controller.
+// Checks the list. Errors name the first unknown controller.
 Result<void> check_controllers(const std::string& list, std::span<const Operator* const> operators);
 
 }  // namespace athanor::lab

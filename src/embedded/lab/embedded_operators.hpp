@@ -10,12 +10,12 @@
 
 namespace athanor::lab {
 
-// Workloads and the scheduler. Queueing, pipelines and nodes are systems (systems/list.hpp).
+// Workloads and the scheduler. Queueing, pipelines and nodes are systems (product/list.hpp).
 std::vector<const Operator*> embedded_operators();
-// Whether an operator or loop does what kube-controller-manager or kube-scheduler does, under their
-// name for it.
+// Returns true if an operator or loop does what kube-controller-manager or kube-scheduler does,
+// under their name for it.
 bool is_external(std::string_view name);
-// Objects that every lab has; made at the start when missing.
+// Returns the objects that every lab has; made at the start when missing.
 std::vector<Value> embedded_objects();
 
 }  // namespace athanor::lab

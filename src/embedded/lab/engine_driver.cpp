@@ -52,7 +52,7 @@ struct EngineDriver::Impl : std::enable_shared_from_this<Impl> {
   std::optional<Instant> run_loops(Instant now);
   void send(const SendWrite& send);
   void write(const SendWrite& send);
-  void take_result(const SendWrite& send, const apiserver::Response& response);
+  void take_result(const SendWrite& send, const net::Response& response);
   bool probe(const Probe& probe);
   void relist(const Relist& relist);
 
@@ -118,14 +118,14 @@ void EngineDriver::Impl::write(const SendWrite& send) {
           impl->host->post(std::move(task));
         }
       },
-      [self = weak_from_this(), send](apiserver::Response response) {
+      [self = weak_from_this(), send](net::Response response) {
         if (const auto impl = self.lock()) {
           impl->take_result(send, response);
         }
       });
 }
 
-void EngineDriver::Impl::take_result(const SendWrite& send, const apiserver::Response& response) {
+void EngineDriver::Impl::take_result(const SendWrite& send, const net::Response& response) {
   runtime::WriteResult result = bridge::to_result(send.id, response);
   // Lost races and objects gone meanwhile are everyday life; anything else is worth a line.
   if (result.error && result.error->code != 404 && result.error->code != 409) {

@@ -55,12 +55,12 @@ class EngineDriver {
   Result<void> start();
   // Returns after the write under way; queued keys are left to the next start.
   void stop();
-  // An unasked answer of the outside world ("process exited").
+  // Feeds an unasked answer of the outside world ("process exited").
   void observe(std::string query, Result<Value> answer);
-  // What the instruments say of the caches, in Prometheus' text form; nothing when the controllers
-  // thread does not answer within `patience`.
+  // Returns the instruments' figures of the caches, in Prometheus' text form; nothing when the
+  // controllers thread does not answer within `patience`.
   [[nodiscard]] std::string state_metrics(Duration patience) const;
-  // True when no key is ready, writing or waiting for the caches and nothing is in the inbox.
+  // Returns true when no key is ready, writing or waiting for the caches and the inbox is empty.
   [[nodiscard]] bool idle() const;
 
  private:

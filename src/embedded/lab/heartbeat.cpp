@@ -16,8 +16,8 @@ constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/namespaces/kube-no
 constexpr int kNotFound = 404;
 constexpr int kFailed = 400;
 
-apiserver::Request request_of(const char* method, std::string path) {
-  apiserver::Request request;
+net::Request request_of(const char* method, std::string path) {
+  net::Request request;
   request.method = method;
   request.path = std::move(path);
   request.credentials.internal_user = "system:apiserver";
@@ -31,9 +31,9 @@ void Heartbeat::beat(Instant now) {
     return;
   }
   last_ = now;
-  apiserver::Request request = request_of("GET", "/api/v1/nodes");
+  net::Request request = request_of("GET", "/api/v1/nodes");
   request.query.emplace_back("labelSelector", fmt::format("{}=true", nodes::kEmulatedLabel));
-  const apiserver::Response response = server_.handle(std::move(request), now);
+  const net::Response response = server_.handle(std::move(request), now);
   const Value list = response.value.value_or(Value());
   for (const Value& node : list["items"].items()) {
     renew(node, now);
@@ -45,7 +45,7 @@ void Heartbeat::renew(const Value& node, Instant now) {
   const Value spec = Value::object({{"holderIdentity", name},
                                     {"leaseDurationSeconds", kLeaseSeconds},
                                     {"renewTime", format_micro_time(now)}});
-  apiserver::Request patch = request_of("PATCH", fmt::format("{}/{}", kLeases, name));
+  net::Request patch = request_of("PATCH", fmt::format("{}/{}", kLeases, name));
   patch.headers.emplace("content-type", "application/merge-patch+json");
   patch.body = Value::object({{"spec", spec}});
   int status = server_.handle(std::move(patch), now).status;
@@ -54,7 +54,7 @@ void Heartbeat::renew(const Value& node, Instant now) {
         OwnerReference{
             .api_version = "v1", .kind = "Node", .name = name, .uid = node["metadata"]["uid"].str()}
             .to_value();
-    apiserver::Request create = request_of("POST", kLeases);
+    net::Request create = request_of("POST", kLeases);
     create.headers.emplace("content-type", "application/json");
     create.body = Value::object(
         {{"apiVersion", "coordination.k8s.io/v1"},

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "api/builtin.hpp"
-#include "base/log.hpp"
 #include "kube/text/json.hpp"
 
 namespace athanor::lab {
@@ -66,31 +65,24 @@ Value operator_role(const Operator& op) {
                         {"rules", rules}});
 }
 
-Result<void> Installer::install_rbac(std::span<const Operator* const> operators) {
+std::vector<Value> rbac_objects(std::span<const Operator* const> operators) {
+  std::vector<Value> objects;
   for (const Operator* op : operators) {
-    ATHANOR_TRY_VOID(apply(operator_role(*op), {}));
+    objects.push_back(operator_role(*op));
     const Value subject =
         Value::object({{"kind", "User"}, {"apiGroup", kRbac}, {"name", user_name(*op)}});
-    ATHANOR_TRY_VOID(apply(Value::object({{"apiVersion", fmt::format("{}/v1", kRbac)},
-                                          {"kind", "ClusterRoleBinding"},
-                                          {"metadata", Value::object({{"name", role_name(*op)}})},
-                                          {"roleRef", Value::object({{"apiGroup", kRbac},
-                                                                     {"kind", "ClusterRole"},
-                                                                     {"name", role_name(*op)}})},
-                                          {"subjects", Value::list({subject})}}),
-                           {}));
+    objects.push_back(Value::object(
+        {{"apiVersion", fmt::format("{}/v1", kRbac)},
+         {"kind", "ClusterRoleBinding"},
+         {"metadata", Value::object({{"name", role_name(*op)}})},
+         {"roleRef",
+          Value::object({{"apiGroup", kRbac}, {"kind", "ClusterRole"}, {"name", role_name(*op)}})},
+         {"subjects", Value::list({subject})}}));
   }
-  return {};
+  return objects;
 }
 
-Result<void> Installer::install_kinds(std::span<const api::CustomKind* const> kinds) {
-  for (const api::CustomKind* kind : kinds) {
-    ATHANOR_TRY_VOID(apply(api::crd_manifest(*kind), {}));
-  }
-  return {};
-}
-
-Result<void> Installer::apply(Value object, const std::string& ns) {
+Result<Installer::Applied> Installer::apply(Value object, const std::string& ns) {
   std::string target_ns = object["metadata"]["namespace"].str();
   ATHANOR_TRY(const std::string collection, collection_of(object, target_ns, ns));
   if (!target_ns.empty()) {
@@ -102,17 +94,18 @@ Result<void> Installer::apply(Value object, const std::string& ns) {
     return Error::bad_request(fmt::format("{} without metadata.name cannot be part of a lab",
                                           object["kind"].as_string()));
   }
-  const auto applied = send("PATCH", fmt::format("{}/{}", collection, name),
-                            "application/apply-patch+yaml", std::move(object));
-  if (!applied.ok() && applied.error().code == 409) {
-    log::warn("another manager changed the lab file's object; it stays as it is",
-              {{"object", what}, {"why", applied.error().message}});
-    return {};
+  const std::string path = fmt::format("{}/{}", collection, name);
+  auto applied = send("PATCH", path, "application/apply-patch+yaml", std::move(object));
+  if (applied.ok()) {
+    return Applied{.object = *std::move(applied)};
   }
-  if (!applied.ok()) {
-    return applied.error().with_context(what);
+  auto present = send("GET", path, {}, {});
+  if (applied.error().code == 409 && present.ok()) {
+    return Applied{.object = *std::move(present), .conflict = applied.error().message};
   }
-  return {};
+  Error refused = applied.error().with_context(what);
+  return present.ok() ? Applied{.object = *std::move(present), .refusal = std::move(refused)}
+                      : Result<Applied>(std::move(refused));
 }
 
 Result<std::string> Installer::collection_of(const Value& object, std::string& ns,
@@ -144,7 +137,7 @@ Result<std::string> Installer::collection_of(const Value& object, std::string& n
 
 Result<Value> Installer::send(std::string method, std::string path, std::string content_type,
                               Value body) {
-  apiserver::Request request;
+  net::Request request;
   request.method = std::move(method);
   request.path = std::move(path);
   if (!content_type.empty()) {
@@ -153,7 +146,7 @@ Result<Value> Installer::send(std::string method, std::string path, std::string 
     request.body = std::move(body);
   }
   request.credentials.internal_user = kServerUser;
-  const apiserver::Response response = server_.handle(std::move(request), clock_.now());
+  const net::Response response = server_.handle(std::move(request), clock_.now());
   Value answer = response.value ? *response.value : json::parse(response.body).value_or(Value());
   if (response.status >= 400) {
     return Error{.code = response.status,

@@ -17,9 +17,9 @@
 namespace athanor::lab {
 namespace {
 
-constexpr Duration kPeriod = std::chrono::seconds(1);
+constexpr Duration kSocketPeriod = std::chrono::seconds(1);
 constexpr std::size_t kMostSockets = 1024;  // descriptors are few
-constexpr int kNotFound = 5;                // of gRPC
+constexpr int kGrpcNotFound = 5;            // of gRPC
 
 // Names of nodes are DNS names; an object of another name has no folder.
 bool is_folder_name(std::string_view name) {
@@ -42,7 +42,7 @@ struct NodeSockets::State {
   std::map<std::string, bool> known{};
   std::optional<Instant> last{};
   bool full = false;
-  transport::GrpcServer server{};  // its thread reads the members above
+  net::GrpcServer server{};  // its thread reads the members above
 
   [[nodiscard]] bridge::StoreSnapshot snapshot() const {
     static const bridge::AnswerQuery kNone;
@@ -51,15 +51,14 @@ struct NodeSockets::State {
     return now;
   }
 
-  [[nodiscard]] transport::GrpcAnswer answer(const NodeSocket& socket, const std::string& node,
-                                             std::string_view method,
-                                             std::string_view message) const {
+  [[nodiscard]] net::GrpcAnswer answer(const NodeSocket& socket, const std::string& node,
+                                       std::string_view method, std::string_view message) const {
     const bridge::StoreSnapshot current = snapshot();
     Reads reads;
     const View view(current, reads);
     const auto object = view.get(api::kNode, {"", node});
     if (!object) {
-      return {.status = kNotFound, .message = "node " + node + " not found"};
+      return {.status = kGrpcNotFound, .message = "node " + node + " not found"};
     }
     NodeSocketAnswer said = socket.answer(view, *object, method, message);
     return {
@@ -76,8 +75,9 @@ struct NodeSockets::State {
       return;
     }
     const auto opened =
-        server.open(path, [this, node, &socket](std::string_view method, std::string_view message) {
-          return answer(socket, node, method, message);
+        server.open(path, [this, node, &socket](std::string_view method, std::string_view message,
+                                                const net::GrpcServer::Reply& reply) {
+          reply(answer(socket, node, method, message));
         });
     if (!opened.ok()) {
       log::warn("a node's socket is missing", {{"node", node}, {"error", opened.error().message}});
@@ -127,7 +127,7 @@ NodeSockets::~NodeSockets() = default;
 
 void NodeSockets::look(Instant now) {
   if ((state_->sockets.empty() && state_->files.empty()) ||
-      (state_->last && now >= *state_->last && now < *state_->last + kPeriod)) {
+      (state_->last && now >= *state_->last && now < *state_->last + kSocketPeriod)) {
     return;
   }
   state_->last = now;

@@ -17,7 +17,7 @@ namespace athanor::lab {
 // Serves the sockets on a thread of its own until it is destroyed.
 class NodeSockets {
  public:
-  // `folder`: of the nodes. `store` and `config` outlive it; `clock` is asked with each call.
+  // Takes the nodes' `folder`. `store` and `config` outlive it; `clock` is asked with each call.
   NodeSockets(Systems systems, const SystemConfig& config, const store::Store& store,
               std::function<Instant()> clock, std::string folder);
   NodeSockets(const NodeSockets&) = delete;

@@ -26,6 +26,10 @@ void add_pod_executors(runtime::Executors& executors, nodes::PodRuntime& runtime
   on(nodes::kStopVerb, [](nodes::PodRuntime& pods, const Value& args) {
     pods.stop(args["uid"].str(), std::chrono::milliseconds(args["graceMs"].as_int()));
   });
+  on(nodes::kUpdateVerb, [](nodes::PodRuntime& pods, const Value& args) { pods.update(args); });
+  on(nodes::kEventsVerb, [](nodes::PodRuntime& pods, const Value& args) {
+    pods.events_written(args["uid"].str(), args["last"].as_int());
+  });
   on(nodes::kForgetVerb,
      [](nodes::PodRuntime& pods, const Value& args) { pods.forget(args["uid"].str()); });
   executors.on_probe(

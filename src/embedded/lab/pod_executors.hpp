@@ -20,7 +20,7 @@ void add_pod_executors(runtime::Executors& executors, nodes::PodRuntime& runtime
 class PodExecutors {
  public:
   PodExecutors(const Clock& clock, runtime::Executors& executors);
-  // As PodRuntime::listen(); ends with this.
+  // Listens as PodRuntime::listen(); ends with this.
   void listen(nodes::PodRuntime::Listener listener) { runtime_->listen(std::move(listener)); }
 
  private:

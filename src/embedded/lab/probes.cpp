@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/digest.hpp"
+#include "base/files/time_zone_files.hpp"
 #include "embedded/transport/certificate_request.hpp"
 #include "kube/text/json.hpp"
 
@@ -31,16 +32,7 @@ std::vector<std::string> parts_of(const std::string& query, char separator) {
 }  // namespace
 
 Result<Value> read_time_zone(const std::string& query) {
-  const std::string name = query.substr(query.find(':') + 1);
-  const bool plain = !name.empty() && name.find('.') == std::string::npos && name.front() != '/';
-  std::ifstream file;
-  if (plain) {
-    file.open("/usr/share/zoneinfo/" + name, std::ios::binary);
-  }
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  if (!bytes.starts_with("TZif")) {
-    return Error::not_found(fmt::format("unknown time zone {}", name));
-  }
+  ATHANOR_TRY(const std::string bytes, read_time_zone_file(query.substr(query.find(':') + 1)));
   return Value::object({{"tzif", base64_encode(bytes)}});
 }
 
@@ -108,14 +100,14 @@ Result<Value> sign_certificate(const CertificateAuthority& authority, Instant no
 
 Result<Value> review_access(apiserver::Server& server, Instant now, const std::string& query) {
   ATHANOR_TRY(Value spec, json::parse(query.substr(query.find(':') + 1)));
-  apiserver::Request request;
+  net::Request request;
   request.method = "POST";
   request.path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
   request.body = Value::object({{"apiVersion", "authorization.k8s.io/v1"},
                                 {"kind", "SubjectAccessReview"},
                                 {"spec", std::move(spec)}});
   request.credentials.internal_user = "system:apiserver";
-  const apiserver::Response response = server.handle(std::move(request), now);
+  const net::Response response = server.handle(std::move(request), now);
   const Value answer = response.value.value_or(Value());
   if (response.status >= 300) {
     return Error{.code = response.status,
@@ -126,11 +118,11 @@ Result<Value> review_access(apiserver::Server& server, Instant now, const std::s
 }
 
 Result<Value> read_secret(apiserver::Server& server, Instant now, const Key& key) {
-  apiserver::Request request;
+  net::Request request;
   request.method = "GET";
   request.path = fmt::format("/api/v1/namespaces/{}/secrets/{}", key.ns, key.name);
   request.credentials.internal_user = "system:apiserver";
-  const apiserver::Response response = server.handle(std::move(request), now);
+  const net::Response response = server.handle(std::move(request), now);
   const Value answer = response.value.value_or(Value());
   if (response.status >= 300) {
     return Error{.code = response.status,

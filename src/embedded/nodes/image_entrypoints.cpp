@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/nodes/image_entrypoints.hpp"
 
+#include <fmt/core.h>
+
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -17,6 +19,8 @@ struct Known {
   std::string_view image{};  // last part of the name, or the last two
   Entry entry = Entry::Options;
   std::string_view command[2]{};
+  std::int64_t user = 0;
+  std::string_view first_argument{};  // with this one alone; empty: with any
 };
 
 constexpr Known kKnown[] = {
@@ -52,12 +56,14 @@ constexpr Known kKnown[] = {
     {"alpine/git", Entry::Program, {"git"}},
     {"alpine/helm", Entry::Program, {"helm"}},
     {"amazon/aws-cli", Entry::Program, {"aws"}},
-    {"curlimages/curl", Entry::Options, {"curl"}},
+    {"curlimages/curl", Entry::Options, {"curl"}, 100},
     {"jqlang/jq", Entry::Program, {"jq"}},
     // Its work is done by the node before it starts (docs/spec/fournos.md R17.2).
     {"fournos-mock-resolve", Entry::Options, {"/bin/echo", "[mock-resolve] the job is patched"}},
+    // Likewise (docs/spec/dashboard.md B4.10).
+    {"athanor", Entry::Program, {"/bin/echo", "[submit] by the node:"}, 0, "submit"},
     {"kubectl", Entry::Program, {"kubectl"}},
-    {"mikefarah/yq", Entry::Program, {"yq"}},
+    {"mikefarah/yq", Entry::Program, {"yq"}, 1000},
 };
 
 // Without tag and digest.
@@ -78,11 +84,12 @@ std::string_view last_parts(std::string_view name, int count) {
   return start == std::string_view::npos ? name : name.substr(start + (start > 0 ? 1 : 0));
 }
 
-const Known* known(std::string_view name) {
+const Known* known(std::string_view name, std::string_view first_argument) {
   const std::string_view last = last_parts(name, 1);
   const std::string_view two = last_parts(name, 2);
   for (const Known& one : kKnown) {
-    if (one.image == last || one.image == two) {
+    if ((one.image == last || one.image == two) &&
+        (one.first_argument.empty() || one.first_argument == first_argument)) {
       return &one;
     }
   }
@@ -96,7 +103,7 @@ Value with_arguments(Value command, const Value& args) {
   return command;
 }
 
-Value words_of(const Known& image) {
+Value entry_words(const Known& image) {
   Value command = Value::list();
   for (const std::string_view word : image.command) {
     if (!word.empty()) {
@@ -118,13 +125,86 @@ std::optional<Value> image_command(std::string_view image, const Value& args, co
   if (last_parts(name, 1).starts_with("pause")) {
     return Value::list({"/bin/sleep", "infinity"});
   }
-  const Known* found = known(name);
+  const Known* found = known(name, args[0].as_string());
   if (found == nullptr) {
     return std::nullopt;
   }
   const bool option = !args.empty() && args[0].as_string().starts_with("-");
   const bool in_front = found->entry == Entry::Program || args.empty() || option;
-  return with_arguments(in_front ? words_of(*found) : Value::list(), args);
+  return with_arguments(in_front ? entry_words(*found) : Value::list(), args);
+}
+
+std::optional<std::int64_t> image_user(std::string_view image) {
+  const Known* one = known(name_of(image), {});
+  return one == nullptr ? std::nullopt : std::optional(one->user);
+}
+
+std::vector<std::pair<std::string, std::string>> image_environment(std::string_view image) {
+  const std::string_view name = last_parts(name_of(image), 1);
+  if (name == "golang") {
+    return {{"PATH",
+             "/go/bin:/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:"
+             "/sbin:/bin"},
+            {"GOPATH", "/go"},
+            {"GOTOOLCHAIN", "local"}};
+  }
+  if (name == "python") {
+    return {{"LANG", "C.UTF-8"}};
+  }
+  if (name == "ruby") {
+    return {{"LANG", "C.UTF-8"}};
+  }
+  if (name == "rust") {
+    return {{"PATH",
+             "/usr/local/cargo/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:"
+             "/bin"}};
+  }
+  return {};
+}
+
+bool has_busybox(std::string_view image) {
+  const std::string_view name = last_parts(name_of(image), 1);
+  return name == "alpine" || name == "busybox";
+}
+
+const Value& find_image(const Value& images, std::string_view image) {
+  static const Value kNone;
+  const std::string full = full_image_name(image);
+  const std::string any = std::string(name_of(full));
+  for (const Value& one : images.items()) {
+    const std::string_view name = one["name"].as_string();
+    if (name == full || (name_of(name) == name && full_image_name(name) == any + ":latest")) {
+      return one;
+    }
+  }
+  return kNone;
+}
+
+Value command_of_image(const Value& image, const Value& command, const Value& args) {
+  if (!command.empty()) {
+    return with_arguments(command, args);
+  }
+  const Value entry = image["entrypoint"].is_list() ? image["entrypoint"] : Value::list();
+  return with_arguments(entry, args.empty() ? image["cmd"] : args);
+}
+
+std::string full_image_name(std::string_view image) {
+  image = image.substr(0, image.find('@'));
+  if (image.empty()) {
+    return {};
+  }
+  const std::size_t last = image.rfind('/');
+  const std::size_t colon = image.rfind(':');
+  const bool tagged =
+      colon != std::string_view::npos && (last == std::string_view::npos || colon > last);
+  const std::string_view first = image.substr(0, image.find('/'));
+  const bool has_host =
+      last != std::string_view::npos &&
+      (first.find_first_of(".:") != std::string_view::npos || first == "localhost");
+  const char* host = has_host                         ? ""
+                     : last == std::string_view::npos ? "docker.io/library/"
+                                                      : "docker.io/";
+  return fmt::format("{}{}{}", host, image, tagged ? "" : ":latest");
 }
 
 }  // namespace athanor::nodes

@@ -10,11 +10,16 @@
 #include <utility>
 
 #include "api/builtin.hpp"
+#include "embedded/nodes/image_entrypoints.hpp"
+#include "embedded/nodes/mixed_runtime.hpp"
 #include "embedded/nodes/nodes.hpp"
 #include "embedded/nodes/pod_address.hpp"
+#include "embedded/nodes/pod_fields.hpp"
 #include "embedded/nodes/pod_runtime.hpp"
 #include "embedded/nodes/pod_status.hpp"
+#include "embedded/nodes/sandbox_security.hpp"
 #include "embedded/nodes/sandbox_spec.hpp"
+#include "embedded/nodes/sandbox_volumes.hpp"
 
 namespace athanor::nodes {
 namespace {
@@ -129,6 +134,44 @@ void add_ephemeral(const View& view, const Object& pod, const Value& state, Plan
                 .args = spec.value});
 }
 
+// What the volumes' sources hold now. One that is missing meanwhile leaves the volume as it is.
+void update_volumes(const View& view, const Object& pod, const Value& state, Plan& plan) {
+  const Value& known = state["volumes"];
+  if (!known.is_object() || state["stopping"].as_bool()) {
+    return;
+  }
+  std::vector<std::string> problems;
+  const Value volumes = sandbox_volumes(view, pod, problems);
+  const std::string digest = volumes_digest(volumes);
+  if (!problems.empty() || digest == known["digest"].as_string()) {
+    return;
+  }
+  plan.then(
+      Act{.id = fmt::format("{}/volumes/{}", pod.uid(), known["version"].as_int() + 1),
+          .verb = std::string(kUpdateVerb),
+          .args = Value::object({{"uid", pod.uid()}, {"volumes", volumes}, {"digest", digest}})});
+}
+
+// What happened to its containers, each thing once.
+void write_events(const Object& pod, const Value& state, Plan& plan) {
+  const Value& events = state["events"];
+  if (events.empty()) {
+    return;
+  }
+  for (const Value& event : events.items()) {
+    plan.then(Emit{.about = ref_of(pod),
+                   .about_uid = std::string(pod.uid()),
+                   .type = event["type"].str(),
+                   .reason = event["reason"].str(),
+                   .note = event["note"].str(),
+                   .id = fmt::format("{}/{}", pod.uid(), event["number"].as_int())});
+  }
+  const std::int64_t last = events[events.size() - 1]["number"].as_int();
+  plan.then(Act{.id = fmt::format("{}/events/{}", pod.uid(), last),
+                .verb = std::string(kEventsVerb),
+                .args = Value::object({{"uid", pod.uid()}, {"last", last}})});
+}
+
 using Hooks = std::span<const NodeHooks* const>;
 using Environment = decltype(NodeAdmission::environment);
 using Devices = decltype(NodeAdmission::devices);
@@ -225,6 +268,12 @@ std::optional<Plan> admit(const View& view, const Object& pod, Instant now, Hook
 
 Plan begin(const View& view, const Object& pod, Instant now, Hooks hooks) {
   Plan plan;
+  if (view.config("kubelet")["loadsImages"].as_bool()) {
+    const Observed images = view.observe(kImagesQuery, kNeverStale);
+    if (!images.value && !images.error) {
+      return plan;  // asked; runs again with the answer
+    }
+  }
   Brought brought;
   SandboxSpec spec = make_sandbox_spec(view, pod);
   if (!spec.waiting_reason.empty()) {
@@ -249,13 +298,28 @@ Plan begin(const View& view, const Object& pod, Instant now, Hooks hooks) {
     emit(plan, pod, "Normal", "LimitsNotEnforced",
          "Limits of cpu and memory are not enforced on emulated nodes");
   }
+  if (view.config("kubelet")["mixed"].as_bool() && is_timed(spec.value)) {
+    emit(plan, pod, "Warning", "Timed",
+         "An image of the pod is not run here: its containers take time and do nothing");
+  }
+  std::string noted;
+  for (const std::string& field : noted_fields(pod.spec())) {
+    noted += (noted.empty() ? "" : ", ") + field;
+  }
+  if (!noted.empty()) {
+    emit(plan, pod, "Warning", "FieldsNotApplied",
+         fmt::format("Fields that have no effect on emulated nodes: {}", noted));
+  }
+  for (std::string& text : unmet_security(pod, lab_user(view))) {
+    emit(plan, pod, "Warning", "SecurityContextNotApplied", std::move(text));
+  }
   plan.then(Act{.id = fmt::format("{}/start", pod.uid()),
                 .verb = std::string(kStartVerb),
                 .args = spec.value});
   return plan;
 }
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_pod(const View& view, const Key& key, Instant now) {
   return run_pod(view, key, now, {});
 }
 
@@ -267,7 +331,10 @@ Plan run_pod(const View& view, const Key& key, Instant now,
   if (!observed.value) {
     return Plan::done();  // asked; runs again with the answer
   }
-  const Value& state = *observed.value;
+  Value state = *observed.value;
+  if (const LabUser user = lab_user(view); user.id >= 0) {
+    state.set("user", user.id);  // of containers that name none
+  }
   const auto pod = view.get(api::kPod, key);
   if (!pod) {
     return clean_up(state);
@@ -280,12 +347,15 @@ Plan run_pod(const View& view, const Key& key, Instant now,
     return Plan::done();
   }
   if (pod->deleting()) {
-    return end(view, *pod, state, now);
-  }
-  if (is_terminal(*pod)) {
-    return Plan::done();
+    Plan plan = end(view, *pod, state, now);
+    write_events(*pod, state, plan);
+    return plan;
   }
   Plan plan;
+  if (is_terminal(*pod)) {
+    write_events(*pod, state, plan);
+    return plan;
+  }
   const auto deadline = deadline_of(*pod);
   if (deadline && *deadline <= now && !all_ended(state)) {
     if (!runs.empty()) {
@@ -301,6 +371,8 @@ Plan run_pod(const View& view, const Key& key, Instant now,
     plan = begin(view, *pod, now, hooks);
   } else {
     add_ephemeral(view, *pod, state, plan);
+    update_volumes(view, *pod, state, plan);
+    write_events(*pod, state, plan);
     write_status(plan, *pod, running_status(*pod, pod_address(view, *pod), state, now));
   }
   if (deadline && !all_ended(state)) {
@@ -314,8 +386,9 @@ std::string pod_query(std::string_view ns, std::string_view name) {
 }
 
 const Operator& kubelet_operator() {
-  static const Kind* const kReads[] = {&api::kPod, &api::kNode, &api::kSecret, &api::kConfigMap,
-                                       &api::kPersistentVolumeClaim};
+  static const Kind* const kReads[] = {
+      &api::kPod,    &api::kNode, &api::kSecret, &api::kConfigMap, &api::kPersistentVolumeClaim,
+      &api::kService};
   static const Kind* const kWrites[] = {&api::kPod, &api::kEvent, &api::kNode};
   static const Access kAccess[] = {{&api::kPod, "delete"},
                                    {&api::kPod, "patch", "status"},
@@ -327,7 +400,7 @@ const Operator& kubelet_operator() {
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .indexes = kIndexes,
-                                  .reconcile = reconcile,
+                                  .reconcile = reconcile_pod,
                                   .user = "system:serviceaccount:kube-system:kubelet",
                                   .access = kAccess};
   return kOperator;

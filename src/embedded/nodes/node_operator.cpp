@@ -145,7 +145,7 @@ Value own_patch(const Object& node, const Resources& resources) {
   return patch;
 }
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_node(const View& view, const Key& key, Instant now) {
   return report_node(view, key, now, {});
 }
 
@@ -197,7 +197,7 @@ const Operator& node_operator() {
                                   .primary = &api::kNode,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile,
+                                  .reconcile = reconcile_node,
                                   .user = "system:serviceaccount:kube-system:kubelet",
                                   .access = kAccess};
   return kOperator;

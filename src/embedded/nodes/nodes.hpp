@@ -21,9 +21,9 @@ inline constexpr const char* kCapacityAnnotation = "athanor.dev/capacity";
 // Written by the node: the names of the resources that are its own, a JSON list.
 inline constexpr const char* kReportedAnnotation = "athanor.dev/reported-resources";
 
-// One pod bound to an emulated node: started, watched, reported, stopped.
+// Starts, watches, reports and stops one pod bound to an emulated node.
 const Operator& kubelet_operator();
-// An emulated node itself: capacity, readiness, taints.
+// Keeps an emulated node itself: capacity, readiness, taints.
 const Operator& node_operator();
 
 // Reconciles a pod bound to an emulated node, with what the systems' hooks add.

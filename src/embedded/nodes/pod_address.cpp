@@ -15,11 +15,13 @@ namespace {
 constexpr std::string_view kIndexName = "pod-address";
 constexpr int kAttempts = 64;
 
-// 127.X.Y.Z with X from 16 to 255 and Z from 1 to 254: nothing else on a machine uses these.
+// Returns 127.X.Y.Z with X from 16 to 255 and Z from 1 to 254: nothing else on a machine uses
+// these. X is not 96: these addresses stand for Services (network/address.hpp).
 std::string candidate(std::string_view uid, int attempt) {
   const std::string digest = sha256(fmt::format("{}/{}", uid, attempt));
   const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(digest[at]); };
-  return fmt::format("127.{}.{}.{}", 16 + byte(0) % 240, byte(1), 1 + byte(2) % 254);
+  const int first = 16 + byte(0) % 239;
+  return fmt::format("127.{}.{}.{}", first < 96 ? first : first + 1, byte(1), 1 + byte(2) % 254);
 }
 
 std::vector<std::string> address_of(const Object& pod) {

@@ -18,7 +18,7 @@ inline constexpr const char* kHostAddress = "127.0.0.1";
 // Returns the address in the pod's status, else a free one that follows from its uid; the node's
 // for pods on the host's network.
 std::string pod_address(const View& view, const Object& pod);
-// Pods by status.podIP, which pod_address() reads.
+// Returns the index of pods by status.podIP, which pod_address() reads.
 Index pod_address_index();
 
 }  // namespace athanor::nodes

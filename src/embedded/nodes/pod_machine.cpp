@@ -1,42 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of a pod's containers.
+// Starting a pod's containers, their probes and hooks.
 #include "embedded/nodes/pod_machine.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "embedded/nodes/step_results.hpp"
-#include "kube/text/json.hpp"
+#include "embedded/nodes/steps/step_results.hpp"
 
 namespace athanor::nodes {
 namespace {
 
-constexpr int kKilled = 137;
-constexpr int kCannotStart = 128;
-constexpr Duration kFirstBackoff = std::chrono::seconds(10);
-constexpr Duration kMostBackoff = std::chrono::seconds(300);
-constexpr std::int64_t kSidecarGraceSeconds = 30;
-// What Tekton's kubelets say of a sidecar that ended with its steps.
-constexpr const char* kSidecarStopped = "Sidecar container successfully stopped by nop image";
-constexpr int kExitCodeResult = 3;  // the type of bookkeeping entries in a step's message
+constexpr std::size_t kMostEvents = 32;  // a kubelet that does not write them misses the oldest
 
-// Real code of a step that may fail: its container ends with 0 and the message has it
-// (docs/spec/tekton.md 10.2).
-std::string with_exit_code(const std::string& message, int code) {
-  const auto parsed = json::parse(message);
-  Value entries = parsed.ok() && parsed->is_list() ? *parsed : Value::list();
-  entries.push_back(Value::object(
-      {{"key", "ExitCode"}, {"value", fmt::format("{}", code)}, {"type", kExitCodeResult}}));
-  return json::print(entries);
-}
-
-Duration backoff_of(std::int64_t restarts) {
-  Duration backoff = kFirstBackoff;
-  for (std::int64_t i = 1; i < restarts && backoff < kMostBackoff; ++i) {
-    backoff *= 2;
-  }
-  return std::min(backoff, kMostBackoff);
+bool is_due(const std::optional<Instant>& when, Instant now) {
+  return !when || *when <= now;
 }
 
 void earlier(std::optional<Instant>& due, const std::optional<Instant>& candidate) {
@@ -47,6 +25,10 @@ void earlier(std::optional<Instant>& due, const std::optional<Instant>& candidat
 
 }  // namespace
 
+std::string_view hook_member(HookKind kind) {
+  return kind == HookKind::PostStart ? "postStart" : "preStop";
+}
+
 PodMachine::PodMachine(Value spec)
     : spec_(std::move(spec)), sequential_(spec_["sequential"].as_bool()) {
   for (const Value& container : spec_["init"].items()) {
@@ -55,9 +37,18 @@ PodMachine::PodMachine(Value spec)
   for (const Value& container : spec_["containers"].items()) {
     containers_.push_back({.spec = container});
   }
+  for (Container& container : containers_) {
+    make_probes(container);
+  }
   for (const Value& container : spec_["ephemeral"].items()) {
     add_ephemeral(container);
   }
+}
+
+void PodMachine::make_probes(Container& container) const {
+  container.probes = ContainerProbes(
+      container.spec["probes"], spec_["probesOnce"].as_bool() ? ContainerProbes::Mode::UntilSuccess
+                                                              : ContainerProbes::Mode::Always);
 }
 
 void PodMachine::add_ephemeral(const Value& container) {
@@ -68,138 +59,102 @@ void PodMachine::add_ephemeral(const Value& container) {
   }
 }
 
-bool PodMachine::over() const {
-  return main_over() && std::ranges::none_of(containers_, [](const Container& c) {
-           return c.state == State::Running;
-         });
-}
-
-// Neither of the steps nor what the pod lives by.
-bool PodMachine::is_beside(const Container& container) {
-  return container.ephemeral || container.spec["sidecar"].as_bool();
-}
-
-bool PodMachine::steps_over() const {
-  return sequential_ && std::ranges::all_of(containers_, [](const Container& c) {
-           return is_beside(c) || (c.state == State::Ended && !c.restart_at);
-         });
-}
-
-bool PodMachine::main_over() const {
-  if (std::ranges::any_of(containers_, [](const Container& c) {
-        return !is_beside(c) && (c.state == State::Running || c.restart_at);
-      })) {
-    return false;
-  }
-  const bool init_failed =
-      std::ranges::any_of(containers_, [this](const Container& c) { return c.init && failed(c); });
-  return init_failed || std::ranges::all_of(containers_, [](const Container& c) {
-           return is_beside(c) || c.state == State::Ended;
-         });
-}
-
 void PodMachine::advance(Instant now, std::vector<Order>& orders) {
-  enforce_ends(now, orders);
-  if (stopping_) {
-    return;
-  }
-  start_ready(now, orders);
-  if (!steps_over()) {
-    return;
-  }
-  if (!sidecars_kill_at_) {
-    sidecars_kill_at_ = now + std::chrono::seconds(spec_["grace"].as_int(kSidecarGraceSeconds));
-  }
-  for (std::size_t i = 0; i < containers_.size(); ++i) {
-    if (containers_[i].spec["sidecar"].as_bool()) {
-      end_sidecar(i, now, orders);
-    }
-  }
-}
-
-void PodMachine::end_sidecar(std::size_t index, Instant now, std::vector<Order>& orders) {
-  Container& sidecar = containers_[index];
-  if (sidecar.state == State::Waiting) {
-    sidecar.state = State::Ended;
-    sidecar.code = 0;
-    sidecar.reason = "Completed";
-    sidecar.message = kSidecarStopped;
-    sidecar.started = sidecar.started ? sidecar.started : now;
-    sidecar.finished = now;
-    sidecar.restart_at.reset();
-  } else if (sidecar.state == State::Running && !sidecar.terminated_asked) {
-    sidecar.terminated_asked = true;
-    orders.push_back({Order::Type::Terminate, index});
-  } else if (sidecar.state == State::Running && *sidecars_kill_at_ <= now && !sidecar.kill_asked) {
-    sidecar.kill_asked = true;
-    orders.push_back({Order::Type::Kill, index});
-  }
-}
-
-void PodMachine::enforce_ends(Instant now, std::vector<Order>& orders) {
   for (std::size_t i = 0; i < containers_.size(); ++i) {
     Container& container = containers_[i];
-    if (container.state != State::Running) {
-      continue;
-    }
-    if (container.timeout_at && *container.timeout_at <= now && !container.kill_asked) {
-      container.timed_out = true;
-      container.kill_asked = true;
-      orders.push_back({Order::Type::Kill, i});
-    }
-    if (!stopping_) {
-      if (container.ephemeral && !container.kill_asked && main_over()) {
-        container.kill_asked = true;
-        orders.push_back({Order::Type::Kill, i});
-      }
-      continue;
-    }
-    if (kill_at_ && *kill_at_ <= now) {
-      if (!container.kill_asked) {
-        container.kill_asked = true;
-        orders.push_back({Order::Type::Kill, i});
-      }
-    } else if (!container.terminated_asked) {
-      container.terminated_asked = true;
-      orders.push_back({Order::Type::Terminate, i});
+    if (container.sleeps_until && *container.sleeps_until <= now) {
+      hooked({.container = i,
+              .hook = container.starting ? HookKind::PostStart : HookKind::PreStop,
+              .run = container.run},
+             true, now);
     }
   }
+  if (!stopping_) {
+    start_ready(now, orders);
+    end_beside_steps(now);
+    end_natives(now);
+  }
+  enforce_ends(now, orders);
+  probe(now, orders);
 }
 
 void PodMachine::start_ready(Instant now, std::vector<Order>& orders) {
-  const bool inits_over = std::ranges::all_of(
-      containers_, [](const Container& c) { return !c.init || c.state == State::Ended; });
+  start_beside(now, orders);
+  if (start_inits(now, orders)) {
+    start_mains(now, orders);
+  }
+}
+
+void PodMachine::start_beside(Instant now, std::vector<Order>& orders) {
+  const bool inits_over = std::ranges::all_of(containers_, [](const Container& c) {
+    return !c.init || is_native(c) || c.state == State::Ended;
+  });
   for (std::size_t i = 0; i < containers_.size(); ++i) {
     const Container& beside = containers_[i];
-    const bool ready = beside.ephemeral || (!sidecars_kill_at_ && inits_over);
-    if (is_beside(beside) && ready && beside.state == State::Waiting &&
-        (!beside.restart_at || *beside.restart_at <= now)) {
+    const bool ready = beside.ephemeral || (!ending_beside_ && inits_over);
+    if (is_beside(beside) && !is_native(beside) && ready && beside.state == State::Waiting &&
+        is_due(beside.restart_at, now)) {
       start(i, now, orders);
     }
   }
+}
+
+bool PodMachine::start_inits(Instant now, std::vector<Order>& orders) {
+  const bool failed_one = std::ranges::any_of(
+      containers_, [this](const Container& c) { return c.init && !is_native(c) && failed(c); });
+  if (failed_one) {
+    return false;
+  }
   for (std::size_t i = 0; i < containers_.size(); ++i) {
     Container& container = containers_[i];
-    if (is_beside(container)) {
+    if (!container.init) {
+      continue;
+    }
+    if (container.state == State::Waiting && is_due(container.restart_at, now) &&
+        !(is_native(container) && main_over())) {
+      start(i, now, orders);
+    }
+    const bool passed = is_native(container) ? container.state == State::Running &&
+                                                   !container.starting && container.probes.started()
+                                             : container.state == State::Ended;
+    if (!passed && !initialized_) {
+      return false;  // the next one waits for this one
+    }
+  }
+  initialized_ = true;
+  return true;
+}
+
+void PodMachine::start_mains(Instant now, std::vector<Order>& orders) {
+  // Steps wait for what runs beside them, as Tekton's entrypoint does.
+  const bool beside_ready = std::ranges::all_of(containers_, [](const Container& c) {
+    return c.ephemeral || c.init || !is_beside(c) || c.state != State::Running ||
+           (!c.starting && c.probes.ready());
+  });
+  const bool begun = std::ranges::any_of(
+      containers_, [](const Container& c) { return !c.init && !is_beside(c) && c.run > 0; });
+  if (sequential_ && !begun && !beside_ready) {
+    return;
+  }
+  for (std::size_t i = 0; i < containers_.size(); ++i) {
+    Container& container = containers_[i];
+    if (container.init || is_beside(container)) {
       continue;
     }
     if (container.state == State::Waiting && skip_guarded(i, now, orders)) {
       continue;
     }
     if (container.state == State::Ended) {
-      if (failed(container) && container.init) {
-        return;
-      }
       if (failed(container) && sequential_) {
         skip_from(i + 1, now);
         return;
       }
       continue;
     }
-    if (container.state == State::Waiting &&
-        (!container.restart_at || *container.restart_at <= now)) {
+    if (container.state == State::Waiting && is_due(container.restart_at, now)) {
       start(i, now, orders);
     }
-    if (container.init || sequential_) {
+    if (sequential_) {
       return;  // the next one waits for this one
     }
   }
@@ -208,6 +163,7 @@ void PodMachine::start_ready(Instant now, std::vector<Order>& orders) {
 void PodMachine::start(std::size_t index, Instant now, std::vector<Order>& orders) {
   Container& container = containers_[index];
   container.state = State::Running;
+  ++container.run;
   container.started = now;
   container.finished.reset();
   container.restart_at.reset();
@@ -216,7 +172,116 @@ void PodMachine::start(std::size_t index, Instant now, std::vector<Order>& order
   if (const std::int64_t timeout = container.spec["timeoutMs"].as_int(); timeout > 0) {
     container.timeout_at = now + std::chrono::milliseconds(timeout);
   }
-  orders.push_back({Order::Type::Run, index});
+  orders.push_back({.type = Order::Type::Run, .container = index});
+  container.starting = container.spec["postStart"].is_object();
+  if (container.starting) {
+    begin_hook(index, HookKind::PostStart, now, orders);
+  } else {
+    container.probes.begin(now);
+  }
+}
+
+void PodMachine::begin_hook(std::size_t index, HookKind kind, Instant now,
+                            std::vector<Order>& orders) {
+  Container& container = containers_[index];
+  const Value& hook = container.spec[hook_member(kind)];
+  if (hook["type"].as_string() == "sleep") {
+    container.sleeps_until = now + std::chrono::seconds(hook["seconds"].as_int());
+    return;
+  }
+  orders.push_back(
+      {.type = Order::Type::Hook, .container = index, .hook = kind, .run = container.run});
+}
+
+void PodMachine::hooked(const Order& order, bool success, Instant now) {
+  Container& container = containers_[order.container];
+  if (container.run != order.run || container.state != State::Running) {
+    return;
+  }
+  if (order.hook == HookKind::PreStop) {
+    if (container.ending == Ending::Hook) {
+      container.sleeps_until.reset();
+      container.ending = Ending::Turn;
+      container.waited = true;
+      if (!success) {
+        note(container, "Warning", "FailedPreStopHook", "PreStopHook failed");
+      }
+    }
+    return;
+  }
+  if (!container.starting) {
+    return;
+  }
+  container.sleeps_until.reset();
+  container.starting = false;
+  if (success) {
+    container.probes.begin(now);
+    if (container.ending != Ending::None) {
+      container.probes.stop();
+    }
+    return;
+  }
+  note(container, "Warning", "FailedPostStartHook", "PostStartHook failed");
+  begin_end(order.container, grace(), "FailedPostStartHook", now);
+}
+
+void PodMachine::probe(Instant now, std::vector<Order>& orders) {
+  for (std::size_t i = 0; i < containers_.size(); ++i) {
+    Container& container = containers_[i];
+    if (container.state != State::Running || container.starting) {
+      continue;
+    }
+    for (const ProbeKind kind : container.probes.take_due(now)) {
+      orders.push_back(
+          {.type = Order::Type::Probe, .container = i, .probe = kind, .run = container.run});
+    }
+  }
+}
+
+void PodMachine::probed(const Order& order, const ProbeAnswer& answer, Instant now) {
+  Container& container = containers_[order.container];
+  if (container.run != order.run || container.state != State::Running) {
+    return;
+  }
+  const bool ends = container.probes.answered(order.probe, answer.success, now);
+  if (!answer.success) {
+    note(container, "Warning", "Unhealthy",
+         answer.errored
+             ? fmt::format("{} probe errored and resulted in failure state: {}",
+                           probe_title(order.probe), answer.message)
+             : fmt::format("{} probe failed: {}", probe_title(order.probe), answer.message));
+  }
+  if (ends && container.ending == Ending::None) {
+    const Value& own = container.spec["probes"][probe_member(order.probe)]["graceSeconds"];
+    begin_end(order.container,
+              own.is_null() ? grace() : Duration(std::chrono::seconds(own.as_int())),
+              fmt::format("Container {} failed {} probe{}", container.spec["name"].as_string(),
+                          probe_member(order.probe),
+                          restarts_after(container) ? ", will be restarted" : ""),
+              now);
+  }
+}
+
+void PodMachine::note(const Container& container, const char* type, const char* reason,
+                      std::string text) {
+  if (events_.size() == kMostEvents) {
+    events_.erase(events_.begin());
+  }
+  events_.push_back({.number = ++last_event_,
+                     .type = type,
+                     .reason = reason,
+                     .note = std::move(text),
+                     .container = container.spec["name"].str()});
+}
+
+void PodMachine::update_volumes(const Value& volumes, const Value& digest) {
+  spec_.set("volumes", volumes);
+  spec_.set("volumesDigest", digest);
+  ++volumes_version_;
+}
+
+void PodMachine::events_written(std::int64_t last) {
+  std::erase_if(events_, [last](const Event& event) { return event.number <= last; });
 }
 
 bool PodMachine::skip_guarded(std::size_t index, Instant now, std::vector<Order>& orders) {
@@ -255,112 +320,23 @@ void PodMachine::skip_from(std::size_t index, Instant now) {
   }
 }
 
-void PodMachine::not_made(std::size_t index, std::string message, Instant now) {
-  Container& container = containers_[index];
-  container.state = State::Waiting;
-  container.reason = "CreateContainerError";
-  container.message = std::move(message);
-  container.started.reset();
-  container.timeout_at.reset();
-  container.restart_at = now + backoff_of(++container.not_made);
-}
-
-void PodMachine::exited(std::size_t index, int code, std::string message, Instant now) {
-  Container& container = containers_[index];
-  container.not_made = 0;
-  container.state = State::Ended;
-  container.code = code;
-  container.reason = code == 0 ? "Completed" : "Error";
-  container.message = std::move(message);
-  container.finished = now;
-  container.timeout_at.reset();
-  const bool asked = container.terminated_asked || container.kill_asked;
-  if (container.spec["sidecar"].as_bool() && asked && !stopping_) {
-    container.code = 0;
-    container.reason = "Completed";
-    container.message = kSidecarStopped;
-  } else if (container.timed_out) {
-    container.code = 1;
-    container.reason = "TimeoutExceeded";
-  } else if (code != 0 && container.spec["onError"].as_string() == "continue" && !stopping_) {
-    container.message = with_exit_code(container.message, code);
-    container.code = 0;
-    container.reason = "Completed";
-  }
-  if (restarts_after(container)) {
-    container.last = outcome(container);
-    ++container.restarts;
-    container.state = State::Waiting;
-    container.reason = "CrashLoopBackOff";
-    // The first restart comes at once.
-    const Duration backoff =
-        container.restarts == 1 ? Duration::zero() : backoff_of(container.restarts - 1);
-    container.restart_at = now + backoff;
-    container.message =
-        fmt::format("back-off {} restarting failed container={} pod={}_{}({})",
-                    format_go_duration(backoff), container.spec["name"].as_string(),
-                    spec_["name"].as_string(), spec_["ns"].as_string(), spec_["uid"].as_string());
-  }
-}
-
-void PodMachine::stop(Duration grace, Instant now) {
-  stopping_ = true;
-  const Instant kill_at = now + grace;
-  kill_at_ = kill_at_ ? std::min(*kill_at_, kill_at) : kill_at;
-  for (Container& container : containers_) {
-    if (container.state == State::Waiting) {
-      container.state = State::Ended;
-      container.code = kKilled;
-      container.reason = "ContainerStatusUnknown";
-      container.started = container.started ? container.started : now;
-      container.finished = now;
-      container.restart_at.reset();
-    }
-  }
-}
-
-void PodMachine::fail(const std::string& message, Instant now) {
-  stopping_ = true;
-  for (Container& container : containers_) {
-    container.state = State::Ended;
-    container.code = kCannotStart;
-    container.reason = "StartError";
-    container.message = message;
-    container.started = container.started ? container.started : now;
-    container.finished = now;
-    container.restart_at.reset();
-  }
-}
-
 std::optional<Instant> PodMachine::next_due() const {
   std::optional<Instant> due;
   for (const Container& container : containers_) {
     earlier(due, container.restart_at);
-    if (container.state == State::Running && !container.kill_asked) {
+    if (container.state != State::Running) {
+      continue;
+    }
+    earlier(due, container.sleeps_until);
+    if (!container.starting) {
+      earlier(due, container.probes.next_due());
+    }
+    if (container.ending != Ending::Killed) {
       earlier(due, container.timeout_at);
-      earlier(due, stopping_ ? kill_at_ : std::nullopt);
-      earlier(due, container.spec["sidecar"].as_bool() ? sidecars_kill_at_ : std::nullopt);
+      earlier(due, container.kill_at);
     }
   }
   return due;
-}
-
-bool PodMachine::failed(const Container& container) const {
-  return container.state == State::Ended && container.code != 0;
-}
-
-bool PodMachine::restarts_after(const Container& container) const {
-  if (stopping_ || container.ephemeral) {
-    return false;
-  }
-  if (container.spec["sidecar"].as_bool()) {
-    return container.spec["restartPolicy"].as_string() == "Always" && !container.terminated_asked;
-  }
-  const std::string_view policy = spec_["restartPolicy"].as_string();
-  if (container.init) {
-    return container.code != 0 && policy != "Never";
-  }
-  return policy == "Always" || (policy == "OnFailure" && container.code != 0);
 }
 
 Value PodMachine::outcome(const Container& container) {
@@ -380,8 +356,15 @@ Value PodMachine::describe(const Container& container) {
       state.set("message", container.message);
       break;
     case State::Running:
+      if (container.starting) {  // a kubelet reports it once its hook has ended
+        state.set("state", "waiting");
+        state.set("reason", "");
+        break;
+      }
       state.set("state", "running");
       state.set("startedAt", format_time(*container.started));
+      state.set("started", container.probes.started());
+      state.set("ready", container.probes.ready());
       break;
     case State::Ended: {
       state.set("state", "terminated");
@@ -391,6 +374,9 @@ Value PodMachine::describe(const Container& container) {
       }
       break;
     }
+  }
+  if (is_native(container)) {
+    state.set("sidecar", true);
   }
   if (container.last.is_object()) {
     state.set("last", container.last);
@@ -410,6 +396,20 @@ Value PodMachine::state() const {
       {{"uid", spec_["uid"]}, {"stopping", stopping_}, {"init", init}, {"containers", containers}});
   if (!ephemeral.empty()) {
     state.set("ephemeral", std::move(ephemeral));
+  }
+  if (spec_.contains("volumesDigest")) {
+    state.set("volumes",
+              Value::object({{"version", volumes_version_}, {"digest", spec_["volumesDigest"]}}));
+  }
+  if (!events_.empty()) {
+    Value events = Value::list();
+    for (const Event& event : events_) {
+      events.push_back(Value::object({{"number", event.number},
+                                      {"type", event.type},
+                                      {"reason", event.reason},
+                                      {"note", event.note}}));
+    }
+    state.set("events", std::move(events));
   }
   return state;
 }

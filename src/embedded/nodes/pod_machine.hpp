@@ -1,30 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodMachine: the life of one pod's containers on a node: order, restarts, timeouts, stopping.
-// Events in, orders out; no process, clock or file is touched here.
+// PodMachine: the life of one pod's containers on a node: order, probes, hooks, restarts, timeouts,
+// stopping. Events in, orders out; no process, clock or file is touched here.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/time.hpp"
+#include "embedded/nodes/container_probes.hpp"
 #include "kube/value/value.hpp"
 
 namespace athanor::nodes {
 
+enum class HookKind : std::uint8_t { PostStart, PreStop };
+// Returns "postStart" or "preStop": the member of a container in sandbox_spec.hpp.
+std::string_view hook_member(HookKind kind);
+
 // One action on the container at an index.
 struct Order {
-  // Skip: a step ended with exit code 0 without having run.
-  enum class Type : std::uint8_t { Run, Terminate, Kill, Skip };
+  // Skip: a step ended with exit code 0 without having run. Probe, Hook: do what the container's
+  // spec says, and answer with probed() or hooked().
+  enum class Type : std::uint8_t { Run, Terminate, Kill, Skip, Probe, Hook };
   Type type = Type::Run;
   std::size_t container = 0;
+  ProbeKind probe{};
+  HookKind hook{};
+  std::int64_t run = 0;  // which run of the container a probe or a hook is about
+};
+
+// The answer to a probe.
+struct ProbeAnswer {
+  bool success = false;
+  bool errored = false;  // it could not be asked
+  std::string message{};
 };
 
 // The state of one pod's containers. Not thread-safe.
 class PodMachine {
  public:
-  // `spec` as in sandbox_spec.hpp.
+  // Takes `spec` as in sandbox_spec.hpp.
   explicit PodMachine(Value spec);
 
   [[nodiscard]] const Value& spec() const { return spec_; }
@@ -33,36 +50,50 @@ class PodMachine {
   [[nodiscard]] bool running(std::size_t index) const {
     return containers_[index].state == State::Running;
   }
-  // True once no container runs and none will.
+  // Returns true once no container runs and none will.
   [[nodiscard]] bool over() const;
 
-  // A container that joins a running pod (spec.ephemeralContainers): it starts at once, never
-  // again, and does not keep the pod alive. Nothing happens when one of that name is there.
+  // Adds a container that joins a running pod (spec.ephemeralContainers): it starts at once, never
+  // again, and does not keep the pod alive. Does nothing when one of that name is there.
   void add_ephemeral(const Value& container);
   // Starts what can start and ends what is overdue; call after construction, after every event and
   // at next_due().
   void advance(Instant now, std::vector<Order>& orders);
-  // The container that an order runs cannot be made now: it waits, and is tried again after a
+  // Records that the container of an order cannot be made now: it waits, and is tried again after a
   // back-off.
   void not_made(std::size_t index, std::string message, Instant now);
-  // A container's process has ended; `message` is what it leaves for the pod's status (results).
+  // Notes that a container's process ended; `message` is what it leaves for the status (results).
   void exited(std::size_t index, int code, std::string message, Instant now);
+  // Takes the answer to a probe; ignores one about an earlier run of the container.
+  void probed(const Order& order, const ProbeAnswer& answer, Instant now);
+  // Records that a hook has ended.
+  void hooked(const Order& order, bool success, Instant now);
+  // Ends its containers: hooks and polite signals, sidecars last, and after `grace` deadly signals.
   void stop(Duration grace, Instant now);
-  // Nothing of it can run: every container ends with exit code 128 and this message.
+  // Ends every container with exit code 128 and this message: none of the pod can run.
   void fail(const std::string& message, Instant now);
   [[nodiscard]] std::optional<Instant> next_due() const;
-  // As PodRuntime::state().
+  // Returns what PodRuntime::state() does.
   [[nodiscard]] Value state() const;
+  // Sets the contents of its volumes, and their digest.
+  void update_volumes(const Value& volumes, const Value& digest);
+  // Events up to this number are written; state() has them no more.
+  void events_written(std::int64_t last);
 
  private:
   enum class State : std::uint8_t { Waiting, Running, Ended };
+  // How far the end of a running container is: its hook runs, it waits for its turn, it has got a
+  // polite signal, a deadly one.
+  enum class Ending : std::uint8_t { None, Hook, Turn, Asked, Killed };
   struct Container {
     Value spec{};
     bool init = false;
     bool ephemeral = false;
     State state = State::Waiting;
     int code = 0;
+    std::int64_t run = 0;  // so many times it was started
     std::int64_t restarts = 0;
+    std::int64_t backoffs = 0;  // restarts since it ran for long
     std::int64_t not_made = 0;  // attempts since it ran last
     std::string reason{};
     std::string message{};
@@ -71,25 +102,56 @@ class PodMachine {
     std::optional<Instant> restart_at{};
     std::optional<Instant> timeout_at{};
     bool timed_out = false;
-    bool terminated_asked = false;
-    bool kill_asked = false;
+    bool starting = false;  // its postStart hook runs
+    Ending ending = Ending::None;
+    bool hook_asked = false;
+    bool waited = false;  // for its hook or its turn: a short time is left to it in any case
+    std::optional<Instant> kill_at{};
+    std::optional<Instant> sleeps_until{};  // as its hook
+    ContainerProbes probes{};
     Value last{};
   };
+  struct Event {
+    std::int64_t number = 0;
+    const char* type = "Normal";
+    const char* reason = "";
+    std::string note{};
+    std::string container{};
+  };
 
+  // Starts a container; pod_machine.cpp has the functions of starting.
   void start(std::size_t index, Instant now, std::vector<Order>& orders);
-  // Returns true if none of the pod's containers runs or will.
-  [[nodiscard]] bool main_over() const;
+  void begin_hook(std::size_t index, HookKind kind, Instant now, std::vector<Order>& orders);
   void skip_from(std::size_t index, Instant now);
   // Ends a step whose guards do not hold; false when they do.
   bool skip_guarded(std::size_t index, Instant now, std::vector<Order>& orders);
-  // Every step has ended: what runs beside them has to, too.
-  [[nodiscard]] bool steps_over() const;
-  void end_sidecar(std::size_t index, Instant now, std::vector<Order>& orders);
-  [[nodiscard]] static bool is_beside(const Container& container);
+  void start_beside(Instant now, std::vector<Order>& orders);
+  // Starts the next init container; false while one of them holds the others back.
+  bool start_inits(Instant now, std::vector<Order>& orders);
+  void start_mains(Instant now, std::vector<Order>& orders);
   void start_ready(Instant now, std::vector<Order>& orders);
+  void probe(Instant now, std::vector<Order>& orders);
+  void make_probes(Container& container) const;
+
+  // Returns true if none of the pod's containers runs or will, but sidecars. The functions of
+  // ending are in pod_machine_ends.cpp.
+  [[nodiscard]] bool main_over() const;
+  // Returns true once every step has ended: what runs beside them has to end, too.
+  [[nodiscard]] bool steps_over() const;
+  [[nodiscard]] static bool is_beside(const Container& container);
+  [[nodiscard]] static bool is_native(const Container& container);
+  [[nodiscard]] Duration grace() const;
+  void begin_end(std::size_t index, Duration grace, const std::string& note, Instant now);
+  void go_on_ending(std::size_t index, Instant now, std::vector<Order>& orders);
+  [[nodiscard]] bool its_turn(std::size_t index) const;
+  void end_beside_steps(Instant now);
+  void end_natives(Instant now);
   void enforce_ends(Instant now, std::vector<Order>& orders);
+  void wait_for_restart(Container& container, Instant now);
   [[nodiscard]] bool restarts_after(const Container& container) const;
   [[nodiscard]] bool failed(const Container& container) const;
+  void note(const Container& container, const char* type, const char* reason, std::string text);
+
   [[nodiscard]] static Value describe(const Container& container);
   [[nodiscard]] static Value outcome(const Container& container);
 
@@ -97,8 +159,13 @@ class PodMachine {
   std::vector<Container> containers_{};
   bool sequential_ = false;
   bool stopping_ = false;
-  std::optional<Instant> kill_at_{};
-  std::optional<Instant> sidecars_kill_at_{};
+  bool initialized_ = false;  // every init container has ended well, every native sidecar started
+  bool ending_beside_ = false;
+  std::optional<Instant> stop_at_{};  // the end of the grace
+  Duration stop_grace_{};
+  std::vector<Event> events_{};  // not written yet, at most kMostEvents
+  std::int64_t last_event_ = 0;
+  std::int64_t volumes_version_ = 0;
 };
 
 }  // namespace athanor::nodes

@@ -4,11 +4,14 @@
 // what became of it in the observation "pod:<ns>/<name>":
 //
 //   {uid: "", containers: [], init: []}                                nothing known of that name
-//   {uid, stopping, containers: [state...], init: [state...], ephemeral: [state...] where some are}
+//   {uid, stopping, containers: [state...], init: [state...], ephemeral: [state...] where some are,
+//   events: [{number, type, reason, note}...] where some are not written yet,
+//   volumes: {version, digest} where it has volumes with contents}
 //   state: {name, state: "waiting" | "running" | "terminated", restarts, startedAt, finishedAt,
-//   exitCode, reason, message}
+//   exitCode, reason, message, started, ready (while it runs), sidecar (of native ones)}
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -23,8 +26,10 @@ inline constexpr std::string_view kStartVerb = "pod.start";
 inline constexpr std::string_view kExtendVerb = "pod.extend";
 inline constexpr std::string_view kStopVerb = "pod.stop";
 inline constexpr std::string_view kForgetVerb = "pod.forget";
+inline constexpr std::string_view kEventsVerb = "pod.events";
+inline constexpr std::string_view kUpdateVerb = "pod.update";
 
-// The observation of a pod.
+// Returns the query that observes a pod.
 std::string pod_query(std::string_view ns, std::string_view name);
 
 // Runs the pods of one program. Thread-safe.
@@ -34,7 +39,7 @@ class PodRuntime {
   using Listener = std::function<void(std::string query, Value state)>;
 
   virtual ~PodRuntime() = default;
-  // After it returns, the listener of before is not called any more. Not to be called by it.
+  // Sets the listener; it must not call this. The former one is not called after the return.
   virtual void listen(Listener listener) = 0;
   // Starts a pod of sandbox_spec.hpp; a second start of the same uid does nothing.
   virtual void start(const Value& spec) = 0;
@@ -42,9 +47,13 @@ class PodRuntime {
   virtual void extend(const Value& spec) = 0;
   // Ends its containers: a polite signal, then after `grace` a deadly one, to all their children.
   virtual void stop(const std::string& uid, Duration grace) = 0;
+  // Takes the contents of a pod's volumes as they are now: {uid, volumes, digest}.
+  virtual void update(const Value& change) = 0;
+  // Records that the events of a pod up to this number are written.
+  virtual void events_written(const std::string& uid, std::int64_t last) = 0;
   // Removes what is left of an ended pod: logs, directories.
   virtual void forget(const std::string& uid) = 0;
-  // The state by its query.
+  // Returns the state by its query.
   [[nodiscard]] virtual Value state(std::string_view query) const = 0;
 };
 

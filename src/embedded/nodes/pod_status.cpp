@@ -5,6 +5,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 
 #include "base/digest.hpp"
 #include "embedded/nodes/pod_address.hpp"
@@ -13,7 +15,7 @@
 namespace athanor::nodes {
 namespace {
 
-constexpr std::int64_t kKilled = 137;
+constexpr std::int64_t kKilledCode = 137;
 
 // The image with a digest: its own, or one made of its name (docs/spec/tekton.md section 12).
 std::string image_id(std::string_view image) {
@@ -36,11 +38,13 @@ Value find_named(const Value& list, std::string_view name) {
 }
 
 Value terminated(const Value& state, const std::string& id) {
-  Value result = Value::object({{"exitCode", state["exitCode"].as_int()},
-                                {"reason", state["reason"].str()},
-                                {"startedAt", state["startedAt"]},
-                                {"finishedAt", state["finishedAt"]},
-                                {"containerID", id}});
+  Value result =
+      Value::object({{"exitCode", state["exitCode"].as_int()}, {"reason", state["reason"].str()}});
+  if (!state["startedAt"].is_null()) {  // of a pod that was refused: it never has
+    result.set("startedAt", state["startedAt"]);
+  }
+  result.set("finishedAt", state["finishedAt"]);
+  result.set("containerID", id);
   if (!state["message"].as_string().empty()) {
     result.set("message", state["message"]);
   }
@@ -51,10 +55,68 @@ bool is_done(const Value& state) {
   return state["state"].as_string() == "terminated" && state["exitCode"].as_int() == 0;
 }
 
-// An init container is ready once it has done its work, any other while it runs.
+// An init container is ready once it has done its work; any other, and a native sidecar, while it
+// runs and passes its probes.
 enum class Group : std::uint8_t { Init, Main };
 
-Value container_status(const Object& pod, const Value& container, const Value& state, Group group) {
+bool is_sidecar(const Value& state) {
+  return state["sidecar"].as_bool();
+}
+
+bool has_started(const Value& state) {
+  return state["state"].as_string() == "running" && state["started"].as_bool(true);
+}
+
+// Adds what a kubelet reports of a started container: what it may use, its mounts and its user.
+void add_granted(const Object& pod, const Value& container, const Value& user, Value& status) {
+  const Value& resources = container["resources"];
+  if (const Value& requests = resources["requests"]; !requests.empty()) {
+    status.set("allocatedResources", requests);
+  }
+  Value granted = Value::object();
+  for (const char* member : {"limits", "requests"}) {
+    if (!resources[member].empty()) {
+      granted.set(member, resources[member]);
+    }
+  }
+  status.set("resources", std::move(granted));
+  Value mounts = Value::list();
+  for (const Value& mount : container["volumeMounts"].items()) {
+    Value entry = Value::object({{"name", mount["name"]}, {"mountPath", mount["mountPath"]}});
+    if (mount["readOnly"].as_bool()) {
+      entry.set("readOnly", true);
+      entry.set("recursiveReadOnly", "Disabled");
+    }
+    mounts.push_back(std::move(entry));
+  }
+  if (!mounts.empty()) {
+    status.set("volumeMounts", std::move(mounts));
+  }
+  const Value& own = container["securityContext"];
+  const Value& all = pod.spec()["securityContext"];
+  const Value& id = own["runAsUser"].is_integer()   ? own["runAsUser"]
+                    : all["runAsUser"].is_integer() ? all["runAsUser"]
+                                                    : user;
+  if (!id.is_integer()) {
+    return;
+  }
+  const Value& group = own["runAsGroup"].is_integer() ? own["runAsGroup"] : all["runAsGroup"];
+  const Value gid = group.is_integer() ? group : Value(0);
+  Value groups = Value::list({gid});
+  for (const Value& more : all["supplementalGroups"].items()) {
+    groups.push_back(more);
+  }
+  if (all["fsGroup"].is_integer()) {
+    groups.push_back(all["fsGroup"]);
+  }
+  status.set(
+      "user",
+      Value::object(
+          {{"linux", Value::object({{"uid", id}, {"gid", gid}, {"supplementalGroups", groups}})}}));
+}
+
+Value container_status(const Object& pod, const Value& container, const Value& state,
+                       const Value& user, Group group) {
   const std::string_view kind = state["state"].as_string();
   const std::string id = container_id(pod, container["name"].as_string());
   const bool running = kind == "running";
@@ -62,8 +124,10 @@ Value container_status(const Object& pod, const Value& container, const Value& s
       {{"name", container["name"]},
        {"image", container["image"]},
        {"imageID", ""},
-       {"ready", group == Group::Init ? is_done(state) : running},
-       {"started", running},
+       {"ready", group == Group::Init && !is_sidecar(state)
+                     ? is_done(state)
+                     : running && state["ready"].as_bool(true)},
+       {"started", has_started(state)},
        {"restartCount", state["restarts"].as_int()},
        {"lastState", state["last"].is_object()
                          ? Value::object({{"terminated", terminated(state["last"], id)}})
@@ -85,17 +149,18 @@ Value container_status(const Object& pod, const Value& container, const Value& s
   if (kind == "running" || kind == "terminated") {
     status.set("imageID", image_id(container["image"].as_string()));
     status.set("containerID", id);
+    add_granted(pod, container, user, status);
   }
   status.set("state", now_state);
   return status;
 }
 
 Value container_statuses(const Object& pod, const char* list, const Value& states,
-                         Group group = Group::Main) {
+                         const Value& user, Group group = Group::Main) {
   Value statuses = Value::list();
   for (const Value& container : pod.spec()[list].items()) {
-    statuses.push_back(
-        container_status(pod, container, find_named(states, container["name"].as_string()), group));
+    statuses.push_back(container_status(
+        pod, container, find_named(states, container["name"].as_string()), user, group));
   }
   return statuses;
 }
@@ -116,7 +181,9 @@ Value with_initializing(const Value& states) {
 std::string incomplete(const Value& states) {
   std::string names;
   for (const Value& state : states.items()) {
-    if (!is_done(state)) {
+    const bool pending_sidecar = !has_started(state) && state["restarts"].as_int() == 0 &&
+                                 state["state"].as_string() != "terminated";
+    if (is_sidecar(state) ? pending_sidecar : !is_done(state)) {
       names += fmt::format("{}{}", names.empty() ? "" : " ", state["name"].as_string());
     }
   }
@@ -134,7 +201,9 @@ std::string phase_of(const Value& state) {
   if (all_ended(state)) {
     const auto failed = [](const Value& s) { return s["exitCode"].as_int() != 0; };
     const bool bad = std::ranges::any_of(state["containers"].items(), failed) ||
-                     std::ranges::any_of(state["init"].items(), failed);
+                     std::ranges::any_of(state["init"].items(), [&](const Value& s) {
+                       return !is_sidecar(s) && failed(s);
+                     });
     return bad ? "Failed" : "Succeeded";
   }
   // While init containers run, a pod is still pending.
@@ -143,22 +212,33 @@ std::string phase_of(const Value& state) {
 
 class Conditions {
  public:
-  Conditions(const Object& pod, Instant now) : list_(pod.status()["conditions"]), now_(now) {}
+  Conditions(const Object& pod, Instant now) : list_(pod.status()["conditions"]), now_(now) {
+    if (const Value& generation = pod.metadata()["generation"]; generation.is_integer()) {
+      generation_ = generation.as_int();
+    }
+  }
   void set(const char* type, bool value, const char* reason = "", const std::string& message = {}) {
-    set_condition(
-        list_,
-        {.type = type, .status = value ? "True" : "False", .reason = reason, .message = message},
-        now_);
+    set_condition(list_,
+                  {.type = type,
+                   .status = value ? "True" : "False",
+                   .reason = reason,
+                   .message = message,
+                   .observed_generation = generation_},
+                  now_);
   }
   [[nodiscard]] const Value& list() const { return list_; }
 
  private:
   Value list_;
   Instant now_;
+  std::optional<std::int64_t> generation_{};
 };
 
 Value base_status(const Object& pod, const std::string& address, Instant now) {
   Value status = Value::object();
+  if (const Value& generation = pod.metadata()["generation"]; generation.is_integer()) {
+    status.set("observedGeneration", generation);
+  }
   const Value& started = pod.status()["startTime"];
   status.set("startTime", started.is_null() ? Value(format_time(now)) : started);
   status.set("hostIP", kHostAddress);
@@ -206,11 +286,14 @@ bool is_terminal(const Object& pod) {
 
 bool all_ended(const Value& state) {
   const auto failed = [](const Value& s) {
-    return s["state"].as_string() == "terminated" && s["exitCode"].as_int() != 0;
+    return !is_sidecar(s) && s["state"].as_string() == "terminated" && s["exitCode"].as_int() != 0;
   };
+  const auto runs = [](const Value& s) { return s["state"].as_string() == "running"; };
+  if (std::ranges::any_of(state["init"].items(), runs)) {
+    return false;
+  }
   if (std::ranges::any_of(state["init"].items(), failed)) {
-    return std::ranges::none_of(state["containers"].items(),
-                                [](const Value& s) { return s["state"].as_string() == "running"; });
+    return std::ranges::none_of(state["containers"].items(), runs);
   }
   return !state["containers"].empty() &&
          std::ranges::all_of(state["containers"].items(),
@@ -225,16 +308,17 @@ Value running_status(const Object& pod, const std::string& address, const Value&
   const std::string uninitialized = incomplete(state["init"]);
   const bool has_init = !pod.spec()["initContainers"].empty();
   const Value statuses = container_statuses(
-      pod, "containers", has_init ? with_initializing(state["containers"]) : state["containers"]);
+      pod, "containers", has_init ? with_initializing(state["containers"]) : state["containers"],
+      state["user"]);
   status.set("containerStatuses", statuses);
   if (has_init) {
-    status.set(
-        "initContainerStatuses",
-        container_statuses(pod, "initContainers", with_initializing(state["init"]), Group::Init));
+    status.set("initContainerStatuses",
+               container_statuses(pod, "initContainers", with_initializing(state["init"]),
+                                  state["user"], Group::Init));
   }
   if (!state["ephemeral"].empty()) {
     status.set("ephemeralContainerStatuses",
-               container_statuses(pod, "ephemeralContainers", state["ephemeral"]));
+               container_statuses(pod, "ephemeralContainers", state["ephemeral"], state["user"]));
   }
   Conditions conditions(pod, now);
   const bool over = phase == "Succeeded" || phase == "Failed";
@@ -295,13 +379,12 @@ Value failed_status(const Object& pod, const std::string& address, const Value& 
   for (const Value& entry : pod.spec()["containers"].items()) {
     Value known = find_named(state["containers"], entry["name"].as_string());
     if (known["state"].as_string() != "terminated") {
-      known = Value::object(
-          {{"name", entry["name"]},
-           {"state", "terminated"},
-           {"exitCode", kKilled},
-           {"reason", "Error"},
-           {"startedAt", known["startedAt"].is_null() ? Value(time) : known["startedAt"]},
-           {"finishedAt", time}});
+      known = Value::object({{"name", entry["name"]},
+                             {"state", "terminated"},
+                             {"exitCode", kKilledCode},
+                             {"reason", "Error"},
+                             {"startedAt", known["startedAt"]},
+                             {"finishedAt", time}});
     }
     containers.push_back(std::move(known));
   }

@@ -12,30 +12,22 @@
 #include "base/time.hpp"
 #include "embedded/nodes/image_entrypoints.hpp"
 #include "embedded/nodes/pod_address.hpp"
+#include "embedded/nodes/pod_machine.hpp"
+#include "embedded/nodes/pod_names.hpp"
+#include "embedded/nodes/resource_field.hpp"
+#include "embedded/nodes/sandbox_probes.hpp"
+#include "embedded/nodes/sandbox_security.hpp"
 #include "embedded/nodes/sandbox_volumes.hpp"
+#include "embedded/nodes/service_variables.hpp"
+#include "embedded/nodes/steps/step_credentials.hpp"
 #include "kube/text/json.hpp"
-#include "kube/text/quantity.hpp"
 
 namespace athanor::nodes {
 namespace {
 
-constexpr std::int64_t kDefaultGraceSeconds = 30;
-
-// "limits.memory" in units of the divisor (1 without one), rounded up.
-std::string resource_of(const Value& container, const Value& reference) {
-  const std::string_view path = reference["resource"].as_string();
-  const std::size_t dot = std::min(path.find('.'), path.size());
-  const std::string_view list = path.substr(0, dot);
-  const std::string_view name = path.substr(std::min(dot + 1, path.size()));
-  const auto amount = Quantity::parse(container["resources"][list][name]);
-  if (!amount) {
-    return "0";
-  }
-  const auto divisor = Quantity::parse(reference["divisor"]);
-  const std::int64_t unit = divisor && !divisor->is_zero() ? divisor->milli_value() : 1000;
-  const std::int64_t milli = amount->milli_value();
-  return fmt::format("{}", milli / unit + (milli % unit != 0 ? 1 : 0));
-}
+constexpr std::int64_t kSandboxGraceSeconds = 30;
+// Loaded images are pushed; asked for only when nothing is known yet.
+constexpr Duration kImagesAge = std::chrono::hours(24 * 365 * 100);
 
 class EnvironmentBuilder {
  public:
@@ -126,8 +118,11 @@ class EnvironmentBuilder {
       return {};
     }
     if (from.contains("resourceFieldRef")) {
-      set(name, resource_of(container, from["resourceFieldRef"]));
+      set(name, resource_field(view_, pod_, container, from["resourceFieldRef"]));
       return {};
+    }
+    if (from.contains("fileKeyRef")) {
+      return fmt::format("variable {}: fileKeyRef is not supported on emulated nodes", name);
     }
     const bool secret = from.contains("secretKeyRef");
     const Value& ref = from[secret ? "secretKeyRef" : "configMapKeyRef"];
@@ -190,10 +185,18 @@ Value mounts_of(const Value& container, const EnvironmentBuilder& environment) {
 
 // A script takes the place of the command and gets the arguments; without either, the image's own
 // entrypoint does. `problem`: what keeps a process from running it.
-Value command_of(const View& view, const Value& container, const Value& step,
+Value command_of(const View& view, const Value& container, const Value& step, const Value& loaded,
                  std::string& problem) {
   if (step.contains("script")) {
     return container["args"].is_list() ? container["args"] : Value::list();
+  }
+  if (loaded.is_object()) {
+    Value command = command_of_image(loaded, container["command"], container["args"]);
+    if (command.empty()) {
+      problem = fmt::format("image \"{}\" has no command, and the container names none",
+                            container["image"].as_string());
+    }
+    return command;
   }
   if (container["command"].empty()) {
     const std::string_view image = container["image"].as_string();
@@ -206,7 +209,9 @@ Value command_of(const View& view, const Value& container, const Value& step,
     }
     problem = fmt::format(
         "image \"{}\" is not run here, and its entrypoint is not known: give the container a "
-        "command, or name the entrypoint in TEKTON_IMAGE_ENTRYPOINTS",
+        "command, load the image with athanor images, name its entrypoint in the lab file, or "
+        "start "
+        "the lab with --pods auto or timed",
         image);
     return Value::list();
   }
@@ -217,14 +222,98 @@ Value command_of(const View& view, const Value& container, const Value& step,
   return command;
 }
 
+// Probes, hooks, and when it is started again.
+void add_life(const Value& container, std::string_view address, const WordExpansion& expand,
+              Value& result) {
+  if (Value probes = sandbox_probes(container, address, expand); !probes.empty()) {
+    result.set("probes", std::move(probes));
+  }
+  for (const HookKind kind : {HookKind::PostStart, HookKind::PreStop}) {
+    const Value& handler = container["lifecycle"][hook_member(kind)];
+    if (Value hook = sandbox_hook(container, handler, address, expand); !hook.is_null()) {
+      result.set(hook_member(kind), std::move(hook));
+    }
+  }
+  if (const Value& policy = container["restartPolicy"]; policy.is_string()) {
+    result.set("ownRestartPolicy", policy);
+  }
+  if (const Value& rules = container["restartPolicyRules"]; !rules.empty()) {
+    result.set("restartRules", rules);
+  }
+}
+
+// Returns the images that the lab file names and those that were loaded.
+Value known_images(const View& view) {
+  const Value& settings = view.config("kubelet");
+  Value images = Value::list();
+  if (settings["loadsImages"].as_bool()) {
+    const Observed loaded = view.observe(kImagesQuery, kImagesAge);
+    if (loaded.value) {
+      images = (*loaded.value)["items"].is_list() ? (*loaded.value)["items"] : images;
+    }
+  }
+  for (const Value& image : settings["images"].items()) {
+    images.push_back(image);
+  }
+  return images;
+}
+
+// Sets the variables that the image has.
+void add_image_environment(const Value& container, const Value& loaded,
+                           EnvironmentBuilder& environment) {
+  if (!loaded.is_object()) {
+    for (auto& [name, value] : image_environment(container["image"].as_string())) {
+      environment.set(name, std::move(value));
+    }
+    return;
+  }
+  for (const Value& variable : loaded["env"].items()) {
+    const std::string_view text = variable.as_string();
+    const std::size_t equals = text.find('=');
+    if (equals != std::string_view::npos && equals > 0) {
+      environment.set(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
+    }
+  }
+}
+
+// Adds what the image says of its files, user and folder.
+void add_image(const Value& container, const Value& loaded, Value& result, Value& security) {
+  if (!loaded.is_object()) {
+    if (has_busybox(container["image"].as_string())) {
+      result.set("busybox", true);
+    }
+    return;
+  }
+  if (const std::string id = loaded["id"].str(); !id.empty()) {
+    result.set("image", id);
+  }
+  if (result["workingDir"].as_string().empty()) {
+    result.set("workingDir", loaded["workingDir"].str());
+  }
+  for (const char* member : {"user", "group"}) {
+    if (loaded[member].is_integer() && !security["user"].is_integer()) {
+      security.set(member, loaded[member]);
+    }
+  }
+}
+
 // One container; `step` is its entry of the steps annotation, Null without one.
 std::string add_container(const View& view, const Object& pod, const Value& container,
-                          const Value& step, Value& list) {
+                          const Value& step, const Value& images, Value& list) {
   if (container["securityContext"]["privileged"].as_bool()) {
     return "privileged containers are not run on emulated nodes";
   }
-  EnvironmentBuilder environment(view, pod);
   const Value& settings = view.config("kubelet");
+  const Value& loaded = find_image(images, container["image"].as_string());
+  SandboxSecurity security = sandbox_security(pod, container, loaded, lab_user(view));
+  if (!security.refusal.empty()) {
+    return security.refusal;
+  }
+  EnvironmentBuilder environment(view, pod);
+  add_image_environment(container, loaded, environment);
+  for (auto& [name, value] : service_variables(view, pod)) {
+    environment.set(name, std::move(value));
+  }
   for (const Member& variable : settings["environment"].members()) {
     environment.set(std::string(variable.key()), variable.value.str());
   }
@@ -232,7 +321,7 @@ std::string add_container(const View& view, const Object& pod, const Value& cont
     return missing;
   }
   std::string problem;
-  Value command = command_of(view, container, step, problem);
+  Value command = command_of(view, container, step, loaded, problem);
   for (std::size_t i = 0; i < command.size(); ++i) {
     command.item(i) = environment.expand(command[i].as_string());
   }
@@ -246,6 +335,12 @@ std::string add_container(const View& view, const Object& pod, const Value& cont
                                 {"workingDir", container["workingDir"].str()},
                                 {"mounts", std::move(mounts)},
                                 {"messagePath", container["terminationMessagePath"].str()}});
+  add_image(container, loaded, result, security.value);
+  result.set("security", std::move(security.value));
+  result.set("readOnlyRoot", container["securityContext"]["readOnlyRootFilesystem"].as_bool());
+  add_life(
+      container, pod_address(view, pod),
+      [&](std::string_view word) { return environment.expand(word); }, result);
   if (container["terminationMessagePolicy"].as_string() == "FallbackToLogsOnError") {
     result.set("logsOnError", true);
   }
@@ -270,6 +365,15 @@ std::string add_container(const View& view, const Object& pod, const Value& cont
   }
   list.push_back(std::move(result));
   return {};
+}
+
+// Init containers with restartPolicy Always go on beside the others.
+void mark_natives(Value& init) {
+  for (std::size_t i = 0; i < init.size(); ++i) {
+    if (init[i]["ownRestartPolicy"].as_string() == "Always") {
+      init.item(i).set("native", true);
+    }
+  }
 }
 
 // What the `timed` runtime gets (docs/spec/tekton.md section 12).
@@ -318,6 +422,7 @@ SandboxSpec make_sandbox_spec(const View& view, const Object& original) {
   }
   const auto parsed = json::parse(pod.annotation(kStepsAnnotation));
   const Value steps = parsed.ok() ? *parsed : Value();
+  const Value images = known_images(view);
   Value init = Value::list();
   Value containers = Value::list();
   Value ephemeral = Value::list();
@@ -331,7 +436,7 @@ SandboxSpec make_sandbox_spec(const View& view, const Object& original) {
         // A webhook added it: it runs beside the steps.
         step = Value::object({{"sidecar", true}});
       }
-      if (std::string problem = add_container(view, pod, container, step, target);
+      if (std::string problem = add_container(view, pod, container, step, images, target);
           !problem.empty()) {
         spec.waiting_reason = "CreateContainerConfigError";
         spec.waiting_message = std::move(problem);
@@ -340,19 +445,33 @@ SandboxSpec make_sandbox_spec(const View& view, const Object& original) {
       }
     }
   }
+  mark_natives(init);
   spec.value = Value::object(
       {{"uid", pod.uid()},
        {"ns", pod.ns()},
        {"name", pod.name()},
-       {"hostname", pod.spec()["hostname"].str()},
+       {"hostname", pod_hostname(pod)},
+       {"hosts", hosts_file(pod, pod_address(view, pod))},
+       {"resolver", resolver_file(pod, view.config("kubelet"))},
+       {"network", Value::object({{"ip", pod_address(view, pod)},
+                                  {"host", pod.spec()["hostNetwork"].as_bool()}})},
        {"task", pod.label(kPipelineTaskLabel)},
        {"simulate", simulation_of(pod)},
        {"restartPolicy", pod.spec()["restartPolicy"].str()},
-       {"grace", pod.spec()["terminationGracePeriodSeconds"].as_int(kDefaultGraceSeconds)},
+       {"grace", pod.spec()["terminationGracePeriodSeconds"].as_int(kSandboxGraceSeconds)},
        {"sequential", steps.is_list()},
        {"init", init},
        {"containers", containers},
        {"volumes", volumes}});
+  if (Value credentials = step_credentials(view, pod); steps.is_list() && !credentials.empty()) {
+    spec.value.set("credentials", std::move(credentials));
+  }
+  if (const std::string digest = volumes_digest(volumes); !digest.empty()) {
+    spec.value.set("volumesDigest", digest);
+  }
+  if (const Value& group = pod.spec()["securityContext"]["fsGroup"]; group.is_integer()) {
+    spec.value.set("fsGroup", group);
+  }
   if (!ephemeral.empty()) {
     spec.value.set("ephemeral", std::move(ephemeral));
   }

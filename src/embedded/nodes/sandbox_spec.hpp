@@ -2,15 +2,23 @@
 // What a runtime needs to run a pod, as one value: commands, resolved environment, mounts, and the
 // contents of its volumes.
 //
-//   {uid, ns, name, hostname, task, simulate, restartPolicy, grace, sequential,
+//   {uid, ns, name, hostname, hosts (the hosts file, or ""), resolver
+//   (settings of the resolver, or ""), network: {ip, host (it is the machine's)}, task, simulate,
+//   restartPolicy, grace, sequential,
 //    init: [container...], containers: [container...], ephemeral: [container...] where some are,
 //    volumes: [volume...]}
 //   container: {name, command: [..], script, env: [[name, value]..], workingDir, results: [..],
 //   stepResults: [..], onError, timeoutMs, when: [..], stdout, stderr (files), sidecar,
-//   restartPolicy (of sidecars), problem (why no process can run it),
+//   restartPolicy (of sidecars), image (the
+//   id of a loaded one, whose files are the root), busybox (its shell is busybox's), problem (why
+//   no process can run it),
+//               probes: {startup, liveness, readiness}, postStart, preStop (sandbox_probes.cpp),
+//               ownRestartPolicy, restartRules, native (an init container that goes on),
 //               mounts: [{volume, path, subPath, readOnly}], stdin, stdinOnce, tty,
 //               devices: [{name, file (below the folder of nodes), poststop}]}
-//   volume: {name, type: "empty" | "files" | "claim", claim, files: [{path, data (base64), mode}],
+//               security (sandbox_security.hpp), readOnlyRoot,
+//   volume: {name, type: "empty" | "files" | "claim", memory, sizeBytes, claim, files: [{path, data
+//   (base64), mode}],
 //            tokens: [{path, audience, seconds}], serviceAccount}
 #pragma once
 

@@ -4,9 +4,14 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "api/builtin.hpp"
 #include "base/digest.hpp"
+#include "embedded/nodes/resource_field.hpp"
 #include "embedded/nodes/sandbox_spec.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/quantity.hpp"
 
 namespace athanor::nodes {
 namespace {
@@ -25,9 +30,12 @@ class VolumeBuilder {
     tokens_ = Value::list();
     Value result = Value::object({{"name", name_}, {"type", "files"}});
     if (volume.contains("emptyDir") || volume.contains("ephemeral")) {
-      result.set("type", "empty");
+      add_empty(volume["emptyDir"], result);
     } else if (volume.contains("persistentVolumeClaim")) {
       add_claim(volume["persistentVolumeClaim"]["claimName"].str(), result);
+      if (volume["persistentVolumeClaim"]["readOnly"].as_bool()) {
+        result.set("readOnly", true);
+      }
     } else if (volume.contains("secret")) {
       const Value& source = volume["secret"];
       add_keys(api::kSecret, source["secretName"].str(), source, mode_of(source));
@@ -113,9 +121,34 @@ class VolumeBuilder {
 
   void add_fields(const Value& source, std::int64_t mode) {
     for (const Value& item : source["items"].items()) {
-      const auto field = pod_field(pod_, {}, item["fieldRef"]["fieldPath"].as_string());
-      add_file(item["path"].as_string(), base64_encode(field.value_or("")),
-               item["mode"].as_int(mode));
+      const std::string text =
+          item.contains("resourceFieldRef")
+              ? resource_field(view_, pod_, container_of(item["resourceFieldRef"]),
+                               item["resourceFieldRef"])
+              : pod_field(pod_, {}, item["fieldRef"]["fieldPath"].as_string()).value_or("");
+      add_file(item["path"].as_string(), base64_encode(text), item["mode"].as_int(mode));
+    }
+  }
+
+  // The container that a reference names.
+  [[nodiscard]] Value container_of(const Value& reference) const {
+    for (const char* list : {"containers", "initContainers"}) {
+      for (const Value& container : pod_.spec()[list].items()) {
+        if (container["name"] == reference["containerName"]) {
+          return container;
+        }
+      }
+    }
+    return {};
+  }
+
+  // One in memory has a limit: its own, or what the node can give.
+  void add_empty(const Value& source, Value& result) {
+    result.set("type", "empty");
+    if (source["medium"].as_string() == "Memory") {
+      const auto limit = Quantity::parse(source["sizeLimit"]);
+      result.set("memory", true);
+      result.set("sizeBytes", limit ? limit->value() : 0);
     }
   }
 
@@ -134,6 +167,11 @@ class VolumeBuilder {
             Value::object({{"path", token["path"]},
                            {"audience", token["audience"]},
                            {"seconds", token["expirationSeconds"].as_int(kTokenSeconds)}}));
+      } else {
+        problems_.push_back(fmt::format(
+            "MountVolume.SetUp failed for volume \"{}\" : projections of {} are not supported on "
+            "emulated nodes",
+            name_, source.members().empty() ? "nothing" : source.members()[0].key()));
       }
     }
   }
@@ -155,6 +193,12 @@ Value sandbox_volumes(const View& view, const Object& pod, std::vector<std::stri
     volumes.push_back(builder.build(volume));
   }
   return volumes;
+}
+
+std::string volumes_digest(const Value& volumes) {
+  const bool any = std::ranges::any_of(
+      volumes.items(), [](const Value& volume) { return volume["type"].as_string() == "files"; });
+  return any ? sha256_hex(json::print(volumes)) : std::string();
 }
 
 }  // namespace athanor::nodes

@@ -10,8 +10,11 @@
 
 namespace athanor::nodes {
 
-// Every volume of the pod in the form of sandbox_spec.hpp; what is missing goes to `problems` as a
-// kubelet says it.
+// Returns every volume of the pod in the form of sandbox_spec.hpp; what is missing goes to
+// `problems` in a kubelet's words.
 Value sandbox_volumes(const View& view, const Object& pod, std::vector<std::string>& problems);
+
+// Returns a digest of the contents of such volumes; empty: none has any.
+std::string volumes_digest(const Value& volumes);
 
 }  // namespace athanor::nodes

@@ -12,13 +12,13 @@ namespace athanor::scheduler {
 
 using Amounts = std::map<std::string, std::int64_t, std::less<>>;
 
-// {"cpu": "100m", "memory": "1Gi"}; what is no quantity counts as nothing.
+// Reads {"cpu": "100m", "memory": "1Gi"}; what is no quantity counts as nothing.
 Amounts amounts_of(const Value& resources);
-// What a pod reserves: its containers together, or the largest init container if that is more,
-// plus overhead; resources of the pod as a whole win where they are given.
+// Returns what a pod reserves: its containers together, or the largest init container if that is
+// more, plus overhead; resources of the pod as a whole win where they are given.
 Amounts requests_of(const Value& pod_spec);
-// The same for scoring: a container that asks for no cpu or memory counts as a small one, so that
-// pods without requests spread, too.
+// Returns requests for scoring: a container that requests no cpu or memory counts as a small one,
+// so that pods without requests spread, too.
 Amounts scored_requests_of(const Value& pod_spec);
 
 // Adds the amounts of `more` to `sum`.

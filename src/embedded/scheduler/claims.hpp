@@ -25,7 +25,7 @@ struct ClaimsState {
 // Reads claims, volumes and classes through the view.
 ClaimsState claims_state(const View& view, const Object& pod);
 
-// Whether a node is one that all bound volumes can be reached from.
+// Returns true if a node is one that all bound volumes can be reached from.
 bool reaches_volumes(const ClaimsState& claims, const Object& node);
 
 // The annotation that names the node of a waiting claim.

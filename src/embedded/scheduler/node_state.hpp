@@ -44,12 +44,12 @@ struct Refusal {
 // Checks spec.unschedulable, taints, node selector and affinity, then resources and number of pods.
 Refusal check(const Candidate& candidate, const NodeState& node);
 
-// The better, the higher. `nodes` are those that fit; one score for each.
+// Returns one score for each of `nodes`, which fit; the higher, the better.
 std::vector<std::int64_t> scores(const Candidate& candidate,
                                  const std::vector<const NodeState*>& nodes);
 
-// "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint {a: b}. ...", with
-// what came of preemption unless it found victims.
+// Returns "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint {a: b}.
+// ...", with the outcome of preemption unless it found victims.
 std::string unschedulable_message(const Candidate& candidate, const std::vector<Refusal>& refusals,
                                   bool preempts = false);
 

@@ -25,16 +25,16 @@ struct Eviction {
 using MoreChecks =
     std::function<bool(const NodeState& node, std::span<const std::string_view> leaving)>;
 
-// The node where the least is lost: the fewest victims against their disruption budgets, the lowest
-// of the highest priorities of its victims, then their sum, then their number, then its name.
-// `hopeless[i]`: no eviction helps on node i. nullopt: no node can be freed, or the pod may not
-// preempt.
+// Returns the node where the least is lost: the fewest victims against their disruption budgets,
+// the lowest of the highest priorities of its victims, then their sum, then their number, then its
+// name. `hopeless[i]`: no eviction helps on node i. nullopt: no node can be freed, or the pod may
+// not preempt.
 std::optional<Eviction> find_eviction(const View& view, const Candidate& candidate,
                                       const std::vector<NodeState>& nodes,
                                       const std::vector<bool>& hopeless,
                                       const MoreChecks& more = {});
 
-// True while a pod that has preempted others still waits for them to end on the node it was
+// Returns true while a pod that has preempted others still waits for them to end on the node it was
 // promised.
 bool waits_for_victims(const Object& pod, const NodeState& promised);
 

@@ -11,13 +11,13 @@
 
 namespace athanor::scheduler {
 
-// Pods without a node, without gates, of `default-scheduler`: by priority, then age, then name.
-// One run binds many; it looks at nothing but nodes when no pod waits. Filters: taints, node
+// Binds pods without a node, without gates, of `default-scheduler`: by priority, then age, then
+// name. One run binds many; it looks at nothing but nodes when no pod waits. Filters: taints, node
 // affinity, resources, topology spread, pod affinity and anti-affinity. A pod that fits nowhere
 // preempts pods of lower priority.
 const Operator& scheduler_operator();
 
-// One cycle with what systems add to it. Pods of a scheduler that hooks name are scheduled, too.
+// Does one cycle with what systems add to it. Schedules pods of schedulers that hooks name, too.
 Plan schedule(const View& view, Instant now, std::span<const SchedulingHooks* const> hooks);
 
 // The scheduler with hooks. An operator is a plain function, so whatever puts it together gives one

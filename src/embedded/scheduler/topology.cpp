@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
 constexpr const char* kPreferred = "preferredDuringSchedulingIgnoredDuringExecution";
-constexpr std::int64_t kMost = 100;
+constexpr std::int64_t kMostTopologyScore = 100;
 
 const Value& terms_of(const Object& pod, const char* kind, const char* strength) {
   return pod.spec().at({"affinity", kind, strength});
@@ -41,7 +41,7 @@ std::vector<std::int64_t> normalized(const std::vector<std::int64_t>& raw) {
   }
   const auto [least, most] = std::ranges::minmax(raw);
   for (std::size_t i = 0; i < raw.size() && most > least; ++i) {
-    result[i] = (raw[i] - least) * kMost / (most - least);
+    result[i] = (raw[i] - least) * kMostTopologyScore / (most - least);
   }
   return result;
 }

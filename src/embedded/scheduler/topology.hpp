@@ -17,18 +17,18 @@ namespace athanor::scheduler {
 // What one pod that waits asks of the pods around it, counted once for all nodes.
 class Topology {
  public:
-  // `nodes` with the pods placed so far; both outlive this.
+  // Takes `nodes` with the pods placed so far; both outlive this.
   Topology(const View& view, const Object& pod, const std::vector<NodeState>& nodes);
 
-  // Whether a pod like this has anything to ask; if not, and if no placed pod keeps others away,
-  // every node will do.
+  // Returns true if a pod like this has anything to ask; if not, and if no placed pod keeps others
+  // away, every node will do.
   [[nodiscard]] static bool matters(const Object& pod);
-  // A placed pod that keeps others away from where it is.
+  // Returns true for a placed pod that keeps others away from where it is.
   [[nodiscard]] static bool is_repelled(const Object& pod);
 
-  // Why the pod may not be on this node, in kube-scheduler's words; no reasons: it may.
+  // Returns why the pod may not be on this node, in kube-scheduler's words; no reasons: it may.
   [[nodiscard]] Refusal check(const NodeState& node) const;
-  // What it would rather have; the more, the better. One for each node.
+  // Scores each node by the pod's preferences; the more, the better.
   [[nodiscard]] std::vector<std::int64_t> scores(const std::vector<const NodeState*>& nodes) const;
 
  private:

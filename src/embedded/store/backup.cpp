@@ -10,11 +10,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 #include <vector>
 
+#include "base/files/folder.hpp"
+#include "base/files/text_file.hpp"
 #include "embedded/store/data_dir.hpp"
 #include "embedded/store/rows.hpp"
 #include "embedded/store/sqlite.hpp"
@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Error system_error(const std::string& path) {
+Error backup_error(const std::string& path) {
   return Error::internal(path + ": " + std::generic_category().message(errno));
 }
 
@@ -47,17 +47,17 @@ std::string quoted(const std::string& text) {
 Result<void> sync_path(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) {
-    return system_error(path);
+    return backup_error(path);
   }
   const bool synced = ::fsync(file) == 0;
   ::close(file);
-  return synced ? Result<void>() : system_error(path);
+  return synced ? Result<void>() : backup_error(path);
 }
 
 Result<void> move_into_place(const std::string& from, const std::string& to) {
   ATHANOR_TRY_VOID(sync_path(from));
   if (std::rename(from.c_str(), to.c_str()) != 0) {
-    return system_error(to);
+    return backup_error(to);
   }
   const fs::path folder = fs::path(to).parent_path();
   return sync_path(folder.empty() ? "." : folder.string());
@@ -67,9 +67,9 @@ Result<void> move_into_place(const std::string& from, const std::string& to) {
 std::vector<std::string> small_files(const std::string& data) {
   std::vector<std::string> names;
   std::error_code none;
-  for (const auto& entry : fs::directory_iterator(data + "/pki", none)) {
-    if (entry.is_regular_file(none)) {
-      names.push_back("pki/" + entry.path().filename().string());
+  for (const std::string& name : names_in_folder(data + "/pki")) {
+    if (fs::is_regular_file(fs::path(data) / "pki" / name, none)) {
+      names.push_back("pki/" + name);
     }
   }
   if (fs::exists(data + "/tokens.csv", none)) {
@@ -78,18 +78,10 @@ std::vector<std::string> small_files(const std::string& data) {
   return names;
 }
 
-Result<std::string> read_all(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    return system_error(path);
-  }
-  return std::string(std::istreambuf_iterator<char>(in), {});
-}
-
 Result<void> write_private(const std::string& path, std::string_view content) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file < 0) {
-    return system_error(path);
+    return backup_error(path);
   }
   bool written = true;
   while (written && !content.empty()) {
@@ -99,7 +91,7 @@ Result<void> write_private(const std::string& path, std::string_view content) {
   }
   written = written && ::fsync(file) == 0;
   ::close(file);
-  return written ? Result<void>() : system_error(path);
+  return written ? Result<void>() : backup_error(path);
 }
 
 Result<void> copy_objects(Database& source, const std::string& target) {
@@ -121,7 +113,7 @@ Result<void> copy_files(const std::string& data, const std::string& target) {
   ATHANOR_TRY_VOID(copy.execute("BEGIN"));
   ATHANOR_TRY(auto put, copy.prepare("INSERT INTO file(path, content) VALUES(?1, ?2)"));
   for (const std::string& name : small_files(data)) {
-    ATHANOR_TRY(const std::string content, read_all(fmt::format("{}/{}", data, name)));
+    ATHANOR_TRY(const std::string content, read_whole_file(fmt::format("{}/{}", data, name)));
     put.bind_text(1, name);
     put.bind_blob(2, content);
     ATHANOR_TRY([[maybe_unused]] const bool row, put.step());
@@ -199,10 +191,10 @@ Result<void> restore(const std::string& file, const std::string& data) {
                  .message = data + " already holds a store; choose another directory"};
   }
   const std::string part = directory.database() + ".part";
-  ATHANOR_TRY(const std::string content, read_all(file));
+  ATHANOR_TRY(const std::string content, read_whole_file(file));
   ATHANOR_TRY_VOID(write_private(part, content));
   if (::mkdir(directory.pki().c_str(), 0700) != 0 && errno != EEXIST) {
-    return system_error(directory.pki());
+    return backup_error(directory.pki());
   }
   {
     ATHANOR_TRY(Database copy, Database::open(part));
@@ -212,7 +204,7 @@ Result<void> restore(const std::string& file, const std::string& data) {
   }
   // The mark of a store that was here before would refuse this one.
   if (::unlink(directory.mark().c_str()) != 0 && errno != ENOENT) {
-    return system_error(directory.mark());
+    return backup_error(directory.mark());
   }
   return move_into_place(part, directory.database());
 }

@@ -13,9 +13,9 @@
 
 namespace athanor::store {
 
-// Consistent as of one commit, also while a server works in the directory (which it never makes
-// wait). Replaces `file` at the end, or leaves it as it was. Error NotFound when `data` holds no
-// store.
+// Backs the store up, consistent as of one commit, also while a server works in the directory
+// (which it never makes wait). Replaces `file` at the end, or leaves it as it was. Error NotFound:
+// `data` holds no store.
 Result<void> backup(const std::string& data, const std::string& file);
 
 // Makes the data directory; AlreadyExists when it holds a store, Locked when a server has it,

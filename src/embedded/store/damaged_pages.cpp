@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // https://www.sqlite.org/fileformat2.html, as far as it takes to read rows.
 #include "embedded/store/damaged_pages.hpp"
+#include "base/files/text_file.hpp"
 
 #include <algorithm>
 #include <bit>
-#include <fstream>
 #include <iterator>
 #include <utility>
 
@@ -22,8 +22,8 @@ constexpr std::uint8_t kIndexInner = 0x02;
 constexpr std::size_t kMostColumns = 8;  // of our tables
 
 std::string content_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  auto content = read_whole_file(path);
+  return content.ok() ? *std::move(content) : std::string();
 }
 
 std::uint8_t byte_at(std::string_view bytes, std::size_t at) {

@@ -37,7 +37,7 @@ class DamagedPages {
   // Reads the database and its log; either may be missing.
   explicit DamagedPages(const std::string& database);
 
-  // Page numbers begin at 1.
+  // Returns the number of pages; page numbers begin at 1.
   [[nodiscard]] std::size_t count() const { return pages_.size(); }
   [[nodiscard]] PageRecords records(std::size_t page) const;
   // Pages of which no copy is readable at all.

@@ -20,7 +20,7 @@ class DataDirectory {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string database() const { return path_ + "/store.db"; }
-  // The newest acknowledged revision (revision_mark.hpp).
+  // Returns the file of the newest acknowledged revision (revision_mark.hpp).
   [[nodiscard]] std::string mark() const { return path_ + "/revision"; }
   [[nodiscard]] std::string pki() const { return path_ + "/pki"; }
   [[nodiscard]] std::string kubeconfig() const { return path_ + "/admin.kubeconfig"; }

@@ -22,7 +22,7 @@ class Durability {
   [[nodiscard]] Revision revision() const { return durable_.load(); }
   void when(Revision revision, std::function<void(Result<void>)> done);
   [[nodiscard]] std::shared_ptr<void> listen(std::function<void(Revision)> listener);
-  // All commits up to `revision` are on disk, or those that were not yet could not be written.
+  // Settles all commits up to `revision`: they are on disk, or the rest could not be written.
   void settle(Revision revision, const Result<void>& outcome);
 
  private:

@@ -17,21 +17,21 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "numbers are stored as they lie");
 
 template <class N>
-void put_number(std::string& out, N number) {
+void put_fixed(std::string& out, N number) {
   char bytes[sizeof(N)];
   std::memcpy(bytes, &number, sizeof(N));
   out.append(bytes, sizeof(N));
 }
 
 void put_text(std::string& out, std::string_view text) {
-  put_number(out, static_cast<std::uint32_t>(text.size()));
+  put_fixed(out, static_cast<std::uint32_t>(text.size()));
   out += text;
 }
 
 // Appends JSON behind its length and says where it lies.
 std::size_t put_json(std::string& out, const Value& value) {
   const std::size_t length_at = out.size();
-  put_number(out, std::uint32_t{0});
+  put_fixed(out, std::uint32_t{0});
   const std::size_t start = out.size();
   json::append(value, out);
   const auto length = static_cast<std::uint32_t>(out.size() - start);
@@ -90,9 +90,9 @@ Result<StoredPtr> read_state(std::string_view resource, const Key& key, Revision
 void HistoryWriter::add(const Event& event, Revision begin) {
   const Revision before = event.previous == nullptr ? 0 : event.previous->revision;
   const bool carried = before != 0 && (before <= begin || before + kNear < event.revision);
-  put_number(bytes_, static_cast<std::uint8_t>(event.type));
-  put_number(bytes_, event.revision);
-  put_number(bytes_, before);
+  put_fixed(bytes_, static_cast<std::uint8_t>(event.type));
+  put_fixed(bytes_, event.revision);
+  put_fixed(bytes_, before);
   put_text(bytes_, event.object->resource);
   put_text(bytes_, event.object->key.ns);
   put_text(bytes_, event.object->key.name);

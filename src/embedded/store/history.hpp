@@ -53,9 +53,9 @@ class HistoryReader {
   // Events with after < revision <= until.
   HistoryReader(std::string_view resource, Revision after, Revision until)
       : resource_(resource), after_(after), until_(until) {}
-  // The first row has to hold this revision, if there is one.
+  // Returns the revision that the first row has to hold, if there is a row.
   [[nodiscard]] Revision start() const { return after_ > kNear ? after_ - kNear : 0; }
-  // An error when the bytes are no row.
+  // Adds a row. Errors: the bytes are no row.
   Result<void> add(std::string_view row);
   [[nodiscard]] std::vector<EventPtr> take() { return std::move(events_); }
 

@@ -53,7 +53,7 @@ struct SqliteOptions {
   std::chrono::milliseconds probe_interval{1000};  // between retries after a failure
 };
 
-// Nothing is opened before recover(). Errors of recover(): DataCorrupted names the keys of damaged
+// Opens nothing before recover(). Errors of recover(): DataCorrupted names the keys of damaged
 // rows, or the acknowledged revision that is gone; InternalError for everything else.
 std::unique_ptr<Journal> sqlite_journal(SqliteOptions options);
 

@@ -27,7 +27,7 @@ class Listeners {
 
   void call(Args... args) const {
     const MutexLock lock(list_->mutex);
-    // By index: a callback may add another one or end its own.
+    // Iterates by index: a callback may add another one or end its own.
     for (std::size_t i = 0; i < list_->tokens.size(); ++i) {
       if (list_->tokens[i] != nullptr) {
         const Callback callback = list_->tokens[i]->callback;

@@ -22,7 +22,7 @@ class OwnerIndex {
 
   // Moves one object from the owners of `before` to those of `after`; Null means "no object".
   void update(std::string_view resource, const Key& key, const Value& before, const Value& after);
-  // Ordered by resource and key; nullptr when nothing is owned by `uid`.
+  // Returns the objects owned by `uid`, ordered by resource and key; nullptr: there are none.
   [[nodiscard]] const std::set<Entry>* find(std::string_view uid) const;
 
  private:

@@ -23,7 +23,7 @@ struct KeyView {
   std::string_view ns{};
   std::string_view name{};
   KeyView() = default;
-  // NOLINTNEXTLINE(google-explicit-constructor): the same thing, seen
+  // Views the key. NOLINTNEXTLINE(google-explicit-constructor): the same thing, seen
   KeyView(const Key& key) : ns(key.ns), name(key.name) {}
   KeyView(std::string_view its_ns, std::string_view its_name) : ns(its_ns), name(its_name) {}
   friend auto operator<=>(const KeyView&, const KeyView&) = default;
@@ -32,13 +32,13 @@ struct KeyView {
 // Immutable; reading it from several threads is safe.
 class Pack {
  public:
-  // All of one resource.
+  // Packs objects that are all of one resource.
   explicit Pack(std::span<const StoredPtr> objects);
 
   [[nodiscard]] std::size_t size() const { return records_.size(); }
   [[nodiscard]] KeyView key(std::size_t index) const;  // valid while the pack is
   [[nodiscard]] Revision revision(std::size_t index) const { return records_[index].revision; }
-  // Equal to the object that was packed, numbers of the same kind and members in the same order.
+  // Returns an equal of the packed object: numbers of the same kind, members in the same order.
   [[nodiscard]] StoredPtr unpack(std::size_t index) const;
   [[nodiscard]] std::size_t bytes() const;
 

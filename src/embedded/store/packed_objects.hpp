@@ -23,14 +23,14 @@ class PackedObjects {
   };
 
   [[nodiscard]] std::size_t size() const { return entries_.size() - gone_; }
-  // nullptr when it is not here.
+  // Returns the object; nullptr when it is not here.
   [[nodiscard]] StoredPtr get(const KeyView& key) const;
   // Takes those objects of the pack: their indices in the order of keys, none of them here yet.
   void add(std::shared_ptr<const Pack> pack, const std::vector<std::uint32_t>& indices);
-  // Whether it was here.
+  // Returns true if it was here.
   bool erase(const KeyView& key);
 
-  // Walking in order: entries from `position` on, those that are gone left out.
+  // Walks in order: entries from `position` on, without the removed ones.
   [[nodiscard]] std::size_t lower_bound(const KeyView& key) const;
   [[nodiscard]] std::size_t upper_bound(const KeyView& key) const;
   [[nodiscard]] std::size_t skip_gone(std::size_t position) const;

@@ -22,7 +22,7 @@ constexpr std::size_t kSector = 512;
 constexpr unsigned kSlots = 2;
 constexpr std::string_view kName = "athanor revision ";
 
-Error system_error(const std::string& path) {
+Error mark_error(const std::string& path) {
   return Error::internal(path + ": " + std::generic_category().message(errno));
 }
 
@@ -59,11 +59,11 @@ Result<void> sync_folder(const std::string& path) {
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const int file = ::open(folder.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) {
-    return system_error(folder);
+    return mark_error(folder);
   }
   const bool synced = ::fsync(file) == 0;
   ::close(file);
-  return synced ? Result<void>() : system_error(folder);
+  return synced ? Result<void>() : mark_error(folder);
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ Result<RevisionMark> RevisionMark::open(const std::string& path) {
   mark.path_ = path;
   mark.file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (mark.file_ < 0) {
-    return system_error(path);
+    return mark_error(path);
   }
   mark.read();
   ATHANOR_TRY_VOID(sync_folder(path));
@@ -105,7 +105,7 @@ Result<void> RevisionMark::note(const Noted& noted) {
   errno = 0;
   if (::pwrite(file_, record.data(), record.size(), static_cast<off_t>(next_slot_ * kSector)) !=
       static_cast<ssize_t>(record.size())) {
-    return system_error(path_);
+    return mark_error(path_);
   }
   next_slot_ = (next_slot_ + 1) % kSlots;
   unsynced_ = true;
@@ -117,7 +117,7 @@ Result<void> RevisionMark::sync() {
     return {};
   }
   if (::fdatasync(file_) != 0) {
-    return system_error(path_);
+    return mark_error(path_);
   }
   unsynced_ = false;
   return {};

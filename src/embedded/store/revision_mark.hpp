@@ -34,9 +34,9 @@ class RevisionMark {
   RevisionMark& operator=(RevisionMark&& other) noexcept;
   ~RevisionMark();
 
-  // What was noted before open(); nullopt: nothing, or nothing readable.
+  // Returns what was noted before open(); nullopt: nothing, or nothing readable.
   [[nodiscard]] const std::optional<Noted>& last() const { return last_; }
-  // True when the file holds something and none of it can be read.
+  // Returns true when the file holds something and none of it can be read.
   [[nodiscard]] bool damaged() const { return damaged_; }
   // Writes it over the older of the two records, so that a torn write leaves the other.
   Result<void> note(const Noted& noted);

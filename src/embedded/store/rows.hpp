@@ -11,13 +11,13 @@
 
 namespace athanor::store {
 
-// "pods/default/a"; "nodes//n1" for cluster-scoped objects.
+// Returns "pods/default/a"; "nodes//n1" for cluster-scoped objects.
 std::string row_key(const Stored& object);
 
-// Over everything in the row, to find damage that still is well-formed JSON.
+// Sums everything in the row, to find damage that still is well-formed JSON.
 std::int64_t row_checksum(std::string_view key, Revision revision, std::string_view body);
 
-// The object of a row; an error when key, revision, checksum and body do not agree.
+// Reads the object of a row. Errors: key, revision, checksum and body do not agree.
 Result<StoredPtr> read_row(std::string_view key, Revision revision, std::int64_t checksum,
                            std::string_view body);
 

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kFormat = 2;
+constexpr std::int64_t kSalvagedFormat = 2;
 constexpr std::size_t kMostNames = 1000;  // in the log; more are counted
 
 struct Row {
@@ -83,7 +83,7 @@ void take_index_entry(const Record& record, bool doubtful, Found& found) {
   }
 }
 
-Found read_all(const DamagedPages& pages) {
+Found read_all_pages(const DamagedPages& pages) {
   Found found;
   for (std::size_t number = 1; number <= pages.count(); ++number) {
     const PageRecords page = pages.records(number);
@@ -127,23 +127,23 @@ Salvaged summary_of(const Found& found, const DamagedPages& pages) {
   return salvaged;
 }
 
-Error system_error(const std::string& path) {
+Error salvage_error(const std::string& path) {
   return Error::internal(path + ": " + std::generic_category().message(errno));
 }
 
-Result<void> sync_path(const std::string& path) {
+Result<void> sync_salvaged(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) {
-    return system_error(path);
+    return salvage_error(path);
   }
   const bool synced = ::fsync(file) == 0;
   ::close(file);
-  return synced ? Result<void>() : system_error(path);
+  return synced ? Result<void>() : salvage_error(path);
 }
 
 Result<void> sync_folder_of(const std::string& path) {
   const fs::path folder = fs::path(path).parent_path();
-  return sync_path(folder.empty() ? "." : folder.string());
+  return sync_salvaged(folder.empty() ? "." : folder.string());
 }
 
 Result<void> write_rows(const std::string& path, const Found& found) {
@@ -167,12 +167,12 @@ Result<void> write_rows(const std::string& path, const Found& found) {
   return database.execute(
       fmt::format("INSERT INTO meta VALUES('format', {}), ('rv', {}),"
                   " ('clean', 0); COMMIT",
-                  kFormat, found.revision));
+                  kSalvagedFormat, found.revision));
 }
 
 Result<void> move(const std::string& from, const std::string& to) {
   if (std::rename(from.c_str(), to.c_str()) != 0 && errno != ENOENT) {
-    return system_error(to);
+    return salvage_error(to);
   }
   return {};
 }
@@ -192,7 +192,7 @@ Result<std::string> exchange(const std::string& database) {
   const std::string kept = free_name(database);
   std::error_code none;
   if (fs::exists(database, none) && ::link(database.c_str(), kept.c_str()) != 0) {
-    return system_error(kept);
+    return salvage_error(kept);
   }
   ATHANOR_TRY_VOID(move(database + "-wal", kept + "-wal"));
   static_cast<void>(::unlink((database + "-shm").c_str()));
@@ -213,11 +213,11 @@ Result<Salvaged> salvage(const std::string& database) {
       static_cast<void>(::unlink((part + end).c_str()));
     }
     const DamagedPages pages(database);
-    Found found = read_all(pages);
+    Found found = read_all_pages(pages);
     drop_deleted(found);
     salvaged = summary_of(found, pages);
     ATHANOR_TRY_VOID(write_rows(part, found));
-    ATHANOR_TRY_VOID(sync_path(part));
+    ATHANOR_TRY_VOID(sync_salvaged(part));
     ATHANOR_TRY_VOID(move(part, complete));
     ATHANOR_TRY_VOID(sync_folder_of(database));
   }

@@ -9,12 +9,15 @@
 #include <array>
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 namespace athanor::store {
 namespace {
 
 // How long the few moments may last in which another process (a backup) has the file to itself.
 constexpr int kBusyMilliseconds = 5000;
+// Of one statement's text; our longest has some hundred bytes.
+constexpr std::size_t kMostSql = std::size_t{1} << 20U;
 
 Error error_of(sqlite3* database) {
   const int code = sqlite3_extended_errcode(database);
@@ -45,18 +48,29 @@ Statement::Statement(Statement&&) noexcept = default;
 Statement& Statement::operator=(Statement&&) noexcept = default;
 Statement::~Statement() = default;
 
+// SQLite binds NULL for a text or blob whose address is null, also when it has no bytes.
 void Statement::bind_text(int index, std::string_view text) {
-  sqlite3_bind_text64(statement_.get(), index, text.data(), text.size(), SQLITE_STATIC,
-                      SQLITE_UTF8);
+  keep(sqlite3_bind_text64(statement_.get(), index, text.data() == nullptr ? "" : text.data(),
+                           text.size(), SQLITE_STATIC, SQLITE_UTF8));
 }
 void Statement::bind_blob(int index, std::string_view bytes) {
-  sqlite3_bind_blob64(statement_.get(), index, bytes.data(), bytes.size(), SQLITE_STATIC);
+  keep(sqlite3_bind_blob64(statement_.get(), index, bytes.data() == nullptr ? "" : bytes.data(),
+                           bytes.size(), SQLITE_STATIC));
 }
 void Statement::bind_integer(int index, std::int64_t number) {
-  sqlite3_bind_int64(statement_.get(), index, number);
+  keep(sqlite3_bind_int64(statement_.get(), index, number));
+}
+
+void Statement::keep(int code) {
+  if (unbound_ == SQLITE_OK) {
+    unbound_ = code;
+  }
 }
 
 Result<bool> Statement::step() {
+  if (const int unbound = std::exchange(unbound_, SQLITE_OK); unbound != SQLITE_OK) {
+    return Error::internal(std::string("cannot bind a parameter: ") + sqlite3_errstr(unbound));
+  }
   const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) {
     return true;
@@ -95,11 +109,13 @@ Database::~Database() = default;
 
 Result<Database> Database::open(const std::string& path) {
   // SQLite gives its other files the mode of this one.
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (file < 0) {
-    return Error::internal(path + ": " + std::generic_category().message(errno));
+  if (path != kInMemory) {
+    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0) {
+      return Error::internal(path + ": " + std::generic_category().message(errno));
+    }
+    ::close(file);
   }
-  ::close(file);
   Database opened;
   sqlite3* raw = nullptr;
   const int code =
@@ -123,6 +139,9 @@ Result<void> Database::execute(const std::string& sql) {
 
 Result<Statement> Database::prepare(std::string_view sql) {
   sqlite3_stmt* statement = nullptr;
+  if (sql.data() == nullptr || sql.size() > kMostSql) {
+    return Error::internal("no statement of SQL");
+  }
   if (sqlite3_prepare_v3(database_.get(), sql.data(), static_cast<int>(sql.size()),
                          SQLITE_PREPARE_PERSISTENT, &statement, nullptr) != SQLITE_OK) {
     return error_of(database_.get());

@@ -23,10 +23,11 @@ class Statement {
   Statement& operator=(Statement&&) noexcept;
   ~Statement();
 
+  // Binds a value; one that cannot be bound is the error of the next step().
   void bind_text(int index, std::string_view text);
   void bind_blob(int index, std::string_view bytes);
   void bind_integer(int index, std::int64_t number);
-  // True: a row is there to be read; false: the statement is done and may be bound anew.
+  // Returns true: a row is there to be read; false: the statement is done and may be bound anew.
   Result<bool> step();
   void reset();
   // Columns of the current row; valid until the next step().
@@ -37,8 +38,14 @@ class Statement {
   struct Finalize {
     void operator()(sqlite3_stmt* statement) const;
   };
+  void keep(int code);
+
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  int unbound_ = 0;  // the first failure of a bind since the last step()
 };
+
+// Path of a database that is in memory alone.
+inline constexpr std::string_view kInMemory = ":memory:";
 
 // An open database; closed by its destructor. Errors carry SQLite's message.
 class Database {
@@ -48,7 +55,8 @@ class Database {
   Database& operator=(Database&&) noexcept;
   ~Database();
 
-  // Makes the file when missing, readable by its owner alone.
+  // Makes the file when missing, readable by its owner alone. kInMemory: no file, the data last as
+  // long as this.
   static Result<Database> open(const std::string& path);
   Result<void> execute(const std::string& sql);
   Result<Statement> prepare(std::string_view sql);
@@ -57,7 +65,7 @@ class Database {
   // Keeps `step` bytes of the log's file ready behind what is used, as zeros: a commit that does
   // not lengthen the file waits for one write of the disk instead of two. Best effort.
   void reserve_log(std::size_t step);
-  // True: closing leaves the write-ahead log as it is instead of moving it into the database.
+  // Keeps, at closing, the write-ahead log instead of moving it into the database, if `keep`.
   void keep_log(bool keep);
   enum class Checkpoint : std::uint8_t { Passive, Truncate };
   // Moves the write-ahead log into the database; a failure is left to the next one.

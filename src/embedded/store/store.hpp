@@ -89,7 +89,7 @@ class Journal {
   // order.
   virtual void append(Revision revision, std::span<const EventPtr> events,
                       std::function<void(Result<void>)> done) = 0;
-  // Ok while writes can be expected to succeed; a full disk reports here before a write is
+  // Returns ok while writes can be expected to succeed; reports a full disk before a write is
   // accepted.
   virtual Result<void> writable() = 0;
   virtual void close() = 0;
@@ -99,7 +99,7 @@ class Journal {
     Revision oldest = 0;
     Revision newest = 0;
   };
-  // nullopt: this journal keeps no past. Thread-safe, like the following.
+  // Returns the reach; nullopt: this journal keeps no past. Thread-safe, like the following.
   [[nodiscard]] virtual std::optional<Reach> reach() const { return std::nullopt; }
   // Events of one resource with after < revision <= until, in order; Expired (410) when they are
   // gone.
@@ -141,7 +141,7 @@ class Store {
   virtual ~Store() = default;
 
   [[nodiscard]] virtual Revision revision() const = 0;
-  // Every commit up to here survives a crash. Equals revision() with the memory journal.
+  // Returns the revision up to which commits survive a crash; of the memory journal revision().
   [[nodiscard]] virtual Revision durable_revision() const = 0;
   // Runs `done` once durable_revision() >= revision (at once when it already is), with the
   // journal's error if that commit could not be written. `done` may run on the journal's thread and
@@ -152,12 +152,12 @@ class Store {
   [[nodiscard]] virtual StoredPtr get(std::string_view resource, const Key& key) const = 0;
   [[nodiscard]] virtual Result<Page> list(std::string_view resource,
                                           const ListOptions& options) const = 0;
-  // Objects with that uid among their owner references, ordered by resource and key.
+  // Returns objects with that uid among their owner references, ordered by resource and key.
   [[nodiscard]] virtual std::vector<StoredPtr> owned_by(std::string_view uid) const = 0;
   [[nodiscard]] virtual std::size_t count(std::string_view resource, std::string_view ns) const = 0;
   [[nodiscard]] virtual std::vector<std::string> resources() const = 0;
 
-  // All or nothing. Conflict (409) names the write whose expectation failed; AlreadyExists,
+  // Commits all or nothing. Conflict (409) names the write whose expectation failed; AlreadyExists,
   // NotFound likewise. Returns the stored objects (a deletion returns the last state). A write that
   // changes nothing but would bump the revision is the caller's business. Fails with 500 when the
   // journal is not writable (full disk): nothing is applied. Every written object gets a revision
@@ -169,26 +169,26 @@ class Store {
   [[nodiscard]] virtual Result<std::vector<EventPtr>> events_after(std::string_view resource,
                                                                    Revision after,
                                                                    std::size_t limit) const = 0;
-  // The oldest revision a watch may resume from.
+  // Returns the oldest revision from which a watch may resume.
   [[nodiscard]] virtual Revision oldest_revision() const = 0;
   // Called after every commit with its events, in revision order, under no lock of the caller's
   // making; must be quick and must not call back into commit(); reads are fine. Returns a token;
   // destroying it ends the calls and waits for a running one.
   using Listener = std::function<void(std::span<const EventPtr>)>;
   [[nodiscard]] virtual std::shared_ptr<void> listen(Listener listener) = 0;
-  // Called whenever durable_revision() grew; never before the listeners above have heard of those
-  // commits.
+  // Calls the listener whenever durable_revision() grew; never before the listeners above have
+  // heard of those commits.
   [[nodiscard]] virtual std::shared_ptr<void> listen_durable(
       std::function<void(Revision)> listener) = 0;
 
   // Drops history older than Options::history; called by the owner about once a second.
   virtual void trim(Instant now) = 0;
-  // Whether writes can be expected to succeed (the journal's error when its disk is full).
+  // Checks whether writes can be expected to succeed (else the journal's error: its disk is full).
   [[nodiscard]] virtual Result<void> writable() const = 0;
   virtual void close() = 0;
 };
 
-// "deployments.apps" of a plural and a group; "pods" for the core group.
+// Returns "deployments.apps" of a plural and a group; "pods" for the core group.
 std::string resource_name(std::string_view plural, std::string_view group);
 
 }  // namespace athanor::store

@@ -23,15 +23,15 @@ namespace athanor::store {
 // Keeps the objects in the order of keys, and the events in that of revisions.
 class Table {
  public:
-  // Hashed: objects are found by hash as well, for more memory.
+  // Finds objects by hash as well, for more memory, if `hashed`.
   explicit Table(bool hashed = false) : hashed_(hashed) {}
   Table(const Table&) = delete;
   Table& operator=(const Table&) = delete;
 
   [[nodiscard]] StoredPtr get(const Key& key) const;
-  // The state now, or with options.exactly the one at that revision, which the events must reach
-  // back to (the store checks) together with the older ones in `past`. Page::revision is left to
-  // the caller.
+  // Lists the state now, or with options.exactly the one at that revision, which the events must
+  // reach back to (the store checks) together with the older ones in `past`. Page::revision is left
+  // to the caller.
   [[nodiscard]] Page list(const ListOptions& options, const std::vector<EventPtr>& past = {}) const;
   [[nodiscard]] std::size_t count(std::string_view ns) const;  // "": all
   [[nodiscard]] std::vector<EventPtr> events_after(Revision after, std::size_t limit) const;
@@ -42,7 +42,7 @@ class Table {
   // Forgets the oldest event.
   void drop_oldest() { events_.pop_front(); }
 
-  // Objects written at or before `until` that are not packed, in the order of keys.
+  // Returns objects written at or before `until` that are not packed, in the order of keys.
   [[nodiscard]] std::vector<StoredPtr> unpacked(Revision until) const;
   [[nodiscard]] std::size_t packed_count() const { return cold_.size(); }
   // Keeps those of the `objects` (all of `pack`, in that order) that are current still in the pack
@@ -85,7 +85,7 @@ class Table {
   using ByName = std::unordered_set<Objects::const_iterator, KeyHash, SameKey>;
   using Differences = std::map<Key, StoredPtr>;
 
-  // What differed from now at `revision`: nullptr for an object that did not exist.
+  // Returns what differed from now at `revision`: nullptr for an object that did not exist.
   [[nodiscard]] Differences differences(Revision revision, std::string_view ns,
                                         const std::vector<EventPtr>& past) const;
   [[nodiscard]] Objects::const_iterator find(const Key& key) const;

@@ -20,8 +20,8 @@
 namespace athanor::targets {
 namespace {
 
-using apiserver::Request;
-using apiserver::Response;
+using net::Request;
+using net::Response;
 
 constexpr std::size_t kPiece = std::size_t{64} * 1024;  // of a body that goes out in pieces
 
@@ -40,12 +40,11 @@ Response text_response(std::string_view text, std::string_view type = "text/plai
 }
 
 Response refusal(int code, const char* reason, std::string message) {
-  return transport::status_response(
-      {.code = code, .reason = reason, .message = std::move(message)});
+  return net::status_response({.code = code, .reason = reason, .message = std::move(message)});
 }
 
 // A body made while it is sent.
-class Body : public apiserver::Stream {
+class Body : public net::Stream {
  public:
   void on_ready(std::function<void()> /*wake*/) override {}  // it is always ready
 };
@@ -188,12 +187,13 @@ std::optional<Value> discovery(const std::string& path) {
   return std::nullopt;
 }
 
-Value kube_system() {
+// Its uid identifies the cluster.
+Value kube_system(const Face& face) {
   return Value::object(
       {{"apiVersion", "v1"},
        {"kind", "Namespace"},
        {"metadata", Value::object({{"name", "kube-system"},
-                                   {"uid", "namespace-kube-system"},
+                                   {"uid", "kube-system-" + face.target.name},
                                    {"resourceVersion", "1"},
                                    {"creationTimestamp", "2026-01-01T00:00:00Z"}})},
        {"status", Value::object({{"phase", "Active"}})}});
@@ -376,13 +376,13 @@ Response respond(const std::shared_ptr<const Face>& face, const Request& request
     return get_node(face, request, path.substr(kNodes.size() + 1), now);
   }
   if (path == "/api/v1/namespaces/kube-system") {
-    return json_response(kube_system());
+    return json_response(kube_system(*face));
   }
   if (path == "/api/v1/namespaces") {
     return json_response(Value::object({{"apiVersion", "v1"},
                                         {"kind", "NamespaceList"},
                                         {"metadata", Value::object({{"resourceVersion", "1"}})},
-                                        {"items", Value::list({kube_system()})}}));
+                                        {"items", Value::list({kube_system(*face)})}}));
   }
   return refusal(404, "NotFound", "the server could not find the requested resource");
 }

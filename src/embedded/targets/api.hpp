@@ -22,9 +22,9 @@ struct Face {
   Inventory inventory;
 };
 
-// The answer to one request; its faults are in it, but for those that are about time and
+// Returns the answer to one request, with its faults, except the faults of time and
 // connections.
-apiserver::Response respond(const std::shared_ptr<const Face>& face,
-                            const apiserver::Request& request, Instant now);
+net::Response respond(const std::shared_ptr<const Face>& face, const net::Request& request,
+                      Instant now);
 
 }  // namespace athanor::targets

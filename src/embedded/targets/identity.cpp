@@ -12,7 +12,7 @@
 namespace athanor::targets {
 namespace {
 
-using transport::CertificateSpec;
+using net::CertificateSpec;
 
 constexpr auto kLife = std::chrono::days(3652);
 constexpr auto kSkew = std::chrono::hours(1);
@@ -22,14 +22,14 @@ struct Signed {
   std::string key{};
 };
 
-Result<Signed> sign(CertificateSpec spec, Instant now, const transport::Issuer& issuer) {
+Result<Signed> sign(CertificateSpec spec, Instant now, const net::Issuer& issuer) {
   spec.not_before = now - kSkew;
   spec.not_after = now + kLife;
-  ATHANOR_TRY(const auto key, transport::generate_key());
-  ATHANOR_TRY(const auto certificate, transport::issue(spec, key.get(), issuer));
+  ATHANOR_TRY(const auto key, net::generate_key());
+  ATHANOR_TRY(const auto certificate, net::issue(spec, key.get(), issuer));
   Signed made;
-  ATHANOR_TRY(made.certificate, transport::certificate_pem(certificate.get()));
-  ATHANOR_TRY(made.key, transport::key_pem(key.get()));
+  ATHANOR_TRY(made.certificate, net::certificate_pem(certificate.get()));
+  ATHANOR_TRY(made.key, net::key_pem(key.get()));
   return made;
 }
 
@@ -38,14 +38,14 @@ Result<Signed> sign(CertificateSpec spec, Instant now, const transport::Issuer& 
 Result<Identity> make_identity(const std::string& name, Instant now) {
   using Use = CertificateSpec::Use;
   Identity identity;
-  ATHANOR_TRY(const auto key, transport::generate_key());
-  ATHANOR_TRY(const auto authority, transport::issue({.common_name = fmt::format("{}-ca", name),
-                                                      .use = Use::Authority,
-                                                      .not_before = now - kSkew,
-                                                      .not_after = now + kLife},
-                                                     key.get(), {.key = key.get()}));
-  ATHANOR_TRY(identity.authority, transport::certificate_pem(authority.get()));
-  const transport::Issuer issuer{.certificate = authority.get(), .key = key.get()};
+  ATHANOR_TRY(const auto key, net::generate_key());
+  ATHANOR_TRY(const auto authority, net::issue({.common_name = fmt::format("{}-ca", name),
+                                                .use = Use::Authority,
+                                                .not_before = now - kSkew,
+                                                .not_after = now + kLife},
+                                               key.get(), {.key = key.get()}));
+  ATHANOR_TRY(identity.authority, net::certificate_pem(authority.get()));
+  const net::Issuer issuer{.certificate = authority.get(), .key = key.get()};
   ATHANOR_TRY(Signed server, sign({.common_name = "kube-apiserver",
                                    .use = Use::Server,
                                    .hosts = {"127.0.0.1", "localhost"}},
@@ -61,8 +61,8 @@ Result<Identity> make_identity(const std::string& name, Instant now) {
 }
 
 bool is_due(const Identity& identity, Instant now) {
-  const auto certificates = transport::parse_certificates(identity.certificate);
-  return !certificates.ok() || transport::is_due(certificates->front().get(), now);
+  const auto certificates = net::parse_certificates(identity.certificate);
+  return !certificates.ok() || net::is_due(certificates->front().get(), now);
 }
 
 Value to_value(const Identity& identity) {

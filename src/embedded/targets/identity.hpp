@@ -27,17 +27,17 @@ struct Identity {
   std::string secret{};  // the token, or the password
 };
 
-// A new one with an authority of its own; its certificates are for 127.0.0.1 and localhost.
+// Makes a new one with its own authority; its certificates are for 127.0.0.1 and localhost.
 Result<Identity> make_identity(const std::string& name, Instant now);
 // Returns true if two thirds of its certificates' life are over, or they cannot be read.
 bool is_due(const Identity& identity, Instant now);
 
-// As the state file keeps it.
+// Returns it as the state file keeps it.
 Value to_value(const Identity& identity);
 // Reads it again; absent members are empty.
 Identity identity_of(const Value& value);
 
-// The text of a kubeconfig for `https://127.0.0.1:PORT` with everything embedded.
+// Returns a kubeconfig's text for `https://127.0.0.1:PORT` with everything embedded.
 std::string kubeconfig_text(const Target& target, const Identity& identity);
 
 }  // namespace athanor::targets

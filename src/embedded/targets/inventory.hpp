@@ -25,9 +25,9 @@ class Inventory {
   [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const;
   // Labels as a map, for selectors.
   [[nodiscard]] Value labels(std::size_t index) const;
-  // One Node as JSON, appended.
+  // Appends one Node as JSON.
   void print(std::size_t index, std::string& out) const;
-  // A row of kubectl's table of nodes, appended.
+  // Appends a row of kubectl's table of nodes.
   void print_row(std::size_t index, Instant now, std::string& out) const;
 
  private:

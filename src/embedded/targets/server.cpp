@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kOtherDescriptors = 512;  // of the process, beside the targets'
 
-constexpr transport::ServedLimits kLimits{
+constexpr net::ServedLimits kLimits{
     .handshake = std::chrono::seconds(90),
     .answer = std::chrono::hours(1),  // of a request that is never answered
 };
@@ -51,7 +51,7 @@ Result<std::map<std::string, Identity>> read_state(const std::string& path) {
   if (path.empty()) {
     return known;
   }
-  ATHANOR_TRY(const auto text, transport::read_file(path));
+  ATHANOR_TRY(const auto text, net::read_file(path));
   if (!text) {
     return known;
   }
@@ -72,7 +72,7 @@ struct TargetServer::State {
   Result<void> add(const Target& target, Identity identity);
   Result<void> keep(const std::string& path) const;
 
-  transport::ServedWorld world{.limits = kLimits};
+  net::ServedWorld world{.limits = kLimits};
   std::map<std::string, Known> known{};  // not changed once the thread runs
   std::map<std::string, std::unique_ptr<Site>> sites{};
   Visits visits{};
@@ -107,7 +107,7 @@ Result<void> TargetServer::State::add(const Target& target, Identity identity) {
   if (!socket.ok()) {
     return socket.error().with_context("target " + target.name);
   }
-  identity.port = transport::port_of(*socket);
+  identity.port = net::port_of(*socket);
   auto site = std::make_unique<Site>(world, *socket, identity, visits);
   site->show(target);
   sites.emplace(target.name, std::move(site));
@@ -120,7 +120,7 @@ Result<void> TargetServer::State::keep(const std::string& path) const {
   for (const auto& [name, one] : known) {
     all.set(name, to_value(one.identity));
   }
-  return transport::write_private_file(path, json::print(all));
+  return net::write_private_file(path, json::print(all));
 }
 
 Result<std::unique_ptr<TargetServer>> TargetServer::start(const TargetServerOptions& options) {

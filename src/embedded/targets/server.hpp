@@ -31,7 +31,7 @@ class TargetServer {
   TargetServer& operator=(const TargetServer&) = delete;
   ~TargetServer();
 
-  // The text of a target's kubeconfig; empty: there is no such target. From any thread.
+  // Returns the text of a target's kubeconfig; empty: there is no such target. Thread-safe.
   [[nodiscard]] std::string kubeconfig(const std::string& name) const;
   // Gives a target other nodes and faults and ends its connections; name, port and way of signing
   // in stay. From any thread. Error NotFound: there is no such target.

@@ -60,7 +60,7 @@ Result<int> bind_port(int port) {
     if (scout < 0) {
       break;
     }
-    const int found = transport::port_of(scout);
+    const int found = net::port_of(scout);
     ::close(scout);
     socket = try_port(found);
   }
@@ -71,7 +71,7 @@ Result<int> bind_port(int port) {
   return socket;
 }
 
-Site::Site(transport::ServedWorld& world, int socket, Identity identity, Visits& visits)
+Site::Site(net::ServedWorld& world, int socket, Identity identity, Visits& visits)
     : world_(world),
       identity_(std::move(identity)),
       visits_(visits),
@@ -141,23 +141,22 @@ void Site::dig() {
   }
 }
 
-Result<std::shared_ptr<const transport::TlsContext>> Site::context() {
+Result<std::shared_ptr<const net::TlsContext>> Site::context() {
   if (auto known = context_.lock()) {
     return known;
   }
   std::string certificate = identity_.certificate;
   std::string key = identity_.key;
   if (face_->target.faults.wrong_certificate) {
-    ATHANOR_TRY(transport::ServingPair pair,
-                transport::ensure_serving_pair({.now = world_.clock->now()}));
+    ATHANOR_TRY(net::ServingPair pair, net::ensure_serving_pair({.now = world_.clock->now()}));
     certificate = std::move(pair.certificate);
     key = std::move(pair.key);
   }
-  ATHANOR_TRY(auto made, transport::TlsContext::create(certificate, key, identity_.authority,
-                                                       /*http2=*/false));
-  auto context = std::make_shared<const transport::TlsContext>(std::move(made));
+  ATHANOR_TRY(auto made, net::TlsContext::create(certificate, key, identity_.authority,
+                                                 /*http2=*/false));
+  auto context = std::make_shared<const net::TlsContext>(std::move(made));
   context_ = context;
-  return std::shared_ptr<const transport::TlsContext>(std::move(context));
+  return std::shared_ptr<const net::TlsContext>(std::move(context));
 }
 
 void Site::adopt(int socket) {
@@ -169,11 +168,10 @@ void Site::adopt(int socket) {
     return;
   }
   ++visits_.connections;
-  using transport::ServedConnection;
+  using net::ServedConnection;
   auto connection = std::make_shared<ServedConnection>(
       world_, *std::move(tls), socket,
-      [this, face = face_](const apiserver::Request& request,
-                           const ServedConnection::Answer& answer) {
+      [this, face = face_](const net::Request& request, const ServedConnection::Answer& answer) {
         this->answer(face, request, answer);
       },
       [this](const std::shared_ptr<ServedConnection>& self) { connections_.erase(self); });
@@ -181,8 +179,8 @@ void Site::adopt(int socket) {
   connection->start();
 }
 
-void Site::answer(const std::shared_ptr<const Face>& face, const apiserver::Request& request,
-                  const transport::ServedConnection::Answer& answer) {
+void Site::answer(const std::shared_ptr<const Face>& face, const net::Request& request,
+                  const net::ServedConnection::Answer& answer) {
   ++visits_.requests;
   const bool review = request.path.ends_with("/selfsubjectaccessreviews");
   visits_.writes += request.method == "GET" || review ? 0U : 1U;

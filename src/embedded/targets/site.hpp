@@ -16,8 +16,8 @@
 
 namespace athanor::targets {
 
-// A socket bound to a port of 127.0.0.1 (0: any free one) that does not listen yet. As long as it
-// is there no other process gets the port.
+// Returns a socket bound to a port of 127.0.0.1 (0: any free one) that does not listen yet. As long
+// as it is there no other process gets the port.
 Result<int> bind_port(int port);
 
 // What came so far, of all targets.
@@ -31,7 +31,7 @@ struct Visits {
 class Site {
  public:
   // Owns the socket, which is bound; world and visits outlive it.
-  Site(transport::ServedWorld& world, int socket, Identity identity, Visits& visits);
+  Site(net::ServedWorld& world, int socket, Identity identity, Visits& visits);
   Site(const Site&) = delete;
   Site& operator=(const Site&) = delete;
   ~Site();
@@ -48,20 +48,20 @@ class Site {
   void flap(bool up);
   void dig();
   void adopt(int socket);
-  void answer(const std::shared_ptr<const Face>& face, const apiserver::Request& request,
-              const transport::ServedConnection::Answer& answer);
-  Result<std::shared_ptr<const transport::TlsContext>> context();
+  void answer(const std::shared_ptr<const Face>& face, const net::Request& request,
+              const net::ServedConnection::Answer& answer);
+  Result<std::shared_ptr<const net::TlsContext>> context();
   void part();
 
-  transport::ServedWorld& world_;
+  net::ServedWorld& world_;
   const Identity identity_;
   Visits& visits_;
-  transport::Acceptor acceptor_;
-  transport::EventLoop::Timer flapping_;
+  net::Acceptor acceptor_;
+  net::EventLoop::Timer flapping_;
   std::shared_ptr<const Face> face_{};
   // Made for the first client and gone with the last: a thousand of them cost more than the rest.
-  std::weak_ptr<const transport::TlsContext> context_{};
-  std::set<std::shared_ptr<transport::ServedConnection>> connections_{};
+  std::weak_ptr<const net::TlsContext> context_{};
+  std::set<std::shared_ptr<net::ServedConnection>> connections_{};
   std::vector<int> fillers_{};  // connections to itself that keep the queue full
   Door door_ = Door::Shut;
 };

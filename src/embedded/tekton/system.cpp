@@ -2,10 +2,11 @@
 #include "embedded/tekton/system.hpp"
 
 #include "api/tekton.hpp"
-#include "embedded/tekton/config_objects.hpp"
-#include "embedded/tekton/conversion.hpp"
-#include "embedded/tekton/operators.hpp"
-#include "embedded/tekton/setting_variables.hpp"
+#include "embedded/tekton/instruments.hpp"
+#include "embedded/tekton/model/config_objects.hpp"
+#include "embedded/tekton/model/conversion.hpp"
+#include "embedded/tekton/model/operators.hpp"
+#include "embedded/tekton/model/setting_variables.hpp"
 #include "embedded/tekton/validation/webhooks.hpp"
 
 namespace athanor::tekton {
@@ -34,6 +35,7 @@ const System& system() {
                               .convert = convert_object,
                               .operators = {&pipelinerun_operator(), &taskrun_operator()},
                               .webhooks = {webhooks().begin(), webhooks().end()},
+                              .instruments = &instruments(),
                               .settings = read_section,
                               .variables = {setting_variables().begin(), setting_variables().end()},
                               .lab_objects = lab_objects};

@@ -25,13 +25,14 @@ struct FreeExtensions {
 };
 
 Result<RequestPtr> parse(const std::string& pem) {
-  const BioPtr bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-  RequestPtr request(PEM_read_bio_X509_REQ(bio.get(), nullptr, nullptr, nullptr), &X509_REQ_free);
+  const net::BioPtr bio = net::reading_bio(pem);
+  RequestPtr request(PEM_read_bio_X509_REQ(bio.get(), nullptr, net::refuse_passphrase, nullptr),
+                     &X509_REQ_free);
   if (request == nullptr) {
-    return openssl_error("PEM block type must be CERTIFICATE REQUEST");
+    return net::openssl_error("PEM block type must be CERTIFICATE REQUEST");
   }
   if (X509_REQ_verify(request.get(), X509_REQ_get0_pubkey(request.get())) != 1) {
-    return openssl_error("the request's signature is wrong");
+    return net::openssl_error("the request's signature is wrong");
   }
   return request;
 }
@@ -51,9 +52,14 @@ std::vector<std::string> entries_of(const X509_NAME* name, int id) {
   return texts;
 }
 
+// Empty: not as many bytes as an address has.
 std::string address_of(const ASN1_OCTET_STRING* bytes) {
   std::array<char, INET6_ADDRSTRLEN> text{};
-  const int family = ASN1_STRING_length(bytes) == 4 ? AF_INET : AF_INET6;
+  const int size = ASN1_STRING_length(bytes);
+  if (size != sizeof(in_addr) && size != sizeof(in6_addr)) {
+    return {};
+  }
+  const int family = size == sizeof(in_addr) ? AF_INET : AF_INET6;
   const char* printed = ::inet_ntop(family, ASN1_STRING_get0_data(bytes), text.data(), text.size());
   return printed == nullptr ? std::string() : printed;
 }
@@ -69,7 +75,12 @@ void read_names(X509_REQ* request, CertificateWish& wish) {
     if (type == GEN_DNS) {
       wish.hosts.push_back(text_of(static_cast<const ASN1_STRING*>(value)));
     } else if (type == GEN_IPADD) {
-      wish.hosts.push_back(address_of(static_cast<const ASN1_OCTET_STRING*>(value)));
+      std::string address = address_of(static_cast<const ASN1_OCTET_STRING*>(value));
+      if (address.empty()) {
+        wish.others.emplace_back("malformed address");
+      } else {
+        wish.hosts.push_back(std::move(address));
+      }
     } else if (type == GEN_EMAIL || type == GEN_URI) {
       wish.others.push_back(text_of(static_cast<const ASN1_STRING*>(value)));
     } else {
@@ -99,19 +110,19 @@ Result<CertificateWish> read_certificate_request(const std::string& pem) {
 Result<std::string> grant_certificate(const CertificateGrant& grant) {
   ATHANOR_TRY(const RequestPtr request, parse(grant.request_pem));
   CertificateWish wish = wish_of(request.get());
-  ATHANOR_TRY(const auto authority, parse_certificates(grant.ca_certificate_pem));
-  ATHANOR_TRY(const KeyPtr key, parse_key(grant.ca_key_pem));
-  const CertificateSpec spec{
+  ATHANOR_TRY(const auto authority, net::parse_certificates(grant.ca_certificate_pem));
+  ATHANOR_TRY(const net::KeyPtr key, net::parse_key(grant.ca_key_pem));
+  const net::CertificateSpec spec{
       .common_name = std::move(wish.common_name),
       .organizations = std::move(wish.organizations),
-      .use = grant.server ? CertificateSpec::Use::Server : CertificateSpec::Use::Client,
+      .use = grant.server ? net::CertificateSpec::Use::Server : net::CertificateSpec::Use::Client,
       .hosts = std::move(wish.hosts),
       .not_before = grant.not_before,
       .not_after = grant.not_after};
-  ATHANOR_TRY(const CertificatePtr certificate,
-              issue(spec, X509_REQ_get0_pubkey(request.get()),
-                    {.certificate = authority.front().get(), .key = key.get()}));
-  return certificate_pem(certificate.get());
+  ATHANOR_TRY(const net::CertificatePtr certificate,
+              net::issue(spec, X509_REQ_get0_pubkey(request.get()),
+                         {.certificate = authority.front().get(), .key = key.get()}));
+  return net::certificate_pem(certificate.get());
 }
 
 }  // namespace athanor::transport

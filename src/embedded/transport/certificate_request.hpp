@@ -17,7 +17,7 @@ struct CertificateWish {
   std::vector<std::string> hosts{};   // DNS names and IP addresses
   std::vector<std::string> others{};  // mail addresses and URIs
 };
-// Errors: no request in PEM form, or one whose signature is wrong.
+// Reads a request in PEM form. Errors: no such request, or its signature is wrong.
 Result<CertificateWish> read_certificate_request(const std::string& pem);
 
 // A request and how it is to be signed.
@@ -29,7 +29,7 @@ struct CertificateGrant {
   Instant not_before{};
   Instant not_after{};
 };
-// The certificate, PEM.
+// Returns the certificate as PEM text.
 Result<std::string> grant_certificate(const CertificateGrant& grant);
 
 }  // namespace athanor::transport

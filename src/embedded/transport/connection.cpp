@@ -143,7 +143,7 @@ void Connection::check_time(Time time) {
 void Connection::drain() {
   contained([this] {
     if (state_ == State::Handshake ||
-        (state_ == State::Reading && reader_.state() == RequestReader::State::Idle)) {
+        (state_ == State::Reading && reader_.state() == net::RequestReader::State::Idle)) {
       end();
     } else if (state_ == State::Multiplexed) {
       http2_->drain();
@@ -240,7 +240,7 @@ void Connection::on_writable() {
 
 void Connection::shake_hands() {
   switch (tls_.handshake()) {
-    case TlsStream::Outcome::Done:
+    case net::TlsStream::Outcome::Done:
       credentials_ = tls_.credentials();
       if (tls_.http2()) {
         return begin_http2();
@@ -248,32 +248,32 @@ void Connection::shake_hands() {
       state_ = State::Reading;
       set_deadline(core_->options.idle_timeout);
       return read_requests();
-    case TlsStream::Outcome::WantRead:
+    case net::TlsStream::Outcome::WantRead:
       return when_readable();
-    case TlsStream::Outcome::WantWrite:
+    case net::TlsStream::Outcome::WantWrite:
       return when_writable();
-    case TlsStream::Outcome::Closed:
+    case net::TlsStream::Outcome::Closed:
       return close();
   }
 }
 
 void Connection::read_requests() {
-  Turn turn;
+  net::Turn turn;
   while (state_ == State::Reading) {
     if (!turn.continues()) {
       return yield();
     }
     std::size_t size = 0;
     switch (tls_.read(core_->block, size)) {
-      case TlsStream::Outcome::Done:
+      case net::TlsStream::Outcome::Done:
         input_.append(core_->block.data(), size);
         feed_reader();
         break;
-      case TlsStream::Outcome::WantRead:
+      case net::TlsStream::Outcome::WantRead:
         return when_readable();
-      case TlsStream::Outcome::WantWrite:
+      case net::TlsStream::Outcome::WantWrite:
         return when_writable();
-      case TlsStream::Outcome::Closed:
+      case net::TlsStream::Outcome::Closed:
         return close();
     }
   }
@@ -282,22 +282,22 @@ void Connection::read_requests() {
 void Connection::feed_reader() {
   const auto before = reader_.state();
   const auto after = reader_.feed(input_);
-  if (after == RequestReader::State::Complete) {
+  if (after == net::RequestReader::State::Complete) {
     return dispatch();
   }
-  if (after == RequestReader::State::Failed) {
+  if (after == net::RequestReader::State::Failed) {
     close_after_ = true;
-    auto response = rejection_response(reader_.rejection());
+    auto response = net::rejection_response(reader_.rejection());
     return respond(response);
   }
-  if (after == RequestReader::State::Head && before == RequestReader::State::Idle) {
+  if (after == net::RequestReader::State::Head && before == net::RequestReader::State::Idle) {
     set_deadline(core_->options.header_timeout);
   }
-  if (after == RequestReader::State::Head && input_.size() > kSmall) {
+  if (after == net::RequestReader::State::Head && input_.size() > kSmall) {
     account_requests();
   }
-  if (after == RequestReader::State::Body) {
-    if (before != RequestReader::State::Body) {
+  if (after == net::RequestReader::State::Body) {
+    if (before != net::RequestReader::State::Body) {
       set_deadline(core_->options.body_timeout);
     }
     begin_body();
@@ -324,21 +324,21 @@ void Connection::look_for_disconnect() {
   if (tunnel_ != nullptr) {
     return read_tunnel();
   }
-  Turn turn;
+  net::Turn turn;
   while ((state_ == State::Streaming || state_ == State::Handling) && input_.size() < kReadAhead) {
     if (!turn.continues()) {
       return yield();
     }
     std::size_t size = 0;
     switch (tls_.read(core_->block, size)) {
-      case TlsStream::Outcome::Done:
+      case net::TlsStream::Outcome::Done:
         input_.append(core_->block.data(), size);
         break;
-      case TlsStream::Outcome::WantRead:
+      case net::TlsStream::Outcome::WantRead:
         return when_readable();
-      case TlsStream::Outcome::WantWrite:
+      case net::TlsStream::Outcome::WantWrite:
         return when_writable();
-      case TlsStream::Outcome::Closed:
+      case net::TlsStream::Outcome::Closed:
         return close();
     }
   }
@@ -349,23 +349,23 @@ void Connection::read_tunnel() {
   if (!input_.empty()) {
     tunnel_->feed(std::exchange(input_, {}));
   }
-  Turn turn;
+  net::Turn turn;
   bool waits = false;
   while (tunnel_->wants_more() && !waits && turn.continues()) {
     std::size_t size = 0;
     switch (tls_.read(core_->block, size)) {
-      case TlsStream::Outcome::Done:
+      case net::TlsStream::Outcome::Done:
         tunnel_->feed({core_->block.data(), size});
         break;
-      case TlsStream::Outcome::WantRead:
+      case net::TlsStream::Outcome::WantRead:
         when_readable();
         waits = true;
         break;
-      case TlsStream::Outcome::WantWrite:
+      case net::TlsStream::Outcome::WantWrite:
         when_writable();
         waits = true;
         break;
-      case TlsStream::Outcome::Closed:
+      case net::TlsStream::Outcome::Closed:
         return close();
     }
   }
@@ -376,9 +376,9 @@ void Connection::read_tunnel() {
   }
 }
 
-void Connection::begin_stream(std::unique_ptr<apiserver::Stream> stream) {
+void Connection::begin_stream(std::unique_ptr<net::Stream> stream) {
   state_ = State::Streaming;
-  paced_ = tunnel_ != nullptr || dynamic_cast<apiserver::PacedStream*>(stream.get()) != nullptr;
+  paced_ = tunnel_ != nullptr || dynamic_cast<net::PacedStream*>(stream.get()) != nullptr;
   stream_ = std::move(stream);
   stream_->on_ready(make_waker(0));
 }
@@ -436,15 +436,15 @@ void Connection::post_wake(const std::shared_ptr<Waker>& waker) {
 void Connection::begin_http2() {
   state_ = State::Multiplexed;
   const HttpsOptions& options = core_->options;
-  http2_ = std::make_unique<Http2Session>(
-      Http2Limits{.header_bytes = options.header_limit,
-                  .body_bytes = options.body_limit,
-                  .request_timeout = options.body_timeout,
-                  .progress_timeout = options.write_timeout},
-      Http2Session::Callbacks{
+  http2_ = std::make_unique<net::Http2Session>(
+      net::Http2Limits{.header_bytes = options.header_limit,
+                       .body_bytes = options.body_limit,
+                       .request_timeout = options.body_timeout,
+                       .progress_timeout = options.write_timeout},
+      net::Http2Session::Callbacks{
           .request = [this](std::int32_t stream,
-                            apiserver::Request request) { submit(std::move(request), stream); },
-          .screen = [this](std::int32_t stream, apiserver::Request head,
+                            net::Request request) { submit(std::move(request), stream); },
+          .screen = [this](std::int32_t stream, net::Request head,
                            std::size_t body) { screen(std::move(head), stream, body); },
           .may_hold = [this](std::size_t more) { return core_->answers.admits(holder_, more); },
           .waker = [this](std::int32_t stream) { return make_waker(stream); },
@@ -455,7 +455,7 @@ void Connection::begin_http2() {
 }
 
 void Connection::read_frames() {
-  Turn turn;
+  net::Turn turn;
   while (state_ == State::Multiplexed) {
     if (!turn.continues()) {
       yield();
@@ -463,27 +463,27 @@ void Connection::read_frames() {
     }
     std::size_t size = 0;
     switch (tls_.read(core_->block, size)) {
-      case TlsStream::Outcome::Done:
+      case net::TlsStream::Outcome::Done:
         if (!http2_->feed({core_->block.data(), size}, now())) {
           pump();
           return close();
         }
         account_requests();
         break;
-      case TlsStream::Outcome::WantRead:
+      case net::TlsStream::Outcome::WantRead:
         when_readable();
         return pump();
-      case TlsStream::Outcome::WantWrite:
+      case net::TlsStream::Outcome::WantWrite:
         when_writable();
         return pump();
-      case TlsStream::Outcome::Closed:
+      case net::TlsStream::Outcome::Closed:
         return close();
     }
   }
 }
 
 void Connection::pump() {
-  Turn turn;
+  net::Turn turn;
   while (state_ == State::Multiplexed) {
     if (!turn.continues()) {
       account();
@@ -542,7 +542,7 @@ void Connection::pull_stream() {
   stream_waits_ = false;
   const std::size_t prefix = stream_chunked_ ? kChunkPrefix : 0;
   std::string chunk(prefix, '\n');
-  const bool ended = stream_->pull(chunk) == apiserver::Stream::State::Ended;
+  const bool ended = stream_->pull(chunk) == net::Stream::State::Ended;
   if (const std::size_t size = chunk.size() - prefix; size > 0 && stream_chunked_) {
     // The size goes right before the bytes, and the front of the prefix is skipped.
     std::array<char, kChunkPrefix> digits{};
@@ -581,7 +581,7 @@ void Connection::send(std::string bytes, std::size_t offset) {
 }
 
 void Connection::flush() {
-  Turn turn;
+  net::Turn turn;
   while (!output_.empty()) {
     if (!turn.continues()) {
       account();
@@ -590,7 +590,7 @@ void Connection::flush() {
     Piece& piece = output_.front();
     std::size_t size = 0;
     switch (tls_.write(std::string_view(piece.bytes).substr(piece.offset), size)) {
-      case TlsStream::Outcome::Done:
+      case net::TlsStream::Outcome::Done:
         note_progress(size);
         turn.wrote(size);
         piece.offset += size;
@@ -598,13 +598,13 @@ void Connection::flush() {
           output_.pop_front();
         }
         break;
-      case TlsStream::Outcome::WantRead:
+      case net::TlsStream::Outcome::WantRead:
         account();
         return when_readable();
-      case TlsStream::Outcome::WantWrite:
+      case net::TlsStream::Outcome::WantWrite:
         account();
         return when_writable();
-      case TlsStream::Outcome::Closed:
+      case net::TlsStream::Outcome::Closed:
         return close();
     }
   }
@@ -669,7 +669,7 @@ void Connection::finish_response() {
 
 void Connection::end() {
   tls_.shutdown();
-  if (reader_.state() != RequestReader::State::Failed && input_.empty() && !body_unread_) {
+  if (reader_.state() != net::RequestReader::State::Failed && input_.empty() && !body_unread_) {
     return close();
   }
   // The client may still be sending, and closing now would reset the connection before it has read
@@ -681,7 +681,7 @@ void Connection::end() {
 }
 
 void Connection::linger() {
-  Turn turn;
+  net::Turn turn;
   while (true) {
     if (!turn.continues()) {
       return yield();
@@ -700,7 +700,7 @@ const std::string& Connection::date() {
   const auto instant = core_->dependencies.clock->now();
   const auto second = std::chrono::floor<std::chrono::seconds>(instant);
   if (core_->date.empty() || second != core_->date_second) {
-    core_->date = http_date(instant);
+    core_->date = net::http_date(instant);
     core_->date_second = second;
   }
   return core_->date;

@@ -35,7 +35,7 @@ class Connection;
 // What all connections of a server share.
 struct TransportCore {
   TransportCore(HttpsOptions server_options, const HttpsDependencies& server_dependencies,
-                TlsContext context)
+                net::TlsContext context)
       : options(std::move(server_options)),
         dependencies(server_dependencies),
         tls(std::move(context)),
@@ -49,10 +49,10 @@ struct TransportCore {
 
   const HttpsOptions options;
   const HttpsDependencies dependencies;
-  const TlsContext tls;
-  EventLoop loop{};
+  const net::TlsContext tls;
+  net::EventLoop loop{};
   // For the loop's thread alone:
-  TurnQueue turns{loop};
+  net::TurnQueue turns{loop};
   Ledger requests;  // bytes that are not answered
   Ledger answers;   // bytes that are not read
   std::set<std::shared_ptr<Connection>> connections{};
@@ -67,7 +67,7 @@ struct TransportCore {
   std::string date{};  // of date_second
   std::chrono::sys_seconds date_second{};
   // For every thread; its tasks hold connections, so it goes first.
-  WorkerPool workers;
+  net::WorkerPool workers;
 };
 
 // One client connection. On the event loop's thread, but for what its comments say otherwise.
@@ -83,9 +83,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void start();
   [[nodiscard]] const std::string& peer() const { return peer_; }
-  // Since when nothing was asked of it; nullopt: it has something to do.
+  // Returns the time since which the connection is idle; nullopt: it is busy.
   [[nodiscard]] std::optional<Time> resting_since() const;
-  // It has brought a whole request.
+  // Returns true once the connection has brought a whole request.
   [[nodiscard]] bool served() const { return served_; }
   // Closes the connection when one of its deadlines has passed.
   void check_time(Time now);
@@ -120,7 +120,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void yield();
   void on_turn();
 
-  // Reading.
+  // Reads: calls on_readable() once the socket is readable.
   void when_readable();
   void when_writable();
   void on_readable();
@@ -133,43 +133,43 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void begin_body();
   void linger();
 
-  // Handling.
+  // Handles: submits the complete request of HTTP/1.1.
   void dispatch();
-  // `stream` is HTTP/2's, 0 otherwise.
-  void submit(apiserver::Request request, std::int32_t stream);
+  // Submits a request to the workers. `stream` is HTTP/2's, 0 otherwise.
+  void submit(net::Request request, std::int32_t stream);
   // Asks whether a body of so many bytes may come; ends in screened().
-  void screen(apiserver::Request head, std::int32_t stream, std::size_t body);
-  void screened(std::int32_t stream, Http2Session::Verdict verdict);
-  Http2Session::Verdict verdict_of(bool admitted, const std::string& user, std::size_t body);
-  // The owner of held bytes.
-  [[nodiscard]] std::string holder_of(const Flow& flow) const;
+  void screen(net::Request head, std::int32_t stream, std::size_t body);
+  void screened(std::int32_t stream, net::Http2Session::Verdict verdict);
+  net::Http2Session::Verdict verdict_of(bool admitted, const std::string& user, std::size_t body);
+  // Returns the owner of held bytes.
+  [[nodiscard]] std::string holder_of(const net::Flow& flow) const;
   // Answers 429 instead when the client has too many answers to read.
-  void bound_answer(apiserver::Response& response) const;
-  [[nodiscard]] Flow flow_of(const apiserver::Request& request) const;
-  // The client of the answer is gone.
+  void bound_answer(net::Response& response) const;
+  [[nodiscard]] net::Flow flow_of(const net::Request& request) const;
+  // Cancels the request of an answer whose client is gone.
   void abandon(std::int32_t stream);
-  // On a worker.
-  void handle(apiserver::Request request, std::int32_t stream,
+  // Handles a request on a worker.
+  void handle(net::Request request, std::int32_t stream,
               const std::shared_ptr<Cancellation>& cancellation);
-  void handled(const apiserver::Request& asked, apiserver::Response answered, std::int32_t stream);
+  void handled(const net::Request& asked, net::Response answered, std::int32_t stream);
   enum class Means : std::uint8_t { Reading, Writing };  // what the request wanted
-  void answer(std::shared_ptr<apiserver::Response> response, std::int32_t stream,
+  void answer(std::shared_ptr<net::Response> response, std::int32_t stream,
               Means means);  // any thread
   std::function<void()> make_waker(std::int32_t stream);
   static void post_wake(const std::shared_ptr<Waker>& waker);  // any thread
-  void respond(apiserver::Response& response);
-  void respond_with_body(apiserver::Response& response, Framing framing);
-  void respond_with_stream(apiserver::Response& response, Framing framing);
-  void respond_with_tunnel(apiserver::Response& response, Framing framing);
-  void begin_stream(std::unique_ptr<apiserver::Stream> stream);
+  void respond(net::Response& response);
+  void respond_with_body(net::Response& response, net::Framing framing);
+  void respond_with_stream(net::Response& response, net::Framing framing);
+  void respond_with_tunnel(net::Response& response, net::Framing framing);
+  void begin_stream(std::unique_ptr<net::Stream> stream);
 
-  // HTTP/2.
+  // Starts HTTP/2.
   void begin_http2();
   void read_frames();
   // Sends what the session has to say, as long as the socket takes it.
   void pump();
 
-  // Writing.
+  // Writes: queues bytes for flush().
   void send(std::string bytes, std::size_t offset = 0);
   void flush();
   // Writes down what it holds for its client.
@@ -191,8 +191,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::uint64_t number_;  // identifies the connection
   const int socket_;
   const std::string peer_;  // the client's address
-  EventLoop::Descriptor descriptor_;
-  TlsStream tls_;
+  net::EventLoop::Descriptor descriptor_;
+  net::TlsStream tls_;
   State state_ = State::Handshake;
   bool read_armed_ = false;
   bool write_armed_ = false;
@@ -208,10 +208,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::map<std::int32_t, std::shared_ptr<Cancellation>> running_{};
 
   std::string input_{};  // read and not yet parsed
-  RequestReader reader_;
+  net::RequestReader reader_;
   bool screened_ = false;     // the body may come
   bool body_unread_ = false;  // and it may not: the client still sends it
-  apiserver::Credentials credentials_{};
+  net::Credentials credentials_{};
 
   std::deque<Piece> output_{};
   std::size_t output_bytes_ = 0;
@@ -219,11 +219,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Time progress_{};          // when enough bytes went last
   bool close_after_ = false;
 
-  std::unique_ptr<Http2Session> http2_{};
+  std::unique_ptr<net::Http2Session> http2_{};
   std::shared_ptr<Wakes> wakes_{};  // once a stream needs it
-  std::unique_ptr<apiserver::Stream> stream_{};
-  apiserver::Tunnel* tunnel_ = nullptr;  // stream_, when it takes bytes, too
-  bool paced_ = false;                   // stream_ waits for a client that does not read
+  std::unique_ptr<net::Stream> stream_{};
+  net::Tunnel* tunnel_ = nullptr;  // stream_, when it takes bytes, too
+  bool paced_ = false;             // stream_ waits for a client that does not read
   bool stream_chunked_ = false;
   bool stream_waits_ = false;  // it may have more, but output_ is full
 };

@@ -18,16 +18,16 @@ constexpr std::size_t kJoinedBody =
     std::size_t{14} * 1024;  // goes into one TLS record with its head
 
 // A bug, but one that must cost this request only (docs/spec/apiserver.md 2.10).
-std::shared_ptr<apiserver::Response> failed_inside(const std::string& path, const char* what) {
+std::shared_ptr<net::Response> failed_inside(const std::string& path, const char* what) {
   const CancellationScope to_its_end(nullptr);
   log::error("a request failed inside the server", {{"path", path}, {"error", what}});
-  return std::make_shared<apiserver::Response>(
-      status_response(Error::internal("Internal error occurred")));
+  return std::make_shared<net::Response>(
+      net::status_response(Error::internal("Internal error occurred")));
 }
 
-apiserver::Response too_much(const char* message) {
-  apiserver::Response response =
-      status_response({.code = 429, .reason = "TooManyRequests", .message = message});
+net::Response too_much(const char* message) {
+  net::Response response =
+      net::status_response({.code = 429, .reason = "TooManyRequests", .message = message});
   response.headers.emplace_back("Retry-After", "1");
   return response;
 }
@@ -43,8 +43,8 @@ void Connection::dispatch() {
 }
 
 // Distinguishes requests by their credentials, before these are checked.
-Flow Connection::flow_of(const apiserver::Request& request) const {
-  Flow flow;
+net::Flow Connection::flow_of(const net::Request& request) const {
+  net::Flow flow;
   flow.connection = number_;
   flow.mutating = request.method != "GET" && request.method != "HEAD";
   if (const std::string_view token = request.header("authorization"); !token.empty()) {
@@ -55,14 +55,14 @@ Flow Connection::flow_of(const apiserver::Request& request) const {
   return flow;
 }
 
-std::string Connection::holder_of(const Flow& flow) const {
+std::string Connection::holder_of(const net::Flow& flow) const {
   return flow.user.empty() ? "address " + peer_ : flow.user;
 }
 
-void Connection::screen(apiserver::Request head, std::int32_t stream, std::size_t body) {
+void Connection::screen(net::Request head, std::int32_t stream, std::size_t body) {
   head.credentials = credentials_;
   head.peer = peer_;
-  Flow flow = flow_of(head);
+  net::Flow flow = flow_of(head);
   std::string holder = holder_of(flow);
   core_->workers.submit(std::move(flow), [self = shared_from_this(), head = std::move(head), stream,
                                           body,
@@ -71,28 +71,28 @@ void Connection::screen(apiserver::Request head, std::int32_t stream, std::size_
     bool admitted = false;
     static_cast<void>(
         contain([&] { admitted = dependencies.server->admits(head, dependencies.clock->now()); }));
-    EventLoop& loop = self->core_->loop;
+    net::EventLoop& loop = self->core_->loop;
     loop.post([self = std::move(self), stream, body, admitted, holder = std::move(holder)] {
       self->contained([&] { self->screened(stream, self->verdict_of(admitted, holder, body)); });
     });
   });
 }
 
-Http2Session::Verdict Connection::verdict_of(bool admitted, const std::string& user,
-                                             std::size_t body) {
+net::Http2Session::Verdict Connection::verdict_of(bool admitted, const std::string& user,
+                                                  std::size_t body) {
   if (!admitted) {
-    return Http2Session::Verdict::Refuse;
+    return net::Http2Session::Verdict::Refuse;
   }
   if (!core_->requests.admits(user, body)) {
-    return Http2Session::Verdict::Busy;
+    return net::Http2Session::Verdict::Busy;
   }
   if (state_ == State::Screening) {
     requests_.set(user, body);
   }
-  return Http2Session::Verdict::Go;
+  return net::Http2Session::Verdict::Go;
 }
 
-void Connection::screened(std::int32_t stream, Http2Session::Verdict verdict) {
+void Connection::screened(std::int32_t stream, net::Http2Session::Verdict verdict) {
   if (state_ == State::Multiplexed) {
     http2_->screened(stream, verdict);
     return pump();
@@ -100,7 +100,7 @@ void Connection::screened(std::int32_t stream, Http2Session::Verdict verdict) {
   if (state_ != State::Screening) {
     return;  // closed meanwhile
   }
-  if (verdict == Http2Session::Verdict::Go) {
+  if (verdict == net::Http2Session::Verdict::Go) {
     screened_ = true;
     state_ = State::Reading;
     begin_body();
@@ -108,19 +108,19 @@ void Connection::screened(std::int32_t stream, Http2Session::Verdict verdict) {
   }
   close_after_ = true;
   body_unread_ = true;
-  apiserver::Request request = reader_.take();
-  if (verdict == Http2Session::Verdict::Refuse) {
+  net::Request request = reader_.take();
+  if (verdict == net::Http2Session::Verdict::Refuse) {
     state_ = State::Handling;
     clear_deadline();
     request.body = std::string();
     request.without_body = true;
     return submit(std::move(request), 0);
   }
-  apiserver::Response busy = too_much("too many unfinished requests, please try again later");
+  net::Response busy = too_much("too many unfinished requests, please try again later");
   respond(busy);
 }
 
-void Connection::bound_answer(apiserver::Response& response) const {
+void Connection::bound_answer(net::Response& response) const {
   // Small ones always: else one client of a user would silence the others.
   if (response.body.size() > kSmallAnswer &&
       !core_->answers.admits(holder_, response.body.size())) {
@@ -128,11 +128,11 @@ void Connection::bound_answer(apiserver::Response& response) const {
   }
 }
 
-void Connection::submit(apiserver::Request request, std::int32_t stream) {
+void Connection::submit(net::Request request, std::int32_t stream) {
   request.credentials = credentials_;
   request.peer = peer_;
   served_ = true;
-  Flow flow = flow_of(request);
+  net::Flow flow = flow_of(request);
   if (std::string holder = holder_of(flow); holder != holder_) {
     holder_ = std::move(holder);
     account();
@@ -153,7 +153,7 @@ void Connection::abandon(std::int32_t stream) {
   }
 }
 
-void Connection::handle(apiserver::Request request, std::int32_t stream,
+void Connection::handle(net::Request request, std::int32_t stream,
                         const std::shared_ptr<Cancellation>& cancellation) {
   if (cancellation->reason() == Cancellation::Reason::Gone) {
     return;  // before its turn came
@@ -161,7 +161,7 @@ void Connection::handle(apiserver::Request request, std::int32_t stream,
   const CancellationScope under(cancellation);
   const auto& dependencies = core_->dependencies;
   // What encoding needs of the request, which the API server takes.
-  apiserver::Request asked;
+  net::Request asked;
   asked.method = request.method;
   asked.path = request.path;
   asked.query = request.query;
@@ -173,7 +173,7 @@ void Connection::handle(apiserver::Request request, std::int32_t stream,
     const Containment scope;
     dependencies.server->handle_async(
         std::move(request), dependencies.clock->now(), resume,
-        [self = shared_from_this(), asked, stream](apiserver::Response answered) {
+        [self = shared_from_this(), asked, stream](net::Response answered) {
           self->handled(asked, std::move(answered), stream);
         });
   } catch (const std::exception& failure) {
@@ -182,10 +182,9 @@ void Connection::handle(apiserver::Request request, std::int32_t stream,
 }
 
 // On a worker, too: the answer is there.
-void Connection::handled(const apiserver::Request& asked, apiserver::Response answered,
-                         std::int32_t stream) {
+void Connection::handled(const net::Request& asked, net::Response answered, std::int32_t stream) {
   const auto& dependencies = core_->dependencies;
-  auto response = std::make_shared<apiserver::Response>(std::move(answered));
+  auto response = std::make_shared<net::Response>(std::move(answered));
   try {
     const Containment scope;
     if (response->stream == nullptr && response->tunnel == nullptr) {
@@ -197,7 +196,7 @@ void Connection::handled(const apiserver::Request& asked, apiserver::Response an
     }
   } catch (const Cancelled&) {
     const CancellationScope to_its_end(nullptr);
-    response = std::make_shared<apiserver::Response>(status_response(
+    response = std::make_shared<net::Response>(net::status_response(
         {.code = 504,
          .reason = "Timeout",
          .message = "Timeout: request did not complete within the allotted timeout"}));
@@ -214,15 +213,14 @@ void Connection::handled(const apiserver::Request& asked, apiserver::Response an
       response->durable_after,
       [self = shared_from_this(), response, stream, means](const Result<void>& outcome) {
         if (!outcome.ok()) {
-          *response = status_response(
+          *response = net::status_response(
               Error::internal("the write could not be stored: " + outcome.error().message));
         }
         self->answer(response, stream, means);
       });
 }
 
-void Connection::answer(std::shared_ptr<apiserver::Response> response, std::int32_t stream,
-                        Means means) {
+void Connection::answer(std::shared_ptr<net::Response> response, std::int32_t stream, Means means) {
   core_->loop.post([self = shared_from_this(), response = std::move(response), stream, means] {
     self->contained([&] {
       self->running_.erase(stream);
@@ -240,11 +238,11 @@ void Connection::answer(std::shared_ptr<apiserver::Response> response, std::int3
   });
 }
 
-void Connection::respond(apiserver::Response& response) {
+void Connection::respond(net::Response& response) {
   state_ = State::Responding;
   clear_deadline();
   close_after_ = close_after_ || !reader_.keep_alive() || core_->draining;
-  Framing framing{.keep_alive = !close_after_, .http_1_0 = reader_.http_1_0()};
+  net::Framing framing{.keep_alive = !close_after_, .http_1_0 = reader_.http_1_0()};
   if (response.tunnel != nullptr) {
     return respond_with_tunnel(response, framing);
   }
@@ -254,10 +252,10 @@ void Connection::respond(apiserver::Response& response) {
   respond_with_body(response, framing);
 }
 
-void Connection::respond_with_body(apiserver::Response& response, Framing framing) {
+void Connection::respond_with_body(net::Response& response, net::Framing framing) {
   framing.length = response.body.size();
-  std::string head = response_head(response, framing, date());
-  if (reader_.is_head() || !has_body(response.status)) {
+  std::string head = net::response_head(response, framing, date());
+  if (reader_.is_head() || !net::has_body(response.status)) {
     response.body.clear();
   }
   if (response.body.size() <= kJoinedBody) {
@@ -270,12 +268,12 @@ void Connection::respond_with_body(apiserver::Response& response, Framing framin
   flush();
 }
 
-void Connection::respond_with_stream(apiserver::Response& response, Framing framing) {
+void Connection::respond_with_stream(net::Response& response, net::Framing framing) {
   stream_chunked_ = !reader_.http_1_0();
   framing.chunked = stream_chunked_;
   close_after_ = close_after_ || !stream_chunked_;  // its end is the connection's
   framing.keep_alive = !close_after_;
-  send(response_head(response, framing, date()));
+  send(net::response_head(response, framing, date()));
   if (reader_.is_head()) {
     return flush();
   }
@@ -284,11 +282,11 @@ void Connection::respond_with_stream(apiserver::Response& response, Framing fram
   pull_stream();
 }
 
-void Connection::respond_with_tunnel(apiserver::Response& response, Framing framing) {
+void Connection::respond_with_tunnel(net::Response& response, net::Framing framing) {
   framing.keep_alive = true;  // the head speaks of its connection itself
   close_after_ = true;        // nothing comes behind the tunnel
   stream_chunked_ = false;
-  send(response_head(response, framing, date()));
+  send(net::response_head(response, framing, date()));
   tunnel_ = response.tunnel.get();
   begin_stream(std::move(response.tunnel));
   flush();

@@ -9,8 +9,8 @@
 
 namespace athanor::transport {
 
-// What was written encrypted is read whatever `encryption` says to write; an object that none of
-// its keys opens is an error of recover() and names the object.
+// Reads encrypted objects whatever `encryption` says about writing. Error of recover(), with the
+// object's name: none of the keys decrypts it.
 std::unique_ptr<store::Journal> encrypting_journal(std::unique_ptr<store::Journal> inner,
                                                    Encryption encryption);
 

@@ -52,7 +52,7 @@ unsigned char* bytes(std::string& text) {
 Result<std::string> random_bytes(std::size_t size) {
   std::string text(size, '\0');
   if (RAND_bytes(bytes(text), static_cast<int>(size)) != 1) {
-    return openssl_error("no randomness");
+    return net::openssl_error("no randomness");
   }
   return text;
 }
@@ -81,7 +81,7 @@ Result<std::string> seal(bool gcm, const std::string& secret, std::string_view w
     ok = EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_GCM_GET_TAG, kTagSize, bytes(tag)) == 1;
   }
   if (!ok) {
-    return openssl_error("cannot encrypt");
+    return net::openssl_error("cannot encrypt");
   }
   out.resize(static_cast<std::size_t>(size) + static_cast<std::size_t>(last));
   return sealed + out + tag;
@@ -112,7 +112,7 @@ Result<std::string> open(bool gcm, const std::string& secret, std::string_view w
                          static_cast<int>(body.size())) == 1 &&
        EVP_DecryptFinal_ex(context.get(), bytes(out) + size, &last) == 1;
   if (!ok) {
-    return openssl_error("cannot decrypt");
+    return net::openssl_error("cannot decrypt");
   }
   out.resize(static_cast<std::size_t>(size) + static_cast<std::size_t>(last));
   return out;

@@ -18,20 +18,20 @@ namespace athanor::transport {
 // The keys of a configuration. Thread-safe: immutable after parse().
 class Encryption {
  public:
-  // Errors: another kind of document, unknown providers (kms among them), malformed keys.
+  // Parses a document. Errors: another kind of document, unknown providers (kms), malformed keys.
   static Result<Encryption> parse(const Value& configuration);
-  // Nothing is encrypted, and nothing can be read that was.
+  // Encrypts nothing and decrypts nothing.
   Encryption() = default;
 
-  // Whether objects of this resource are to be encrypted.
+  // Returns true if objects of this resource are to be encrypted.
   [[nodiscard]] bool encrypts(std::string_view resource) const;
-  // "k8s:enc:aesgcm:v1:KEY:BASE64"; nullopt: objects of this resource ("secrets",
+  // Returns "k8s:enc:aesgcm:v1:KEY:BASE64"; nullopt: objects of this resource ("secrets",
   // "deployments.apps") are kept as they are. `where` (the object's key) is bound to the text where
   // the cipher can do that.
   [[nodiscard]] Result<std::optional<std::string>> encrypt(std::string_view resource,
                                                            std::string_view where,
                                                            std::string_view plain) const;
-  // Errors: a key that is not in the configuration, a text that was changed.
+  // Decrypts a text. Errors: a key that is not in the configuration, a text that was changed.
   [[nodiscard]] Result<std::string> decrypt(std::string_view resource, std::string_view where,
                                             std::string_view text) const;
 

@@ -59,9 +59,9 @@ struct HttpsServer::State {
   std::shared_ptr<TransportCore> core;
   std::size_t most_connections = 0;
   bool crowded = false;  // it was said
-  std::vector<std::unique_ptr<Acceptor>> acceptors{};
-  EventLoop::Timer ticker;
-  EventLoop::Timer grace;
+  std::vector<std::unique_ptr<net::Acceptor>> acceptors{};
+  net::EventLoop::Timer ticker;
+  net::EventLoop::Timer grace;
   bool ticking = false;
   std::thread thread{};
 };
@@ -141,9 +141,9 @@ void HttpsServer::State::drain(std::chrono::milliseconds time) {
 
 Result<std::unique_ptr<HttpsServer>> HttpsServer::create(HttpsOptions options,
                                                          const HttpsDependencies& dependencies) {
-  ATHANOR_TRY(auto tls,
-              TlsContext::create(options.certificate_pem, options.key_pem, options.client_ca_pem,
-                                 options.http2, options.front_proxy_ca_pem));
+  ATHANOR_TRY(auto tls, net::TlsContext::create(options.certificate_pem, options.key_pem,
+                                                options.client_ca_pem, options.http2,
+                                                options.front_proxy_ca_pem));
   auto core = std::make_shared<TransportCore>(std::move(options), dependencies, std::move(tls));
   // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): the constructor is private
   return std::unique_ptr<HttpsServer>(new HttpsServer(std::make_unique<State>(std::move(core))));
@@ -156,10 +156,10 @@ HttpsServer::~HttpsServer() {
 }
 
 Result<int> HttpsServer::bind(const std::string& host, int port) {
-  ATHANOR_TRY(const int socket, listen_on(host, port));
-  state_->acceptors.push_back(std::make_unique<Acceptor>(
+  ATHANOR_TRY(const int socket, net::listen_on(host, port));
+  state_->acceptors.push_back(std::make_unique<net::Acceptor>(
       state_->core->loop, socket, [state = state_.get()](int client) { state->adopt(client); }));
-  return port_of(socket);
+  return net::port_of(socket);
 }
 
 void HttpsServer::start() {

@@ -58,7 +58,7 @@ struct HttpsDependencies {
 // Not thread-safe itself.
 class HttpsServer {
  public:
-  // Errors: key or certificates that cannot be used.
+  // Makes a server. Errors: key or certificates that cannot be used.
   static Result<std::unique_ptr<HttpsServer>> create(HttpsOptions options,
                                                      const HttpsDependencies& dependencies);
   HttpsServer(const HttpsServer&) = delete;

@@ -53,7 +53,7 @@ std::vector<std::string> split_groups(std::string_view text) {
 Result<std::string> random_token() {
   std::array<unsigned char, 24> bits{};
   if (RAND_bytes(bits.data(), static_cast<int>(bits.size())) != 1) {
-    return openssl_error("cannot make a token");
+    return net::openssl_error("cannot make a token");
   }
   return base64url_encode({reinterpret_cast<const char*>(bits.data()), bits.size()});
 }
@@ -87,11 +87,11 @@ Result<std::vector<apiserver::StaticToken>> parse_token_file(std::string_view te
 }
 
 Result<std::vector<apiserver::StaticToken>> ensure_token_file(const std::string& path) {
-  ATHANOR_TRY(auto text, read_file(path));
+  ATHANOR_TRY(auto text, net::read_file(path));
   if (!text) {
     ATHANOR_TRY(const auto token, random_token());
     text = token + ",kubernetes-admin,kubernetes-admin,\"system:masters\"\n";
-    ATHANOR_TRY_VOID(write_private_file(path, *text));
+    ATHANOR_TRY_VOID(net::write_private_file(path, *text));
   }
   auto tokens = parse_token_file(*text);
   if (!tokens.ok()) {

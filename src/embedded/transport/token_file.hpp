@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "embedded/apiserver/core/options.hpp"
+#include "embedded/apiserver/request/options.hpp"
 
 namespace athanor::transport {
 
-// Empty lines are skipped; a line with less than three columns is an error that names it.
+// Parses the lines; skips empty ones. Error, with the line: it has less than three columns.
 Result<std::vector<apiserver::StaticToken>> parse_token_file(std::string_view text);
 
 // Reads the file; makes it (mode 0600) with one random token of the administrator when missing.

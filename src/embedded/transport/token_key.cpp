@@ -45,20 +45,20 @@ const unsigned char* bytes_of(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
-std::string text_of(const unsigned char* bytes, std::size_t size) {
+std::string text_of_bytes(const unsigned char* bytes, std::size_t size) {
   return {reinterpret_cast<const char*>(bytes), size};
 }
 
 std::string fixed_bytes(const BIGNUM* number) {
   std::array<unsigned char, kNumberBytes> bytes{};
   BN_bn2binpad(number, bytes.data(), static_cast<int>(bytes.size()));
-  return text_of(bytes.data(), bytes.size());
+  return text_of_bytes(bytes.data(), bytes.size());
 }
 
 std::string shortest_bytes(const BIGNUM* number) {
   std::vector<unsigned char> bytes(static_cast<std::size_t>(BN_num_bytes(number)));
   BN_bn2bin(number, bytes.data());
-  return text_of(bytes.data(), bytes.size());
+  return text_of_bytes(bytes.data(), bytes.size());
 }
 
 std::optional<std::string> raw_signature(std::string_view der) {
@@ -88,13 +88,13 @@ std::optional<std::string> der_signature(std::string_view raw) {
   const int size = i2d_ECDSA_SIG(signature.get(), &der);
   const BytesPtr<unsigned char> owner(der);
   return size <= 0 ? std::nullopt
-                   : std::optional(text_of(owner.get(), static_cast<std::size_t>(size)));
+                   : std::optional(text_of_bytes(owner.get(), static_cast<std::size_t>(size)));
 }
 
 Result<NumberPtr> number_of(evp_pkey_st* key, const char* name) {
   BIGNUM* number = nullptr;
   if (EVP_PKEY_get_bn_param(key, name, &number) != 1) {
-    return openssl_error("cannot read the public key");
+    return net::openssl_error("cannot read the public key");
   }
   return NumberPtr(number);
 }
@@ -105,9 +105,9 @@ Result<std::string> key_id(evp_pkey_st* key) {
   const int size = i2d_PUBKEY(key, &der);
   const BytesPtr<unsigned char> owner(der);
   if (size <= 0) {
-    return openssl_error("cannot print the public key");
+    return net::openssl_error("cannot print the public key");
   }
-  return base64url_encode(sha256(text_of(owner.get(), static_cast<std::size_t>(size))));
+  return base64url_encode(sha256(text_of_bytes(owner.get(), static_cast<std::size_t>(size))));
 }
 
 bool is_p256(evp_pkey_st* key) {
@@ -120,26 +120,26 @@ bool is_p256(evp_pkey_st* key) {
 }
 
 // The key of one PEM block; null for a block that is none, or a broken one.
-KeyPtr key_of_block(std::string_view name, const unsigned char* der, long size) {
+net::KeyPtr key_of_block(std::string_view name, const unsigned char* der, long size) {
   if (name == "CERTIFICATE") {
-    const CertificatePtr certificate(d2i_X509(nullptr, &der, size));
-    return KeyPtr(certificate == nullptr ? nullptr : X509_get_pubkey(certificate.get()));
+    const net::CertificatePtr certificate(d2i_X509(nullptr, &der, size));
+    return net::KeyPtr(certificate == nullptr ? nullptr : X509_get_pubkey(certificate.get()));
   }
   if (name == "PUBLIC KEY") {
-    return KeyPtr(d2i_PUBKEY(nullptr, &der, size));
+    return net::KeyPtr(d2i_PUBKEY(nullptr, &der, size));
   }
   if (name == "RSA PUBLIC KEY") {
-    return KeyPtr(d2i_PublicKey(EVP_PKEY_RSA, nullptr, &der, size));
+    return net::KeyPtr(d2i_PublicKey(EVP_PKEY_RSA, nullptr, &der, size));
   }
   if (name == "PRIVATE KEY" || name == "RSA PRIVATE KEY" || name == "EC PRIVATE KEY") {
-    return KeyPtr(d2i_AutoPrivateKey(nullptr, &der, size));
+    return net::KeyPtr(d2i_AutoPrivateKey(nullptr, &der, size));
   }
   return nullptr;
 }
 
 }  // namespace
 
-Result<TokenKey> TokenKey::of(KeyPtr key) {
+Result<TokenKey> TokenKey::of(net::KeyPtr key) {
   const bool rsa = EVP_PKEY_is_a(key.get(), "RSA") == 1;
   if (!rsa && !is_p256(key.get())) {
     return Error::invalid("service account key", "must be an RSA key or an EC key on P-256");
@@ -170,12 +170,12 @@ Result<void> TokenKey::describe() {
 }
 
 Result<TokenKey> TokenKey::from_private_pem(const std::string& pem) {
-  ATHANOR_TRY(auto key, parse_key(pem));
+  ATHANOR_TRY(auto key, net::parse_key(pem));
   return of(std::move(key));
 }
 
 Result<std::vector<TokenKey>> TokenKey::from_public_pem(const std::string& pem) {
-  const BioPtr bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  const net::BioPtr bio = net::reading_bio(pem);
   std::vector<TokenKey> keys;
   char* name = nullptr;
   char* header = nullptr;
@@ -185,7 +185,7 @@ Result<std::vector<TokenKey>> TokenKey::from_public_pem(const std::string& pem) 
     const BytesPtr<char> name_owner(name);
     const BytesPtr<char> header_owner(header);
     const BytesPtr<unsigned char> der_owner(der);
-    if (KeyPtr key = key_of_block(name, der, size); key != nullptr) {
+    if (net::KeyPtr key = key_of_block(name, der, size); key != nullptr) {
       ATHANOR_TRY(auto made, of(std::move(key)));
       keys.push_back(std::move(made));
     }
@@ -212,13 +212,13 @@ Result<std::string> TokenKey::sign(std::string_view text) const {
   ok = ok && EVP_DigestSign(digest.get(), bytes.data(), &size, bytes_of(text), text.size()) == 1;
   std::optional<std::string> signature;
   if (ok) {
-    signature = text_of(bytes.data(), size);
+    signature = text_of_bytes(bytes.data(), size);
   }
   if (signature && algorithm_ == Algorithm::Es256) {
     signature = raw_signature(*signature);
   }
   if (!signature) {
-    return openssl_error("cannot sign a token");
+    return net::openssl_error("cannot sign a token");
   }
   return *std::move(signature);
 }

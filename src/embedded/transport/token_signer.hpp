@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "embedded/apiserver/core/token_signer.hpp"
+#include "embedded/apiserver/request/token_signer.hpp"
 
 namespace athanor::transport {
 
@@ -20,8 +20,8 @@ struct TokenSignerOptions {
   std::vector<std::string> accepted_issuers{};  // beside `issuer`
 };
 
-// Thread-safe. verify() remembers tokens whose signature held, as clients send the same one with
-// every request. Error: a key is neither an RSA key nor one on P-256.
+// Makes a thread-safe signer. verify() caches tokens with a valid signature, as clients send the
+// same one with every request. Error: a key is neither an RSA key nor one on P-256.
 Result<std::unique_ptr<apiserver::TokenSigner>> make_token_signer(
     const TokenSignerOptions& options);
 

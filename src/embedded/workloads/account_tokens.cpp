@@ -15,7 +15,7 @@ constexpr const char* kNameAnnotation = "kubernetes.io/service-account.name";
 constexpr const char* kUidAnnotation = "kubernetes.io/service-account.uid";
 constexpr Duration kForEver = std::chrono::hours(24 * 365 * 100);
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_token(const View& view, const Key& key, Instant now) {
   Plan plan;
   const auto secret = view.get(api::kSecret, key);
   if (!secret || secret->deleting() || secret->body()["type"].as_string() != kType) {
@@ -73,7 +73,7 @@ const Operator& account_token_operator() {
                                   .primary = &api::kSecret,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile,
+                                  .reconcile = reconcile_token,
                                   .user = "system:serviceaccount:kube-system:tokens-controller"};
   return kOperator;
 }

@@ -13,7 +13,7 @@
 namespace athanor::workloads {
 namespace {
 
-constexpr Duration kForEver = std::chrono::hours(24 * 365 * 100);
+constexpr Duration kCertificateForEver = std::chrono::hours(24 * 365 * 100);
 constexpr Duration kAnswerAge = std::chrono::seconds(10);
 constexpr std::string_view kClient = "kubernetes.io/kube-apiserver-client";
 constexpr std::string_view kKubeletClient = "kubernetes.io/kube-apiserver-client-kubelet";
@@ -40,8 +40,9 @@ std::set<std::string, std::less<>> usages_of(const Object& request) {
 // What the request asks for; nullopt: not known yet. An object without "commonName" in it: it
 // cannot be read, and "error" says why.
 std::optional<Value> wish_of(const View& view, const Object& request) {
-  const Observed wish = view.observe(
-      fmt::format("certificate-request:{}", request.spec()["request"].as_string()), kForEver);
+  const Observed wish =
+      view.observe(fmt::format("certificate-request:{}", request.spec()["request"].as_string()),
+                   kCertificateForEver);
   if (wish.error) {
     return Value::object({{"error", wish.error->message}});
   }
@@ -131,7 +132,7 @@ Plan sign(const View& view, const Key& key, Instant now) {
       fmt::format("certificate:{}:{}:{}:{}", request->uid(), server ? "server" : "client",
                   request->spec()["expirationSeconds"].as_int(),
                   request->spec()["request"].as_string()),
-      kForEver);
+      kCertificateForEver);
   if (certificate.value) {
     plan.then(
         Status{.target = {&api::kCertificateSigningRequest, key},

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "embedded/workloads/sets/controlled_pods.hpp"
+#include "embedded/workloads/controlled_pods.hpp"
 #include "kube/names/selector.hpp"
 
 namespace athanor::workloads {

@@ -12,8 +12,8 @@
 
 namespace athanor::workloads {
 
-// Objects of `kind` that belong to `owner` (of `owner_kind`), by name, the newly adopted ones among
-// them. Adoptions and releases are added to `plan`. `member` may refuse more (nullptr: nothing).
+// Returns the objects of `kind` that belong to `owner` (of `owner_kind`), by name, new ones
+// included. Adds adoptions and releases to `plan`. `member` may refuse more (nullptr: nothing).
 std::vector<Object> claim(const View& view, const Kind& kind, const Object& owner,
                           const Kind& owner_kind, Plan& plan,
                           bool (*member)(const Object& owner, const Object& object) = nullptr);

@@ -6,9 +6,9 @@
 
 namespace athanor::workloads {
 
-// ServiceAccount `default` in every namespace that stays.
+// Makes ServiceAccount `default` in every namespace that stays.
 const Operator& service_account_operator();
-// ConfigMap kube-root-ca.crt in every namespace that stays; the PEM comes from
+// Makes ConfigMap kube-root-ca.crt in every namespace that stays; the PEM comes from
 // view.config("rootCA")["pem"].
 const Operator& root_ca_operator();
 // Secrets of type kubernetes.io/service-account-token: token, ca.crt and namespace; deleted with

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "api/builtin.hpp"
-#include "embedded/workloads/sets/controlled_pods.hpp"
+#include "embedded/workloads/controlled_pods.hpp"
 #include "kube/value/condition.hpp"
 
 namespace athanor::workloads {
@@ -190,7 +190,7 @@ class NodeRun {
   Plan plan_{};
 };
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_node(const View& view, const Key& key, Instant now) {
   const auto node = view.get(api::kNode, key);
   return node && !node->deleting() ? NodeRun(view, *node, now).run() : Plan::done();
 }
@@ -204,7 +204,7 @@ const Operator& node_lifecycle_operator() {
                                   .primary = &api::kNode,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile,
+                                  .reconcile = reconcile_node,
                                   .user = "system:serviceaccount:kube-system:node-controller"};
   return kOperator;
 }

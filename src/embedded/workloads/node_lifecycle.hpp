@@ -18,7 +18,7 @@ const Operator& node_lifecycle_operator();
 const Operator& taint_eviction_operator();
 // Deletes pods of nodes that are gone, and pods that are deleted before they had a node.
 const Operator& pod_garbage_operator();
-// The oldest of too many pods that ended.
+// Deletes the oldest ended pods when there are too many.
 const Operator& terminated_pods_operator();
 
 }  // namespace athanor::workloads

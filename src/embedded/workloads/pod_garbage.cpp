@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "api/builtin.hpp"
+#include "embedded/workloads/controlled_pods.hpp"
 #include "embedded/workloads/node_lifecycle.hpp"
-#include "embedded/workloads/sets/controlled_pods.hpp"
 #include "kube/value/condition.hpp"
 #include "runtime/view/live.hpp"
 
@@ -45,7 +45,7 @@ bool is_out_of_service(const Object& node) {
          });
 }
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan collect_pod(const View& view, const Key& key, Instant now) {
   Plan plan;
   const auto pod = view.get(api::kPod, key);
   if (!pod) {
@@ -135,7 +135,7 @@ const Operator& pod_garbage_operator() {
       .primary = &api::kPod,
       .reads = kReads,
       .writes = kWrites,
-      .reconcile = reconcile,
+      .reconcile = collect_pod,
       .user = "system:serviceaccount:kube-system:pod-garbage-collector"};
   return kOperator;
 }

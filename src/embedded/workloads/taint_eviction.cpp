@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "api/builtin.hpp"
+#include "embedded/workloads/controlled_pods.hpp"
 #include "embedded/workloads/node_lifecycle.hpp"
-#include "embedded/workloads/sets/controlled_pods.hpp"
 #include "kube/names/node_match.hpp"
 #include "kube/value/condition.hpp"
 
@@ -86,7 +86,7 @@ bool date_taints(const Object& node, Instant now, Plan& plan) {
   return changed;
 }
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan evict_by_taints(const View& view, const Key& key, Instant now) {
   Plan plan;
   const auto node = view.get(api::kNode, key);
   const std::vector<Value> taints = node ? no_execute(*node) : std::vector<Value>{};
@@ -118,7 +118,7 @@ const Operator& taint_eviction_operator() {
                                   .primary = &api::kNode,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile,
+                                  .reconcile = evict_by_taints,
                                   .user = "system:serviceaccount:kube-system:node-controller"};
   return kOperator;
 }

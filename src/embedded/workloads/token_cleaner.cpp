@@ -7,7 +7,7 @@
 namespace athanor::workloads {
 namespace {
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan clean_token(const View& view, const Key& key, Instant now) {
   Plan plan;
   if (key.ns != "kube-system") {
     return plan;
@@ -39,7 +39,7 @@ const Operator& token_cleaner_operator() {
                                   .primary = &api::kSecret,
                                   .reads = kKinds,
                                   .writes = kKinds,
-                                  .reconcile = reconcile,
+                                  .reconcile = clean_token,
                                   .user = "system:serviceaccount:kube-system:token-cleaner"};
   return kOperator;
 }

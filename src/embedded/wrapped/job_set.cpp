@@ -88,6 +88,43 @@ void place_pods(Value& job, const Value& wanted) {
   }
 }
 
+// status.replicatedJobsStatus: the jobs of this attempt by what became of them.
+Value counts_of(const Object& set, const std::vector<Object>& jobs, std::int64_t attempt) {
+  Value counts = Value::list();
+  for (const Value& replicated : set.spec()["replicatedJobs"].items()) {
+    std::int64_t ready = 0;
+    std::int64_t succeeded = 0;
+    std::int64_t failed = 0;
+    std::int64_t active = 0;
+    std::int64_t suspended = 0;
+    for (const Object& job : jobs) {
+      if (job.label(kReplicatedJob) != replicated["name"].as_string() ||
+          job.label(kAttempt) != fmt::format("{}", attempt)) {
+        continue;
+      }
+      const Value& status = job.status();
+      const std::int64_t parallelism = count_of(job.spec()["parallelism"]);
+      const std::int64_t pods =
+          std::min(parallelism, count_of(job.spec()["completions"], parallelism));
+      succeeded += says(job, "Complete") ? 1 : 0;
+      failed += says(job, "Failed") ? 1 : 0;
+      suspended += job.spec()["suspend"].as_bool() ? 1 : 0;
+      active += status["active"].as_int() > 0 ? 1 : 0;
+      ready += !says(job, "Complete") && !says(job, "Failed") && pods > 0 &&
+                       status["ready"].as_int() + status["succeeded"].as_int() >= pods
+                   ? 1
+                   : 0;
+    }
+    counts.push_back(Value::object({{"name", replicated["name"]},
+                                    {"ready", ready},
+                                    {"succeeded", succeeded},
+                                    {"failed", failed},
+                                    {"active", active},
+                                    {"suspended", suspended}}));
+  }
+  return counts;
+}
+
 // Suspends or resumes a job as its set says.
 void follow_suspend(const Object& job, bool suspend, const Value& wanted, Plan& plan) {
   Value changed = job.body();
@@ -105,7 +142,7 @@ void follow_suspend(const Object& job, bool suspend, const Value& wanted, Plan& 
                   .guard = {.uid = std::string(job.uid())}});
 }
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_job_set(const View& view, const Key& key, Instant now) {
   const auto set = view.get(kJobSet, key);
   if (!set || set->deleting()) {
     return Plan::done();
@@ -160,7 +197,10 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
           Delete{.target = {&api::kJob, job.key()}, .guard = {.uid = std::string(job.uid())}});
     }
   }
-  keep(api::kJob, *set, wanted, jobs, plan);
+  write_status(kJobSet, *set, {},
+               Value::object({{"replicatedJobsStatus", counts_of(*set, jobs, attempt)}}), now,
+               plan);
+  keep(view, api::kJob, *set, wanted, jobs, plan);
   for (const Object& job : jobs) {
     const bool suspend = set->spec()["suspend"].as_bool();
     const auto member = std::ranges::find(wanted, job.name(), &Member::name);
@@ -175,16 +215,17 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
 
 const Operator& job_set_operator() {
   static const Kind* const kReads[] = {&kJobSet, &api::kJob};
-  static const Kind* const kWrites[] = {&kJobSet, &api::kJob};
+  static const Kind* const kWrites[] = {&kJobSet, &api::kJob, &api::kEvent};
   static const Access kAccess[] = {{&kJobSet, "patch", "status"},
                                    {&kJobSet, "update", "finalizers"},
                                    {&api::kJob, "create patch delete"},
-                                   {&api::kJob, "patch", "status"}};
+                                   {&api::kJob, "patch", "status"},
+                                   {&api::kEvent, "create patch"}};
   static const Operator kOperator{.name = "wrapped-jobset",
                                   .primary = &kJobSet,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile,
+                                  .reconcile = reconcile_job_set,
                                   .access = kAccess};
   return kOperator;
 }

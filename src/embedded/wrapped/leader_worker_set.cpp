@@ -10,7 +10,7 @@
 namespace athanor::wrapped {
 namespace {
 
-std::vector<Member> wanted_pods(const Object& set) {
+std::vector<Member> wanted_group_pods(const Object& set) {
   const Value& group = set.spec()["leaderWorkerTemplate"];
   const std::int64_t size = count_of(group["size"]);
   std::vector<Member> pods;
@@ -29,20 +29,20 @@ std::vector<Member> wanted_pods(const Object& set) {
   return pods;
 }
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_leader_worker_set(const View& view, const Key& key, Instant now) {
   const auto set = view.get(kLeaderWorkerSet, key);
   if (!set || set->deleting()) {
     return Plan::done();
   }
   const std::vector<Object> pods = present(view, api::kPod, *set);
-  const std::vector<Member> wanted = wanted_pods(*set);
+  const std::vector<Member> wanted = wanted_group_pods(*set);
   Plan plan;
   const bool all = tally(pods).running >= static_cast<std::int64_t>(wanted.size());
   const std::int64_t replicas = count_of(set->spec()["replicas"]);
   write_status(
       kLeaderWorkerSet, *set, {{.type = "Available", .reason = "AllGroupsReady", .truth = all}},
       Value::object({{"replicas", replicas}, {"readyReplicas", all ? replicas : 0}}), now, plan);
-  keep(api::kPod, *set, wanted, pods, plan);
+  keep(view, api::kPod, *set, wanted, pods, plan);
   return plan;
 }
 
@@ -50,15 +50,16 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
 
 const Operator& leader_worker_set_operator() {
   static const Kind* const kReads[] = {&kLeaderWorkerSet, &api::kPod};
-  static const Kind* const kWrites[] = {&kLeaderWorkerSet, &api::kPod};
+  static const Kind* const kWrites[] = {&kLeaderWorkerSet, &api::kPod, &api::kEvent};
   static const Access kAccess[] = {{&kLeaderWorkerSet, "patch", "status"},
                                    {&kLeaderWorkerSet, "update", "finalizers"},
-                                   {&api::kPod, "create delete"}};
+                                   {&api::kPod, "create delete"},
+                                   {&api::kEvent, "create patch"}};
   static const Operator kOperator{.name = "wrapped-leaderworkerset",
                                   .primary = &kLeaderWorkerSet,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile,
+                                  .reconcile = reconcile_leader_worker_set,
                                   .access = kAccess};
   return kOperator;
 }

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/wrapped/members.hpp"
 
-#include <algorithm>
+#include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
+
+#include "base/check.hpp"
+#include "embedded/wrapped/kinds.hpp"
 #include "kube/value/condition.hpp"
 
 namespace athanor::wrapped {
@@ -37,8 +42,32 @@ std::vector<Object> present(const View& view, const Kind& kind, const Object& ow
   return view.list(kind, {.index = "owner", .index_value = std::string(owner.uid())});
 }
 
-void keep(const Kind& kind, const Object& owner, const std::vector<Member>& wanted,
-          const std::vector<Object>& there, Plan& plan) {
+namespace {
+
+const Kind* kind_of(const Object& owner) {
+  static constexpr const Kind* kOwners[] = {&kJobSet, &kPyTorchJob, &kRayCluster, &kRayJob,
+                                            &kLeaderWorkerSet};
+  const auto* const found =
+      std::ranges::find_if(kOwners, [&](const Kind* kind) { return kind->name == owner.kind(); });
+  ATHANOR_CHECK(found != std::end(kOwners), "these kinds alone keep objects");
+  return *found;
+}
+
+Emit taken(const Object& owner, const Object& other) {
+  const auto controller = other.controller();
+  return {.about = {kind_of(owner), owner.key()},
+          .about_uid = std::string(owner.uid()),
+          .type = "Warning",
+          .reason = "FailedCreate",
+          .note = fmt::format("{} {} exists already and belongs to {}", other.kind(), other.name(),
+                              controller ? fmt::format("{} {}", controller->kind, controller->name)
+                                         : "no controller")};
+}
+
+}  // namespace
+
+void keep(const View& view, const Kind& kind, const Object& owner,
+          const std::vector<Member>& wanted, const std::vector<Object>& there, Plan& plan) {
   const auto has = [](const auto& list, std::string_view name) {
     return std::ranges::any_of(list, [&](const auto& one) {
       if constexpr (std::is_same_v<std::decay_t<decltype(one)>, Member>) {
@@ -54,10 +83,16 @@ void keep(const Kind& kind, const Object& owner, const std::vector<Member>& want
     }
   }
   for (const Member& one : wanted) {
-    if (!has(there, one.name)) {
-      plan.then(
-          Create{.target = {&kind, {std::string(owner.ns()), one.name}}, .object = one.object});
+    if (has(there, one.name)) {
+      continue;
     }
+    const Ref target{&kind, {std::string(owner.ns()), one.name}};
+    // The name is another owner's: reading it makes the run depend on its end.
+    if (const auto other = view.get(kind, target.key); other && !other->owned_by(owner.uid())) {
+      plan.then(taken(owner, *other));
+      continue;
+    }
+    plan.then(Create{.target = target, .object = one.object});
   }
 }
 

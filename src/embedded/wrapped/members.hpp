@@ -24,15 +24,16 @@ struct Member {
   std::string name{};
   Value object{};
 };
-// An object of `kind` from a template with metadata and spec, owned by `owner`, with labels added.
+// Returns an object of `kind` with a template's metadata and spec, `owner` as owner, labels added.
 Member member_of(const Kind& kind, const Object& owner, std::string name, const Value& from,
                  const Labels& labels);
 
-// What is there of `kind` and controlled by `owner`.
+// Returns the existing objects of `kind` that `owner` controls.
 std::vector<Object> present(const View& view, const Kind& kind, const Object& owner);
-// Makes what is missing of `wanted` and deletes the rest of what is there.
-void keep(const Kind& kind, const Object& owner, const std::vector<Member>& wanted,
-          const std::vector<Object>& there, Plan& plan);
+// Makes what is missing of `wanted` and deletes the rest of what is there. A name that another
+// owner's object has is reported by an Event.
+void keep(const View& view, const Kind& kind, const Object& owner,
+          const std::vector<Member>& wanted, const std::vector<Object>& there, Plan& plan);
 
 // Numbers of pods by phase; `active`: those not ended, `running` among them.
 struct Tally {

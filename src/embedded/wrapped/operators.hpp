@@ -9,14 +9,14 @@
 
 namespace athanor::wrapped {
 
-// Return the controller of one kind each.
+// Returns the controller of one kind; so do the next four.
 const Operator& job_set_operator();
 const Operator& pytorch_job_operator();
 const Operator& ray_cluster_operator();
 const Operator& ray_job_operator();
 const Operator& leader_worker_set_operator();
 
-// All of them.
+// Returns all of them.
 std::span<const Operator* const> operators();
 
 }  // namespace athanor::wrapped

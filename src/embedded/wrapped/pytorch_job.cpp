@@ -40,7 +40,7 @@ std::vector<Member> wanted_pods(const Object& job) {
 }
 
 // The master decides; without one all workers.
-bool succeeded(const Object& job, const std::vector<Object>& pods, std::size_t wanted) {
+bool job_succeeded(const Object& job, const std::vector<Object>& pods, std::size_t wanted) {
   if (job.spec()["pytorchReplicaSpecs"]["Master"].is_object()) {
     return std::ranges::any_of(pods, [](const Object& pod) {
       return pod.label("training.kubeflow.org/replica-type") == "master" &&
@@ -50,7 +50,7 @@ bool succeeded(const Object& job, const std::vector<Object>& pods, std::size_t w
   return wanted > 0 && tally(pods).succeeded >= static_cast<std::int64_t>(wanted);
 }
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_pytorch_job(const View& view, const Key& key, Instant now) {
   const auto job = view.get(kPyTorchJob, key);
   const auto says = [&](std::string_view type) {
     return condition_is(job->status()["conditions"], type, "True");
@@ -75,7 +75,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
                      .reason = "PyTorchJobFailed",
                      .message = fmt::format("PyTorchJob {} is failed because {} replica(s) failed.",
                                             job->name(), counts.failed)});
-  } else if (succeeded(*job, pods, wanted.size())) {
+  } else if (job_succeeded(*job, pods, wanted.size())) {
     marks.push_back({.type = "Running", .reason = "PyTorchJobSucceeded", .truth = false});
     marks.push_back(
         {.type = "Succeeded",
@@ -88,7 +88,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
                      .message = fmt::format("PyTorchJob {} is running.", job->name())});
   }
   write_status(kPyTorchJob, *job, marks, Value::object(), now, plan);
-  keep(api::kPod, *job, wanted, pods, plan);
+  keep(view, api::kPod, *job, wanted, pods, plan);
   return plan;
 }
 
@@ -96,15 +96,16 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
 
 const Operator& pytorch_job_operator() {
   static const Kind* const kReads[] = {&kPyTorchJob, &api::kPod};
-  static const Kind* const kWrites[] = {&kPyTorchJob, &api::kPod};
+  static const Kind* const kWrites[] = {&kPyTorchJob, &api::kPod, &api::kEvent};
   static const Access kAccess[] = {{&kPyTorchJob, "patch", "status"},
                                    {&kPyTorchJob, "update", "finalizers"},
-                                   {&api::kPod, "create delete"}};
+                                   {&api::kPod, "create delete"},
+                                   {&api::kEvent, "create patch"}};
   static const Operator kOperator{.name = "wrapped-pytorchjob",
                                   .primary = &kPyTorchJob,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile,
+                                  .reconcile = reconcile_pytorch_job,
                                   .access = kAccess};
   return kOperator;
 }

@@ -19,7 +19,7 @@ Member ray_pod(const Object& cluster, const std::string& name, const Value& from
                     {"ray.io/group", group}});
 }
 
-std::vector<Member> wanted_pods(const Object& cluster) {
+std::vector<Member> wanted_ray_pods(const Object& cluster) {
   std::vector<Member> pods{ray_pod(cluster, fmt::format("{}-head", cluster.name()),
                                    cluster.spec()["headGroupSpec"]["template"], "head",
                                    "headgroup")};
@@ -41,13 +41,13 @@ Plan reconcile_cluster(const View& view, const Key& key, Instant now) {
   }
   const std::vector<Object> pods = present(view, api::kPod, *cluster);
   const bool suspended = cluster->spec()["suspend"].as_bool();
-  const std::vector<Member> wanted = suspended ? std::vector<Member>{} : wanted_pods(*cluster);
+  const std::vector<Member> wanted = suspended ? std::vector<Member>{} : wanted_ray_pods(*cluster);
   const bool ready = tally(pods).running >= static_cast<std::int64_t>(wanted.size());
   Plan plan;
   Value status = Value::object({{"desiredWorkerReplicas", wanted.empty() ? 0 : wanted.size() - 1}});
   status.set("state", suspended ? Value("suspended") : ready ? Value("ready") : Value());
   write_status(kRayCluster, *cluster, {}, std::move(status), now, plan);
-  keep(api::kPod, *cluster, wanted, pods, plan);
+  keep(view, api::kPod, *cluster, wanted, pods, plan);
   return plan;
 }
 
@@ -81,25 +81,25 @@ Plan reconcile_job(const View& view, const Key& key, Instant now) {
   Plan plan;
   if (deployment == "Complete" || deployment == "Failed") {
     if (job->spec()["shutdownAfterJobFinishes"].as_bool()) {
-      keep(kRayCluster, *job, {}, clusters, plan);
+      keep(view, kRayCluster, *job, {}, clusters, plan);
     }
     return plan;
   }
   if (job->spec()["suspend"].as_bool()) {
     write_status(kRayJob, *job, {}, Value::object({{"jobDeploymentStatus", "Suspended"}}), now,
                  plan);
-    keep(kRayCluster, *job, {}, clusters, plan);
-    keep(api::kJob, *job, {}, jobs, plan);
+    keep(view, kRayCluster, *job, {}, clusters, plan);
+    keep(view, api::kJob, *job, {}, jobs, plan);
     return plan;
   }
   const Member cluster = member_of(kRayCluster, *job, fmt::format("{}-raycluster", job->name()),
                                    Value::object({{"spec", job->spec()["rayClusterSpec"]}}), {});
-  keep(kRayCluster, *job, {cluster}, clusters, plan);
+  keep(view, kRayCluster, *job, {cluster}, clusters, plan);
   const bool ready = !clusters.empty() && clusters.front().status()["state"].as_string() == "ready";
   Value status =
       Value::object({{"rayClusterName", cluster.name}, {"jobDeploymentStatus", "Initializing"}});
   if (ready || !jobs.empty()) {
-    keep(api::kJob, *job, {submitter(*job)}, jobs, plan);
+    keep(view, api::kJob, *job, {submitter(*job)}, jobs, plan);
     status.set("jobDeploymentStatus", "Running");
     status.set("jobStatus", "RUNNING");
   }
@@ -121,10 +121,11 @@ Plan reconcile_job(const View& view, const Key& key, Instant now) {
 
 const Operator& ray_cluster_operator() {
   static const Kind* const kReads[] = {&kRayCluster, &api::kPod};
-  static const Kind* const kWrites[] = {&kRayCluster, &api::kPod};
+  static const Kind* const kWrites[] = {&kRayCluster, &api::kPod, &api::kEvent};
   static const Access kAccess[] = {{&kRayCluster, "patch", "status"},
                                    {&kRayCluster, "update", "finalizers"},
-                                   {&api::kPod, "create delete"}};
+                                   {&api::kPod, "create delete"},
+                                   {&api::kEvent, "create patch"}};
   static const Operator kOperator{.name = "wrapped-raycluster",
                                   .primary = &kRayCluster,
                                   .reads = kReads,
@@ -136,11 +137,12 @@ const Operator& ray_cluster_operator() {
 
 const Operator& ray_job_operator() {
   static const Kind* const kReads[] = {&kRayJob, &kRayCluster, &api::kJob};
-  static const Kind* const kWrites[] = {&kRayJob, &kRayCluster, &api::kJob};
+  static const Kind* const kWrites[] = {&kRayJob, &kRayCluster, &api::kJob, &api::kEvent};
   static const Access kAccess[] = {{&kRayJob, "patch", "status"},
                                    {&kRayJob, "update", "finalizers"},
                                    {&kRayCluster, "create delete"},
-                                   {&api::kJob, "create delete"}};
+                                   {&api::kJob, "create delete"},
+                                   {&api::kEvent, "create patch"}};
   static const Operator kOperator{.name = "wrapped-rayjob",
                                   .primary = &kRayJob,
                                   .reads = kReads,

@@ -8,8 +8,8 @@
 #include "api/builtin.hpp"
 #include "base/log.hpp"
 #include "cluster/write_call.hpp"
-#include "runtime/engine/suppress.hpp"
-#include "runtime/engine/write_request.hpp"
+#include "runtime/engine/model/suppress.hpp"
+#include "runtime/engine/model/write_request.hpp"
 
 namespace athanor::extender {
 namespace {

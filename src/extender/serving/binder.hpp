@@ -43,7 +43,7 @@ class Binder : public std::enable_shared_from_this<Binder> {
  public:
   using Done = std::function<void(BindingResult result)>;
 
-  // `leadership` may be null: writes at any time; else it outlives the binder.
+  // Writes while `leadership` leads (it outlives the binder); nullptr: at any time.
   Binder(std::shared_ptr<client::ApiClient> client, const cluster::Leadership* leadership)
       : client_(std::move(client)), leadership_(leadership) {}
 
@@ -57,7 +57,7 @@ class Binder : public std::enable_shared_from_this<Binder> {
   void send(const AttemptPtr& attempt, client::ApiRequest request,
             std::function<void(client::ApiResult)> then);
   void answered(const AttemptPtr& attempt, const Step& step, client::ApiResult result);
-  // The binding's answer was lost or says that the pod is bound: looks.
+  // Reads the pod after a lost answer of the binding, or one that says that the pod is bound.
   void look(const AttemptPtr& attempt, const Error& error);
   void take_back(const AttemptPtr& attempt, Error error);
 

@@ -2,32 +2,25 @@
 #include "extender/serving/server.hpp"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <set>
+#include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "api/scheduler_configuration.hpp"
 #include "base/check.hpp"
 #include "base/contain.hpp"
 #include "kube/text/json.hpp"
-#include "net/acceptor.hpp"
-#include "net/listen.hpp"
-#include "net/response_writer.hpp"
-#include "net/served_connection.hpp"
 #include "net/serving/served_tls.hpp"
+#include "net/serving/small_server.hpp"
 #include "runtime/metrics/metrics.hpp"
 
 namespace athanor::extender {
 namespace {
 
-using transport::ServedConnection;
-
-constexpr std::size_t kMostConnections = 256;
-constexpr transport::ServedLimits kLimits{
+constexpr std::size_t kMaxConnections = 256;
+constexpr net::ServedLimits kLimits{
     .body = std::size_t{64} * 1024 * 1024,  // some thousand whole nodes
     .idle = std::chrono::seconds(120),
     .stall = std::chrono::seconds(30),
@@ -39,7 +32,7 @@ struct Asked {
   Verb verb = Verb::Filter;
   Value body{};
 };
-Result<Asked> read(const apiserver::Request& request) {
+Result<Asked> read(const net::Request& request) {
   const auto verb = verb_of(request.path);
   if (!verb) {
     return Error::not_found(
@@ -57,8 +50,8 @@ Result<Asked> read(const apiserver::Request& request) {
   return Asked{.verb = *verb, .body = *std::move(body)};
 }
 
-apiserver::Response response_of(const Result<Value>& answer) {
-  apiserver::Response response;
+net::Response response_of(const Result<Value>& answer) {
+  net::Response response;
   if (answer.ok()) {
     response.body = json::print(*answer) + "\n";
     return response;
@@ -99,45 +92,17 @@ std::optional<Verb> verb_of(std::string_view path) {
 }
 
 struct Server::State : std::enable_shared_from_this<State> {
-  State(ServerOptions server_options, const transport::Listening& listening)
-      : options(std::move(server_options)),
-        host(listening.host),
-        port(transport::port_of(listening.socket)),
-        acceptor(world.loop, listening.socket, [this](int client) { welcome(client); }) {
-    world.clock = options.clock;
-  }
+  explicit State(ServerOptions server_options) : options(std::move(server_options)) {}
 
-  void welcome(int client);
-  void handle(const apiserver::Request& request, const ServedConnection::Answer& answer);
+  void handle(const net::Request& request, const net::SmallServerOptions::Reply& reply);
   void count(std::string_view verb, int status, Instant began);
 
   ServerOptions options;
-  transport::ServedWorld world{.limits = kLimits};
-  const std::string host;
-  const int port;
-  transport::Acceptor acceptor;
-  std::set<std::shared_ptr<ServedConnection>> connections{};
-  std::thread thread{};
+  std::unique_ptr<net::SmallServer> server{};  // goes first
 };
 
-void Server::State::welcome(int client) {
-  const auto context = options.tls == nullptr ? nullptr : options.tls->current();
-  if ((options.tls != nullptr && !context) || connections.size() >= kMostConnections) {
-    ::close(client);
-    return;
-  }
-  auto connection = std::make_shared<ServedConnection>(
-      world, context, client,
-      [this](const apiserver::Request& request, const ServedConnection::Answer& answer) {
-        handle(request, answer);
-      },
-      [this](const std::shared_ptr<ServedConnection>& self) { connections.erase(self); });
-  connections.insert(connection);
-  connection->start();
-}
-
-void Server::State::handle(const apiserver::Request& request,
-                           const ServedConnection::Answer& answer) {
+void Server::State::handle(const net::Request& request,
+                           const net::SmallServerOptions::Reply& reply) {
   const Instant began = options.clock->now();
   Result<Asked> asked = Error::internal("not read");
   if (const auto broken = contain([&] { asked = read(request); })) {
@@ -145,22 +110,19 @@ void Server::State::handle(const apiserver::Request& request,
   }
   if (!asked.ok()) {
     count("none", asked.error().code, began);
-    answer(response_of(asked.error()), {});
+    reply([error = asked.error()] { return response_of(error); });
     return;
   }
   const Verb verb = asked->verb;
+  // The decision may come late, from another thread, or when the server is gone.
   options.decide(verb, std::move(asked->body),
-                 [weak = weak_from_this(), verb, answer, began](Result<Value> decided) {
-                   const auto self = weak.lock();
-                   if (!self) {
-                     return;
-                   }
-                   self->world.loop.post([weak, verb, answer, began, decided = std::move(decided)] {
+                 [weak = weak_from_this(), verb, reply, began](Result<Value> decided) {
+                   reply([weak, verb, began, decided = std::move(decided)] {
                      if (const auto state = weak.lock()) {
                        state->count(name_of(verb), decided.ok() ? 200 : decided.error().code,
                                     began);
-                       answer(response_of(decided), {});
                      }
+                     return response_of(decided);
                    });
                  });
 }
@@ -183,10 +145,19 @@ void Server::State::count(std::string_view verb, int status, Instant began) {
 Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
   ATHANOR_CHECK(options.decide != nullptr && options.clock != nullptr,
                 "a server needs a decider and a clock");
-  ATHANOR_TRY(const transport::Listening listening, transport::listen_at(options.address));
-  auto state = std::make_shared<State>(std::move(options), listening);
-  state->world.loop.post([raw = state.get()] { raw->acceptor.start(); });
-  state->thread = std::thread([raw = state.get()] { raw->world.loop.run(); });
+  auto state = std::make_shared<State>(std::move(options));
+  ATHANOR_TRY(state->server,
+              net::SmallServer::start(
+                  {.address = state->options.address,
+                   .max_connections = kMaxConnections,
+                   .limits = kLimits,
+                   .tls = state->options.tls,
+                   .handle =
+                       [raw = state.get()](const net::Request& request,
+                                           const net::SmallServerOptions::Reply& reply) {
+                         raw->handle(request, reply);
+                       },
+                   .clock = state->options.clock}));
   // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): the constructor is private
   return std::unique_ptr<Server>(new Server(std::move(state)));
 }
@@ -194,18 +165,11 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
 Server::Server(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
 Server::~Server() {
-  state_->world.loop.stop();
-  state_->thread.join();
-  // Tasks that wait hold connections; they go before the loop does.
-  for (const auto& connection : std::exchange(state_->connections, {})) {
-    connection->close();
-  }
-  state_->acceptor.close();
-  state_->world.loop.close();
+  state_->server.reset();
 }
 
 std::string Server::address() const {
-  return transport::address_text(state_->host, state_->port);
+  return state_->server->address();
 }
 
 }  // namespace athanor::extender

@@ -17,7 +17,7 @@
 namespace athanor {
 class Metrics;
 }
-namespace athanor::transport {
+namespace athanor::net {
 class ServedTls;
 }
 
@@ -27,15 +27,14 @@ namespace athanor::extender {
 enum class Verb : std::uint8_t { Filter, Prioritize, Bind, Preempt };
 // Returns the last part of the verb's path: "filter".
 std::string_view name_of(Verb verb);
-// The verb of "/scheduler/filter".
+// Returns the verb of "/scheduler/filter".
 std::optional<Verb> verb_of(std::string_view path);
 
 // Address, callbacks and limits of a Server.
 struct ServerOptions {
   std::string address{};  // "HOST:PORT"; no host: every address; port 0: a free one
-  // Of HTTPS: connections are closed until it has a certificate; outlives the server. nullptr:
-  // plain HTTP.
-  const transport::ServedTls* tls = nullptr;
+  // Of HTTPS: connections are closed until it has a certificate. Null: plain HTTP.
+  std::shared_ptr<const net::ServedTls> tls{};
   // Answers with JSON, or an error whose code is the HTTP status; called once, from any thread.
   using Answer = std::function<void(Result<Value> answer)>;
   // Called on the server's thread; must not block.
@@ -52,7 +51,7 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
   ~Server();  // stops
-  // "127.0.0.1:9443".
+  // Returns "127.0.0.1:9443".
   [[nodiscard]] std::string address() const;
 
  private:

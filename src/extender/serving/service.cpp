@@ -19,7 +19,7 @@
 #include "extender/decisions.hpp"
 #include "extender/pending.hpp"
 #include "extender/serving/binder.hpp"
-#include "runtime/engine/write_request.hpp"
+#include "runtime/engine/model/write_request.hpp"
 #include "runtime/metrics/metrics.hpp"
 
 namespace athanor::extender {

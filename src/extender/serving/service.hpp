@@ -46,7 +46,7 @@ class Service {
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  // Everything was listed under this leadership.
+  // Records that everything was listed under this leadership.
   void on_first_lists();
   // Questions are answered.
   [[nodiscard]] bool ready() const;

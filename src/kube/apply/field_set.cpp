@@ -18,19 +18,17 @@ FieldSet::~FieldSet() = default;
 
 namespace {
 
-using Entry = FieldSet::Entry;
-
-bool before(const Entry& entry, std::string_view element) {
+bool before(const FieldSet::Entry& entry, std::string_view element) {
   return path_element::compare(entry.element.as_string(), element) < 0;
 }
 
 void collect_paths(const FieldSet& set, const std::string& prefix, std::vector<std::string>& out) {
-  for (const Entry& entry : set.entries()) {
+  for (const FieldSet::Entry& entry : set.entries()) {
     if (entry.member) {
       out.push_back(prefix + path_element::text(entry.element.as_string()));
     }
   }
-  for (const Entry& entry : set.entries()) {
+  for (const FieldSet::Entry& entry : set.entries()) {
     if (!entry.children.empty()) {
       collect_paths(entry.children, prefix + path_element::text(entry.element.as_string()), out);
     }
@@ -45,7 +43,7 @@ bool FieldSet::empty() const {
 
 std::size_t FieldSet::count() const {
   std::size_t total = 0;
-  for (const Entry& entry : entries_) {
+  for (const FieldSet::Entry& entry : entries_) {
     total += (entry.member ? 1U : 0U) + entry.children.count();
   }
   return total;
@@ -55,7 +53,7 @@ bool FieldSet::has(std::span<const Value> path) const {
   if (path.empty()) {
     return false;
   }
-  const Entry* entry = find(path.front().as_string());
+  const FieldSet::Entry* entry = find(path.front().as_string());
   if (entry == nullptr) {
     return false;
   }
@@ -80,7 +78,7 @@ FieldSet::Entry& FieldSet::at(Value element) {
   if (place != entries_.end() && place->element.as_string() == text) {
     return *place;
   }
-  return *entries_.insert(place, Entry{.element = std::move(element)});
+  return *entries_.insert(place, FieldSet::Entry{.element = std::move(element)});
 }
 
 void FieldSet::insert(Value element) {
@@ -91,7 +89,7 @@ void FieldSet::insert(std::span<const Value> path) {
   if (path.empty()) {
     return;
   }
-  Entry& entry = at(path.front());
+  FieldSet::Entry& entry = at(path.front());
   if (path.size() == 1) {
     entry.member = true;
   } else {
@@ -103,7 +101,7 @@ void FieldSet::add_below(Value element, FieldSet children) {
   if (children.empty()) {
     return;
   }
-  Entry& entry = at(std::move(element));
+  FieldSet::Entry& entry = at(std::move(element));
   entry.children = entry.children.empty() ? std::move(children) : entry.children.united(children);
 }
 
@@ -139,14 +137,14 @@ FieldSet FieldSet::united(const FieldSet& other) const {
 
 FieldSet FieldSet::intersected(const FieldSet& other) const {
   FieldSet result;
-  for (const Entry& entry : entries_) {
-    const Entry* same = other.find(entry.element.as_string());
+  for (const FieldSet::Entry& entry : entries_) {
+    const FieldSet::Entry* same = other.find(entry.element.as_string());
     if (same == nullptr) {
       continue;
     }
-    Entry both{.element = entry.element,
-               .member = entry.member && same->member,
-               .children = entry.children.intersected(same->children)};
+    FieldSet::Entry both{.element = entry.element,
+                         .member = entry.member && same->member,
+                         .children = entry.children.intersected(same->children)};
     if (both.member || !both.children.empty()) {
       result.entries_.push_back(std::move(both));
     }
@@ -159,15 +157,15 @@ FieldSet FieldSet::minus(const FieldSet& other) const {
     return *this;
   }
   FieldSet result;
-  for (const Entry& entry : entries_) {
-    const Entry* same = other.find(entry.element.as_string());
+  for (const FieldSet::Entry& entry : entries_) {
+    const FieldSet::Entry* same = other.find(entry.element.as_string());
     if (same == nullptr) {
       result.entries_.push_back(entry);
       continue;
     }
-    Entry left{.element = entry.element,
-               .member = entry.member && !same->member,
-               .children = entry.children.minus(same->children)};
+    FieldSet::Entry left{.element = entry.element,
+                         .member = entry.member && !same->member,
+                         .children = entry.children.minus(same->children)};
     if (left.member || !left.children.empty()) {
       result.entries_.push_back(std::move(left));
     }
@@ -180,8 +178,8 @@ FieldSet FieldSet::minus_subtrees(const FieldSet& other) const {
     return *this;
   }
   FieldSet result;
-  for (const Entry& entry : entries_) {
-    const Entry* same = other.find(entry.element.as_string());
+  for (const FieldSet::Entry& entry : entries_) {
+    const FieldSet::Entry* same = other.find(entry.element.as_string());
     if (same == nullptr) {
       result.entries_.push_back(entry);
       continue;
@@ -189,9 +187,9 @@ FieldSet FieldSet::minus_subtrees(const FieldSet& other) const {
     if (same->member) {
       continue;
     }
-    Entry left{.element = entry.element,
-               .member = entry.member,
-               .children = entry.children.minus_subtrees(same->children)};
+    FieldSet::Entry left{.element = entry.element,
+                         .member = entry.member,
+                         .children = entry.children.minus_subtrees(same->children)};
     if (left.member || !left.children.empty()) {
       result.entries_.push_back(std::move(left));
     }
@@ -207,7 +205,7 @@ std::vector<std::string> FieldSet::paths() const {
 
 bool operator==(const FieldSet& a, const FieldSet& b) {
   return std::equal(a.entries_.begin(), a.entries_.end(), b.entries_.begin(), b.entries_.end(),
-                    [](const Entry& x, const Entry& y) {
+                    [](const FieldSet::Entry& x, const FieldSet::Entry& y) {
                       return x.member == y.member && x.element == y.element &&
                              x.children == y.children;
                     });

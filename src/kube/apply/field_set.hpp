@@ -18,16 +18,16 @@ namespace athanor {
 // `i:0`.
 namespace path_element {
 Value field(std::string_view name);
-// From an object of key names and values.
+// Makes an element from an object of key names and values.
 Value key(const Value& keys);
 Value value(const Value& scalar);
 Value index(std::size_t position);
 [[nodiscard]] bool is_field(std::string_view element);
-// The name of a field element ("f:" cut off).
+// Returns the name of a field element ("f:" cut off).
 [[nodiscard]] std::string_view field_name(std::string_view element);
-// As error texts show it: `.name`, `[name="c"]`, `[="x"]`, `[0]`.
+// Returns the form in error texts: `.name`, `[name="c"]`, `[="x"]`, `[0]`.
 [[nodiscard]] std::string text(std::string_view element);
-// The order of paths: fields, keys, values, indices; numbers inside keys by size. -1, 0, 1.
+// Compares paths: fields, keys, values, indices; numbers inside keys by size. Returns -1, 0 or 1.
 [[nodiscard]] int compare(std::string_view a, std::string_view b);
 }  // namespace path_element
 
@@ -44,7 +44,7 @@ class FieldSet {
   FieldSet& operator=(FieldSet&& other) noexcept;
   ~FieldSet();
 
-  // From fieldsV1 JSON. Elements of unknown prefix are dropped; a malformed one is BadRequest.
+  // Reads fieldsV1 JSON. Drops elements of unknown prefix; a malformed one is BadRequest.
   static Result<FieldSet> from_fields_v1(const Value& fields);
   [[nodiscard]] Value to_fields_v1() const;
 
@@ -52,7 +52,7 @@ class FieldSet {
   [[nodiscard]] std::size_t count() const;  // members
   [[nodiscard]] bool has(std::span<const Value> path) const;
   [[nodiscard]] std::span<const Entry> entries() const;
-  // The entry of that element, nullptr when neither it nor anything below is a member.
+  // Returns the element's entry, nullptr when neither it nor anything below is a member.
   [[nodiscard]] const Entry* find(std::string_view element) const;
 
   // Makes the one-element path a member.
@@ -63,13 +63,13 @@ class FieldSet {
 
   [[nodiscard]] FieldSet united(const FieldSet& other) const;
   [[nodiscard]] FieldSet intersected(const FieldSet& other) const;
-  // Without the members of `other`.
+  // Returns the set without the members of `other`.
   [[nodiscard]] FieldSet minus(const FieldSet& other) const;
-  // Without the members of `other` and everything below them.
+  // Returns the set without the members of `other` and everything below them.
   [[nodiscard]] FieldSet minus_subtrees(const FieldSet& other) const;
 
-  // Every member's path text (".spec.ports[port=80].name"): of each level the members first, then
-  // what lies below, both sorted.
+  // Returns every member's path text (".spec.ports[port=80].name"): of each level the members
+  // first, then what lies below, both sorted.
   [[nodiscard]] std::vector<std::string> paths() const;
 
   friend bool operator==(const FieldSet& a, const FieldSet& b);
@@ -89,13 +89,13 @@ struct FieldSet::Entry {
 // The same operations on fieldsV1 JSON in canonical spelling, so that a write need not decode the
 // entries of managers that it does not touch.
 namespace fields_v1 {
-// `fields` without the members of `set`; the same node when it has none of them, Null when none is
-// left.
+// Returns `fields` without the members of `set`; the same node when it has none of them, Null when
+// none is left.
 Value minus(const Value& fields, const FieldSet& set);
-// `fields` with the members of `set`; the same node when it has all of them.
+// Returns `fields` with the members of `set`; the same node when it has all of them.
 Value plus(const Value& fields, const FieldSet& set);
 FieldSet intersection(const Value& fields, const FieldSet& set);
-// Whether both are the same set.
+// Returns true if both are the same set.
 bool equal(const Value& fields, const FieldSet& set);
 }  // namespace fields_v1
 

@@ -16,8 +16,6 @@ namespace athanor {
 
 namespace {
 
-using Entry = FieldSet::Entry;
-
 constexpr std::string_view kSelf = ".";
 
 // In fieldsV1 a path without anything below it is {}, one with both carries ".".
@@ -105,7 +103,7 @@ class ChangedMembers {
   std::vector<Member> members_{};
 };
 
-Value node_minus(const Value& node, const Entry& taken);
+Value node_minus(const Value& node, const FieldSet::Entry& taken);
 
 // Without the members of `set`; the same node when it has none of them.
 Value members_minus(const Value& fields, const FieldSet& set) {
@@ -115,7 +113,7 @@ Value members_minus(const Value& fields, const FieldSet& set) {
   const Places places(fields, set.entries().size());
   ChangedMembers left(fields);
   bool gone = false;
-  for (const Entry& entry : set.entries()) {
+  for (const FieldSet::Entry& entry : set.entries()) {
     give_up_if_cancelled();
     const std::size_t place = places.of(entry.element.as_string());
     if (place == fields.size()) {
@@ -138,7 +136,7 @@ Value members_minus(const Value& fields, const FieldSet& set) {
   return left.take();
 }
 
-Value node_minus(const Value& node, const Entry& taken) {
+Value node_minus(const Value& node, const FieldSet::Entry& taken) {
   Value left = members_minus(node, taken.children);
   const bool stays_member = is_member(node) && !taken.member;
   if (taken.member) {
@@ -153,14 +151,14 @@ Value node_minus(const Value& node, const Entry& taken) {
   return left;
 }
 
-Value node_plus(const Value& node, const Entry& added);
+Value node_plus(const Value& node, const FieldSet::Entry& added);
 
 // Members in canonical order with the entries of `set` in their places.
 Value members_plus(const Value& fields, const FieldSet& set) {
   const Places places(fields, set.entries().size());
   ChangedMembers result(fields);
   std::vector<Member> fresh;
-  for (const Entry& entry : set.entries()) {
+  for (const FieldSet::Entry& entry : set.entries()) {
     give_up_if_cancelled();
     const std::size_t place = places.of(entry.element.as_string());
     if (place == fields.size()) {
@@ -190,7 +188,7 @@ Value members_plus(const Value& fields, const FieldSet& set) {
   return Value::object(std::move(merged));
 }
 
-Value node_plus(const Value& node, const Entry& added) {
+Value node_plus(const Value& node, const FieldSet::Entry& added) {
   const bool was_member = !node.is_null() && is_member(node);
   Value result = members_plus(node.is_null() ? Value::object() : node, added.children);
   const bool member = was_member || added.member;
@@ -232,19 +230,20 @@ Result<FieldSet> FieldSet::from_fields_v1(const Value& fields) {
   for (Member& member : sorted) {
     ATHANOR_TRY(FieldSet children, from_fields_v1(member.value));
     Value element = std::move(member.name);
-    Entry& entry = result.at(std::move(element));
+    FieldSet::Entry& entry = result.at(std::move(element));
     entry.member = entry.member || is_member(member.value);
     entry.children = entry.children.empty() ? std::move(children) : entry.children.united(children);
   }
-  std::erase_if(result.entries_,
-                [](const Entry& entry) { return !entry.member && entry.children.empty(); });
+  std::erase_if(result.entries_, [](const FieldSet::Entry& entry) {
+    return !entry.member && entry.children.empty();
+  });
   return result;
 }
 
 Value FieldSet::to_fields_v1() const {
   std::vector<Member> members;
   members.reserve(entries_.size());
-  for (const Entry& entry : entries_) {
+  for (const FieldSet::Entry& entry : entries_) {
     Value node = entry.children.to_fields_v1();
     if (entry.member && !entry.children.empty()) {
       std::vector<Member> own;
@@ -275,7 +274,7 @@ Value plus(const Value& fields, const FieldSet& set) {
 FieldSet intersection(const Value& fields, const FieldSet& set) {
   FieldSet result;
   const Places places(fields, set.entries().size());
-  for (const Entry& entry : set.entries()) {
+  for (const FieldSet::Entry& entry : set.entries()) {
     const Value* found = places.find(entry.element.as_string());
     if (found == nullptr) {
       continue;
@@ -295,7 +294,7 @@ bool equal(const Value& fields, const FieldSet& set) {
   }
   const auto entries = set.entries();
   const Places places(fields, entries.size());
-  return std::all_of(entries.begin(), entries.end(), [&places](const Entry& entry) {
+  return std::all_of(entries.begin(), entries.end(), [&places](const FieldSet::Entry& entry) {
     const Value* found = places.find(entry.element.as_string());
     return found != nullptr && is_member(*found) == entry.member && equal(*found, entry.children);
   });

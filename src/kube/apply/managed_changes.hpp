@@ -16,12 +16,12 @@ namespace athanor::managed {
 // Lives for one write; `live`, `object` and `by` outlive it.
 class VersionedChanges {
  public:
-  // `changes`: in the version of the request, without what the write cannot set.
+  // Requires `changes` in the version of the request, without what the write cannot set.
   VersionedChanges(const Value& live, const Value& object, const FieldChanges& changes,
                    const FieldManagement& by)
       : live_(live), object_(object), changes_(changes), by_(by) {}
 
-  // In that version; valid until the next call.
+  // Returns the changes in that version; valid until the next call.
   const FieldChanges& in(std::string_view api_version);
 
  private:

@@ -31,36 +31,36 @@ struct Entry {
   [[nodiscard]] bool is_apply() const { return operation.as_string() == kApply; }
   void set_fields(Value changed);
   void set_time(Instant now);
-  // "up" using v1
+  // Returns `"up" using v1`.
   [[nodiscard]] std::string text() const;
 };
 using Entries = std::vector<Entry>;
 
-// Whether a decoded list can hold only one of the two.
+// Returns true if a decoded list can hold only one of the two.
 bool same_writer(const Entry& a, const Entry& b);
-// The stored list; entries of versions that are not known any more are left out.
+// Reads the stored list; leaves out entries of versions that are not known any more.
 Entries read_stored(const Value& list, const FieldManagement& by);
-// A list out of a request, checked and brought into canonical spelling; nullopt when malformed.
+// Reads a list of a request: checked, in canonical spelling; nullopt when malformed.
 std::optional<Entries> read_requested(const Value& list, const FieldManagement& by);
-// Sorted and printed; Null when there are none. Entries without fields are left out, old updates
-// folded.
+// Sorts and prints the entries; Null when there are none. Leaves out entries without fields, folds
+// old updates.
 Value print(Entries entries);
 
-// The entry of that writer (of Apply entries the version does not matter), made when absent.
+// Returns the writer's entry (of Apply entries the version does not matter), made when absent.
 Entry& entry_of(Entries& entries, const FieldManagement& by, std::string_view operation);
 bool is_entry_of(const Entry& entry, const FieldManagement& by, std::string_view operation);
 
-// When that applier last changed something, by the stored list, be its entry left out or not; Null
-// when it has none.
+// Returns the time of that applier's last change in the stored list, also from an entry that
+// read_stored() leaves out; Null when it has none.
 Value time_of_apply(const Value& list, const FieldManagement& by);
 
-// The time of a change to the writer's fields; writes through the scale view leave none.
+// Sets the time of a change to the writer's fields; writes through the scale view set none.
 void stamp(Entry& entry, const FieldManagement& by);
 
-// The object with that list (Null: without any).
+// Returns the object with that list (Null: without any).
 Value with_list(Value object, const Value& list);
 void leave_out(FieldChanges& changes, const FieldSet* reset_fields);
-// "manager", or "unknown".
+// Returns "manager", or "unknown".
 std::string_view manager_name(const FieldManagement& by);
 
 }  // namespace athanor::managed

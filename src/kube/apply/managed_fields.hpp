@@ -44,7 +44,7 @@ struct FieldManagement {
       in_version{};
 };
 
-// The object to store for a create, update or (other than apply) patch: `object` with
+// Returns the object to store for a create, update or patch (other than apply): `object` with
 // metadata.managedFields. `live` is the stored object, Null for a create; `object` the new one as
 // it would be stored, its own managedFields as the request sent them (absent or invalid: the live
 // ones stay; `[]` or `[{}]`: reset). An object without any entry is not tracked until it is applied
@@ -52,8 +52,8 @@ struct FieldManagement {
 // (same node).
 Value update_managed_fields(const Value& live, Value object, const FieldManagement& by);
 
-// Whether two entries of the object belong to one writer, as a write of its Scale may leave them:
-// the next write of any kind keeps the later one.
+// Returns true if two entries of the object belong to one writer, as a write of its Scale may leave
+// them: the next write of any kind keeps the later one.
 bool has_twin_managers(const Value& object);
 
 // One field of a conflict, a cause of the Status: reason FieldManagerConflict.
@@ -70,14 +70,14 @@ struct ApplyOptions {
   bool force = false;
 };
 
-// Server-side apply: the object to store, managedFields included, before defaulting. `live` is the
-// stored object, Null when absent; `config` the applied configuration with apiVersion, kind,
-// metadata.name checked by the caller. The result equals `live` (same node) when the apply changes
-// nothing.
+// Returns the object to store after a server-side apply, managedFields included, before defaulting.
+// `live` is the stored object, Null when absent; `config` the applied configuration with
+// apiVersion, kind, metadata.name checked by the caller. The result equals `live` (same node) when
+// the apply changes nothing.
 Result<Value, ApplyError> apply_configuration(const Value& live, const Value& config,
                                               const FieldManagement& by, ApplyOptions options = {});
 
-// The part of a User-Agent before the first "/", at most 128 bytes; "unknown" when empty.
+// Returns the part of a User-Agent before the first "/", at most 128 bytes; "unknown" when empty.
 std::string manager_of_user_agent(std::string_view user_agent);
 
 }  // namespace athanor

@@ -16,12 +16,12 @@ namespace athanor {
 
 class MemberEdit {
  public:
-  // Null is edited as an empty object.
+  // Edits Null as an empty object.
   explicit MemberEdit(Value object) : object_(std::move(object)) {}
 
-  // The member, nullptr when absent; valid until the next change.
+  // Returns the member, nullptr when absent; valid until the next change.
   [[nodiscard]] const Value* find(std::string_view key);
-  // As Value::set(): in its place, or behind all others.
+  // Sets as Value::set(): in its place, or behind all others.
   void set(std::string_view key, Value value);
   bool erase(std::string_view key);
   // Returns the edited object, the given one itself if nothing was set or erased.

@@ -8,14 +8,14 @@
 
 namespace athanor {
 
-// Errors: BadRequest for a malformed patch; Invalid, with the reason as the message, for one that
-// does not apply (docs/spec/apiserver.md 9.4).
+// Applies the patch. Errors: BadRequest for a malformed patch; Invalid, with the reason as the
+// message, for one that does not apply (docs/spec/apiserver.md 9.4).
 Result<Value> apply_json_patch(const Value& document, const Value& patch);
 Value apply_merge_patch(const Value& document, const Value& patch);
-// Without the members that are null, at any depth: what a patch brings where there was nothing.
-// Shares what has none.
+// Returns the value without the members that are null, at any depth: the result of a patch where
+// nothing existed. Shares parts without nulls.
 Value without_nulls(const Value& value);
-// The smallest merge patch that turns `from` into `to`; Null when they are equal. Lists are
+// Returns the smallest merge patch that turns `from` into `to`; Null when they are equal. Lists are
 // replaced whole.
 Value make_merge_patch(const Value& from, const Value& to);
 

@@ -26,28 +26,28 @@ class PatchDocument {
   PatchDocument& operator=(const PatchDocument&) = delete;
   ~PatchDocument();
 
-  // The value at a pointer; nullopt when there is none.
+  // Returns the value at a pointer; nullopt when there is none.
   [[nodiscard]] std::optional<Value> value_at(const Pointer& pointer);
-  // Whether something is there, and an object in which it would be a member.
+  // Returns true if something is there, and an object in which it would be a member.
   [[nodiscard]] bool exists(const Pointer& pointer);
   [[nodiscard]] bool is_object(const Pointer& pointer);
-  // Whether the value there equals `expected`; false when there is none.
+  // Returns true if the value there equals `expected`; false when there is none.
   [[nodiscard]] bool equals(const Pointer& pointer, const Value& expected);
 
-  // As the operations of RFC 6902; false: the pointer leads nowhere.
+  // Edits as the operations of RFC 6902; returns false if the pointer leads nowhere.
   bool add(const Pointer& pointer, Value value);
   // Sets an absent member, as the reference's library does.
   bool replace(const Pointer& pointer, Value value);
   bool remove(const Pointer& pointer);
   bool move(const Pointer& from, const Pointer& to);
 
-  // The document as it is now; what was not changed is shared with the one given.
+  // Returns the edited document; unchanged parts are shared with the one given.
   [[nodiscard]] Value take();
 
  private:
-  // The place at the first `count` tokens, nullptr when there is none.
+  // Returns the place at the first `count` tokens, nullptr when there is none.
   Place* find(const Pointer& pointer, std::size_t count);
-  // The container of the last token, marked as changed; nullptr when it is not there.
+  // Returns the container of the last token, marked as changed; nullptr when there is none.
   Place* find_to_change(const Pointer& pointer);
   bool put(const Pointer& pointer, std::unique_ptr<Place> place, bool insert);
   std::unique_ptr<Place> cut(const Pointer& pointer);

@@ -18,11 +18,11 @@ namespace athanor {
 using ReplicasPath =
     std::function<std::optional<std::vector<std::string>>(std::string_view api_version)>;
 
-// The managedFields of the Scale of an object with the managedFields `parent`. Null: none.
+// Returns the managedFields of the Scale of an object with the managedFields `parent`. Null: none.
 Value scale_entries(const Value& parent, const ReplicasPath& path);
 
-// The managedFields of the object after a write of its Scale left `scale` there. `api_version` is
-// the object's. Owners by an update are named anew, without a time, as the reference does.
+// Returns the object's managedFields after a write of its Scale left `scale` there. `api_version`
+// is the object's. Renames owners by an update, without a time, as the reference does.
 Value parent_entries(const Value& parent, const Value& scale, std::string_view api_version,
                      const ReplicasPath& path);
 

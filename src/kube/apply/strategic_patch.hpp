@@ -9,10 +9,10 @@
 
 namespace athanor {
 
-// The document with the patch applied; patchStrategy and patchMergeKey come from the schema's
-// fields. Untouched subtrees stay shared with `document`. Errors: BadRequest for a malformed
-// directive or a patch that is not an object, Invalid (422) for an unknown patch type and an
-// element without its merge key. A type without schema (nullptr, Any) merges as RFC 7386.
+// Returns the document with the patch applied; patchStrategy and patchMergeKey come from the
+// schema's fields. Untouched subtrees stay shared with `document`. Errors: BadRequest for a
+// malformed directive or a patch that is not an object, Invalid (422) for an unknown patch type and
+// an element without its merge key. A type without schema (nullptr, Any) merges as RFC 7386.
 Result<Value> apply_strategic_patch(const Value& document, const Value& patch, SchemaPtr schema);
 
 }  // namespace athanor

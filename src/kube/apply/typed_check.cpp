@@ -22,7 +22,7 @@ constexpr std::size_t kFew = 16;
 constexpr std::string_view kNumeric = "numeric (int or float)";
 
 // What is no number, as the reference names its type.
-std::string_view go_type(const Value& value) {
+std::string_view go_type_of(const Value& value) {
   if (value.is_string()) {
     return "string";
   }
@@ -99,7 +99,7 @@ class Checker {
       if (const std::string_view wanted = wanted_type(*node.schema, value); !wanted.empty()) {
         const bool numeric = wanted == kNumeric;
         report(step, "expected " + std::string(wanted) + ", got " +
-                         (numeric ? std::string(go_type(value)) : json::print(value)));
+                         (numeric ? std::string(go_type_of(value)) : json::print(value)));
         return;
       }
       const SchemaType type = node.schema->type;

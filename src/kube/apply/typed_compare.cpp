@@ -215,7 +215,7 @@ bool is_repeated(const Schema& list, const Value& items, std::size_t at) {
 }
 
 // Lists whose elements are at the same places: the common case of an edit inside elements.
-bool same_places(const Pair& pair, const Schema& list) {
+bool pair_keeps_places(const Pair& pair, const Schema& list) {
   if (pair.from == nullptr || pair.to == nullptr || pair.from->size() != pair.to->size()) {
     return false;
   }
@@ -274,7 +274,7 @@ std::vector<Value> in_order(std::vector<Value> elements) {
 void compare_lists(const Pair& pair, const Node& node, FieldChanges& out) {
   const Schema& list = *node.schema;
   const Node item = node.item();
-  if (same_places(pair, list)) {
+  if (pair_keeps_places(pair, list)) {
     for (std::size_t i = 0; i < pair.to->size(); ++i) {
       const Value& to = (*pair.to)[i];
       const Pair items{&(*pair.from)[i], &to};

@@ -18,7 +18,7 @@
 
 namespace athanor {
 
-// The fields an applied configuration owns: leaves, elements of keyed lists and maps, empty
+// Returns the fields an applied configuration owns: leaves, elements of keyed lists and maps, empty
 // containers.
 FieldSet leaves(const Value& value, SchemaPtr schema);
 
@@ -30,22 +30,22 @@ struct FieldChanges {
   bool keyless = false;
   [[nodiscard]] bool empty() const { return added.empty() && modified.empty() && removed.empty(); }
 };
-// What a write changed. Containers that come or go are fields of their own. Shared subtrees cost
-// nothing.
+// Returns the changes of a write. Containers that come or go are fields of their own. Shared
+// subtrees cost nothing.
 FieldChanges compare_fields(const Value& from, const Value& to, SchemaPtr schema);
 
-// `live` with every field of `config` set; new list elements follow the order of `config`. Subtrees
-// of `live` that do not change stay shared; the result is identical to `live` when nothing changes.
+// Returns `live` with every field of `config` set; new list elements follow the order of `config`.
+// Unchanged subtrees of `live` stay shared; the result is identical to `live` if nothing changes.
 Value merge_fields(const Value& live, const Value& config, SchemaPtr schema);
 
-// The quantities of `config` that are written in another way in `live`, whether or not they are the
+// Returns the quantities of `config` that `live` spells in another way, whether or not they are the
 // same amount.
 FieldSet respelled_quantities(const Value& live, const Value& config, SchemaPtr schema);
 
-// The value without the members of `fields` (and all below them); containers emptied by that become
-// Null.
+// Returns the value without the members of `fields` (and all below them); containers emptied by
+// that become Null.
 Value remove_fields(const Value& value, const FieldSet& fields, SchemaPtr schema);
-// The part of the value that `fields` names (with the keys of list elements).
+// Returns the part of the value that `fields` names (with the keys of list elements).
 Value extract_fields(const Value& value, const FieldSet& fields, SchemaPtr schema);
 
 // What keeps a value from being applied: undeclared fields, wrong types, duplicate or missing

@@ -28,14 +28,14 @@ struct Node {
   bool known = true;     // false: the schema forbids it
   bool custom = false;   // of an object whose schema is no built-in type's
 
-  // What `value` is taken apart into; absent and Null values fit every shape.
+  // Returns the shape of `value` at this place; absent and Null values fit every shape.
   [[nodiscard]] Shape shape(const Value* value) const;
   // Returns the shape of two values at the same place: Leaf when they do not agree.
   [[nodiscard]] Shape shape(const Value* a, const Value* b) const;
   [[nodiscard]] Node member(std::string_view name) const;
   [[nodiscard]] Node item() const;
-  // Whether the member belongs to the system and never counts as a field (docs/spec/apiserver.md
-  // 11.1).
+  // Returns true if the member belongs to the system and never counts as a field
+  // (docs/spec/apiserver.md 11.1).
   [[nodiscard]] bool is_system(std::string_view name) const;
   // Replaces an absent member that is always printed; nullptr for all others.
   [[nodiscard]] const Value* stand_in() const;
@@ -46,12 +46,12 @@ struct Node {
 
 Node root_node(SchemaPtr schema);
 
-// The value of a key field of a list element: its own, else the schema's default; nullptr when
-// neither.
+// Returns the value of a key field of a list element: its own, else the schema's default; nullptr
+// when neither exists.
 const Value* key_value(const Schema& list, const Value& item, std::string_view key);
-// The path element of an item of a Set or Map list; Null when a Map element has none of its keys.
+// Returns the path element of an item of a Set or Map list; Null for a Map element without keys.
 Value element_of(const Schema& list, const Value& item);
-// Whether both items have the same path element; cheaper than making it.
+// Returns true if both items have the same path element; cheaper than making it.
 bool same_element(const Schema& list, const Value& a, const Value& b);
 
 // The items of a keyed list by path element.
@@ -59,7 +59,7 @@ class ElementIndex {
  public:
   ElementIndex(const Schema& list, const Value* items);
 
-  // By position in the list.
+  // Returns the path elements by position in the list.
   [[nodiscard]] const std::vector<Value>& elements() const { return elements_; }
   // Positions of the items with that element, in list order.
   [[nodiscard]] std::vector<std::size_t> positions(const Value& element) const;

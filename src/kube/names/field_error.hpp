@@ -19,7 +19,7 @@ struct FieldError {
 
   static FieldError required(std::string_view field, std::string_view text = {});
   static FieldError invalid(std::string_view field, const Value& value, std::string_view text);
-  // `supported` is shown in the order given.
+  // Shows `supported` in the order given.
   static FieldError not_supported(std::string_view field, const Value& value,
                                   const std::vector<std::string>& supported);
   static FieldError forbidden(std::string_view field, std::string_view text);
@@ -27,24 +27,24 @@ struct FieldError {
   static FieldError not_found(std::string_view field, const Value& value);
   static FieldError too_long(std::string_view field, std::int64_t max_bytes);
   static FieldError too_many(std::string_view field, std::int64_t count, std::int64_t max_items);
-  // `actual` is the JSON type's name or the text that has not the format `expected`.
+  // Requires as `actual` the JSON type's name, or the text that lacks the format `expected`.
   static FieldError type_invalid(std::string_view field, std::string_view actual,
                                  std::string_view expected);
 
-  // "FIELD: DETAIL".
+  // Returns "FIELD: DETAIL".
   [[nodiscard]] std::string text() const;
 
   friend bool operator==(const FieldError&, const FieldError&) = default;
 };
 
-// `KIND "NAME" is invalid: E`, or `... is invalid: [E1, E2]`; equal texts are said once.
+// Returns `KIND "NAME" is invalid: E`, or `... is invalid: [E1, E2]` without repeated texts.
 // `kind` is qualified ("Deployment.apps").
 std::string invalid_message(std::string_view kind, std::string_view name,
                             std::span<const FieldError> errors);
-// The causes of a Status: [{reason, message, field}].
+// Returns the causes of a Status: [{reason, message, field}].
 Value to_causes(std::span<const FieldError> errors);
 
-// A value as "Invalid value: V" shows it: strings Go-quoted, everything else compact JSON.
+// Returns a value as in "Invalid value: V": strings Go-quoted, everything else compact JSON.
 std::string error_value(const Value& value);
 
 }  // namespace athanor

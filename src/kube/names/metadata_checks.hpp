@@ -16,7 +16,7 @@ void check_labels(std::string_view metadata, const Value& labels, std::vector<Fi
 void check_annotations(std::string_view metadata, const Value& annotations,
                        std::vector<FieldError>& errors);
 void check_owners(std::string_view metadata, const Value& owners, std::vector<FieldError>& errors);
-// That two finalizers are not set that exclude each other.
+// Checks that no two finalizers are set that exclude each other.
 void check_deletion_finalizers(std::string_view metadata, const Value& finalizers,
                                std::vector<FieldError>& errors);
 

@@ -11,11 +11,11 @@
 namespace athanor {
 
 bool tolerates(const Value& tolerations, const Value& taint);
-// One expression of a nodeSelectorTerm; nullopt: an unknown operator.
+// Reads one expression of a nodeSelectorTerm; nullopt: an unknown operator.
 std::optional<LabelRequirement> node_requirement(const Value& expression);
-// spec.nodeSelector and the required node affinity.
+// Returns true if spec.nodeSelector and the required node affinity match.
 bool matches_node(const Value& pod_spec, const Object& node);
-// One nodeSelectorTerm: all of its expressions and fields; an empty term matches nothing.
+// Returns true if all expressions and fields of a nodeSelectorTerm match; false for an empty term.
 bool matches_term(const Value& term, const Object& node);
 
 }  // namespace athanor

@@ -23,16 +23,16 @@ struct LabelRequirement {
 // All requirements must hold; an empty selector matches everything.
 class LabelSelector {
  public:
-  // "a=b,c in (d,e),!f"; BadRequest with the text of docs/spec/apiserver.md 8.4.
+  // Parses "a=b,c in (d,e),!f". Errors: BadRequest with the text of docs/spec/apiserver.md 8.4.
   static Result<LabelSelector> parse(std::string_view text);
-  // From metav1.LabelSelector {matchLabels, matchExpressions}. Null matches nothing, {} everything.
+  // Reads metav1.LabelSelector {matchLabels, matchExpressions}. Null matches nothing, {} all.
   static Result<LabelSelector> from_value(const Value& selector);
   static LabelSelector equals(std::string_view key, std::string_view value);
 
   [[nodiscard]] bool matches(const Value& labels) const;
   [[nodiscard]] bool empty() const { return requirements_.empty() && !nothing_; }
   [[nodiscard]] const std::vector<LabelRequirement>& requirements() const { return requirements_; }
-  // The canonical text form ("a=b,c in (d,e)").
+  // Returns the canonical text form ("a=b,c in (d,e)").
   [[nodiscard]] std::string text() const;
   void add(LabelRequirement requirement) { requirements_.push_back(std::move(requirement)); }
 
@@ -46,7 +46,7 @@ struct FieldRequirement {
   bool equal = true;
   std::string value{};
 };
-// "spec.nodeName=n1,status.phase!=Failed"; which fields exist is the resource's business.
+// Parses "spec.nodeName=n1,status.phase!=Failed"; does not check whether the fields exist.
 Result<std::vector<FieldRequirement>> parse_field_selector(std::string_view text);
 
 }  // namespace athanor

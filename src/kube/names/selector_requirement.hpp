@@ -11,10 +11,10 @@
 
 namespace athanor {
 
-// The key, the number of values and each value; BadRequest with the reference's text.
+// Checks the key, the number of values and each value; BadRequest with the reference's text.
 Result<void> check_requirement(const LabelRequirement& requirement);
 
-// A decimal int64 as strconv.ParseInt reads it.
+// Parses a decimal int64 as strconv.ParseInt does.
 std::optional<std::int64_t> parse_label_integer(std::string_view text);
 
 }  // namespace athanor

@@ -34,19 +34,19 @@ struct OpenApiResource {
   Value custom_schema{};
 };
 
-// The document: path items with actions and parameters (rule c), and the schemas of all kinds and
-// of what they refer to (rules d, e). Built once per change; equal parts are shared.
+// Returns the document: path items with actions and parameters (rule c), and the schemas of all
+// kinds and of what they refer to (rules d, e). Built once per change; equal parts are shared.
 Value openapi_document(std::string_view group, std::string_view version,
                        std::span<const OpenApiResource> resources);
 
-// The built-in resources of a group-version (Appendix D).
+// Returns the built-in resources of a group-version (Appendix D).
 std::vector<OpenApiResource> builtin_openapi_resources(std::string_view group,
                                                        std::string_view version);
 
-// The component of one built-in type, without its group-version-kinds.
+// Returns the component of one built-in type, without its group-version-kinds.
 Value openapi_component(const Schema& schema);
 
-// "com.ex.v1.Widget" for group ex.com.
+// Returns "com.ex.v1.Widget" for group ex.com.
 std::string openapi_custom_name(std::string_view group, std::string_view version,
                                 std::string_view kind);
 

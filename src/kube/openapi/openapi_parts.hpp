@@ -14,19 +14,19 @@
 namespace athanor::openapi {
 
 Value reference(std::string_view component);
-// {"group","kind","version"}.
+// Returns {"group","kind","version"}.
 Value group_version_kind(std::string_view group, std::string_view version, std::string_view kind);
 
 // components.schemas, grown by reachability.
 class Components {
  public:
-  // A built-in type and everything it refers to; `kind` is one of its group-version-kinds, Null
-  // when the type is not a kind of its own.
+  // Adds a built-in type and everything it refers to; `kind` is one of its group-version-kinds,
+  // Null when the type is not a kind of its own.
   void add(SchemaPtr schema, const Value& kind);
-  // A custom resource and its list.
+  // Adds a custom resource and its list.
   void add_custom(std::string_view group, std::string_view version,
                   const OpenApiResource& resource);
-  // Objects by component name, sorted.
+  // Returns objects by component name, sorted.
   [[nodiscard]] Value schemas() const;
 
  private:
@@ -42,11 +42,11 @@ struct BodyNames {
   std::string list{};
 };
 
-// The component of a subresource's body; empty when its kind has no schema (connect options).
+// Returns the component of a subresource's body; empty: its kind has no schema (connect options).
 std::string subresource_component(std::string_view group, std::string_view version,
                                   const OpenApiResource& resource, const OpenApiSubresource& sub);
 
-// The path items of one resource, added to `paths`.
+// Adds the path items of one resource to `paths`.
 void add_paths(Value& paths, std::string_view group, std::string_view version,
                const OpenApiResource& resource, const BodyNames& names);
 

@@ -8,10 +8,10 @@
 
 namespace athanor {
 
-// One document of all the group-versions' OpenAPI v3 documents (openapi.hpp).
+// Merges all the group-versions' OpenAPI v3 documents (openapi.hpp) into one document.
 Value openapi_v2_document(std::span<const Value> v3_documents);
 
-// The Swagger form of one component; what Swagger cannot say (oneOf, anyOf, not) is left out.
+// Returns the Swagger form of one component, without oneOf, anyOf and not, which Swagger lacks.
 Value openapi_v2_schema(const Value& v3_schema);
 
 }  // namespace athanor

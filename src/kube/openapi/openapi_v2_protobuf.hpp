@@ -9,7 +9,7 @@
 
 namespace athanor {
 
-// A message openapi.v2.Document of a document that openapi_v2_document() made.
+// Encodes a document of openapi_v2_document() as a message openapi.v2.Document.
 std::string openapi_v2_protobuf(const Value& document);
 
 }  // namespace athanor

@@ -12,7 +12,7 @@
 
 namespace athanor::protobuf {
 
-// True when the body starts as an envelope does ("k8s\0").
+// Returns true if the body starts as an envelope does ("k8s\0").
 bool is_envelope(std::string_view body);
 
 // What a body without apiVersion and kind is read as.
@@ -27,14 +27,14 @@ struct Expected {
 // presence are absent. BadRequest for a wrong prefix (with the text of 5.3), a type without schema,
 // malformed bytes, envelopes nested too deep.
 Result<Value> decode(std::string_view body, Expected expected);
-// A message without envelope. BadRequest for malformed bytes.
+// Decodes a message without envelope. BadRequest for malformed bytes.
 Result<Value> decode_message(std::string_view bytes, const Schema& schema);
 
-// The envelope of an object with apiVersion and kind; NotAcceptable (406) when its type is no
-// built-in one. Fields that the object does not have are not written.
+// Encodes an object with apiVersion and kind as an envelope; NotAcceptable (406) when its type is
+// no built-in one. Does not write fields that the object does not have.
 Result<std::string> encode(const Value& object);
 std::string encode_message(const Value& value, const Schema& schema);
-// One frame of a watch: length and WatchEvent, `type` is ADDED, MODIFIED, ...
+// Encodes one frame of a watch: length and WatchEvent; `type` is ADDED, MODIFIED, ...
 Result<std::string> encode_watch_frame(std::string_view type, const Value& object);
 
 }  // namespace athanor::protobuf

@@ -24,12 +24,12 @@ struct WireField {
 class WireReader {
  public:
   explicit WireReader(std::string_view bytes) : rest_(bytes) {}
-  // False at the end and after a malformed field.
+  // Reads the next field; returns false at the end and after a malformed field.
   bool next(WireField& field);
-  // One varint of a packed list.
+  // Reads one varint of a packed list.
   bool next_varint(std::uint64_t& number);
   [[nodiscard]] bool at_end() const { return rest_.empty(); }
-  // Set when next() stopped before the end.
+  // Returns true if next() stopped before the end.
   [[nodiscard]] bool failed() const { return failed_; }
 
  private:
@@ -57,7 +57,7 @@ class WireWriter {
 enum class JsonUnion : std::uint8_t { None, Json, SchemaOrArray, SchemaOrBool, SchemaOrStrings };
 JsonUnion json_union(const Schema& schema);
 
-// True when the field's path goes through `prefix` and further.
+// Returns true if the field's path goes through `prefix` and further.
 bool below(const SchemaField& field, const ProtoPath& prefix);
 
 }  // namespace athanor::protobuf

@@ -6,19 +6,19 @@
 
 namespace athanor::data {
 
-// Appendix S: every built-in type.
+// Returns Appendix S: every built-in type.
 std::string_view types_text();
-// Appendix D: every built-in resource.
+// Returns Appendix D: every built-in resource.
 std::string_view resources_text();
-// Appendix T: table columns of built-in resources.
+// Returns Appendix T: table columns of built-in resources.
 std::string_view table_columns_text();
-// Appendix R: the default RBAC objects.
+// Returns Appendix R: the default RBAC objects.
 std::string_view rbac_text();
-// "TYPE field field": fields whose zero value is a value (pointers in the Go types); when such a
-// field is always present, it shows null instead of its zero value.
+// Returns "TYPE field field": fields whose zero value is a value (pointers in the Go types); when
+// such a field is always present, it shows null instead of its zero value.
 std::string_view presence_text();
-// "TYPE text" and, indented, its fields' "NAME text": what kubectl explain shows. "*" for fields of
-// any type.
+// Returns "TYPE text" and, indented, its fields' "NAME text": the texts of kubectl explain. "*" for
+// fields of any type.
 std::string_view descriptions_text();
 
 }  // namespace athanor::data

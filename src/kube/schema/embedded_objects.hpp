@@ -11,10 +11,10 @@
 
 namespace athanor {
 
-// Whether a value of this schema may hold such objects.
+// Returns true if a value of this schema may hold such objects.
 bool embeds_objects(const Schema& schema);
 
-// What is wrong with them, beyond their schemas. The value has been pruned and defaulted.
+// Returns their errors beyond their schemas. Requires a pruned and defaulted value.
 std::vector<FieldError> validate_embedded(const Value& value, const Schema& schema);
 
 }  // namespace athanor

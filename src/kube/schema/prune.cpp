@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "kube/names/field_error.hpp"
 #include "kube/schema/prune_builtin.hpp"
 #include "kube/value/member_edits.hpp"
+#include "kube/value/value_extent.hpp"
 
 namespace athanor {
 namespace {
@@ -162,11 +165,15 @@ class Pruner {
   std::optional<std::string> error_{};
 };
 
+// Bytes of JSON that defaults may add: this much always, so many times the object's own size, and
+// this much at most.
+constexpr std::size_t kAlwaysAllowed = std::size_t{256} << 10;
+constexpr std::size_t kGrowth = 16;
+constexpr std::size_t kMostDefaults = std::size_t{4} << 20;
+
 const Value* default_of(const Schema& schema) {
   return schema.default_value ? &*schema.default_value : nullptr;
 }
-
-bool apply_defaults(const Value& in, const Schema& schema, Nulls nulls, Value& out);
 
 // A null where the type has none: its default (in `value`); true when it is to be dropped.
 bool resolve_null(const Schema& schema, Value& value) {
@@ -180,80 +187,123 @@ bool resolve_null(const Schema& schema, Value& value) {
   return fallback == nullptr;
 }
 
-bool default_object(const Value& in, const Schema& schema, Nulls nulls, Value& out) {
-  MemberEdits edits(in.members());
-  for (const Member& member : in.members()) {
-    give_up_if_cancelled();
-    const SchemaField* field = schema.field(member.key());
-    const SchemaPtr below = field != nullptr ? field->schema : schema.additional;
-    if (below == nullptr || is_builtin(*below)) {
-      edits.keep();
-      continue;
-    }
-    Value value = member.value;
-    if (resolve_null(*below, value) && nulls == Nulls::Dropped) {
-      edits.drop();
-      continue;
-    }
-    bool replaced = member.value.is_null() && !value.is_null();
-    Value defaulted;
-    if (apply_defaults(value, *below, nulls, defaulted)) {
-      value = std::move(defaulted);
-      replaced = true;
-    }
-    if (replaced) {
-      edits.replace(std::move(value));
-    } else {
-      edits.keep();
-    }
-  }
-  bool changed = edits.changed();
-  Value copy = changed ? std::move(edits).take() : in;
-  for (const SchemaField& field : schema.fields) {
-    const Value* fallback = is_builtin(*field.schema) ? nullptr : default_of(*field.schema);
-    if (fallback == nullptr || copy.contains(field.name)) {
-      continue;
-    }
-    Value defaulted = *fallback;
-    apply_defaults(*fallback, *field.schema, nulls, defaulted);
-    copy.set(field.name, std::move(defaulted));
-    changed = true;
-  }
-  if (changed) {
-    out = std::move(copy);
-  }
-  return changed;
-}
+// Adds defaults. A short list of empty items may become thousands of times as long: what is added
+// is counted, and beyond the limit nothing more is.
+class Defaulter {
+ public:
+  Defaulter(const Value& object, Nulls nulls) : object_(object), nulls_(nulls) {}
 
-bool default_list(const Value& in, const Schema& items, Nulls nulls, Value& out) {
-  Value copy = in;
-  bool changed = false;
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    Value value = in[i];
-    // An item cannot be dropped; validation refuses a null without default.
-    bool replaced = value.is_null() && !resolve_null(items, value) && !value.is_null();
-    Value defaulted;
-    if (apply_defaults(value, items, nulls, defaulted)) {
-      value = std::move(defaulted);
-      replaced = true;
+  bool apply(const Value& in, const Schema& schema, Value& out) {
+    if (in.is_object()) {
+      return object(in, schema, out);
     }
-    if (replaced) {
-      copy.item(i) = std::move(value);
+    return in.is_list() && schema.items != nullptr && list(in, *schema.items, out);
+  }
+  [[nodiscard]] bool too_large() const { return too_large_; }
+
+ private:
+  bool object(const Value& in, const Schema& schema, Value& out) {
+    MemberEdits edits(in.members());
+    for (const Member& member : in.members()) {
+      give_up_if_cancelled();
+      const SchemaField* field = schema.field(member.key());
+      const SchemaPtr below = field != nullptr ? field->schema : schema.additional;
+      if (below == nullptr || is_builtin(*below) || too_large_) {
+        edits.keep();
+        continue;
+      }
+      Value value = member.value;
+      if (resolve_null(*below, value) && nulls_ == Nulls::Dropped) {
+        edits.drop();
+        continue;
+      }
+      bool replaced = member.value.is_null() && !value.is_null() && count(member.key(), value);
+      Value defaulted;
+      if (apply(value, *below, defaulted)) {
+        value = std::move(defaulted);
+        replaced = true;
+      }
+      if (replaced) {
+        edits.replace(std::move(value));
+      } else {
+        edits.keep();
+      }
+    }
+    bool changed = edits.changed();
+    Value copy = changed ? std::move(edits).take() : in;
+    for (const SchemaField& field : schema.fields) {
+      const Value* fallback = is_builtin(*field.schema) ? nullptr : default_of(*field.schema);
+      if (fallback == nullptr || copy.contains(field.name)) {
+        continue;
+      }
+      if (!count(field.name, *fallback)) {
+        break;
+      }
+      Value defaulted = *fallback;
+      apply(*fallback, *field.schema, defaulted);
+      copy.set(field.name, std::move(defaulted));
       changed = true;
     }
+    if (changed) {
+      out = std::move(copy);
+    }
+    return changed;
   }
-  if (changed) {
-    out = std::move(copy);
-  }
-  return changed;
-}
 
-bool apply_defaults(const Value& in, const Schema& schema, Nulls nulls, Value& out) {
-  if (in.is_object()) {
-    return default_object(in, schema, nulls, out);
+  bool list(const Value& in, const Schema& items, Value& out) {
+    Value copy = in;
+    bool changed = false;
+    for (std::size_t i = 0; i < in.size() && !too_large_; ++i) {
+      Value value = in[i];
+      // An item cannot be dropped; validation refuses a null without default.
+      bool replaced =
+          value.is_null() && !resolve_null(items, value) && !value.is_null() && count({}, value);
+      Value defaulted;
+      if (apply(value, items, defaulted)) {
+        value = std::move(defaulted);
+        replaced = true;
+      }
+      if (replaced) {
+        copy.item(i) = std::move(value);
+        changed = true;
+      }
+    }
+    if (changed) {
+      out = std::move(copy);
+    }
+    return changed;
   }
-  return in.is_list() && schema.items != nullptr && default_list(in, *schema.items, nulls, out);
-}
+
+  // False: that is too much.
+  bool count(std::string_view name, const Value& added) {
+    constexpr std::size_t kMember = 4;  // quotes, colon and comma
+    Extent extent;
+    too_large_ = too_large_ || !measure(added,
+                                        {.levels = kMaxRowLevels,
+                                         .values = kAlwaysAllowed + kMostDefaults,
+                                         .bytes = kAlwaysAllowed + kMostDefaults},
+                                        extent);
+    added_ += name.size() + kMember + extent.bytes;
+    too_large_ = too_large_ || added_ > limit();
+    return !too_large_;
+  }
+
+  std::size_t limit() {
+    if (added_ > kAlwaysAllowed && !limit_) {
+      Extent own;
+      measure(object_, {.levels = kMaxRowLevels, .values = kMostDefaults, .bytes = kMostDefaults},
+              own);
+      limit_ = std::min(kAlwaysAllowed + kGrowth * own.bytes, kMostDefaults);
+    }
+    return limit_.value_or(kMostDefaults);
+  }
+
+  const Value& object_;
+  Nulls nulls_;
+  std::size_t added_ = 0;
+  std::optional<std::size_t> limit_{};
+  bool too_large_ = false;
+};
 
 }  // namespace
 
@@ -296,9 +346,18 @@ Value prune_custom(const Value& object, const Schema& schema, FieldIssues* issue
   return Pruner(issues, false, Nulls::Dropped).run(object, schema);
 }
 
-Value default_custom(const Value& object, const Schema& schema, Nulls nulls) {
+Result<Value> default_custom(const Value& object, const Schema& schema, Nulls nulls) {
+  Defaulter defaulter(object, nulls);
   Value out;
-  return apply_defaults(object, schema, nulls, out) ? out : object;
+  const bool changed = defaulter.apply(object, schema, out);
+  if (defaulter.too_large()) {
+    return Error{.code = 413,
+                 .reason = "RequestEntityTooLarge",
+                 .message =
+                     "Request entity too large: the defaults of its schema make the object "
+                     "many times as large"};
+  }
+  return changed ? out : object;
 }
 
 }  // namespace athanor

@@ -22,10 +22,10 @@ struct FieldIssues {
   std::vector<std::string> texts{};
 };
 
-// `KIND in version "VERSION" cannot be handled as a KIND: WHY` (400). `version` is without the
-// group.
+// Returns `KIND in version "VERSION" cannot be handled as a KIND: WHY` (400). `version` is without
+// the group.
 Error cannot_be_handled(std::string_view kind, std::string_view version, std::string_view why);
-// The refusal of fieldValidation=Strict.
+// Returns the refusal of fieldValidation=Strict.
 Error strict_decoding_error(std::string_view kind, std::string_view version,
                             const FieldIssues& issues);
 
@@ -35,9 +35,9 @@ struct DecodedKind {
   std::string_view version{};  // "v1"
 };
 
-// A built-in object as its Go type would print it: unknown fields dropped, wrong JSON types refused
-// (400), quantities and times canonical, zero-valued optional fields dropped, fields that are
-// always present (`+`) added. Unchanged subtrees stay shared; idempotent. `issues` may be null.
+// Returns a built-in object as its Go type would print it: unknown fields dropped, wrong JSON types
+// refused (400), quantities and times canonical, zero-valued optional fields dropped, always
+// present fields (`+`) added. Unchanged subtrees stay shared; idempotent. `issues` may be null.
 Result<Value> normalize_builtin(const Value& object, const Schema& schema, DecodedKind named,
                                 FieldIssues* issues = nullptr);
 
@@ -45,13 +45,15 @@ Result<Value> normalize_builtin(const Value& object, const Schema& schema, Decod
 // keeps them, so that validation refuses them.
 enum class Nulls : std::uint8_t { Dropped, Kept };
 
-// A custom resource after steps 3 to 5 of 13.3: metadata coerced (400 on a wrong type), unknown
-// fields pruned, nulls of fields that cannot be null dropped, defaults applied.
+// Returns a custom resource after steps 3 to 5 of 13.3: metadata coerced (400 on a wrong type),
+// unknown fields pruned, nulls of fields that cannot be null dropped, defaults applied.
 Result<Value> normalize_custom(const Value& object, const Schema& root, DecodedKind named,
                                FieldIssues* issues = nullptr, Nulls nulls = Nulls::Dropped);
 
-// The steps of normalize_custom one by one. Neither touches metadata.
+// Runs one step of normalize_custom, as does the next function. Neither touches metadata. Refuses
+// (413) defaults that make the object many times as large.
 Value prune_custom(const Value& object, const Schema& schema, FieldIssues* issues = nullptr);
-Value default_custom(const Value& object, const Schema& schema, Nulls nulls = Nulls::Dropped);
+Result<Value> default_custom(const Value& object, const Schema& schema,
+                             Nulls nulls = Nulls::Dropped);
 
 }  // namespace athanor

@@ -20,7 +20,7 @@ class IssueCollector {
       : issues_(issues),
         reported_(issues != nullptr && issues->duplicates != nullptr ? issues->duplicates->size()
                                                                      : 0) {}
-  // The walk came to a field.
+  // Notes that the walk came to a field.
   void visit(const PathText& path, std::string_view field);
   void unknown(const PathText& path, std::string_view field);
   // Duplicates in parts that the walk did not enter.
@@ -41,9 +41,9 @@ class BuiltinNormalizer {
  public:
   BuiltinNormalizer(IssueCollector& issues, PathText& path) : issues_(issues), path_(path) {}
 
-  // True when `out` was set to another value than `in`.
+  // Returns true if it set `out` to another value than `in`.
   bool normalize(const Value& in, const Schema& schema, Value& out);
-  // Go's text for the first value of a wrong type: "json: cannot unmarshal ...".
+  // Returns Go's text for the first value of a wrong type: "json: cannot unmarshal ...".
   [[nodiscard]] const std::optional<std::string>& error() const { return error_; }
 
  private:
@@ -69,7 +69,7 @@ class BuiltinNormalizer {
   std::vector<std::string_view> names_{};
 };
 
-// What an absent always-present field shows: {}, "", 0, false or null.
+// Returns the value of an absent always-present field: {}, "", 0, false or null.
 Value zero_value(const SchemaField& field);
 
 }  // namespace athanor::prune

@@ -39,9 +39,9 @@ struct BuiltinResource {
 // Reads the table's text; Internal naming the line that is not of its form.
 Result<std::vector<BuiltinResource>> parse_builtin_resources(std::string_view text);
 
-// The embedded table, in its order (which is discovery's order); read once, thread-safe.
+// Returns the embedded table, in discovery's order; read once, thread-safe.
 std::span<const BuiltinResource> builtin_resources();
-// By plural, or nullptr.
+// Finds a resource by its plural; nullptr: unknown.
 const BuiltinResource* find_builtin_resource(std::string_view group, std::string_view version,
                                              std::string_view plural);
 

@@ -106,7 +106,7 @@ struct Schema {
   SchemaPtr not_schema = nullptr;
   Value rules{};  // x-kubernetes-validations, as written
 
-  // The declared field, or nullptr. Found by hash: a normal form asks for every member's.
+  // Returns the declared field, or nullptr. Finds by hash: a normal form asks for every member's.
   [[nodiscard]] const SchemaField* field(std::string_view field_name) const;
   // Makes the lookup table; called once by the builder of `fields`.
   void index_fields();

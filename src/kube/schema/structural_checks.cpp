@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <iterator>
+#include <set>
 #include <string>
 
 #include "base/cancellation.hpp"
@@ -254,10 +256,19 @@ class StructuralChecker {
     if (!pattern.is_string() || pattern.as_string().empty()) {
       return;
     }
+    if (pattern_bytes_ > kMostRegexBytes) {
+      return;
+    }
     const auto regex = Regex::compile(pattern.as_string());
     if (!regex.ok()) {
       invalid(path, "pattern", pattern,
               "must be a valid regular expression, but isn't: " + regex.error().message);
+      pattern_bytes_ += regex.error().code == 413 ? kRefusedRegexBytes : 0;
+    } else if (patterns_.insert(pattern.str()).second) {
+      pattern_bytes_ += (*regex)->size_bytes();
+    }
+    if (pattern_bytes_ > kMostRegexBytes) {
+      invalid(path, "pattern", pattern, "the patterns of the schema take too much memory");
     }
   }
 
@@ -333,11 +344,16 @@ class StructuralChecker {
   }
 
   std::vector<FieldError> errors_{};
+  std::set<std::string, std::less<>> patterns_{};
+  std::size_t pattern_bytes_ = 0;  // of those
 };
 
 class DefaultChecker {
  public:
   void check(const Value& node, const Schema& schema, const std::string& path) {
+    if (too_large_) {
+      return;
+    }
     const Value* value = node.find("default");
     if (value != nullptr && !(value->is_null() && schema.default_value == std::nullopt)) {
       check_default(*value, schema, child(path, "default"));
@@ -364,9 +380,14 @@ class DefaultChecker {
     if (!(prune_custom(value, schema, &issues) == value)) {
       errors_.push_back(FieldError::invalid(path, value, "must not have unknown fields"));
     }
-    const Value whole = default_custom(value, schema);
-    std::vector<FieldError> broken = validate(whole, schema);
-    std::ranges::move(validate_embedded(whole, schema), std::back_inserter(broken));
+    const Result<Value> whole = default_custom(value, schema);
+    if (!whole.ok()) {
+      errors_.push_back(FieldError::invalid(path, Value(), whole.error().message));
+      too_large_ = true;
+      return;
+    }
+    std::vector<FieldError> broken = validate(*whole, schema);
+    std::ranges::move(validate_embedded(*whole, schema), std::back_inserter(broken));
     for (FieldError& error : broken) {
       if (error.field != "<nil>") {
         error.field = error.field.empty() || error.field.starts_with('[')
@@ -378,6 +399,7 @@ class DefaultChecker {
   }
 
   std::vector<FieldError> errors_{};
+  bool too_large_ = false;  // a default with its defaults: one such text is enough
 };
 
 }  // namespace

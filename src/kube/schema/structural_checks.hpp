@@ -13,7 +13,7 @@ namespace athanor {
 
 // Checks the schema as written; `path` names its root.
 std::vector<FieldError> check_structural(const Value& open_api, std::string_view path);
-// Every default is valid and has no unknown fields. `schema` was parsed from `open_api`.
+// Checks that all defaults are valid, without unknown fields. `schema` was parsed from `open_api`.
 std::vector<FieldError> check_defaults(const Value& open_api, const Schema& schema,
                                        std::string_view path);
 

@@ -234,6 +234,14 @@ Result<StructuralSchema::Ptr, std::vector<FieldError>> StructuralSchema::parse(
   return Ptr(std::move(schema));
 }
 
+std::size_t StructuralSchema::pattern_bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& [text, regex] : patterns_) {
+    bytes += regex->size_bytes();
+  }
+  return bytes;
+}
+
 Result<std::vector<CrdVersionSchema>, std::vector<FieldError>> parse_crd_schemas(
     const Value& crd_spec) {
   const Value& versions = crd_spec["versions"];
@@ -246,6 +254,7 @@ Result<std::vector<CrdVersionSchema>, std::vector<FieldError>> parse_crd_schemas
   }
   std::vector<CrdVersionSchema> schemas;
   std::vector<FieldError> errors;
+  std::size_t pattern_bytes = 0;
   for (std::size_t i = 0; i < versions.size(); ++i) {
     const std::string own_path = fmt::format("spec.versions[{}].schema.openAPIV3Schema", i);
     if (!schema_of(i).is_object()) {
@@ -264,6 +273,12 @@ Result<std::vector<CrdVersionSchema>, std::vector<FieldError>> parse_crd_schemas
         break;
       }
       continue;
+    }
+    pattern_bytes += (*parsed)->pattern_bytes();
+    if (pattern_bytes > kMostRegexBytes) {
+      errors.push_back(
+          FieldError::forbidden(own_path, "the patterns of all versions take too much memory"));
+      break;
     }
     schemas.push_back({.version = versions[i]["name"].str(), .schema = *std::move(parsed)});
   }

@@ -3,6 +3,7 @@
 // such a schema must follow (docs/spec/apiserver.md 13.2).
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <map>
 #include <memory>
@@ -24,11 +25,13 @@ class StructuralSchema {
  public:
   using Ptr = std::shared_ptr<const StructuralSchema>;
 
-  // `path` is where the schema sits in the CRD ("spec.validation.openAPIV3Schema"). Fails with
-  // every broken rule of 13.2.
+  // Parses the schema at `path` of the CRD ("spec.validation.openAPIV3Schema"). Errors: every
+  // broken rule of 13.2.
   static Result<Ptr, std::vector<FieldError>> parse(const Value& open_api, std::string_view path);
 
   [[nodiscard]] SchemaPtr root() const { return root_; }
+  // Returns the memory of the compiled patterns.
+  [[nodiscard]] std::size_t pattern_bytes() const;
 
   StructuralSchema(const StructuralSchema&) = delete;
   StructuralSchema& operator=(const StructuralSchema&) = delete;
@@ -48,8 +51,8 @@ struct CrdVersionSchema {
   StructuralSchema::Ptr schema{};
 };
 
-// The schemas of all versions of a CustomResourceDefinition's spec, in its order; or every broken
-// rule, with the paths of 13.1 and 13.2 (spec.validation... for one version or equal schemas).
+// Parses the schemas of all versions of a CustomResourceDefinition's spec, in its order. Errors:
+// every broken rule, with the paths of 13.1 and 13.2 (spec.validation... for one or equal schemas).
 Result<std::vector<CrdVersionSchema>, std::vector<FieldError>> parse_crd_schemas(
     const Value& crd_spec);
 

@@ -23,9 +23,9 @@ class BuiltinTypes {
     std::string_view presence{};      // data::presence_text()
     std::string_view descriptions{};  // data::descriptions_text()
   };
-  // Internal, naming the line, when one is malformed or names an unknown type.
+  // Parses the tables. Error Internal, with the line: it is malformed or names an unknown type.
   static Result<BuiltinTypes> parse(const Sources& sources);
-  // The embedded tables, read on first use; a malformed one ends the program.
+  // Returns the embedded tables, read on first use; a malformed one ends the program.
   static const BuiltinTypes& get();
 
   BuiltinTypes(BuiltinTypes&&) noexcept = default;
@@ -34,20 +34,20 @@ class BuiltinTypes {
   BuiltinTypes& operator=(const BuiltinTypes&) = delete;
   ~BuiltinTypes() = default;
 
-  // By the name of Appendix S ("core.v1.Pod", "meta.ObjectMeta") or of OpenAPI
-  // ("io.k8s.api.core.v1.Pod"); nullptr when unknown. Also "core.v1.PodList" and the other lists.
+  // Finds a type by the name of Appendix S ("core.v1.Pod", "meta.ObjectMeta") or of OpenAPI
+  // ("io.k8s.api.core.v1.Pod"), also "core.v1.PodList" and the other lists; nullptr when unknown.
   [[nodiscard]] SchemaPtr by_name(std::string_view name) const;
-  // By group, version and kind; "" is the core group. The kinds of meta/v1 that are sent on their
-  // own (DeleteOptions, Status, WatchEvent, PartialObjectMetadata, ...) are found under every
-  // built-in group and under meta.k8s.io/v1. nullptr when unknown.
+  // Finds a type by group, version and kind; "" is the core group. The kinds of meta/v1 that are
+  // sent on their own (DeleteOptions, Status, WatchEvent, PartialObjectMetadata, ...) are found
+  // under every built-in group and under meta.k8s.io/v1. nullptr when unknown.
   [[nodiscard]] SchemaPtr by_kind(std::string_view group, std::string_view version,
                                   std::string_view kind) const;
-  // Every named type, sorted by OpenAPI name.
+  // Returns every named type, sorted by OpenAPI name.
   [[nodiscard]] const std::map<std::string, SchemaPtr, std::less<>>& all() const {
     return by_openapi_;
   }
 
-  // "core.v1.Pod" to "io.k8s.api.core.v1.Pod".
+  // Converts "core.v1.Pod" to "io.k8s.api.core.v1.Pod".
   static std::string openapi_name(std::string_view name);
 
  private:

@@ -12,7 +12,7 @@
 
 namespace athanor {
 
-// The types a schema accepts as messages name them ("array", "integer,string"); empty: any.
+// Returns a schema's accepted types as messages name them ("array", "integer,string"); empty: any.
 std::string_view expected_type(SchemaType type);
 
 struct ValidateOptions {
@@ -25,7 +25,7 @@ struct ValidateOptions {
   bool list_keys_only = false;
 };
 
-// Every broken rule, in document order; empty when valid. The value has been pruned and defaulted.
+// Returns all errors in document order; empty when valid. Requires a pruned and defaulted value.
 std::vector<FieldError> validate(const Value& value, const Schema& schema,
                                  const ValidateOptions& options = {});
 

@@ -7,8 +7,8 @@
 
 namespace athanor {
 
-// The object with every integer of a 32 bit field cut to 32 bits: so the reference converts objects
-// that it did not decode (applied ones). Shares what does not change.
+// Returns the object with integers of 32 bit fields cut to 32 bits, as the reference converts
+// objects that it did not decode (applied ones). Shares what does not change.
 Value wrap_integers(const Value& object, SchemaPtr schema);
 
 }  // namespace athanor

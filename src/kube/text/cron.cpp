@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/text/cron.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <string>
 #include <vector>
+
+#include "base/ascii.hpp"
+#include "kube/text/text.hpp"
 
 namespace athanor {
 namespace {
@@ -27,13 +31,12 @@ std::string_view without_macro(std::string_view text) {
                                                    : text;
 }
 
+// All parts, also empty ones.
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (true) {
     const std::size_t end = text.find(separator);
-    if (const std::string_view part = text.substr(0, end); !part.empty()) {
-      parts.push_back(part);
-    }
+    parts.push_back(text.substr(0, end));
     if (end == std::string_view::npos) {
       return parts;
     }
@@ -41,20 +44,21 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-std::optional<int> number_of(std::string_view text, int least, const char* const* names) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](char c) {
-    return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  });
+Result<int> number_of(std::string_view text, int least, const char* const* names) {
+  const std::string name = lower(text);
   for (int i = 0; names[i] != nullptr; ++i) {
-    if (lower == names[i]) {
+    if (name == names[i]) {
       return i + least;
     }
   }
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(value)
-                                                                  : std::nullopt;
+  if (error != std::errc{} || end != text.data() + text.size() || value < 0) {
+    return Error::bad_request(
+        fmt::format("failed to parse int from {}: strconv.Atoi: parsing {}: invalid syntax", text,
+                    go_quote(text)));
+  }
+  return value;
 }
 
 constexpr bool has(std::uint64_t bits, unsigned bit) {
@@ -63,31 +67,52 @@ constexpr bool has(std::uint64_t bits, unsigned bit) {
 
 }  // namespace
 
+// The messages are those of the parser that Kubernetes uses.
 Result<CronSchedule::Field> CronSchedule::parse_field(std::string_view text, int least, int most,
                                                       const char* const* names) {
   Field field;
-  for (const std::string_view part : split(text, ',')) {
+  for (const std::string_view part : words_of(text, ',')) {
+    const auto refused = [&](std::string_view why) {
+      return Error::bad_request(fmt::format("{}: {}", why, part));
+    };
     const auto slash = split(part, '/');
-    const std::string_view range = slash.empty() ? part : slash[0];
-    const auto step = slash.size() == 2 ? number_of(slash[1], 0, kNoNames.data()) : 1;
+    const auto ends = split(slash[0], '-');
     int first = least;
     int last = most;
-    if (range == "*" || range == "?") {
-      field.any = field.any || step == 1;
-    } else {
-      const auto ends = split(range, '-');
-      const auto low = ends.empty() ? std::nullopt : number_of(ends[0], least, names);
-      const auto high = ends.size() == 2 ? number_of(ends[1], least, names) : low;
-      if (!low || !high) {
-        return Error::bad_request(fmt::format("failed to parse {}", part));
+    const bool all = slash[0] == "*" || slash[0] == "?";
+    if (!all) {
+      if (ends.size() > 2) {
+        return refused("too many hyphens");
       }
-      first = *low;
-      last = ends.size() == 1 && slash.size() == 2 ? most : *high;
+      ATHANOR_TRY(first, number_of(ends[0], least, names));
+      last = first;
+      if (ends.size() == 2) {
+        ATHANOR_TRY(last, number_of(ends[1], least, names));
+      } else if (slash.size() == 2) {
+        last = most;
+      }
     }
-    if (!step || *step <= 0 || first < least || last > most || first > last) {
-      return Error::bad_request(fmt::format("failed to parse {}", part));
+    int step = 1;
+    if (slash.size() > 2) {
+      return refused("too many slashes");
     }
-    for (int value = first; value <= last; value += *step) {
+    if (slash.size() == 2) {
+      ATHANOR_TRY(step, number_of(slash[1], 0, kNoNames.data()));
+    }
+    if (first < least) {
+      return refused(fmt::format("beginning of range ({}) below minimum ({})", first, least));
+    }
+    if (last > most) {
+      return refused(fmt::format("end of range ({}) above maximum ({})", last, most));
+    }
+    if (first > last) {
+      return refused(fmt::format("beginning of range ({}) beyond end of range ({})", first, last));
+    }
+    if (step == 0) {
+      return refused("step of range should be a positive number");
+    }
+    field.any = field.any || (all && step == 1);
+    for (int value = first; value <= last; value += step) {
       field.bits |= std::uint64_t{1} << static_cast<unsigned>(value);
     }
   }
@@ -98,16 +123,24 @@ Result<CronSchedule> CronSchedule::parse(std::string_view text) {
   constexpr std::string_view kEvery = "@every ";
   CronSchedule schedule;
   if (text.starts_with(kEvery)) {
-    ATHANOR_TRY(schedule.every_, parse_go_duration(text.substr(kEvery.size())));
-    schedule.every_ = std::max<Duration>(std::chrono::floor<std::chrono::seconds>(schedule.every_),
+    const auto every = parse_go_duration(text.substr(kEvery.size()));
+    if (!every.ok()) {
+      return Error::bad_request(
+          fmt::format("failed to parse duration {}: {}", text, every.error().message));
+    }
+    schedule.every_ = std::max<Duration>(std::chrono::floor<std::chrono::seconds>(*every),
                                          std::chrono::seconds(1));
     return schedule;
   }
-  const auto fields = split(without_macro(text), ' ');
+  const std::string_view spelled = without_macro(text);
+  if (spelled.starts_with('@')) {
+    return Error::bad_request(fmt::format("unrecognized descriptor: {}", text));
+  }
+  const auto fields = words_of(spelled, ' ');
   constexpr std::size_t kFields = 5;
   if (fields.size() != kFields) {
-    return Error::bad_request(
-        fmt::format("expected exactly 5 fields, found {}: {}", fields.size(), text));
+    return Error::bad_request(fmt::format("expected exactly 5 fields, found {}: [{}]",
+                                          fields.size(), fmt::join(fields, " ")));
   }
   ATHANOR_TRY(schedule.minute_, parse_field(fields[0], 0, 59, kNoNames.data()));
   ATHANOR_TRY(schedule.hour_, parse_field(fields[1], 0, 23, kNoNames.data()));

@@ -14,10 +14,10 @@ namespace athanor {
 
 class CronSchedule {
  public:
-  // Parses schedules that the API server accepted; what cannot be read is a BadRequest.
+  // Parses a schedule. Error: BadRequest, in the words in which Kubernetes refuses it.
   static Result<CronSchedule> parse(std::string_view text);
-  // The first time after `after`; nullopt: none within five years. Times that a change of the
-  // clocks leaves out do not happen, those it repeats happen twice.
+  // Returns the first time after `after`; nullopt: none within five years. Times that a change of
+  // the clocks leaves out do not happen, those it repeats happen twice.
   [[nodiscard]] std::optional<Instant> next(Instant after, const TimeZone& zone) const;
 
  private:

@@ -6,7 +6,7 @@
 
 namespace athanor {
 
-// True when the text has the format, and for every format that is not checked.
+// Returns true if the text has the format, and for every format that is not checked.
 bool matches_format(std::string_view format, std::string_view text);
 
 }  // namespace athanor

@@ -19,18 +19,18 @@ struct ParseOptions {
   std::vector<std::string>* duplicates = nullptr;
 };
 
-// RFC 8259, strict. Invalid UTF-8 and lone surrogates become U+FFFD. Errors are BadRequest with the
-// text that Go's decoder would use where it is fixed ("unexpected end of JSON input").
+// Parses RFC 8259, strictly. Invalid UTF-8 and lone surrogates become U+FFFD. Errors: BadRequest
+// with the text of Go's decoder where that is fixed ("unexpected end of JSON input").
 Result<Value> parse(std::string_view text, const ParseOptions& options = {});
 
 enum class Style : std::uint8_t { Compact, Pretty };  // Pretty: two blanks
-// With html escapes (< > & U+2028 U+2029 as \u003c ...), as Go's encoder writes API bodies.
+// Prints with html escapes (< > & U+2028 U+2029 as \u003c ...), as Go's encoder writes API bodies.
 std::string print(const Value& value, Style style = Style::Compact);
 // Appends the compact form without a copy; what list and watch encoders use.
 void append(const Value& value, std::string& out);
-// One string, quoted and escaped as in print().
+// Returns one string, quoted and escaped as in print().
 std::string quote(std::string_view text);
-// A double as Go prints it: 3, 0.1, 1e+21.
+// Returns a double as Go prints it: 3, 0.1, 1e+21.
 std::string format_number(double number);
 
 }  // namespace athanor::json

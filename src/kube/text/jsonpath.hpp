@@ -16,7 +16,7 @@ class JsonPath {
  public:
   static Result<JsonPath> parse(std::string_view path);
   [[nodiscard]] std::vector<Value> find(const Value& root) const;
-  // The first result, or Null.
+  // Returns the first result, or Null.
   [[nodiscard]] Value first(const Value& root) const;
 
  private:

@@ -100,10 +100,25 @@ Complaint read_cluster(const Value& cluster, const std::string& name, KubeTarget
   if (!is_http_url(target.server)) {
     return owner + ": server is not an http(s) URL";
   }
+  if (target.server.substr(0, target.server.find('/', target.server.find("//") + 2)).find('@') !=
+      std::string::npos) {
+    return owner + ": server holds user information, which is not allowed; use a user entry";
+  }
   target.insecure_skip_verify = cluster["insecure-skip-tls-verify"].as_bool();
   target.tls_server_name = cluster["tls-server-name"].str();
   target.proxy_url = cluster["proxy-url"].str();
   return read_pem(cluster, "certificate-authority-data", owner, target.ca_pem);
+}
+
+// Refuses what kubectl refuses.
+Complaint refuse_two_ways_of_trust(const Value& cluster, const std::string& name) {
+  const bool both = cluster["insecure-skip-tls-verify"].as_bool() &&
+                    !cluster["certificate-authority-data"].as_string().empty();
+  return both ? fmt::format(
+                    "cluster \"{}\": certificate-authority-data and "
+                    "insecure-skip-tls-verify exclude each other; kubectl refuses both",
+                    name)
+              : Complaint();
 }
 
 Complaint read_user(const Value& user, const std::string& name, const KubeconfigRules& rules,
@@ -157,7 +172,8 @@ Complaint refuse_plain_http(const KubeTarget& target, const std::string& cluster
       cluster, user);
 }
 
-std::optional<Value> parse_mapping(std::string_view text) {
+// `twice`: the text was base64 of the document.
+std::optional<Value> parse_mapping(std::string_view text, bool* twice = nullptr) {
   auto document = yaml::parse(text);
   if (!document.ok()) {
     return std::nullopt;
@@ -168,6 +184,9 @@ std::optional<Value> parse_mapping(std::string_view text) {
       return std::nullopt;
     }
     document = yaml::parse(*inner);
+    if (twice != nullptr) {
+      *twice = true;
+    }
   }
   return document.ok() && document->is_object() ? std::optional(*document) : std::nullopt;
 }
@@ -182,6 +201,11 @@ KubeconfigReading read_kubeconfig(const Value& kubeconfig, const KubeconfigRules
   std::string chosen = kubeconfig["current-context"].str();
   if (chosen.empty()) {
     chosen = contexts[0]["name"].str();
+    if (rules.as_kubectl) {
+      return unusable(fmt::format(
+          "it has no current-context, so kubectl would not use it; set current-context: {}",
+          chosen));
+    }
   }
   const Value* entry = entry_named(contexts, chosen);
   if (entry == nullptr || !(*entry)["context"].is_object()) {
@@ -198,6 +222,10 @@ KubeconfigReading read_kubeconfig(const Value& kubeconfig, const KubeconfigRules
   reading.target.context = chosen;
   if (Complaint wrong = read_cluster((*cluster)["cluster"], cluster_name, reading.target);
       !wrong.empty()) {
+    return unusable(std::move(wrong));
+  }
+  if (Complaint wrong = refuse_two_ways_of_trust((*cluster)["cluster"], cluster_name);
+      rules.as_kubectl && !wrong.empty()) {
     return unusable(std::move(wrong));
   }
   const std::string user_name = context["user"].str();
@@ -239,7 +267,11 @@ KubeconfigReading read_kubeconfig_data(const Value& data, const KubeconfigRules&
   if (text->size() > kMostBytes) {
     return unusable("it is larger than 1 MiB");
   }
-  const auto mapping = parse_mapping(*text);
+  bool twice = false;
+  const auto mapping = parse_mapping(*text, &twice);
+  if (mapping && twice && rules.as_kubectl) {
+    return unusable("it is encoded in base64 twice, which kubectl cannot read; encode it once");
+  }
   return mapping ? read_kubeconfig(*mapping, rules) : flawed(KubeconfigFlaw::NotYaml);
 }
 

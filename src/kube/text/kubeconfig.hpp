@@ -33,6 +33,7 @@ enum class KubeconfigFlaw : std::uint8_t { None, NotText, Absent, NotYaml, NoCon
 struct KubeconfigRules {
   bool allow_programs = false;    // exec, auth-provider
   bool allow_plain_http = false;  // credentials may go to an http:// server
+  bool as_kubectl = false;        // refuse what kubectl in a job could not use
 };
 
 struct KubeconfigReading {
@@ -44,7 +45,7 @@ struct KubeconfigReading {
 // Reads the `data` of a Secret: its key "kubeconfig" (base64 of a YAML mapping, or once more base64
 // of one).
 KubeconfigReading read_kubeconfig_data(const Value& data, const KubeconfigRules& rules = {});
-// The document itself; nullopt when there is none.
+// Returns the document itself; nullopt when there is none.
 std::optional<Value> parse_kubeconfig_data(const Value& data);
 // Reads a parsed document.
 KubeconfigReading read_kubeconfig(const Value& kubeconfig, const KubeconfigRules& rules = {});

@@ -25,7 +25,7 @@ class PathText {
     Step(PathText& path, std::size_t index) : path_(path) {
       path_.steps_.push_back({.index = index, .is_index = true});
     }
-    // A key of a map: it is no field, and may have dots.
+    // Steps down to a key of a map: it is no field, and may have dots.
     static Step key(PathText& path, std::string_view key) { return Step(path, key, Key{}); }
     ~Step() { path_.steps_.pop_back(); }
     Step(const Step&) = delete;
@@ -57,7 +57,7 @@ class PathText {
     }
     return text;
   }
-  // The path of a field below this one.
+  // Returns the path of a field below this one.
   [[nodiscard]] std::string child(std::string_view field) const {
     std::string path = text();
     if (!path.empty()) {

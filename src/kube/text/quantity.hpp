@@ -21,19 +21,19 @@ class Quantity {
   Quantity() = default;
   static Quantity from_int(std::int64_t number, Format format = Format::DecimalSI);
   static Quantity from_milli(std::int64_t milli, Format format = Format::DecimalSI);
-  // nullopt when the text is not a quantity.
+  // Parses a quantity; nullopt when the text is none.
   static std::optional<Quantity> parse(std::string_view text);
-  // From a JSON string or number. A template, so that texts go to the overload above.
+  // Parses a JSON string or number. A template, so that texts go to the overload above.
   template <std::same_as<Value> V>
   static std::optional<Quantity> parse(const V& value) {
     return parse_value(value);
   }
 
-  // Canonical: largest suffix of the family that keeps an integer mantissa.
+  // Returns the canonical text: the family's largest suffix that keeps an integer mantissa.
   [[nodiscard]] std::string text() const;
   [[nodiscard]] Format format() const { return format_; }
   [[nodiscard]] Quantity with_format(Format format) const;
-  // Rounded away from zero to whole units, respectively milli units; saturates at int64.
+  // Returns whole (or milli) units, rounded away from zero; saturates at int64.
   [[nodiscard]] std::int64_t value() const;
   [[nodiscard]] std::int64_t milli_value() const;
   [[nodiscard]] bool is_zero() const { return nano_ == 0; }

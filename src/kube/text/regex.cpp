@@ -3,6 +3,8 @@
 
 #include <re2/re2.h>
 
+#include <cstdint>
+
 namespace athanor {
 
 struct Regex::Engine {
@@ -15,9 +17,22 @@ Regex::Regex(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 Regex::~Regex() = default;
 
 Result<std::shared_ptr<const Regex>> Regex::compile(std::string_view expression) {
+  // Of the program and of what matching adds to it: little for almost all expressions, as there may
+  // be thousands of them.
+  constexpr std::int64_t kUsualBytes = std::int64_t{1} << 20;
   re2::RE2::Options options;
   options.set_log_errors(false);
+  options.set_max_mem(kUsualBytes);
   auto engine = std::make_unique<Engine>(expression, options);
+  if (engine->re2.error_code() == re2::RE2::ErrorPatternTooLarge) {
+    options.set_max_mem(re2::RE2::Options::kDefaultMaxMem);
+    engine = std::make_unique<Engine>(expression, options);
+  }
+  if (engine->re2.error_code() == re2::RE2::ErrorPatternTooLarge) {
+    return Error{.code = 413,
+                 .reason = "RequestEntityTooLarge",
+                 .message = "error parsing regexp: " + engine->re2.error()};
+  }
   if (!engine->re2.ok()) {
     return Error::bad_request("error parsing regexp: " + engine->re2.error());
   }
@@ -35,6 +50,12 @@ std::optional<Regex::Match> Regex::find(std::string_view text, std::size_t from)
     return std::nullopt;
   }
   return Match{.start = static_cast<std::size_t>(found.data() - text.data()), .size = found.size()};
+}
+
+std::size_t Regex::size_bytes() const {
+  constexpr std::size_t kInstruction = 16;
+  constexpr std::size_t kForwardAndBackward = 2;
+  return static_cast<std::size_t>(engine_->re2.ProgramSize()) * kInstruction * kForwardAndBackward;
 }
 
 const std::string& Regex::expression() const {

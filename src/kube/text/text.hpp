@@ -7,8 +7,8 @@
 
 namespace athanor {
 
-// fmt's %q: double quotes, \n and the like, \x07, \u00a0 for what is not printable, \xff for
-// invalid UTF-8.
+// Quotes as fmt's %q: double quotes, \n and the like, \x07, \u00a0 for what is not printable, \xff
+// for invalid UTF-8.
 std::string go_quote(std::string_view text);
 
 }  // namespace athanor

@@ -8,8 +8,8 @@
 
 namespace athanor::text_table {
 
-// The text up to `separator`, which is taken off `rest` together with it; all of `rest` when
-// absent.
+// Takes the text up to `separator`, together with it, off `rest` and returns it without; all of
+// `rest` when absent.
 inline std::string_view take(std::string_view& rest, char separator) {
   const std::size_t end = rest.find(separator);
   const std::string_view head = rest.substr(0, end);
@@ -17,7 +17,7 @@ inline std::string_view take(std::string_view& rest, char separator) {
   return head;
 }
 
-// The non-empty parts.
+// Returns the non-empty parts.
 inline std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
   while (!text.empty()) {

@@ -56,7 +56,9 @@ class Events {
     if (!ready) {
       throw std::bad_alloc();  // its only reason
     }
-    yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()),
+    // libyaml asserts that there is a text, also when it has no bytes.
+    const char* bytes = text.data() == nullptr ? "" : text.data();
+    yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(bytes),
                                  text.size());
   }
   Events(const Events&) = delete;

@@ -21,12 +21,12 @@ struct ParseOptions {
   std::vector<std::string>* duplicates = nullptr;  // as json::ParseOptions::duplicates
 };
 
-// The first document; later ones are ignored. Alias expansion is bounded. Errors are BadRequest and
-// name the line.
+// Parses the first document; ignores later ones. Bounds the expansion of aliases. Errors are
+// BadRequest and name the line.
 Result<Value> parse(std::string_view text, const ParseOptions& options = {});
-// Every non-empty document of a stream separated by "---".
+// Parses every non-empty document of a stream separated by "---".
 Result<std::vector<Value>> parse_all(std::string_view text, const ParseOptions& options = {});
-// As sigs.k8s.io/yaml prints: keys sorted, two blanks, sequences not indented.
+// Prints as sigs.k8s.io/yaml does: keys sorted, two blanks, sequences not indented.
 std::string print(const Value& value);
 
 }  // namespace athanor::yaml

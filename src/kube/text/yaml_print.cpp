@@ -15,7 +15,7 @@
 namespace athanor::yaml {
 namespace {
 
-bool is_digit(char32_t c) {
+bool is_decimal_digit(char32_t c) {
   return c >= '0' && c <= '9';
 }
 
@@ -42,7 +42,7 @@ struct DigitRun {
 
 DigitRun read_digits(const std::u32string& text, std::size_t start, std::uint64_t value) {
   DigitRun run{.value = value, .end = start};
-  while (run.end < text.size() && is_digit(text[run.end])) {
+  while (run.end < text.size() && is_decimal_digit(text[run.end])) {
     run.value = run.value * 10 + (text[run.end] - '0');
     ++run.end;
   }
@@ -54,7 +54,7 @@ bool key_less(const std::u32string& a, const std::u32string& b) {
   bool after_digit = false;
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
     if (a[i] == b[i]) {
-      after_digit = is_digit(a[i]);
+      after_digit = is_decimal_digit(a[i]);
       continue;
     }
     const bool a_letter = is_letter(a[i]);
@@ -67,7 +67,7 @@ bool key_less(const std::u32string& a, const std::u32string& b) {
     }
     std::uint64_t start = 0;
     if (a[i] == '0' || b[i] == '0') {
-      for (std::size_t j = i; j > 0 && is_digit(a[j - 1]); --j) {
+      for (std::size_t j = i; j > 0 && is_decimal_digit(a[j - 1]); --j) {
         if (a[j - 1] != '0') {
           start = 1;
           break;
@@ -218,9 +218,11 @@ class Emitter {
   }
 
   void scalar(std::string_view text, yaml_scalar_style_t style) {
+    // libyaml asserts that there is a text, also when it has no bytes.
+    const char* bytes = text.data() == nullptr ? "" : text.data();
     emit([&](yaml_event_t* event) {
       return yaml_scalar_event_initialize(event, nullptr, nullptr,
-                                          reinterpret_cast<const yaml_char_t*>(text.data()),
+                                          reinterpret_cast<const yaml_char_t*>(bytes),
                                           static_cast<int>(text.size()), 1, 1, style);
     });
   }

@@ -27,13 +27,13 @@ struct PlainScalar {
   double number = 0;  // of a Float or NotFinite
 };
 
-// YAML 1.1 as Go's parser reads it: yes is true, 0o12 and 012 are ten, 1e400 is a string.
+// Reads YAML 1.1 as Go's parser does: yes is true, 0o12 and 012 are ten, 1e400 is a string.
 PlainScalar resolve_plain(std::string_view text);
 
-// True for "1:30": a string here, a number to older readers, hence quoted when printed.
+// Returns true for "1:30": a string here, a number to older readers, hence quoted when printed.
 bool is_base60(std::string_view text);
 
-// strconv.FormatFloat(number, 'g', -1, 64): 0.5, 1e+06.
+// Returns strconv.FormatFloat(number, 'g', -1, 64): 0.5, 1e+06.
 std::string format_g(double number);
 
 }  // namespace athanor::yaml

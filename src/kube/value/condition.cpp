@@ -7,7 +7,7 @@
 namespace athanor {
 namespace {
 
-const Value& null_value() {
+const Value& absent_value() {
   static const Value kNull;
   return kNull;
 }
@@ -51,7 +51,7 @@ const Value& find_condition(const Value& conditions, std::string_view type) {
       return condition;
     }
   }
-  return null_value();
+  return absent_value();
 }
 
 bool condition_is(const Value& conditions, std::string_view type, std::string_view status) {

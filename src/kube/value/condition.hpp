@@ -20,7 +20,7 @@ struct Condition {
   std::optional<std::int64_t> observed_generation{};
 };
 
-// The entry of that type, or Null.
+// Returns the entry of that type, or Null.
 const Value& find_condition(const Value& conditions, std::string_view type);
 bool condition_is(const Value& conditions, std::string_view type, std::string_view status);
 

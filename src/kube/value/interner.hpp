@@ -20,8 +20,8 @@ class Interner {
   // Slots are rounded up to a power of two.
   explicit Interner(std::size_t slots = std::size_t{1} << 15);
 
-  // A value of the same text (order of members and kinds of numbers, too) that shares every part it
-  // can with `like`, the state before, and with what was interned earlier. O(size).
+  // Returns a value of the same text (order of members and kinds of numbers, too) that shares all
+  // it can with `like`, the state before, and with what was interned earlier. O(size).
   Value intern(const Value& value, const Value& like);
   // Removes parts without other owners. O(slots).
   void sweep();
@@ -42,15 +42,15 @@ class Interner {
   Value share(const Value& value, const Value& like, std::size_t mark);
   Value share_list(const Value& list, const Value& like, std::size_t mark);
   Value share_object(const Value& object, const Value& like, std::size_t mark);
-  // The slot of that hash; a victim's when there is none.
+  // Returns the slot of that hash; a victim's when there is none.
   Slot& slot_of(std::uint64_t hash);
 
   std::vector<Slot> slots_;
   std::vector<Mark> marks_{};  // of the document at work, each part before its own parts
 };
 
-// A value of the same text that shares with `like`, the state before, every part that is at the
-// same place of both: comparing the two costs no more than what differs. O(size of what differs).
+// Returns a value of the same text that shares with `like`, the state before, every part at the
+// same place of both: comparing the two costs only what differs. O(size of what differs).
 Value shared_with(const Value& value, const Value& like);
 
 }  // namespace athanor

@@ -19,7 +19,7 @@ struct Kind {
   std::string_view plural{};  // fournosjobs
   bool namespaced = true;
 
-  // "v1" or "fournos.dev/v1".
+  // Returns "v1" or "fournos.dev/v1".
   [[nodiscard]] std::string api_version() const;
 };
 
@@ -27,11 +27,11 @@ struct Key {
   std::string ns{};  // empty for cluster-scoped objects
   std::string name{};
   friend auto operator<=>(const Key&, const Key&) = default;
-  // "ns/name", or "name".
+  // Returns "ns/name", or "name".
   [[nodiscard]] std::string text() const;
 };
 
-// For tables that are looked up by key and never walked.
+// Returns a hash for tables that are looked up by key and never walked.
 inline std::size_t hash_of(const Key& key) noexcept {
   return hash_text(key.name) * 31 + hash_text(key.ns);
 }

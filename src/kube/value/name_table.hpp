@@ -54,7 +54,7 @@ class NameTable {
  private:
   static constexpr std::uint32_t kEmpty = 0xffff'ffff;
 
-  // The slot that holds the member of that name, or the empty one where it belongs.
+  // Returns the slot that holds the member of that name, or the empty one where it belongs.
   [[nodiscard]] std::size_t slot_of(std::string_view key,
                                     std::span<const Member> members) const noexcept {
     const std::size_t mask = slots_.size() - 1;

@@ -54,7 +54,7 @@ class Object {
   [[nodiscard]] std::optional<Instant> creation_time() const;
   [[nodiscard]] std::optional<Instant> deletion_time() const;
   [[nodiscard]] std::vector<OwnerReference> owners() const;
-  // The owner with controller: true.
+  // Returns the owner with controller: true.
   [[nodiscard]] std::optional<OwnerReference> controller() const;
   [[nodiscard]] bool has_finalizer(std::string_view finalizer) const;
   [[nodiscard]] bool owned_by(std::string_view owner_uid) const;

@@ -22,7 +22,7 @@ namespace athanor {
 // ones have in common is left out from then on.
 class Packer : private value_bytes::Texts {
  public:
-  // Valid until the next call of anything.
+  // Returns the packed bytes; valid until the next call of any member.
   std::string_view pack(const Value& value);
   // Requires bytes that this packer made.
   Value unpack(std::string_view bytes);

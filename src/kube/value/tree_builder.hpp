@@ -19,9 +19,9 @@ namespace athanor {
 class TreeBuilder {
  public:
   void open_object();
-  // The name of the next member; `offset` is its place in the document.
+  // Sets the name of the next member; `offset` is its place in the document.
   void key(Value name, std::size_t offset);
-  // The value of the last key.
+  // Sets the value of the last key.
   void set(Value value) { members_.back().value = std::move(value); }
   Value close_object();
 
@@ -48,11 +48,11 @@ class TreeBuilder {
     std::string path{};
   };
 
-  // True when two of the innermost object's keys are equal.
+  // Returns true if two of the innermost object's keys are equal.
   [[nodiscard]] bool any_repeat(std::size_t base) const;
   void drop_repeats(std::size_t base);
   void note_repeat(const Member& member, std::size_t offset);
-  // The path of a member of the innermost object.
+  // Returns the path of a member of the innermost object.
   [[nodiscard]] std::string path_of(const Member& member) const;
 
   std::vector<Frame> frames_{};

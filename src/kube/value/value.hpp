@@ -31,7 +31,7 @@ class Value {
   enum class Type : std::uint8_t { Null, Bool, Int, Uint, Double, String, List, Object };
   using Path = std::initializer_list<std::string_view>;
 
-  // Moving and dropping are inline: containers of Values do little else.
+  // Moves and drops inline: containers of Values do little else.
   constexpr Value() noexcept : storage_{} {}
   Value(const Value& other) noexcept {
     std::memcpy(storage_, other.storage_, sizeof(storage_));
@@ -68,10 +68,10 @@ class Value {
   template <std::integral I>
     requires(!std::same_as<I, bool>)
   Value(I number) noexcept : Value(make_integer(number)) {}
-  // NOLINTEND(google-explicit-constructor)
+  // Ends the exemption: NOLINTEND(google-explicit-constructor)
 
-  // Value::object({{"kind", "Pod"}, {"spec", Value::object({})}}); a repeated key: the last one
-  // wins.
+  // Makes an object: Value::object({{"kind", "Pod"}, {"spec", Value::object({})}}); of a repeated
+  // key the last one wins.
   static Value object(std::initializer_list<Member> members = {});
   static Value object(std::vector<Member> members);
   static Value list(std::initializer_list<Value> items = {});
@@ -91,14 +91,14 @@ class Value {
   [[nodiscard]] bool is_list() const noexcept { return type() == Type::List; }
   [[nodiscard]] bool is_object() const noexcept { return type() == Type::Object; }
 
-  // The scalar, or the fallback when the type differs (a Double with an integral value counts as
-  // integer).
+  // Returns the scalar, or the fallback when the type differs (a Double with an integral value
+  // counts as integer).
   [[nodiscard]] bool as_bool(bool fallback = false) const noexcept;
   [[nodiscard]] std::int64_t as_int(std::int64_t fallback = 0) const noexcept;
   [[nodiscard]] std::uint64_t as_uint(
       std::uint64_t fallback = 0) const noexcept;  // fallback below zero, too
   [[nodiscard]] double as_double(double fallback = 0) const noexcept;
-  // Valid until this handle is changed or destroyed; empty when not a string.
+  // Returns the text, valid until this handle is changed or destroyed; empty when not a string.
   [[nodiscard]] std::string_view as_string() const noexcept {
     return storage_[kTagByte] == kInlineStringTag
                ? std::string_view(reinterpret_cast<const char*>(storage_), storage_[kTagByte - 1])
@@ -106,26 +106,26 @@ class Value {
   }
   [[nodiscard]] std::string str() const { return std::string(as_string()); }
 
-  // Number of members or items; 0 for everything else.
+  // Returns the number of members or items; 0 for everything else.
   [[nodiscard]] std::size_t size() const noexcept;
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
-  // Empty unless an object, respectively a list.
+  // Returns the members (items() the items); empty unless an object (a list).
   [[nodiscard]] std::span<const Member> members() const& noexcept;
   [[nodiscard]] std::span<const Value> items() const& noexcept;
-  // A span into a temporary would dangle: `for (... : f().items())`.
+  // Prevents spans into temporaries, which would dangle: `for (... : f().items())`.
   std::span<const Member> members() const&& = delete;
   std::span<const Value> items() const&& = delete;
 
-  // The member or item, nullptr when absent. O(members).
+  // Returns the member or item, nullptr when absent. O(members).
   [[nodiscard]] const Value* find(std::string_view key) const noexcept;
   [[nodiscard]] bool contains(std::string_view key) const noexcept { return find(key) != nullptr; }
-  // The member, item or nested member, or a Null value when any step is absent. Never fails.
+  // Returns the member, item or nested member; Null when any step is absent. Never fails.
   const Value& operator[](std::string_view key) const noexcept;
   const Value& operator[](std::size_t index) const noexcept;
   const Value& operator[](int index) const noexcept {
     return (*this)[static_cast<std::size_t>(index)];
   }
-  // For a literal the compiler does all but the search itself.
+  // Looks up a literal: the compiler does all but the search itself.
   template <std::size_t N>
   const Value& operator[](const char (&key)[N]) const noexcept {
     const std::string_view name(key, N - 1);
@@ -147,21 +147,21 @@ class Value {
   Value& push_back(Value item);  // returns *this
   void insert_item(std::size_t index, Value item);
   void erase_item(std::size_t index);
-  // The member (made Null when absent) or item, to be changed in place; valid until the next change
-  // of this handle.
+  // Returns the member (made Null when absent) or item, to be changed in place; valid until the
+  // next change of this handle.
   Value& member(std::string_view key);
   Value& item(std::size_t index);
 
-  // True when both share one node: a cheap "certainly equal".
+  // Returns true if both share one node: a cheap "certainly equal".
   [[nodiscard]] bool identical(const Value& other) const noexcept {
     return ShortText::in(*this) == ShortText::in(other);
   }
-  // A Double may be NaN; a list that holds one is not worth the walk.
+  // Compares. NaN differs from NaN, but a list with one equals itself: not worth the walk.
   friend bool operator==(const Value& a, const Value& b) noexcept {
     return (a.identical(b) && a.type() != Type::Double) || equal(a, b);
   }
 
-  // Heap bytes reachable from here, shared nodes counted once per reference (an upper bound).
+  // Returns the heap bytes reachable from here; shared nodes count per reference (an upper bound).
   [[nodiscard]] std::size_t heap_bytes() const noexcept;
 
  private:
@@ -198,7 +198,7 @@ class Value {
     std::uint64_t low = 0;
     std::uint64_t high = 0;
 
-    // At most 14 bytes: no call, no loop over them.
+    // Requires at most 14 bytes: no call, no loop over them.
     static ShortText of(std::string_view text) noexcept {
       static_assert(std::endian::native == std::endian::little, "the first byte is the lowest");
       const std::size_t size = text.size();
@@ -236,7 +236,7 @@ class Value {
     bool operator==(const ShortText&) const = default;
   };
   [[nodiscard]] const Value* find_short(ShortText name) const noexcept;
-  // The member, or a Null value.
+  // Returns the member, or a Null value.
   [[nodiscard]] const Value& with_name(ShortText name) const noexcept;
 
   alignas(8) unsigned char storage_[16];  // see value_node.hpp
@@ -249,7 +249,7 @@ struct Member {
   Member() = default;
   Member(std::string_view key, Value member_value) : name(key), value(std::move(member_value)) {}
   Member(const char* key, Value member_value) : name(key), value(std::move(member_value)) {}
-  // A key that already is a Value is shared, not copied; a template keeps texts out of it.
+  // Shares a key that already is a Value, without a copy; a template keeps texts out of it.
   template <std::same_as<Value> Key>
   Member(Key key, Value member_value) : name(std::move(key)), value(std::move(member_value)) {}
   [[nodiscard]] std::string_view key() const noexcept { return name.as_string(); }

@@ -13,11 +13,11 @@ struct ValueAccess {
   // The longest string that lives inside a Value.
   static constexpr std::size_t kInlineBytes = 14;
 
-  // An object of exactly these members, moved from; the caller knows that the keys are distinct.
+  // Makes an object of exactly these members, moved from; requires distinct keys.
   static Value object_of_distinct(std::span<Member> members);
-  // A list of exactly these items, moved from.
+  // Makes a list of exactly these items, moved from.
   static Value list_of(std::span<Value> items);
-  // Whether another handle has the node of this one; false for what has no node.
+  // Returns true if another handle has the node of this one; false for what has no node.
   static bool shared(const Value& value) noexcept;
 };
 

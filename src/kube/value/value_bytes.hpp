@@ -29,10 +29,10 @@ enum class Mark : unsigned char {
 
 void put_mark(std::string& out, Mark mark);
 void put_number(std::string& out, std::uint64_t number);
-// Its size and its bytes, no mark.
+// Writes the text's size and bytes, without a mark.
 void put_text(std::string& out, std::string_view text);
 
-// Each takes what it returns from the front of `in`, which must hold it whole.
+// Takes the result, like all below, from the front of `in`, which must hold it whole.
 Mark get_mark(std::string_view& in);
 std::uint64_t get_number(std::string_view& in);
 std::string_view get_text(std::string_view& in);
@@ -47,10 +47,10 @@ class Texts {
   Texts& operator=(Texts&&) = default;
   virtual ~Texts() = default;
 
-  // With a mark in front: Text or one of its own.
+  // Writes a text with a mark in front: Text or one of its own.
   virtual void put_string(std::string& out, std::string_view text) = 0;
   virtual void put_name(std::string& out, const Value& name) = 0;
-  // What follows the mark.
+  // Reads the text behind the mark.
   virtual Value get_string(Mark mark, std::string_view& in) = 0;
   virtual Value get_name(std::string_view& in) = 0;
 };

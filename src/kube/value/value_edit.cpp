@@ -59,7 +59,7 @@ std::size_t index_of(const Value& object, std::string_view key) noexcept {
 }
 
 // Above this many members duplicates are found by a table.
-constexpr std::size_t kManyMembers = 32;
+constexpr std::size_t kManyEditedMembers = 32;
 
 // Keeps one member a key: the place of the first, the value of the last.
 void drop_duplicates(std::vector<Member>& members) {
@@ -81,7 +81,7 @@ void drop_duplicates(std::vector<Member>& members) {
 }
 
 bool has_duplicates(const std::vector<Member>& members) {
-  if (members.size() > kManyMembers) {
+  if (members.size() > kManyEditedMembers) {
     return true;  // let the table decide
   }
   for (std::size_t i = 1; i < members.size(); ++i) {

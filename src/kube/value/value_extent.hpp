@@ -13,6 +13,9 @@ inline constexpr std::size_t kMaxDocumentLevels = 200;
 // Levels of a stored object, managedFields included. The rest of kMaxDocumentLevels is for the
 // lists, watch events and reviews around it.
 inline constexpr std::size_t kMaxObjectLevels = 190;
+// Bytes of a stored object as JSON, managedFields and defaults included: four of the largest
+// bodies.
+inline constexpr std::size_t kMaxObjectBytes = std::size_t{12} << 20;
 // Levels that a reader of the server's own rows accepts: more than any version has ever stored.
 inline constexpr std::size_t kMaxRowLevels = 2'000;
 

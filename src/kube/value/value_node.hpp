@@ -52,7 +52,7 @@ class References {
       count_.fetch_add(1, std::memory_order_relaxed);
     }
   }
-  // True: that was the last one.
+  // Drops one handle; returns true if it was the last.
   [[nodiscard]] bool drop() noexcept {
     if (is_only_thread()) {
       const std::uint32_t left = count_.load(std::memory_order_relaxed) - 1;
@@ -108,7 +108,7 @@ class Node {
   [[nodiscard]] std::span<const T> elements() const noexcept { return {data(), size_}; }
   [[nodiscard]] std::span<T> elements() noexcept { return {data(), size_}; }
 
-  // The caller provides the space.
+  // Appends an element; the caller provides the space.
   void append(T element) {
     std::construct_at(data() + size_, std::move(element));
     ++size_;
@@ -237,7 +237,7 @@ class Raw {
     std::memcpy(&node, bytes_, sizeof(void*));
     return node;
   }
-  // Empty when not a string.
+  // Returns the text; empty when not a string.
   [[nodiscard]] std::string_view text() const noexcept {
     if (tag() == Tag::InlineString) {
       return {reinterpret_cast<const char*>(bytes_), bytes_[14]};
@@ -245,7 +245,7 @@ class Raw {
     return tag() == Tag::HeapString ? node<StringNode>()->text() : std::string_view();
   }
 
-  // These expect a Value whose bytes are zero or whose old node was taken over.
+  // Requires, like all below, zero bytes or an old node that was taken over.
   void set(Tag tag, std::uint64_t word) noexcept {
     std::memcpy(bytes_, &word, sizeof(word));
     bytes_[15] = static_cast<unsigned char>(tag);

@@ -6,12 +6,12 @@
 
 namespace athanor {
 
-// Whether a number anywhere in the value is a floating point one that an integer represents as
-// well.
+// Returns true if a number anywhere in the value is a floating point one that an integer represents
+// as well.
 [[nodiscard]] bool has_whole_doubles(const Value& value);
 
-// The value with integers in their places. Shares what does not change. Nothing is looked for in
-// parts that `clean` shares, which has none.
+// Returns the value with integers in their places. Shares what does not change. Skips parts shared
+// with `clean`, which has none.
 [[nodiscard]] Value whole_doubles_as_integers(const Value& value, const Value& clean = {});
 
 }  // namespace athanor

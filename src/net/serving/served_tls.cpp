@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace athanor::transport {
+namespace athanor::net {
 namespace {
 
 constexpr std::string_view kTls12 = "VersionTLS12";
@@ -83,4 +83,4 @@ std::shared_ptr<const TlsContext> ServedTls::current() const {
   return context_;
 }
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

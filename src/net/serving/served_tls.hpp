@@ -12,7 +12,7 @@
 #include "base/result.hpp"
 #include "net/tls.hpp"
 
-namespace athanor::transport {
+namespace athanor::net {
 
 struct TlsLimits {
   std::string min_version{};           // "VersionTLS12", "VersionTLS13"; empty: TLS 1.2
@@ -51,4 +51,4 @@ class ServedTls {
   std::shared_ptr<const TlsContext> context_ ATHANOR_GUARDED_BY(mutex_){};
 };
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

@@ -18,9 +18,13 @@ std::uint64_t version_number(std::string_view resource_version) {
   return parsed.ec == std::errc() && parsed.ptr == end ? number : 0;
 }
 
+std::uint64_t version_of(const Object* object) {
+  return object == nullptr ? 0 : version_number(object->resource_version());
+}
+
 Cache::Cache(const Kind& kind, std::span<const Index> declared,
-             std::span<const std::string> namespaces, std::size_t warm)
-    : kind_(&kind), objects_(warm) {
+             std::span<const std::string> namespaces, std::size_t warm, Managers appliers)
+    : kind_(&kind), appliers_(std::move(appliers)), objects_(warm) {
   if (namespaces.empty() || !kind.namespaced) {
     watches_.try_emplace("");
   } else {
@@ -36,12 +40,12 @@ Cache::Cache(const Kind& kind, std::span<const Index> declared,
   }
 }
 
-Object Cache::slim(Object object) {
+Object Cache::slim(Object object) const {
   if (!object.metadata().contains("managedFields")) {
     return object;
   }
   Value body = object.body();
-  body.erase_path({"metadata", "managedFields"});
+  keep_rival_fields(body, appliers_);
   return Object(std::move(body));
 }
 

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kube/apply/rival_fields.hpp"
 #include "kube/value/kind.hpp"
 #include "kube/value/object.hpp"
 #include "runtime/cache/kept_objects.hpp"
@@ -23,10 +24,13 @@
 
 namespace athanor::runtime {
 
-// The number in a resourceVersion; 0 when it is none.
+// Returns the number in a resourceVersion; 0 when it is none.
 std::uint64_t version_number(std::string_view resource_version);
+// Returns the number of an object's resourceVersion; 0: there is no object.
+std::uint64_t version_of(const Object* object);
 
-// Not thread-safe: the engine owns it. managedFields are not kept.
+// Not thread-safe: the engine owns it. Of managedFields rivals are kept alone
+// (kube/apply/rival_fields.hpp).
 // Secondary indexes (declared ones, "owner", "node", labels) are built when a select first uses
 // them.
 class Cache {
@@ -37,10 +41,12 @@ class Cache {
     [[nodiscard]] const Object& newest() const { return after ? *after : *before; }
   };
 
-  // `namespaces`: watched one by one, each with versions of its own; empty, or of a kind without
+  // Watches `namespaces` one by one, each with versions of its own; empty, or of a kind without
   // namespaces: one watch of everything. `warm`: as of KeptObjects.
+  // `appliers`: managers whose objects keep the fields of other writers; empty: none do.
   Cache(const Kind& kind, std::span<const Index> declared,
-        std::span<const std::string> namespaces = {}, std::size_t warm = KeptObjects::kAll);
+        std::span<const std::string> namespaces = {}, std::size_t warm = KeptObjects::kAll,
+        Managers appliers = {});
 
   // Takes one event; nullopt when it brings nothing new (not after version()).
   std::optional<Change> set(Object object);
@@ -54,39 +60,39 @@ class Cache {
     bool gone = false;
     std::function<Change()> change{};
   };
-  // The list is whole, at `version`. Visits the differences, those that are gone first, each in
-  // order of keys. A list older than version(ns) is ignored.
+  // Ends the list at `version`. Visits the differences, removed objects first, each in order of
+  // keys. Ignores a list older than version(ns).
   void replace(std::uint64_t version, const std::string& ns,
                const std::function<void(const Difference& difference)>& visit);
-  // add() and replace() of a list in one part; what changed.
+  // Calls add() and replace() for a list in one part; returns the changes.
   std::vector<Change> replace(const std::vector<Object>& objects, std::uint64_t version,
                               const std::string& ns = {});
-  // Every event up to `version` has been seen (a bookmark).
+  // Records that every event up to `version` has been seen (a bookmark).
   void pass(std::uint64_t version, const std::string& ns = {});
 
   [[nodiscard]] const Kind& kind() const { return *kind_; }
-  // Another number after every change of an object.
+  // Returns a number that differs after every change of an object.
   [[nodiscard]] std::uint64_t changes() const { return changes_; }
-  // Every watch has been listed; or that of namespace `ns`.
+  // Returns true if every watch (or that of namespace `ns`) has been listed.
   [[nodiscard]] bool synced() const { return unlisted_ == 0; }
   [[nodiscard]] bool synced(std::string_view ns) const;
-  // The newest version that the watch of objects in `ns` has passed.
+  // Returns the newest version that the watch of objects in `ns` has passed.
   [[nodiscard]] std::uint64_t version(std::string_view ns = {}) const;
-  // What the watch of objects in `ns` is called: `ns`, or nothing when there is one of everything.
+  // Returns the name of the watch of objects in `ns`: `ns`, or empty for one watch of everything.
   [[nodiscard]] std::string watch_of(std::string_view ns) const;
-  // What the watches are called, in order.
+  // Returns the names of the watches, sorted.
   [[nodiscard]] std::vector<std::string> watches() const;
-  // Whether objects in `ns` are watched at all.
+  // Returns true if objects in `ns` are watched at all.
   [[nodiscard]] bool watches(std::string_view ns) const { return watches_.contains(watch_of(ns)); }
-  // Valid until the object changes, or rest().
+  // Returns the object or nullptr; valid until the object changes, or rest().
   [[nodiscard]] const Object* find(const Key& key) const;
   [[nodiscard]] const KeptObjects& objects() const { return objects_; }
   // Packs what has not been used lately; what find() returned is not to be used any more.
   void rest(Instant now) { objects_.rest(now); }
-  // In order of namespace and name. O(result) with an index or a label, else O(namespace).
+  // Lists in order of namespace and name. O(result) with an index or a label, else O(namespace).
   [[nodiscard]] std::vector<Object> list(const Select& select) const;
-  // As Snapshot's, for a select that is an index and its value alone (is_bucket): kept up to date
-  // from the first call on.
+  // Returns true for a select that is an index and its value alone. For such, the functions below
+  // are as Snapshot's, kept up to date from the first call on.
   [[nodiscard]] static bool is_bucket(const Select& select);
   [[nodiscard]] Totals totals(const Select& select, Measure measure) const;
   [[nodiscard]] std::vector<Group> groups(const Select& select, const Ranking& ranking) const;
@@ -112,7 +118,7 @@ class Cache {
     std::vector<Ranks> ranks{};
     void insert(const Object& object);
     void erase(const Object& object);
-    // For one that stays.
+    // Replaces an object that stays.
     void replace(const Object& before, const Object& after);
   };
   using Buckets = std::map<std::string, Bucket, std::less<>>;
@@ -122,12 +128,12 @@ class Cache {
     Buckets buckets{};
   };
 
-  static Object slim(Object object);
+  [[nodiscard]] Object slim(Object object) const;
   [[nodiscard]] std::vector<std::string> values(const Secondary& index, const Object& object) const;
   [[nodiscard]] Secondary& secondary(bool is_label, const std::string& name) const;
   [[nodiscard]] Bucket& bucket(const Select& select) const;
   [[nodiscard]] const Ranks& ranks(const Select& select, const Ranking& ranking) const;
-  // `known`: the object that it takes the place of, if any.
+  // Stores an object. `known`: the object that it replaces, if any.
   void put(const Key& key, Object object, const Object* known);
   void drop(const Key& key);
   void file(const Object& object);
@@ -137,6 +143,7 @@ class Cache {
   void refile(const Object& before, const Object& after);
 
   const Kind* kind_;
+  Managers appliers_;
   std::vector<Index> declared_;
   KeptObjects objects_;
   mutable std::vector<Secondary>

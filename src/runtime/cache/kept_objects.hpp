@@ -43,13 +43,13 @@ class KeptObjects {
  public:
   static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
-  // Up to `warm` objects stay as they are, and beyond these the ones that are used again and again.
+  // Keeps up to `warm` objects unpacked, and beyond these the ones that are used again and again.
   explicit KeptObjects(std::size_t warm = kAll);
   KeptObjects(KeptObjects&&) noexcept;
   KeptObjects& operator=(KeptObjects&&) = delete;
   ~KeptObjects();
 
-  // nullptr: there is none. Valid until the object is put or erased, or rest().
+  // Returns nullptr if there is none. Valid until the object is put or erased, or rest().
   [[nodiscard]] const Object* find(const Key& key) const;
   // Requires that the object is there.
   [[nodiscard]] const Object& at(const Key& key) const;
@@ -57,14 +57,14 @@ class KeptObjects {
   void erase(const Key& key);
   [[nodiscard]] std::size_t size() const { return slots_.size(); }
 
-  // In order of keys; of one namespace, or of all when it is empty.
+  // Visits keys in order; of one namespace, or of all when it is empty.
   void each_key(std::string_view ns, const std::function<void(const Key& key)>& visit) const;
   // Uses each object.
   void each(std::string_view ns,
             const std::function<void(const Key& key, const Object& object)>& visit) const;
 
-  // ---- a list that comes in parts; until it is whole, nothing of it shows
-  // Forgets what was added of that namespace (empty: of all).
+  // Begins a list that comes in parts; until it is whole, nothing of it shows. Forgets what was
+  // added of that namespace (empty: of all).
   void begin_list(std::string_view ns);
   // Adds an object of the list with this number, not 0; what is known in this version is not kept
   // twice.
@@ -82,17 +82,17 @@ class KeptObjects {
     Slots::node_type old_{};  // empty: it is new
     bool gone_ = false;
   };
-  // The list is whole: what it does not name is gone. Those that are gone come first, each in order
-  // of keys. Valid until anything is put or erased.
+  // Ends the list: objects that it does not name are gone. Those that are gone come first, each in
+  // order of keys. Valid until anything is put or erased.
   std::vector<Difference> end_list(std::string_view ns, std::uint32_t list);
-  // The object before, respectively after: it is not used by that.
+  // Returns the object before, respectively after; does not count as its use.
   [[nodiscard]] Object before(const Difference& difference) const;
   [[nodiscard]] Object after(const Difference& difference) const;
 
   // Packs what has not been used lately. Requires that no pointer into it is held.
   void rest(Instant now);
 
-  // What the packed ones take, and how many objects stay as they are.
+  // Returns the bytes of packed objects; warm() counts the unpacked ones.
   [[nodiscard]] std::size_t packed_bytes() const;
   [[nodiscard]] std::size_t warm() const { return bounded() ? used_.size() : slots_.size(); }
 

@@ -186,9 +186,10 @@ void Elector::read_back(const std::optional<Object>& lease, Steady now, Instant 
     lose(fmt::format("the lease went to {}", holder), effects);
     return;
   }
-  const bool valid = now < observed_at_ + duration_of(*lease);
-  if (!holder.empty() && !held_by_us() && valid) {
-    wake(retry_at(now), effects);
+  const Steady end = observed_at_ + duration_of(*lease);
+  if (!holder.empty() && !held_by_us() && now < end) {
+    // At its end, not up to two periods later: there is no leader meanwhile.
+    wake(std::min(retry_at(now), end), effects);
     return;
   }
   write(now, wall, effects);

@@ -32,7 +32,7 @@ struct ElectorOptions {
   bool release_on_cancel = true;
   Entropy* entropy = nullptr;  // jitter; required
 };
-// What client-go refuses, in its words.
+// Refuses the same options as client-go, with its texts.
 Result<void> check(const ElectorOptions& options);
 
 // ---- effects
@@ -67,8 +67,8 @@ class Elector {
   explicit Elector(ElectorOptions options);
 
   void start(Steady now, Instant wall, ElectorEffects& effects);
-  // The answer to a ReadLease or WriteLease: the Lease as the server has it, or an error (404:
-  // there is none; a request without an answer is an error like any other).
+  // Takes the answer to a ReadLease or WriteLease: the Lease as the server has it, or an error
+  // (404: there is none; a request without an answer is an error like any other).
   void answer(std::uint64_t id, const Result<Object>& lease, Steady now, Instant wall,
               ElectorEffects& effects);
   void tick(Steady now, Instant wall, ElectorEffects& effects);
@@ -76,10 +76,10 @@ class Elector {
   // follows, after which released() holds. Call it when the last write has been answered.
   void stop(Steady now, Instant wall, ElectorEffects& effects);
 
-  // Whether a write may leave now. Ends by itself `renew_deadline` after the last successful
-  // renewal was sent: well before another replica can take the lease.
+  // Returns true if a write may leave now. Ends by itself `renew_deadline` after the last
+  // successful renewal was sent: well before another replica can take the lease.
   [[nodiscard]] bool may_write(Steady now) const;
-  // Until when may_write() holds if nothing more comes.
+  // Returns the end of may_write() if nothing more comes.
   [[nodiscard]] Steady deadline() const { return deadline_; }
   [[nodiscard]] bool leading() const { return state_ == State::Leading; }
   [[nodiscard]] bool released() const { return state_ == State::Ended; }

@@ -46,6 +46,9 @@ void Engine::Impl::take(const WatchEvent& event, Instant now) {
   if (!held.synced(ns)) {
     return;  // the list to come contains it
   }
+  if (!bookmark) {
+    plans.saw(*event.kind, event.object);
+  }
   std::optional<Cache::Change> change;
   switch (event.type) {
     case WatchEvent::Type::Changed:
@@ -86,7 +89,9 @@ void Engine::Impl::take(const Relisted& listed, Instant now) {
   if (first && held.synced()) {
     synced(*listed.kind, now);
   }
-  opened(core.barrier.passed({listed.kind, ns}, held.version(ns)), now);
+  // A kind that cannot be listed shows nothing more.
+  opened(core.barrier.passed({listed.kind, ns}, listed.error ? kGone : held.version(ns)), now);
+  opened(core.barrier.listed({listed.kind, ns}), now);
   if (!listed.early || listed.error) {  // a refusal is as new as any later one
     for (const auto& controller : controllers) {
       controller->unseen.erase({listed.kind, ns});
@@ -117,7 +122,11 @@ void Engine::Impl::changed(const Cache& held, const Cache::Difference& news, Ins
     }
   }
   queue_readers(kind, news, now);
-  opened(core.barrier.changed({&kind, key}), now);
+  if (core.barrier.awaits({&kind, key})) {
+    const std::uint64_t version =
+        news.gone ? kGone : version_number(news.change().newest().resource_version());
+    opened(core.barrier.changed({&kind, key}, version), now);
+  }
 }
 
 void Engine::Impl::queue_readers(const Kind& kind, const Cache::Difference& news, Instant now) {
@@ -167,6 +176,7 @@ void Engine::Impl::take(const Tick&, Instant now) {
   timer.reset();
   expire(now);
   core.observations.sweep(now);
+  plans.sweep(now);
 }
 
 // Backoffs, deadlines and ages are lengths of time, which a step does not change. Wake-ups are
@@ -192,6 +202,7 @@ void Engine::Impl::take(const ClockStep& step, Instant now) {
     }
   }
   core.observations.shift(step.by);
+  plans.shift(step.by);
   core.keys.wake_all(now);
 }
 

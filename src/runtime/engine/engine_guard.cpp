@@ -9,7 +9,7 @@ namespace athanor::runtime {
 
 namespace {
 
-std::string_view name_of(const Input& input) {
+std::string_view input_name(const Input& input) {
   constexpr std::string_view kNames[] = {"watch event", "list",       "answer to a write",
                                          "observation", "timer tick", "step of the clock"};
   return kNames[input.index()];
@@ -44,7 +44,7 @@ void Engine::Impl::absorb(const Input& input, Instant now) {
     plans.abandon(writer, *broken, now);
     return;
   }
-  core.report_broken("engine", std::string(name_of(input)), *broken, nullptr);
+  core.report_broken("engine", std::string(input_name(input)), *broken, nullptr);
   const auto* event = std::get_if<WatchEvent>(&input);
   if (const Cache* held = event == nullptr ? nullptr : core.world.find(*event->kind)) {
     core.out.emplace_back(Relist{.kind = event->kind, .ns = held->watch_of(event->object.ns())});

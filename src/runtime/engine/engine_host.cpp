@@ -206,15 +206,31 @@ void EngineHost::run() {
   std::vector<Effect> effects;
   effects.swap(effects_);
   if (options_.journal != nullptr) {
-    options_.journal->ran(effects, now);
+    static_cast<void>(contain([&] { options_.journal->ran(effects, now); }));
   }
   for (const Effect& effect : effects) {
     std::visit([&](const auto& one) { perform(one); }, effect);
   }
 }
 
+void EngineHost::perform(const SendWrite& send) {
+  if (const auto broken = contain([&] { options_.world.write(send); })) {
+    absorb(WriteResult{.id = send.id, .error = Error::internal(*broken)});
+  }
+}
+
+void EngineHost::perform(const Relist& relist) {
+  static_cast<void>(contain([&] { options_.world.relist(relist); }));
+}
+
 void EngineHost::perform(const Probe& probe) {
-  if (options_.world.probe && options_.world.probe(probe)) {
+  bool answers = false;
+  if (const auto broken =
+          contain([&] { answers = options_.world.probe && options_.world.probe(probe); })) {
+    absorb(answered(probe.query, Error::internal(*broken), probe.id));
+    return;
+  }
+  if (answers) {
     return;
   }
   const Executors::Probe* ask = options_.executors->probe(probe.query);

@@ -26,9 +26,9 @@ namespace athanor::runtime {
 class EngineJournal {
  public:
   virtual ~EngineJournal() = default;
-  // Before the engine takes the input.
+  // Records an input before the engine takes it.
   virtual void input(const Engine& engine, const Input& input, Instant now) = 0;
-  // After a run with its effects.
+  // Records a run's effects after the run.
   virtual void ran(std::span<const Effect> effects, Instant now) = 0;
 };
 
@@ -54,7 +54,7 @@ struct HostOptions {
   bool running = true;  // false: inputs are taken, no key runs until run_keys(true)
 };
 
-// The observation that an answer is; `asked` as in Observation.
+// Makes the observation of an answer; `asked` as in Observation.
 Observation answered(std::string query, Result<Value> answer, std::uint64_t asked);
 
 // Shared with completions that outlive the driver. start() and stop() from one thread.
@@ -72,20 +72,20 @@ class EngineHost : public std::enable_shared_from_this<EngineHost> {
   void stop();
   [[nodiscard]] bool started() const { return thread_ != nullptr; }
 
-  // ---- from any thread; in the order they came
+  // Posts to the controllers thread, in the order of the calls. Thread-safe.
   void post(Task task);
   void post(Input input);
   void post(std::vector<Input> inputs);
-  // No key is ready, writing or waiting for the caches, and nothing waits.
+  // Returns true if no key is ready, writing or waiting for the caches, and nothing waits.
   [[nodiscard]] bool idle() const;
-  // How long the thread has been at what it does now; zero: it waits for news.
+  // Returns the time since the thread began its present work; zero: it waits for news.
   [[nodiscard]] Duration busy_for() const;
 
-  // ---- on the controllers thread, or before start()
-  // Feeds the engine an input; the keys that it makes ready run soon.
+  // Feeds the engine an input; the keys that it makes ready run soon. Requires, like all below, the
+  // controllers thread, or a time before start().
   void absorb(const Input& input);
   void run_keys(bool on);
-  // As Engine::set_role.
+  // Sets the role as Engine::set_role().
   void set_role(std::string_view role) { engine_.set_role(role); }
   [[nodiscard]] const Engine& engine() const { return engine_; }
 
@@ -97,8 +97,8 @@ class EngineHost : public std::enable_shared_from_this<EngineHost> {
   void drain();
   void follow_clock_steps();
   void run();
-  void perform(const SendWrite& send) { options_.world.write(send); }
-  void perform(const Relist& relist) { options_.world.relist(relist); }
+  void perform(const SendWrite& send);
+  void perform(const Relist& relist);
   void perform(const SetTimer& set) { timer_ = set.when; }
   void perform(const Probe& probe);
   void perform(const Execute& execute);

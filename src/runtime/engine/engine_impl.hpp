@@ -14,7 +14,7 @@
 
 #include "base/contain.hpp"
 #include "runtime/engine/engine.hpp"
-#include "runtime/engine/engine_core.hpp"
+#include "runtime/engine/model/engine_core.hpp"
 #include "runtime/engine/plans/plan_runner.hpp"
 
 namespace athanor::runtime {
@@ -22,7 +22,7 @@ namespace athanor::runtime {
 struct Engine::Impl {
   Impl(std::span<const Operator* const> operators, EngineOptions engine_options);
 
-  // engine.cpp: inputs
+  // Takes an input (in engine.cpp).
   void take(const WatchEvent& event, Instant now);
   void take(const Relisted& listed, Instant now);
   void take(const WriteResult& result, Instant now) { plans.take(result, now); }
@@ -44,8 +44,8 @@ struct Engine::Impl {
   void pump(Instant now);
   void set_timer(Instant now);
 
-  // engine_guard.cpp: broken invariants
-  // Executes `run` for a key; a broken invariant costs this key's run alone.
+  // Executes `run` for a key (in engine_guard.cpp); a broken invariant costs this key's run
+  // alone.
   template <class Run>
   void guarded(TaskId id, Instant now, Run&& run) {
     if (const auto broken = contain(std::forward<Run>(run))) {
@@ -53,21 +53,23 @@ struct Engine::Impl {
     }
   }
   void absorb(const Input& input, Instant now);
-  // Operator::overlooks; false if it breaks an invariant.
+  // Calls Operator::overlooks; false if it breaks an invariant.
   [[nodiscard]] bool overlooks(const Operator& op, const Kind& kind, const Cache::Change& change);
 
-  // engine_waits.cpp: keys that wait for the caches
   // Returns true if a key must wait for lists of all that its operator reads (Operator::sees_all).
+  // Keys that wait for the caches are in engine_waits.cpp.
   bool waits_for_sight(Task& task, Instant now);
   void ask_for_sight(Controller& controller);
   // Ends the waits whose deadlines have passed, and queues resyncs that are due.
   void expire(Instant now);
   // Ends or prolongs the wait of one key whose deadline has passed.
   void expire(Task& task, Instant now);
+  // Calls options.on_expired_wait for a wait for versions or objects.
+  void report_expired(const Task& task) const;
   // Returns texts such as "secrets in a": what a key waits for.
   [[nodiscard]] std::vector<std::string> waits_for(const Task& task) const;
 
-  // engine_debug.cpp: Null for a key at rest
+  // Describes a key; Null at rest (in engine_debug.cpp).
   [[nodiscard]] Value describe(const Task& task, Instant now) const;
 
   std::vector<std::unique_ptr<Controller>> controllers{};

@@ -109,6 +109,9 @@ void Engine::Impl::expire(Task& task, Instant now) {
     core.prolong_wait(task, now);
     return;
   }
+  if (core.options.on_expired_wait) {
+    report_expired(task);
+  }
   std::set<Watched, WatchedOrder> watches = core.barrier.watches(id);
   for (const Ref& ref : core.barrier.objects(id)) {
     watches.insert({ref.kind, core.world.cache(*ref.kind).watch_of(ref.key.ns)});
@@ -127,6 +130,19 @@ void Engine::Impl::expire(Task& task, Instant now) {
     return;
   }
   plans.release(task, now);
+}
+
+void Engine::Impl::report_expired(const Task& task) const {
+  ExpiredWait wait{.op = *task.controller->op, .key = task.key};
+  for (const auto& [watch, version] : core.barrier.versions(task.id)) {
+    wait.versions.push_back({.kind = watch.kind, .version = version});
+  }
+  for (const Ref& ref : core.barrier.objects(task.id)) {
+    wait.objects.push_back(ref);
+  }
+  if (!wait.versions.empty() || !wait.objects.empty()) {
+    core.options.on_expired_wait(wait);
+  }
 }
 
 std::vector<std::string> Engine::Impl::waits_for(const Task& task) const {

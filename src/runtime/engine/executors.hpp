@@ -31,7 +31,7 @@ class Executors {
   // process logs at least as much as the most verbose source asks.
   void take_log_levels();
 
-  // nullptr: none is registered.
+  // Returns nullptr if none is registered.
   [[nodiscard]] const Act* act(std::string_view verb) const;
   [[nodiscard]] const Probe* probe(std::string_view query) const;
 

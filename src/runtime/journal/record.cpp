@@ -123,10 +123,18 @@ Value RecordHead::to_value(std::span<const Kind* const> kinds) const {
   }
   Value kind_list = Value::list();
   for (const Kind* kind : kinds) {
-    kind_list.push_back(Value::object({{"group", kind->group},
-                                       {"version", kind->version},
-                                       {"kind", kind->name},
-                                       {"plural", kind->plural}}));
+    Value one = Value::object({{"group", kind->group},
+                               {"version", kind->version},
+                               {"kind", kind->name},
+                               {"plural", kind->plural}});
+    if (const auto place = places.find(kind); place != places.end()) {
+      Value watched = Value::list();
+      for (const std::string& name : place->second.watched) {
+        watched.push_back(name);
+      }
+      one.set("namespaces", std::move(watched));
+    }
+    kind_list.push_back(std::move(one));
   }
   Value sections = Value::object();
   for (const auto& [section, settings] : config) {
@@ -227,10 +235,10 @@ Value Recorder::line_of(const Engine& /*engine*/, const Relisted& list, Instant 
 }
 
 Value Recorder::line_of(const Engine& /*engine*/, const WriteResult& result, Instant now) const {
-  return Value::list({"w", ticks(now), result.id,
-                      result.object ? shown(result.object->body()) : Value(), text_of(result.error),
-                      result.unknown,
-                      result.retry_after ? Value(result.retry_after->count()) : Value()});
+  return Value::list(
+      {"w", ticks(now), result.id, result.object ? shown(result.object->body()) : Value(),
+       text_of(result.error), result.unknown,
+       result.retry_after ? Value(result.retry_after->count()) : Value(), result.hidden});
 }
 
 Value Recorder::line_of(const Engine& /*engine*/, const Observation& seen, Instant now) const {

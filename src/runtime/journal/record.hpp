@@ -29,6 +29,7 @@
 #include "kube/value/value.hpp"
 #include "runtime/engine/engine.hpp"
 #include "runtime/engine/engine_host.hpp"
+#include "runtime/view/places.hpp"
 
 namespace athanor::runtime {
 
@@ -41,13 +42,14 @@ struct RecordHead {
   std::string version{};                 // of the program
   std::vector<std::string> operators{};  // by name, in the engine's order
   std::vector<std::string> namespaces{};
+  Places places{};
   std::map<std::string, Value, std::less<>> config{};
   std::uint64_t seed = 0;  // of the engine's entropy
   bool secrets = false;    // their data is in it
   [[nodiscard]] Value to_value(std::span<const Kind* const> kinds) const;
 };
 
-// An effect as records have it; Null for those that are not decisions (timers).
+// Returns an effect in the form of records; Null for effects that are not decisions (timers).
 Value to_value(const Effect& effect);
 
 // Writes the inputs and decisions of an engine as lines. Belongs to the engine's thread.

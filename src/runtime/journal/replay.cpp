@@ -82,6 +82,39 @@ std::vector<Decision> pairs(const std::vector<Value>& recorded, const std::vecto
   return decisions;
 }
 
+bool is_kind(const Kind& kind, const Value& recorded) {
+  return kind.group == recorded["group"].as_string() &&
+         kind.version == recorded["version"].as_string() &&
+         kind.name == recorded["kind"].as_string();
+}
+
+// Where kinds were watched that the record gives places of their own.
+Places places_of(const Value& kinds, std::span<const Operator* const> operators) {
+  Places places;
+  const auto take = [&](const Kind* kind, const Value& recorded) {
+    if (kind == nullptr || !is_kind(*kind, recorded)) {
+      return;
+    }
+    Place& place = places[kind];
+    place.watched.clear();
+    for (const Value& ns : recorded["namespaces"].items()) {
+      place.watched.push_back(ns.str());
+    }
+  };
+  for (const Value& recorded : kinds.items()) {
+    if (!recorded["namespaces"].is_list()) {
+      continue;
+    }
+    for (const Operator* op : operators) {
+      take(op->primary, recorded);
+      for (const Kind* kind : op->reads) {
+        take(kind, recorded);
+      }
+    }
+  }
+  return places;
+}
+
 }  // namespace
 
 bool Decision::differs() const {
@@ -118,14 +151,13 @@ Result<std::unique_ptr<Replay>> Replay::open(const Value& head, const Find& find
   for (const Value& ns : namespaces.items()) {
     options.namespaces.push_back(ns.str());
   }
-  replay->engine_ = std::make_unique<Engine>(operators, std::move(options));
   const Value& kinds = head["kinds"];
+  options.places = places_of(kinds, operators);
+  replay->engine_ = std::make_unique<Engine>(operators, std::move(options));
   for (const Value& kind : kinds.items()) {
     const auto known = replay->engine_->kinds();
-    const auto at = std::ranges::find_if(known, [&](const Kind* one) {
-      return one->group == kind["group"].as_string() &&
-             one->version == kind["version"].as_string() && one->name == kind["kind"].as_string();
-    });
+    const auto at =
+        std::ranges::find_if(known, [&](const Kind* one) { return is_kind(*one, kind); });
     replay->kinds_.push_back(at == known.end() ? nullptr : *at);
   }
   return replay;
@@ -171,6 +203,7 @@ Result<std::optional<Input>> Replay::input_of(std::string_view what, const Value
     if (line[6].is_integer()) {
       result.retry_after = Duration(line[6].as_int());
     }
+    result.hidden = line[7].as_bool();
     return Some(std::move(result));
   }
   const Kind* kind = kind_of(line[2]);

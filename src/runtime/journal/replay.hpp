@@ -37,13 +37,13 @@ struct ReplayedRun {
 class Replay {
  public:
   using Find = std::function<const Operator*(std::string_view name)>;
-  // Errors: a head that is none; controllers that this binary does not have.
+  // Opens a record. Errors: an invalid head; controllers that this binary does not have.
   static Result<std::unique_ptr<Replay>> open(const Value& head, const Find& find);
   Replay(const Replay&) = delete;
   Replay& operator=(const Replay&) = delete;
   ~Replay();
 
-  // The next line; a run when it was one. Errors: a line that is none.
+  // Reads the next line; returns a run when it is one. Errors: an invalid line.
   Result<std::optional<ReplayedRun>> feed(const Value& line);
   // Inputs without a receiver: of kinds that are not watched any more, answers to what was not
   // asked this time.
@@ -52,7 +52,7 @@ class Replay {
  private:
   Replay() = default;
 
-  // nullopt: to be skipped.
+  // Returns the input of a line; nullopt: to be skipped.
   Result<std::optional<Input>> input_of(std::string_view what, const Value& line) const;
   [[nodiscard]] const Kind* kind_of(const Value& number) const;
   ReplayedRun run(const Value& recorded, Instant at);

@@ -137,6 +137,16 @@ void EngineMetrics::failed(std::size_t controller, int code) {
   }
 }
 
+void EngineMetrics::looped(std::size_t controller) {
+  if (metrics_ != nullptr) {
+    metrics_
+        ->counter("athanor_write_loops_total",
+                  "Pauses of keys that write an object in turn with another writer.",
+                  {{"controller", controllers_[controller].name}})
+        .add();
+  }
+}
+
 void EngineMetrics::put_off(std::size_t controller) {
   if (metrics_ != nullptr) {
     controllers_[controller].active.add(-1);

@@ -14,7 +14,7 @@
 namespace athanor::runtime {
 
 enum class ReconcileResult : std::uint8_t { Success, Requeue, RequeueAfter, Failure };
-// As in controller_runtime_reconcile_total: "success", "requeue", "requeue_after", "error".
+// Returns "success", "requeue", "requeue_after", "error", as in controller_runtime_reconcile_total.
 std::string_view name_of(ReconcileResult result);
 
 // Does nothing without a Metrics.
@@ -28,16 +28,18 @@ class EngineMetrics {
   void retried(std::size_t controller);
   void started(std::size_t controller, Duration queued, std::size_t reads);
   void took(std::size_t controller, Duration duration);
-  // `duration`: from the reconcile's beginning to the answer to its last write.
+  // Records a `duration` from the reconcile's beginning to the answer to its last write.
   void finished(std::size_t controller, ReconcileResult result, Duration duration);
   void wrote(std::size_t controller);
   void suppressed(std::size_t controller);
   void failed(std::size_t controller, int code);
-  // A key that was taken waits after all.
+  // Counts a key that writes an object in turn with another writer, and pauses.
+  void looped(std::size_t controller);
+  // Removes a taken key that waits after all from the active ones.
   void put_off(std::size_t controller);
-  // A key has waited too long for "writes" or "sight" (`on`), or does so no longer.
+  // Counts a key as waiting too long for "writes" or "sight" if `on`, else no longer.
   void overdue(std::size_t controller, std::string_view what, bool on);
-  // Broken invariants, by who broke them: a controller, "engine", "caches", "instruments".
+  // Counts broken invariants by origin: a controller, "engine", "caches", "instruments".
   void broke(std::string_view who, std::uint64_t times);
 
  private:

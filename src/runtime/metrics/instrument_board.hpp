@@ -26,11 +26,11 @@ class InstrumentBoard {
   [[nodiscard]] bool active() const { return metrics_ != nullptr && !instruments_.empty(); }
   // Sets what this replica is: "standalone" until it is called.
   void set_role(std::string_view role) { role_ = role; }
-  // Whether an instrument reads changes of a kind.
+  // Returns true if an instrument reads changes of a kind.
   [[nodiscard]] bool wants(const Kind& kind) const { return kinds_.contains(&kind); }
-  // `snapshot`: what instruments see beside the change of an object; may be null.
+  // Shows instruments a happening and `snapshot`, the state beside the change; may be null.
   void happened(const Happening& happening, Instant now, const Snapshot* snapshot = nullptr);
-  // The gauges of what there is, in Prometheus' text form; `kinds` are those that the view holds.
+  // Returns the gauges in Prometheus' text form; `kinds` are those that the view holds.
   [[nodiscard]] std::string state(const Snapshot& snapshot, std::span<const Kind* const> kinds,
                                   Instant now) const;
 

@@ -62,10 +62,10 @@ class Metrics {
                       const std::vector<double>& buckets, const MetricLabels& labels = {});
   // Removes the series of these labels; its handles must not be used any more.
   void remove(const std::string& name, const MetricLabels& labels);
-  // Exposition format 0.0.4 ("text/plain; version=0.0.4").
+  // Returns exposition format 0.0.4 ("text/plain; version=0.0.4").
   [[nodiscard]] std::string text() const;
 
-  // 1e-5 s to 10 s, three steps a decade: what durations of queues and reconciles use.
+  // Returns 1e-5 s to 10 s, three steps a decade, for durations of queues and reconciles.
   static std::vector<double> duration_buckets();
 
  private:

@@ -46,12 +46,12 @@ struct Verdict {
   static Verdict deny(std::string message, int code = 403) {
     return {.allowed = false, .code = code, .message = std::move(message)};
   }
-  // A denial in the words of an error; what the API server says in front of every denial
-  // (`admission webhook "NAME" denied the request: `) is left out.
+  // Denies with an error's text, without the API server's prefix of every denial (`admission
+  // webhook "NAME" denied the request: `).
   static Verdict refuse(const Error& error);
-  // The reason of a denial: as given, or by the code.
+  // Returns the reason of a denial: as given, or by the code.
   [[nodiscard]] std::string denial_reason() const;
-  // Allowed with the changes that lead from `before` to `after`: whole members of the root and of
+  // Allows with the changes that lead from `before` to `after`: whole members of the root and of
   // metadata, spec and status.
   static Verdict change(const Value& before, const Value& after);
 };

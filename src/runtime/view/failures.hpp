@@ -20,15 +20,15 @@
 
 namespace athanor {
 
-// True for an answer that trying again would not change.
+// Returns true for an answer that trying again would not change.
 bool is_refusal(const Error& error);
 
-// "refused:create Pod ns/name": whether any step that does the same to the same object was refused.
-// It is read without a digest, which would cost more than all else that is read for a step.
+// Returns "refused:create Pod ns/name": asks if any step that does the same to the same object was
+// refused. Read without a digest, which would cost more than all other reads for a step.
 std::string refusals_query(const Step& step);
-// "refused:" and a digest of the step: another uid, another field is another question.
+// Returns "refused:" and a digest of the step: another uid or field is another question.
 std::string refusal_query(const Step& step);
-// The answer to exactly this step, if it was tried and refused.
+// Returns the answer to exactly this step, if it was tried and refused.
 std::optional<Error> refused(const View& view, const Step& step);
 
 // "contested:ClusterQueue /fournos-queue": the object was written by others at the same time, again
@@ -37,7 +37,7 @@ inline constexpr int kContested = 10;
 std::string contested_query(const Ref& target);
 bool contested(const View& view, const Ref& target);
 
-// "unreadable:clusterqueues.kueue.x-k8s.io" where the kind is listed as a whole,
+// Returns "unreadable:clusterqueues.kueue.x-k8s.io" where the kind is listed as a whole,
 // "unreadable:secrets/ns" where it is listed by namespaces.
 std::string unreadable_query(const Kind& kind, std::string_view ns = {});
 // Returns why objects of this kind in `ns` cannot be listed, however they are; without a namespace:

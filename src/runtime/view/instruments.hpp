@@ -87,7 +87,7 @@ struct Instruments {
   void (*state)(const View& view, Samples& samples) = nullptr;
   // Counts events; null: they are not counted.
   void (*changed)(const ObjectChanged& change, Samples& samples) = nullptr;
-  // The same with a view of other kinds as they are at the change; of its own kind it may be
+  // Counts events with a view of other kinds as they are at the change; of its own kind it may be
   // behind.
   void (*witnessed)(const View& view, const ObjectChanged& change, Samples& samples) = nullptr;
   void (*written)(const WriteAnswered& answer, Samples& samples) = nullptr;
@@ -97,11 +97,11 @@ struct Instruments {
   void tally(const Happening& happening, Samples& samples) const;
 };
 
-// Whether one of the operators has this name.
+// Returns true if one of the operators has this name.
 bool is_one_of(std::span<const Operator* const> operators, std::string_view name);
-// A sample in seconds.
+// Adds a sample in seconds.
 void put_seconds(std::string_view metric, MetricLabels labels, Duration time, Samples& samples);
-// A gauge for each state: how many are in it.
+// Adds a gauge for each state: the number of objects in it.
 void put_counts(std::string_view metric, std::string_view label,
                 const std::map<std::string, double, std::less<>>& counts, Samples& samples);
 

@@ -33,12 +33,12 @@ struct LiveQuery {
 
   // Returns the query for one named object.
   static LiveQuery of(const Kind& kind, const Key& key);
-  // nullopt for any other query.
+  // Parses the query; nullopt for any other query.
   static std::optional<LiveQuery> parse(std::string_view query);
   [[nodiscard]] std::string text() const;
-  // "/apis/batch/v1/namespaces/a/jobs/b": what to GET.
+  // Returns "/apis/batch/v1/namespaces/a/jobs/b", the path to GET.
   [[nodiscard]] std::string path() const;
-  // The answer to report: {"objects": [...]}; an absent object is an empty list. Trouble is
+  // Returns the answer to report: {"objects": [...]}; an absent object is an empty list. Trouble is
   // reported as an error.
   static Value answer(const std::vector<Object>& objects);
 };

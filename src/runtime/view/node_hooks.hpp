@@ -59,7 +59,7 @@ struct NodeSocket {
   std::string_view path{};  // absolute on the node
   // Returns true if the node has it.
   bool (*present)(const Object& node) = nullptr;
-  // `method` is "/v1.PodResourcesLister/List", `message` its encoded argument.
+  // Requires as `method` "/v1.PodResourcesLister/List", as `message` its encoded argument.
   NodeSocketAnswer (*answer)(const View& view, const Object& node, std::string_view method,
                              std::string_view message) = nullptr;
 };
@@ -79,13 +79,13 @@ struct NodeHooks {
   std::span<const Access> access{};
   // Resources that the node reports besides its own: an object of names and quantities.
   Value (*capacity)(const View& view, const Object& node) = nullptr;
-  // What pods may use of the node's resources, where that is less than its capacity.
+  // Returns the resources that pods may use, where that is less than the capacity.
   Value (*allocatable)(const View& view, const Object& node) = nullptr;
-  // Asked before a pod's containers start, and again after a restart of the node.
+  // Decides before a pod's containers start, and again after a restart of the node.
   NodeAdmission (*admit)(const View& view, const Object& pod, const Object& node,
                          Instant now) = nullptr;
   std::span<const NodeSocket> sockets{};
-  // Asked anew when the node changes; files of before stay. nullptr: none.
+  // Returns files, again when the node changes; earlier files stay. nullptr: none.
   std::vector<NodeFile> (*files)(const Object& node) = nullptr;
 };
 

@@ -45,7 +45,7 @@ struct Operator {
       reads{};  // generates watches and RBAC; an undeclared read is a broken invariant
   std::span<const Kind* const> writes{};
   std::span<const Index> indexes{};
-  // The pure function. `key` is of `primary`, or for a singleton operator {"" , "singleton"}.
+  // Reconciles: the pure function. `key` is of `primary`, or for a singleton {"" , "singleton"}.
   Plan (*reconcile)(const View& view, const Key& key, Instant now) = nullptr;
   // True: one key, run whenever anything it read changed (a scheduler that looks at everything).
   bool singleton = false;
@@ -63,8 +63,8 @@ struct Operator {
   Backoff backoff{};
   // Least time between the starts of two runs of a key: what changes meanwhile is taken together.
   Duration pause{};
-  // A change of an object that a key has read and that makes no difference to it: it does not run
-  // for that. Pure; nullptr: every change makes one. Changes of the primary are not asked about.
+  // Returns true if a change of an object that a key has read makes no difference to it: it does
+  // not run. Pure; nullptr: every change makes one. Not called for changes of the primary.
   bool (*overlooks)(const Kind& kind, const Object& before, const Object& after) = nullptr;
   // Kinds whose coarse lists (no namespace, no label, no index) are allowed because they are few.
   std::span<const Kind* const> small{};

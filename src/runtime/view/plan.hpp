@@ -52,6 +52,10 @@ struct Status {
   Ref target{};
   Value status{};
   Guard guard{};
+  // Field manager of a server-side apply of these keys, which another client of that name may take
+  // back by applying without them; empty: a merge patch. A Null removes only what that manager
+  // applied.
+  std::string applied_as{};
 };
 // Replaces the whole object (PUT, guarded by the resource version in `object`); for subresource
 // writes such as namespaces/finalize and pods/binding set `subresource` (binding is a POST).
@@ -76,6 +80,7 @@ struct Emit {
   std::string reason{};
   std::string note{};
   std::string component{};  // reporting component; empty: the operator's
+  std::string id{};         // of one occurrence: written once, however often it is in a plan
 };
 // The outside world: a verb for the executor registered under it ("process.start"). `id` is an
 // idempotency key; the result comes back as an observation under the query "<verb>:<id>".
@@ -93,10 +98,10 @@ inline constexpr std::size_t kStepsPerPlan = 500;
 class [[nodiscard]] Plan {
  public:
   static Plan done() { return {}; }
-  // Transient trouble: the key runs again after its backoff (the operator's, by default 5 ms
-  // doubling to 1000 s).
+  // Reports transient trouble: the key runs again after its backoff (the operator's, by default 5
+  // ms doubling to 1000 s).
   static Plan retry(Error error);
-  // Final until something it read changes.
+  // Reports a final error: the key runs again when something it read changes.
   static Plan reject(Error error);
 
   Plan& then(Step step) & {
@@ -114,7 +119,7 @@ class [[nodiscard]] Plan {
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
   [[nodiscard]] bool retries() const { return error_.has_value() && retry_; }
   [[nodiscard]] bool empty() const { return steps_.empty() && !wake_ && !error_; }
-  // A stable text of all of it: property P1 compares it, scenario failures print it.
+  // Returns a stable text of all of it: property P1 compares it, scenario failures print it.
   [[nodiscard]] Value to_value() const;
 
  private:

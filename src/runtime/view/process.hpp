@@ -61,9 +61,9 @@ struct Process {
   std::string_view default_namespace{};
   // Upstream's flags that it takes, besides leader-elect.
   std::span<const std::string_view> flags{};
-  // The text of a ConfigMap that is made.
+  // Returns the text of a ConfigMap that is made.
   std::string (*default_config)(const std::string& ns) = nullptr;
-  // Errors name the setting or flag, and its value.
+  // Returns the setup. Errors name the setting or flag, and its value.
   Result<ProcessSetup> (*set_up)(const ProcessInput& input) = nullptr;
 };
 

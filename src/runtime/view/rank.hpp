@@ -26,12 +26,12 @@ class Ranks {
   ~Ranks() = default;
 
   [[nodiscard]] const Ranking& ranking() const { return ranking_; }
-  // O(log n). One object of a key at a time.
+  // Inserts in O(log n). Requires one object of a key at a time.
   void insert(const Object& object);
   void erase(const Key& key);
-  // By name; O(groups).
+  // Returns the groups by name; O(groups).
   [[nodiscard]] std::vector<Group> groups() const;
-  // At most `limit` keys of a group, behind the place of `after`; O(log n + limit).
+  // Returns at most `limit` keys of a group, behind the place of `after`; O(log n + limit).
   [[nodiscard]] std::vector<Key> keys(std::string_view group, const Object* after,
                                       std::size_t limit) const;
 

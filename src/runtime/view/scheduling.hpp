@@ -34,7 +34,7 @@ class SchedulingSession {
   virtual ~SchedulingSession() = default;
   // Returns true if the hooks have a say about this pod; the others are called for such pods only.
   [[nodiscard]] virtual bool concerns(const Object& pod) = 0;
-  // Why no node will do; nullopt: some may.
+  // Returns why no node will do; nullopt: some may.
   [[nodiscard]] virtual std::optional<std::string> refuse(const Object& /*pod*/) {
     return std::nullopt;
   }
@@ -42,8 +42,8 @@ class SchedulingSession {
   [[nodiscard]] virtual bool defers(const Object& /*pod*/) { return false; }
   // Resources that the pod asks for and that a node need not report: filter() judges them there.
   [[nodiscard]] virtual std::vector<std::string> covers(const Object& /*pod*/) { return {}; }
-  // Why the pod may not be on the node; nullopt: it may. Called when every other filter passed.
-  // `leaving`: uids of pods that count as gone.
+  // Returns why the pod may not be on the node; nullopt: it may. Called when every other filter
+  // passed. `leaving`: uids of pods that count as gone.
   [[nodiscard]] virtual std::optional<HookRefusal> filter(
       const Object& pod, const Object& node, std::span<const std::string_view> leaving) = 0;
   // Scores a node that passed the filter; the higher, the better, 0 to 100.
@@ -65,10 +65,10 @@ struct SchedulingHooks {
   std::span<const Index> indexes{};
   std::span<const Kind* const> small{};
   std::unique_ptr<SchedulingSession> (*begin)(const View& view, Instant now) = nullptr;
-  // More such values, where objects name them; nullptr: none.
+  // Returns further values for `schedulers`, where objects name them; nullptr: none.
   std::vector<std::string> (*profiles)(const View& view) = nullptr;
-  // Extended resources, one of which every pod that concerns the hooks asks for; nullptr: other
-  // pods may concern them.
+  // Returns extended resources, one of which every pod that concerns the hooks asks for; nullptr:
+  // other pods may concern them.
   std::vector<std::string> (*resources)() = nullptr;
   // Run beside the hooks where a stock scheduler asks them.
   std::span<const Operator* const> beside{};

@@ -15,16 +15,16 @@
 
 namespace athanor {
 
-// The values of an index for an object: the built-in "owner" (uids of its owners) and "node"
-// (spec.nodeName), or one of `declared`. nullopt: no such index for the kind.
+// Returns the values of an index for an object: the built-in "owner" (uids of its owners) and
+// "node" (spec.nodeName), or one of `declared`. nullopt: no such index for the kind.
 std::optional<std::vector<std::string>> index_values(const Kind& kind, const Object& object,
                                                      std::string_view index,
                                                      std::span<const Index> declared);
-// True when `object`, of `kind`, is in the list that `select` describes. An unknown index is a
-// broken invariant.
+// Returns true if `object`, of `kind`, is in the list that `select` describes. An unknown index is
+// a broken invariant.
 bool selects(const Kind& kind, const Select& select, const Object& object,
              std::span<const Index> declared);
-// A list that depends on every object of its kind.
+// Returns true for a list that depends on every object of its kind.
 bool is_coarse(const Kind& kind, const Select& select);
 
 }  // namespace athanor

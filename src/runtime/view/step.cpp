@@ -57,6 +57,7 @@ Value body_of(const Patch& step) {
 Value body_of(const Status& step) {
   Value out = Value::object({{"target", to_value(step.target)}, {"status", step.status}});
   put_guard(out, step.guard);
+  put_text(out, "appliedAs", step.applied_as);
   return out;
 }
 Value body_of(const Replace& step) {
@@ -82,6 +83,7 @@ Value body_of(const Emit& step) {
   out.set("reason", step.reason);
   out.set("note", step.note);
   put_text(out, "component", step.component);
+  put_text(out, "id", step.id);
   return out;
 }
 Value body_of(const Act& step) {

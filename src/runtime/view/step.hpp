@@ -10,17 +10,17 @@
 
 namespace athanor {
 
-// The object a step writes, or for Emit the object it is about; nullptr for Act.
+// Returns the object that a step writes, or for Emit the object it is about; nullptr for Act.
 const Ref* target_of(const Step& step);
-// "apply", "create", "patch", "status", "replace", "delete", "emit", "act".
+// Returns "apply", "create", "patch", "status", "replace", "delete", "emit", "act".
 std::string_view name_of(const Step& step);
-// {"apply": {"target": {...}, "fields": {...}}}; default members are left out.
+// Returns {"apply": {"target": {...}, "fields": {...}}}; leaves out default members.
 Value to_value(const Step& step);
-// {"apiVersion", "kind", "namespace", "name"}.
+// Returns {"apiVersion", "kind", "namespace", "name"}.
 Value to_value(const Ref& ref);
 
-// The status that a Status step asks for, given the current one: each key given replaces that key,
-// Null removes it.
+// Returns the status that a Status step asks for, given the current one: each key given replaces
+// that key, Null removes it.
 Value wanted_status(const Value& current, const Value& given);
 
 // References ordered by names (group, kind, namespace, name, version), never by address: what

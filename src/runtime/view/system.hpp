@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // System: everything the rest of the program needs to know about one system, in one place. The
 // lab, the production controllers, the command line, the generators of CRDs, roles and webhook
-// configurations, and the tests read the list of systems (systems/list.hpp) and nothing else.
+// configurations, and the tests read the list of systems (product/list.hpp) and nothing else.
 //
 // A system is a folder with its kinds, pure controllers and one function that returns its
 // descriptor. Every member but the name is optional.
@@ -75,7 +75,7 @@ struct LabNodeExtra {
 };
 struct LabNodeMember {
   std::string_view name{};  // "gpus"
-  // `settings` are the system's. Errors say what is wrong below the member.
+  // Reads the member with the system's `settings`. Errors describe the fault below the member.
   Result<LabNodeExtra> (*read)(const Value& written, const Value& settings) = nullptr;
   // Returns the member of all nodes for a lab file that writes it at none; Null: none. nullptr:
   // always none.
@@ -99,14 +99,17 @@ struct System {
   // Runs in production without being named. Every system runs in every lab.
   bool by_default = false;
 
-  // Its custom kinds; `settings` is Null where defaults are wanted.
+  // Returns its custom kinds; `settings` is Null for the default ones.
   std::vector<const api::CustomKind*> (*kinds)(const Value& settings) = nullptr;
   // Converts an object of one of its kinds to another served version ("kueue.x-k8s.io/v1beta1").
   // nullptr: served versions differ in their apiVersion alone.
   Result<Value> (*convert)(const Value& object, std::string_view to_version) = nullptr;
   std::vector<const Operator*> operators{};
-  // Whether one of them has anything to do; nullptr: all always have.
+  // Returns true if this one of them has anything to do; nullptr: all always have.
   bool (*runs)(const Operator& op, const Value& settings) = nullptr;
+  // Roles and ClusterRoles that its operators create: the API server refuses a role from a user who
+  // lacks one of its rights. nullptr: none.
+  std::vector<Value> (*granted_roles)() = nullptr;
   // Custom kinds that its operators read and that a cluster may lack: the process is ready without.
   std::vector<const Kind*> optional_kinds{};
   // What it answers beside objects in a lab; nullptr: nothing.
@@ -126,7 +129,7 @@ struct System {
   // Upstream's own executable, whose place `athanor controllers --systems=NAME` takes; nullptr:
   // none.
   const Process* process = nullptr;
-  // Where its objects are, kind by kind; nullptr: wherever the process works.
+  // Returns the places of its objects, kind by kind; nullptr: wherever the process works.
   Places (*places)(const SystemConfig& config) = nullptr;
   // The Lease of a process that runs this system alone, and its namespace; an empty name: the
   // process's own.
@@ -140,9 +143,9 @@ struct System {
   std::vector<LabNodeMember> lab_node_members{};
   std::vector<Verb> verbs{};
 
-  // Lab: namespaces made at its start; objects applied at its start, in every lab and in the
-  // built-in one alone (`home` is its namespace of jobs); the namespace of the ConfigMaps that
-  // describe emulated target clusters; the objects that make one known.
+  // Returns namespaces made at a lab's start. The next ones: objects applied at its start, in every
+  // lab and in the built-in one alone (`home` is its namespace of jobs); the namespace of the
+  // ConfigMaps that describe emulated target clusters; the objects that make one known.
   std::vector<std::string> (*lab_namespaces)(const SystemConfig& config) = nullptr;
   std::vector<Value> (*lab_objects)(const LabFacts& lab) = nullptr;
   std::vector<Value> (*sample_objects)(std::string_view home) = nullptr;
@@ -155,14 +158,14 @@ using Systems = std::span<const System* const>;
 
 // Reads the settings of all systems, in order.
 Result<SystemConfig> read_settings(Systems systems, SettingsSource source);
-// Their custom kinds in the dialects that the settings ask for; an empty config: by default.
+// Returns their custom kinds in the dialects of the settings; an empty config: by default.
 std::vector<const api::CustomKind*> kinds_of(Systems systems, const SystemConfig& config = {});
-// The system with a custom kind of this group and name; nullptr: none.
+// Returns the system with a custom kind of this group and name; nullptr: none.
 const System* system_of_kind(Systems systems, std::string_view group, std::string_view kind);
 // Leaves out the operators that have nothing to do with these settings.
 std::vector<const Operator*> those_that_run(Systems systems, std::vector<const Operator*> operators,
                                             const SystemConfig& config);
-// Every kind that these operators touch and that has namespaces, at this place.
+// Returns, at this place, every kind that these operators touch and that has namespaces.
 Places places_of_all(std::span<const Operator* const> operators, const Place& place);
 
 }  // namespace athanor

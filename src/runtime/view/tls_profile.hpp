@@ -27,8 +27,8 @@ struct TlsProfile {
 
 // Reads spec.tlsSecurityProfile of the APIServer "cluster"; Intermediate where it is absent.
 TlsProfile read_tls_profile(const Value& profile);
-// 16 digits of a digest over its name, version and number of ciphers; "default" where the APIServer
-// names none.
+// Returns 16 digits of a digest over its name, version and number of ciphers; "default" where the
+// APIServer names none.
 std::string tls_profile_hash(const Value& profile);
 
 // Appends PREFIXtls-min-version and PREFIXtls-cipher-suites to the first container's args; empty

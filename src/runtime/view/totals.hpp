@@ -31,7 +31,7 @@ class Totals {
     return at != own.end() && at->first == name ? at->second
                                                 : own.emplace_hint(at, name, 0)->second;
   }
-  // A sum that comes to nothing is left out.
+  // Adds to a sum; leaves out a sum that becomes 0.
   void add(std::string_view name, std::int64_t amount) {
     std::int64_t& sum = (*this)[name];
     sum += amount;

@@ -10,6 +10,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "kube/names/selector.hpp"
 #include "kube/value/kind.hpp"
 #include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
@@ -35,20 +36,33 @@ class VerbContext {
  public:
   virtual ~VerbContext() = default;
 
-  // nullopt: not given. A flag without value is given as "".
+  // Returns nullopt if it is not given. A flag without value is given as "".
   [[nodiscard]] virtual std::optional<std::string> flag(std::string_view name) const = 0;
   [[nodiscard]] virtual std::optional<std::string> argument(std::string_view name) const = 0;
-  // Namespace to work in; empty with --all-namespaces.
+  // Returns the namespace to work in; empty with --all-namespaces.
   [[nodiscard]] virtual const std::string& ns() const = 0;
-  // "table", "wide", "json", "yaml" or "name".
+  // Returns "table", "wide", "json", "yaml" or "name"; "json" also for formats with a pattern.
   [[nodiscard]] virtual std::string_view output() const = 0;
   [[nodiscard]] virtual Instant now() const = 0;
 
-  // Errors carry the API server's Status.
+  // Gets an object. Errors carry the API server's Status.
   virtual Result<Object> get(const Kind& kind, const Key& key) = 0;
   virtual Result<std::vector<Object>> list(const Kind& kind, const std::string& ns) = 0;
+  // Lists those whose labels a selector takes ("a=b,c"; empty: all). Errors: no selector, too.
+  virtual Result<std::vector<Object>> list_labelled(const Kind& kind, const std::string& ns,
+                                                    const std::string& selector) {
+    ATHANOR_TRY(std::vector<Object> objects, list(kind, ns));
+    if (selector.empty()) {
+      return objects;
+    }
+    ATHANOR_TRY(const LabelSelector labels, LabelSelector::parse(selector));
+    std::erase_if(objects, [&](const Object& object) {
+      return !labels.matches(object.body()["metadata"]["labels"]);
+    });
+    return objects;
+  }
   virtual Result<Object> create(const Kind& kind, const Value& object) = 0;
-  // A merge patch (RFC 7396) of the object or of one subresource.
+  // Sends a merge patch (RFC 7396) of the object or of one subresource.
   virtual Result<Object> patch(const Kind& kind, const Key& key, const Value& merge,
                                std::string_view subresource = {}) = 0;
   virtual Result<void> remove(const Kind& kind, const Key& key) = 0;
@@ -57,6 +71,9 @@ class VerbContext {
                              const Value& body) = 0;
 
   virtual void wait(Duration time) = 0;
+
+  // Returns true if the list's selectors take the object.
+  [[nodiscard]] virtual bool selects(const Object& /*object*/) const { return true; }
 
   // Writes to standard output.
   virtual void print(std::string_view text) = 0;
@@ -74,6 +91,10 @@ struct Verb {
   std::string_view footer{};   // examples
   std::vector<VerbArgument> arguments{};
   std::vector<VerbFlag> flags{};
+  // Prints a list: takes selectors, --sort-by, --limit, --no-headers and -w, except where the first
+  // argument is one of `actions`.
+  bool lists = false;
+  std::vector<std::string_view> actions{};
   bool namespaced = true;         // takes -A, too
   std::string_view default_ns{};  // where -n is not given; empty: the context's
   // Returns the exit code; an error prints as "athanor: MESSAGE" and exits with 1.

@@ -60,8 +60,8 @@ class View;
 struct Derivation {
   std::span<const Kind* const> kinds{};
   std::shared_ptr<const void> (*make)(const View& view) = nullptr;
-  // Whether both states of an object make the same: a change of status that all keys write would
-  // otherwise cost each of them a derivation. Pure; nullptr: every change makes a difference.
+  // Returns true if both states of an object make the same: a change of status that all keys write
+  // would otherwise cost each of them a derivation. Pure; nullptr: every change makes a difference.
   bool (*overlooks)(const Kind& kind, const Object& before, const Object& after) = nullptr;
 };
 
@@ -78,10 +78,10 @@ class Snapshot {
  public:
   virtual ~Snapshot() = default;
   [[nodiscard]] virtual std::optional<Object> get(const Kind& kind, const Key& key) const = 0;
-  // In order of namespace and name.
+  // Lists in order of namespace and name.
   [[nodiscard]] virtual std::vector<Object> list(const Kind& kind, const Select& select) const = 0;
-  // As the functions of View; the defaults compute them from list(). The engine answers from what
-  // its caches keep when the select is an index and its value alone.
+  // Returns the same as View's function; by default computed from list(). The engine answers from
+  // its caches when the select is an index and its value alone.
   [[nodiscard]] virtual Totals totals(const Kind& kind, const Select& select,
                                       Measure measure) const;
   [[nodiscard]] virtual std::vector<Group> groups(const Kind& kind, const Select& select,
@@ -124,20 +124,20 @@ class View {
   [[nodiscard]] std::vector<Object> ranked(const Kind& kind, const Select& select,
                                            const Ranking& ranking, std::string_view group,
                                            const Object* after, std::size_t limit) const;
-  // T is what the derivation makes.
+  // Returns a derivation that makes a T.
   template <class T>
   [[nodiscard]] std::shared_ptr<const T> derived(const Derivation& derivation) const {
     return std::static_pointer_cast<const T>(derive(derivation));
   }
-  // Never calls out: returns what is known and makes the engine ask when that is older than
+  // Returns what is known, without a call, and makes the engine ask when that is older than
   // max_age.
   [[nodiscard]] Observed observe(std::string_view query, Duration max_age) const;
-  // Settings of a section ("fournos"), fixed for the run.
+  // Returns the settings of a section ("fournos"), fixed for the run.
   [[nodiscard]] const Value& config(std::string_view section) const {
     return snapshot_.config(section);
   }
 
-  // Typed reads: T is a described struct with `Object object` and `static const Kind& kind()`.
+  // Reads typed: T is a described struct with `Object object` and `static const Kind& kind()`.
   template <api::Described T>
   [[nodiscard]] std::optional<T> get(const Key& key) const {
     auto object = get(T::kind(), key);

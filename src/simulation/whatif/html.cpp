@@ -95,6 +95,9 @@ std::string figures(const std::vector<Report>& reports) {
     out += fmt::format("<h2><span class=\"key {}\"></span>{}</h2>\n<div class=\"figures\">",
                        letter(i), escaped(report.fleet));
     out += figure(fmt::format("{} of {}", report.succeeded, report.jobs), "jobs succeeded");
+    if (report.evictions > 0) {
+      out += figure(std::to_string(report.evictions), "evictions");
+    }
     out += figure(short_time(report.all.p50), "median wait");
     out += figure(short_time(report.all.p95), "wait of the slowest 5 %, at least");
     out += figure(short_time(report.hours * 3600), "from first submission to last end");
@@ -290,8 +293,7 @@ std::string to_html(const std::vector<Report>& reports, const std::string& trace
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<title>athanor simulate: {0}</title>\n<style>{1}</style>\n</head>\n<body>\n"
       "<h1>{0}</h1>\n<p>{2} jobs in virtual time{3}. Waiting is the time from a job's submission "
-      "to "
-      "its admission to a cluster.</p>\n",
+      "to its admission to a cluster, and from each eviction to the next admission.</p>\n",
       escaped(trace_name), kStyle, reports.empty() ? 0 : reports.front().jobs,
       reports.size() > 1 ? ", once on each of two fleets" : "");
   out += figures(reports);

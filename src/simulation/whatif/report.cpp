@@ -91,6 +91,12 @@ std::string without_name(std::string message) {
   return message;
 }
 
+// Returns the number of stretches that ended before the job did.
+std::size_t evictions_of(const Run& run) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      run.holds, [&](const Hold& hold) { return hold.until && hold.until != run.ended; }));
+}
+
 Value waiting_value(const Waiting& waiting) {
   return Value::object({{"jobs", waiting.jobs},
                         {"meanSeconds", std::round(waiting.mean)},
@@ -139,26 +145,37 @@ Report make_report(const Trace& trace, const lab::Lab& fleet, const Played& play
   std::map<std::string, Level> busy;
   for (const Run& run : played.runs) {
     const Submission& job = trace.jobs[run.job];
-    const double submitted = seconds_of(job.submit);
-    const double ended = run.ended ? seconds_of(*run.ended - played.start) : length;
-    const double started = run.started ? seconds_of(*run.started - played.start) : ended;
     (run.succeeded ? report.succeeded : run.ended ? report.failed : report.unfinished) += 1;
     if (run.ended && !run.succeeded) {
       ++report.failures[without_name(run.message)];
     }
-    queue.change(submitted, 1);
-    queue.change(started, -1);
-    if (!run.started) {
+    const double ended = run.ended ? seconds_of(*run.ended - played.start) : length;
+    double free = seconds_of(job.submit);  // since when the job waits
+    double wait = 0;
+    for (const Hold& hold : run.holds) {
+      const double from = seconds_of(hold.from - played.start);
+      const double until = hold.until ? seconds_of(*hold.until - played.start) : length;
+      queue.change(free, 1);
+      queue.change(from, -1);
+      wait += std::max(0.0, from - free);
+      if (!job.gpu_type.empty()) {
+        busy[job.gpu_type].change(from, static_cast<double>(job.gpus));
+        busy[job.gpu_type].change(until, -static_cast<double>(job.gpus));
+      }
+      free = until;
+    }
+    if (free < ended) {  // never admitted, or evicted for good
+      queue.change(free, 1);
+      queue.change(ended, -1);
+      wait += ended - free;
+    }
+    if (run.holds.empty()) {
       continue;
     }
-    const double wait = std::max(0.0, started - submitted);
+    report.evictions += evictions_of(run);
     all.push_back(wait);
     by_owner[job.owner].push_back(wait);
     by_gpu[job.gpu_type.empty() ? "none" : job.gpu_type].push_back(wait);
-    if (!job.gpu_type.empty()) {
-      busy[job.gpu_type].change(started, static_cast<double>(job.gpus));
-      busy[job.gpu_type].change(ended, -static_cast<double>(job.gpus));
-    }
   }
   report.all = waiting_of(std::move(all));
   for (auto& [owner, waits] : by_owner) {
@@ -215,6 +232,7 @@ Value to_value(const Report& report) {
                         {"succeeded", report.succeeded},
                         {"failed", report.failed},
                         {"unfinished", report.unfinished},
+                        {"evictions", report.evictions},
                         {"failures", std::move(failures)},
                         {"hours", rounded(report.hours)},
                         {"waiting", Value::object({{"all", waiting_value(report.all)},

@@ -13,7 +13,8 @@
 
 namespace athanor::whatif {
 
-// Seconds from submission to the start.
+// Seconds that jobs waited: from submission to admission, and from each eviction to the next
+// admission.
 struct Waiting {
   std::size_t jobs = 0;
   double mean = 0, p50 = 0, p90 = 0, p95 = 0, p99 = 0, most = 0;
@@ -37,7 +38,8 @@ struct Stretch {
 struct Report {
   std::string fleet{};
   std::size_t jobs = 0, succeeded = 0, failed = 0, unfinished = 0;
-  double hours = 0;  // from the start to the end of the last job
+  std::size_t evictions = 0;  // stretches of runs that ended before the job did
+  double hours = 0;           // from the start to the end of the last job
   Waiting all{};
   std::map<std::string, Waiting> by_owner{};
   std::map<std::string, Waiting> by_gpu{};  // "none" for jobs without
@@ -49,18 +51,18 @@ struct Report {
   std::map<std::string_view, std::uint64_t> writes{};
 };
 
-// `stretches`: how many points over_time has.
+// Makes a report with `stretches` points in over_time.
 Report make_report(const Trace& trace, const lab::Lab& fleet, const Played& played,
                    std::string fleet_name, std::size_t stretches = 240);
 
-// As JSON: {fleet, jobs, ..., waiting: {all, byOwner, byGpuType}, utilisation, overTime,
+// Returns JSON: {fleet, jobs, ..., waiting: {all, byOwner, byGpuType}, utilisation, overTime,
 // work}.
 Value to_value(const Report& report);
 
-// "0s", "45s", "12m", "3h20m", "2d4h".
+// Returns "0s", "45s", "12m", "3h20m", "2d4h".
 std::string short_time(double seconds);
 
-// One self-contained page about one fleet, or two beside each other.
+// Prints one self-contained page about one fleet, or two beside each other.
 std::string to_html(const std::vector<Report>& reports, const std::string& trace_name);
 
 }  // namespace athanor::whatif

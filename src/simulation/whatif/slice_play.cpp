@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "simulation/whatif/trace_text.hpp"
-#include "systems/das/placement/placement.hpp"
-#include "systems/das/settings.hpp"
+#include "systems/das/model/settings.hpp"
+#include "systems/das/slices/placement.hpp"
 
 namespace athanor::whatif {
 namespace {
@@ -44,9 +44,9 @@ std::vector<std::string> wishes_of(const SliceSubmission& one) {
 
 // The nodes, and the slices that run on them. Each node has its own score, which changes with it
 // alone.
-class Run {
+class SliceRun {
  public:
-  Run(const SliceFleet& fleet, const das::Settings& settings)
+  SliceRun(const SliceFleet& fleet, const das::Settings& settings)
       : fleet_(fleet),
         options_(settings.placement()),
         scoring_(settings.node_scoring()),
@@ -172,7 +172,7 @@ std::vector<SliceOutcome> play_slices(const SliceTrace& trace, const SliceFleet&
                          .gpu_order = policy.gpu_order,
                          .scoring = policy.scoring,
                          .requests = trace.size()};
-    Run run(fleet, settings_of(policy));
+    SliceRun run(fleet, settings_of(policy));
     const double from = trace.empty() ? 0 : trace.front().submit;
     for (const SliceSubmission& one : trace) {
       run.advance(one.submit);

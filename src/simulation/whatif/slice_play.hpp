@@ -12,7 +12,7 @@
 #include "base/result.hpp"
 #include "kube/value/value.hpp"
 #include "simulation/whatif/slice_trace.hpp"
-#include "systems/das/placement/tables.hpp"
+#include "systems/das/slices/tables.hpp"
 
 namespace athanor::whatif {
 
@@ -37,14 +37,14 @@ struct SliceOutcome {
   [[nodiscard]] double acceptance() const;
 };
 
-// Whether every pod fits on an empty node; the error has a line "NAME:LINE: what is wrong; how to
-// mend it" for each that does not (twenty at most).
+// Checks that every pod fits on an empty node; the error has a line "NAME:LINE: what is wrong; how
+// to mend it" for each that does not (twenty at most).
 Result<void> check_slices(const SliceTrace& trace, const SliceFleet& fleet, std::string_view name);
 
 // Plays the trace with every policy; a pod that fits nowhere when it comes is dropped.
 std::vector<SliceOutcome> play_slices(const SliceTrace& trace, const SliceFleet& fleet);
 
-// As JSON: {placementPolicy, gpuOrder, nodeScoringPolicy, requests, accepted, acceptance,
+// Returns JSON: {placementPolicy, gpuOrder, nodeScoringPolicy, requests, accepted, acceptance,
 // utilisation, gpusInUse, rejected}.
 Value to_value(const SliceOutcome& outcome);
 

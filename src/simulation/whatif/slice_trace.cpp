@@ -9,21 +9,21 @@
 #include <set>
 
 #include "simulation/whatif/trace_text.hpp"
-#include "systems/das/placement/packing.hpp"
-#include "systems/das/placement/profile.hpp"
-#include "systems/das/vendor/vendor.hpp"
+#include "systems/das/gpus/packing.hpp"
+#include "systems/das/makers/vendor.hpp"
+#include "systems/das/slices/profile.hpp"
 
 namespace athanor::whatif {
 namespace {
 
 constexpr std::int64_t kMostSlices = 128;  // of one pod
-constexpr std::string_view kColumns[] = {"submit", "profile", "duration", "count"};
+constexpr std::string_view kSliceColumns[] = {"submit", "profile", "duration", "count"};
 
-constexpr std::string_view kNeeded[] = {"submit", "profile", "duration"};
+constexpr std::string_view kNeededSliceColumns[] = {"submit", "profile", "duration"};
 
-class Reader {
+class SliceReader {
  public:
-  explicit Reader(std::string_view name) : problems_(name) {}
+  explicit SliceReader(std::string_view name) : problems_(name) {}
 
   Problems& problems() { return problems_; }
 
@@ -100,8 +100,8 @@ std::vector<std::string> profiles_of(const das::GpuModel& model) {
 }  // namespace
 
 Result<SliceTrace> parse_slice_trace(std::string_view text, std::string_view name) {
-  Reader reader(name);
-  read_csv(text, {.known = kColumns, .needed = kNeeded}, reader.problems(),
+  SliceReader reader(name);
+  read_csv(text, {.known = kSliceColumns, .needed = kNeededSliceColumns}, reader.problems(),
            [&](const Fields& fields, std::size_t line) { reader.request(fields, line); });
   return reader.finish();
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "systems/das/placement/tables.hpp"
+#include "systems/das/slices/tables.hpp"
 
 namespace athanor::whatif {
 
@@ -26,8 +26,8 @@ struct SliceSubmission {
 // By time of submission.
 using SliceTrace = std::vector<SliceSubmission>;
 
-// CSV with a header line: submit, profile, duration, and count where it is not 1. Every problem is
-// one line "NAME:LINE: what is wrong; how to mend it"; the first twenty are reported together.
+// Parses CSV with a header line: submit, profile, duration, and count where it is not 1. Every
+// problem is "NAME:LINE: what is wrong; how to mend it"; the first twenty are reported together.
 Result<SliceTrace> parse_slice_trace(std::string_view text, std::string_view name);
 
 // What a mix is made into.
@@ -40,7 +40,7 @@ struct MixPlan {
 };
 // Returns true for the names of standard mixes: uniform, small, no7.
 bool is_mix(std::string_view name);
-// The same seed gives the same trace. Errors: the model lacks profiles of the mix.
+// Makes the same trace from the same seed. Errors: the model lacks profiles of the mix.
 Result<SliceTrace> trace_of_mix(std::string_view name, const MixPlan& plan);
 
 }  // namespace athanor::whatif

@@ -15,7 +15,7 @@ namespace {
 constexpr double kMedianSeconds = 45 * 60;
 constexpr double kSigma = 1.0;
 constexpr double kShortest = 60;
-constexpr double kLongest = 24 * 3600;
+constexpr double kLongestSeconds = 24 * 3600;
 
 // From 0 (included) to 1 (excluded).
 double share(Entropy& entropy) {
@@ -105,7 +105,7 @@ Trace synthetic_trace(const Synthetic& wanted) {
                    .gpu_type = pick(*entropy, types),
                    .gpus = pick(*entropy, sizes),
                    .duration = std::chrono::seconds(
-                       static_cast<std::int64_t>(std::clamp(length, kShortest, kLongest))),
+                       static_cast<std::int64_t>(std::clamp(length, kShortest, kLongestSeconds))),
                    .priority = hour % 24 == 2 ? std::string("nightly") : pick(*entropy, by_day)};
     if (!wanted.clusters.empty() && share(*entropy) < 0.1) {
       job.cluster = wanted.clusters[entropy->next() % wanted.clusters.size()];

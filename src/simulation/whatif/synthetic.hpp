@@ -22,7 +22,7 @@ struct Synthetic {
   std::vector<std::string> clusters{};        // one job in ten is pinned to one of them
 };
 
-// The same numbers on every machine: whole arithmetic and own sampling.
+// Makes the same numbers on every machine: whole arithmetic and own sampling.
 Trace synthetic_trace(const Synthetic& wanted);
 
 }  // namespace athanor::whatif

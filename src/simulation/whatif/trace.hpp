@@ -30,11 +30,11 @@ struct Trace {
   std::vector<Submission> jobs{};  // by time of submission
 };
 
-// CSV with a header line, or YAML when `name` ends in .yaml, .yml or .json. Every problem is one
-// line "NAME:LINE: what is wrong; how to mend it"; the first twenty are reported together.
+// Parses CSV with a header line, or YAML when `name` ends in .yaml, .yml or .json. Each problem is
+// a line "NAME:LINE: what is wrong; how to mend it"; the first twenty are reported together.
 Result<Trace> parse_trace(std::string_view text, std::string_view name);
 
-// As CSV, readable by parse_trace().
+// Prints CSV, readable by parse_trace().
 std::string to_csv(const Trace& trace);
 
 }  // namespace athanor::whatif

@@ -11,15 +11,15 @@
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
-#include "embedded/apiserver/admission/admission.hpp"
+#include "embedded/apiserver/request/admission.hpp"
 #include "embedded/bridge/in_process_webhooks.hpp"
-#include "embedded/kueue/cycle/amounts.hpp"
 #include "embedded/kueue/cycle/scheduler.hpp"
+#include "embedded/kueue/model/amounts.hpp"
 #include "embedded/nodes/nodes.hpp"
 #include "embedded/nodes/pod_runtime.hpp"
 #include "embedded/nodes/timed/timed_pods.hpp"
 #include "embedded/scheduler/scheduler.hpp"
-#include "embedded/tekton/operators.hpp"
+#include "embedded/tekton/model/operators.hpp"
 #include "kube/text/yaml.hpp"
 #include "simulation/world.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
@@ -31,7 +31,7 @@ namespace {
 constexpr std::string_view kGpuPrefix = "fournos/gpu-";
 constexpr const char* kQueue = "fournos-queue";
 constexpr const char* kPipeline = "simulated";
-constexpr std::size_t kMostProblems = 20;
+constexpr std::size_t kMostRunProblems = 20;
 constexpr Duration kKeepOver = std::chrono::minutes(10);
 
 std::string job_name(std::size_t index) {
@@ -292,6 +292,12 @@ class Player {
       advance(world);
       return Value(true);
     };
+    scene.executors[std::string(nodes::kEventsVerb)] = [this](sim::World& world, const std::string&,
+                                                              const Value& args) -> Result<Value> {
+      pods_.events_written(args["uid"].str(), args["last"].as_int());
+      advance(world);
+      return Value(true);
+    };
     scene.executors[std::string(nodes::kForgetVerb)] = [this](sim::World& world, const std::string&,
                                                               const Value& args) -> Result<Value> {
       pods_.forget(args["uid"].str());
@@ -324,9 +330,13 @@ class Player {
     const Value& status = event.object->body["status"];
     const auto phase = status["phase"].as_string();
     const bool over = phase == "Succeeded" || phase == "Failed" || phase == "Stopped";
-    if (!run.started && (phase == "Admitted" || phase == "Running")) {
-      run.started = world.now();
+    const bool holds = !run.holds.empty() && !run.holds.back().until;
+    if (!holds && (phase == "Admitted" || phase == "Running")) {
+      run.holds.push_back({.from = world.now()});
       run.cluster = status["cluster"].str();
+    }
+    if (holds && (phase == "Pending" || over)) {
+      run.holds.back().until = world.now();
     }
     if (over && !run.ended) {
       run.ended = world.now();
@@ -409,13 +419,13 @@ Result<void> check_fit(const Trace& trace, const lab::Lab& fleet, std::string_vi
   std::size_t count = 0;
   for (const Submission& job : trace.jobs) {
     const std::string why = misfit(job, fleet, fleet_name);
-    if (!why.empty() && ++count <= kMostProblems) {
+    if (!why.empty() && ++count <= kMostRunProblems) {
       problems +=
           fmt::format("{}{}:{}: {}", problems.empty() ? "" : "\n", trace.name, job.line, why);
     }
   }
-  if (count > kMostProblems) {
-    problems += fmt::format("\n{}: and {} more", trace.name, count - kMostProblems);
+  if (count > kMostRunProblems) {
+    problems += fmt::format("\n{}: and {} more", trace.name, count - kMostRunProblems);
   }
   if (count > 0) {
     return Error::bad_request(std::move(problems));

@@ -19,10 +19,17 @@
 
 namespace athanor::whatif {
 
+// One stretch of a run: from an admission to its end or to an eviction.
+struct Hold {
+  Instant from{};
+  std::optional<Instant> until{};  // nullopt: lasts
+  bool operator==(const Hold&) const = default;
+};
+
 // What happened to one submission.
 struct Run {
-  std::size_t job = 0;  // place in Trace::jobs
-  std::optional<Instant> started{};
+  std::size_t job = 0;        // place in Trace::jobs
+  std::vector<Hold> holds{};  // in time's order; each but the first follows an eviction
   std::optional<Instant> ended{};
   bool succeeded = false;
   std::string cluster{};
@@ -54,17 +61,17 @@ struct PlayOptions {
   std::function<void(Duration passed, std::size_t ended)> progress{};
 };
 
-// What a fleet has of GPUs, by type.
+// Returns a fleet's numbers of GPUs, by type.
 std::map<std::string, std::int64_t> gpus_of(const lab::Lab& fleet);
 
 // Returns what keeps one job from ever running on the fleet, and how to mend it; empty: nothing.
 std::string misfit(const Submission& job, const lab::Lab& fleet, std::string_view fleet_name);
 
-// Whether every job of the trace can ever run on the fleet; the error has a line
+// Checks that every job of the trace can ever run on the fleet; the error has a line
 // "TRACE:LINE: what is wrong; how to mend it" for each that cannot (twenty at most).
 Result<void> check_fit(const Trace& trace, const lab::Lab& fleet, std::string_view fleet_name);
 
-// Nodes and manifests of the fleet file play no part: what a job costs says the trace.
+// Plays without the fleet file's nodes and manifests: the trace says what a job costs.
 Result<Played> play(const Trace& trace, const lab::Lab& fleet, const PlayOptions& options);
 
 }  // namespace athanor::whatif

@@ -34,7 +34,7 @@ class Problems {
 
 // The values of one entry of a trace, by column.
 using Fields = std::map<std::string, std::string, std::less<>>;
-// The text of a field; empty where it is absent.
+// Returns the text of a field; empty where it is absent.
 std::string field_of(const Fields& fields, std::string_view name);
 
 // Columns of a CSV file: all that are known, and those that may not be absent.
@@ -47,9 +47,9 @@ struct Columns {
 void read_csv(std::string_view text, const Columns& columns, Problems& problems,
               const std::function<void(const Fields& fields, std::size_t line)>& entry);
 
-// nullopt: no whole number.
+// Parses a whole number; nullopt: none.
 std::optional<std::int64_t> whole_number(std::string_view text);
-// "3600", "90m", "1h30m", "2d", "1d12h"; at most 365 days.
+// Parses "3600", "90m", "1h30m", "2d", "1d12h"; at most 365 days.
 std::optional<Duration> span_of(std::string_view text);
 
 }  // namespace athanor::whatif

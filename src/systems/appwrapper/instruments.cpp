@@ -6,9 +6,9 @@
 #include <string>
 
 #include "kube/value/condition.hpp"
-#include "systems/appwrapper/kinds.hpp"
-#include "systems/appwrapper/names.hpp"
-#include "systems/appwrapper/operators.hpp"
+#include "systems/appwrapper/model/kinds.hpp"
+#include "systems/appwrapper/model/names.hpp"
+#include "systems/appwrapper/model/operators.hpp"
 
 namespace athanor::appwrapper {
 namespace {
@@ -121,13 +121,13 @@ void count_reconcile(const Reconciled& run, Samples& samples) {
   }
 }
 
-constexpr const Kind* kKinds[] = {&kAppWrapper};
+constexpr const Kind* kMeasuredKinds[] = {&kAppWrapper};
 
 }  // namespace
 
 const Instruments& appwrapper_instruments() {
   static constexpr Instruments kInstruments{.metrics = kMetrics,
-                                            .kinds = kKinds,
+                                            .kinds = kMeasuredKinds,
                                             .state = measure,
                                             .changed = count_change,
                                             .reconciled = count_reconcile};

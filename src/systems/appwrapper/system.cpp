@@ -12,12 +12,12 @@
 #include "kube/text/yaml.hpp"
 #include "systems/appwrapper/admission/webhooks.hpp"
 #include "systems/appwrapper/instruments.hpp"
-#include "systems/appwrapper/kinds.hpp"
-#include "systems/appwrapper/operators.hpp"
+#include "systems/appwrapper/model/kinds.hpp"
+#include "systems/appwrapper/model/operators.hpp"
+#include "systems/appwrapper/model/settings.hpp"
+#include "systems/appwrapper/model/wrapped_kinds.hpp"
 #include "systems/appwrapper/process/default_config.hpp"
 #include "systems/appwrapper/process/process.hpp"
-#include "systems/appwrapper/settings.hpp"
-#include "systems/appwrapper/wrapped_kinds.hpp"
 
 namespace athanor::appwrapper {
 namespace {

@@ -10,8 +10,8 @@ namespace athanor::appwrapper {
 // Returns the system with its kind, operators and webhooks.
 const System& system();
 
-// What Kueue's built-in integration does for AppWrappers: their Workloads and Kueue's webhooks for
-// the kind. A stand-in, so that in production nothing competes with Kueue's own.
+// Returns the stand-in for Kueue's built-in integration of AppWrappers: their Workloads and Kueue's
+// webhooks for the kind. A stand-in, so that in production nothing competes with Kueue's own.
 const System& kueue_system();
 
 }  // namespace athanor::appwrapper

@@ -9,13 +9,14 @@
 #include "api/builtin.hpp"
 #include "base/version/revision.hpp"
 #include "kube/value/condition.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/names.hpp"
-#include "systems/das/placement/fleet.hpp"
-#include "systems/das/placement/slots.hpp"
-#include "systems/das/request.hpp"
-#include "systems/das/reservation.hpp"
-#include "systems/das/settings.hpp"
+#include "systems/das/gpus/fleet.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/names.hpp"
+#include "systems/das/model/request.hpp"
+#include "systems/das/model/reservation.hpp"
+#include "systems/das/model/settings.hpp"
+#include "systems/das/slices/slots.hpp"
+#include "systems/das/verb/gpu_states.hpp"
 
 namespace athanor::das {
 namespace {
@@ -23,6 +24,9 @@ namespace {
 constexpr std::string_view kSlices = "das_slices";
 constexpr std::string_view kSlotsTotal = "das_slots_total";
 constexpr std::string_view kSlotsFree = "das_slots_free";
+constexpr std::string_view kShares = "das_shares";
+constexpr std::string_view kSharesTotal = "das_shares_total";
+constexpr std::string_view kSharesFree = "das_shares_free";
 constexpr std::string_view kRemaining = "das_profile_capacity_remaining";
 constexpr std::string_view kFragmentation = "das_fragmentation_ratio";
 constexpr std::string_view kClaimPhase = "das_claim_phase_seconds";
@@ -38,7 +42,11 @@ constexpr std::string_view kOldPod = "instaslice_pod_processed_slices";
 constexpr MetricInfo kMetrics[] = {
     {.name = kSlices, .help = "Claims by node, GPU, profile and state."},
     {.name = kSlotsTotal, .help = "Memory slots of a GPU."},
-    {.name = kSlotsFree, .help = "Memory slots of a GPU that no claim holds."},
+    {.name = kSlotsFree,
+     .help = "Memory slots of a GPU that nothing holds; 0 of a GPU that takes no slice."},
+    {.name = kShares, .help = "Claims of shares by node, GPU, resource, pod and state."},
+    {.name = kSharesTotal, .help = "Shares, partitions or virtual functions of a shared GPU."},
+    {.name = kSharesFree, .help = "Shares of a GPU that can be handed out."},
     {.name = kRemaining, .help = "How many more slices of a profile fit on a node."},
     {.name = kFragmentation, .help = "1 - largest slice that fits / free slots of a GPU."},
     {.name = kClaimPhase,
@@ -55,7 +63,7 @@ constexpr MetricInfo kMetrics[] = {
      .type = MetricType::Counter},
     {.name = kBuild, .help = "1, with the version of the program."},
     {.name = kOldCompatible, .help = "As das_profile_capacity_remaining."},
-    {.name = kOldProcessed, .help = "Memory slots of a GPU that claims hold."},
+    {.name = kOldProcessed, .help = "Memory slots of a GPU that are held."},
     {.name = kOldPod, .help = "Memory slots that a pod holds."},
 };
 
@@ -68,10 +76,12 @@ void measure_gpus(const FleetNode& node, Samples& samples) {
     const int free = free_slots(*gpu.table, gpu.occupancy);
     samples.push_back(
         {.metric = kSlotsTotal, .labels = labels, .value = static_cast<double>(gpu.table->slots)});
-    samples.push_back({.metric = kSlotsFree, .labels = labels, .value = static_cast<double>(free)});
+    samples.push_back({.metric = kSlotsFree,
+                       .labels = labels,
+                       .value = gpu.open ? static_cast<double>(free) : 0.0});
     samples.push_back({.metric = kFragmentation,
                        .labels = labels,
-                       .value = fragmentation(*gpu.table, gpu.occupancy)});
+                       .value = gpu.open ? fragmentation(*gpu.table, gpu.occupancy) : 0.0});
     samples.push_back({.metric = kOldProcessed,
                        .labels = {{"node", node.name}, {"gpu_id", uuid}},
                        .value = static_cast<double>(gpu.table->slots - free)});
@@ -112,10 +122,39 @@ void measure_claims(const std::vector<FleetNode>& fleet, Samples& samples) {
   }
 }
 
+void measure_shares(const GpuState& gpu, Samples& samples) {
+  const MetricLabels labels{{"node", gpu.node}, {"gpu", gpu.uuid}, {"resource", gpu.resource}};
+  samples.push_back(
+      {.metric = kSharesTotal, .labels = labels, .value = static_cast<double>(gpu.total)});
+  samples.push_back(
+      {.metric = kSharesFree, .labels = labels, .value = static_cast<double>(gpu.free)});
+  std::map<std::tuple<std::string, Key, std::string>, double> held;
+  for (const GpuHolder& holder : gpu.holders) {
+    held[{holder.profile, holder.pod, holder.state}] += 1;
+  }
+  for (const auto& [key, count] : held) {
+    const auto& [resource, pod, state] = key;
+    samples.push_back({.metric = kShares,
+                       .labels = {{"node", gpu.node},
+                                  {"gpu", gpu.uuid},
+                                  {"resource", resource},
+                                  {"namespace", pod.ns},
+                                  {"pod", pod.name},
+                                  {"state", state}},
+                       .value = count});
+  }
+}
+
 void measure(const View& view, Samples& samples) {
   const std::string ns = settings_of(view).ns;
-  const std::vector<FleetNode> fleet =
-      read_fleet(view.list(kNodeAccelerator, {.ns = ns}), view.list(kAllocationClaim, {.ns = ns}));
+  const std::vector<Object> nodes = view.list(kNodeAccelerator, {.ns = ns});
+  const std::vector<Object> claims = view.list(kAllocationClaim, {.ns = ns});
+  const std::vector<FleetNode> fleet = read_fleet(nodes, claims);
+  for (const GpuState& gpu : gpu_states(nodes, claims).gpus) {
+    if (!gpu.sliced()) {
+      measure_shares(gpu, samples);
+    }
+  }
   for (const FleetNode& node : fleet) {
     measure_gpus(node, samples);
   }

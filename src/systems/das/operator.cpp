@@ -13,18 +13,22 @@
 #include <utility>
 
 #include "api/builtin.hpp"
+#include "api/own_node_policy.hpp"
 #include "api/runtime_class.hpp"
+#include "kube/apply/additions.hpp"
 #include "kube/value/condition.hpp"
 #include "runtime/view/refused_steps.hpp"
 #include "runtime/view/tls_profile.hpp"
-#include "systems/das/log_level.hpp"
-#include "systems/das/names.hpp"
-#include "systems/das/operands.hpp"
-#include "systems/das/settings.hpp"
+#include "systems/das/model/log_level.hpp"
+#include "systems/das/model/names.hpp"
+#include "systems/das/model/settings.hpp"
+#include "systems/das/operands/operands.hpp"
 
 namespace athanor::das {
 namespace {
 
+// The operator, which is also the field manager of what it applies.
+constexpr std::string_view kApplier = "das-operator";
 // Ends the type of the condition of an operand that the API server refuses.
 constexpr std::string_view kRefusedSuffix = ".Refused";
 
@@ -51,6 +55,12 @@ Component agent(const View& view, const Settings& settings) {
           .is_agent = true};
 }
 
+// Returns true for a policy that a server before Kubernetes 1.30 does not have.
+bool is_missing_policy(const RefusedStep& step) {
+  return step.error.code == 404 && (step.target.kind == &api::kValidatingPolicy ||
+                                    step.target.kind == &api::kValidatingPolicyBinding);
+}
+
 template <class Test>
 std::string names_of(const std::vector<Component>& components, const Test& test) {
   std::string text;
@@ -71,7 +81,8 @@ class Run {
   Plan clean_up() {
     bool gone = true;
     for (const Operand& operand : all_operands()) {
-      gone = (operand.kind->namespaced || remove(operand)) && gone;
+      // A policy without agents concerns no writer: it needs no finalizer.
+      gone = (operand.kind != &kMutatingWebhooks || remove(operand)) && gone;
     }
     if (gone) {
       set_finalizer(false);
@@ -87,7 +98,7 @@ class Run {
     } else if (state == "Unmanaged") {
       set("Managed", false, "Unmanaged", "Operands are left as they are");
     } else {
-      reconcile();
+      reconcile_operator();
     }
     report_refusals();
     if (settings_.production && !settings_.webhook_image.empty()) {
@@ -125,7 +136,7 @@ class Run {
   void report_refusals() {
     std::set<std::string, std::less<>> types;
     for (const RefusedStep& step : take_refused(view_, now_, plan_)) {
-      if (step.target.kind == nullptr) {
+      if (step.target.kind == nullptr || is_missing_policy(step)) {
         continue;  // no step on an object
       }
       const std::string name(step.target.kind->name);
@@ -140,7 +151,7 @@ class Run {
     });
   }
 
-  void reconcile() {
+  void reconcile_operator() {
     unset("Managed");
     unset("RemovalBlocked");
     tell_log_level();
@@ -151,10 +162,23 @@ class Run {
     for (Operand& operand : operands_of(op_, settings_, cluster)) {
       const Key key = operand.key();
       // Reading it makes the run depend on it: what is changed or deleted comes back.
-      if (const auto known = view_.get(*operand.kind, key); known && known->deleting()) {
+      const auto known = view_.get(*operand.kind, key);
+      if (known && known->deleting()) {
         continue;
       }
+      if (known) {
+        drop_additions(*known, operand);
+      }
       plan_.then(Apply{.target = {operand.kind, key}, .fields = std::move(operand.object)});
+    }
+  }
+
+  void drop_additions(const Object& known, const Operand& operand) {
+    if (auto removal = removal_of_additions(known.body(), operand.object, kApplier)) {
+      plan_.then(Patch{.target = {operand.kind, known.key()},
+                       .merge = *std::move(removal),
+                       .guard = {.uid = std::string(known.uid()),
+                                 .resource_version = std::string(known.resource_version())}});
     }
   }
 
@@ -354,12 +378,31 @@ class Run {
   std::string refused_{};  // operands, for the message
 };
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+// The operands have fixed names: one DASOperator has them, and any other says so.
+Plan leave_to(const Key& managed, const DASOperator& other, Instant now) {
+  Value conditions =
+      other.status["conditions"].is_list() ? other.status["conditions"] : Value::list();
+  set_condition(conditions,
+                {.type = "Managed",
+                 .status = "False",
+                 .reason = "AnotherDASOperator",
+                 .message = fmt::format("DASOperator {} alone is managed", managed.text())},
+                now);
+  Plan plan;
+  plan.then(Status{.target = {&kDASOperator, other.object.key()},
+                   .status = Value::object({{"conditions", std::move(conditions)}}),
+                   .guard = {.uid = std::string(other.object.uid())}});
+  return plan;
+}
+
+Plan reconcile_operator(const View& view, const Key& key, Instant now) {
   const auto op = view.get<DASOperator>(key);
   const Settings settings = settings_of(view);
-  if (!op || key != Key{settings.ns, kOperatorName} ||
-      (!settings.emulated() && !settings.production)) {
+  if (!op || (!settings.emulated() && !settings.production)) {
     return Plan::done();
+  }
+  if (const Key managed{settings.ns, kOperatorName}; key != managed) {
+    return op->object.deleting() ? Plan::done() : leave_to(managed, *op, now);
   }
   if (op->object.deleting()) {
     return Run(view, *op, now).clean_up();
@@ -378,15 +421,35 @@ const Operator& das_operator() {
       // the TLS profile of the agents' ports; the API server's own ports
       &kOpenShiftServer, &api::kEndpointSlice,
       // the webhook's registration
-      &kMutatingWebhooks};
+      &kMutatingWebhooks,
+      // what agents may write
+      &api::kValidatingPolicy, &api::kValidatingPolicyBinding};
   static constexpr const Kind* kWrites[] = {
-      &kDASOperator,  &api::kDeployment,     &api::kDaemonSet, &api::kConfigMap,
-      &api::kService, &api::kServiceAccount, &kNetworkPolicy,  &kMutatingWebhooks};
-  static const Operator kOperator{.name = "das-operator",
+      &kDASOperator,           &api::kDeployment,
+      &api::kDaemonSet,        &api::kConfigMap,
+      &api::kService,          &api::kServiceAccount,
+      &kNetworkPolicy,         &kMutatingWebhooks,
+      &api::kValidatingPolicy, &api::kValidatingPolicyBinding};
+  static constexpr std::string_view kAll = "create patch delete";
+  static const Access kAccess[] = {{&kDASOperator, "patch"},
+                                   {&kDASOperator, "patch", "status"},
+                                   {&kDASOperator, "update", "finalizers"},
+                                   {&api::kEvent, "create patch"},
+                                   {&api::kDeployment, kAll},
+                                   {&api::kDaemonSet, kAll},
+                                   {&api::kConfigMap, kAll},
+                                   {&api::kService, kAll},
+                                   {&api::kServiceAccount, kAll},
+                                   {&kNetworkPolicy, kAll},
+                                   {&kMutatingWebhooks, kAll},
+                                   {&api::kValidatingPolicy, kAll},
+                                   {&api::kValidatingPolicyBinding, kAll}};
+  static const Operator kOperator{.name = kApplier,
                                   .primary = &kDASOperator,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile};
+                                  .reconcile = reconcile_operator,
+                                  .access = kAccess};
   return kOperator;
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "systems/das/operators.hpp"
 
-#include "systems/das/agent.hpp"
+#include "systems/das/agent/agent.hpp"
 #include "systems/das/dra/operators.hpp"
-#include "systems/das/names.hpp"
-#include "systems/das/operands.hpp"
+#include "systems/das/model/names.hpp"
+#include "systems/das/operands/operands.hpp"
 #include "systems/das/operator.hpp"
-#include "systems/das/scheduling.hpp"
 #include "systems/das/sharing/hooks.hpp"
 
 namespace athanor::das {
@@ -16,11 +15,6 @@ std::span<const Operator* const> das_operators() {
                                                &claim_operator(),   &publisher_operator(),
                                                &classes_operator(), &mirror_operator()};
   return kOperators;
-}
-
-std::span<const SchedulingHooks* const> das_scheduling() {
-  static const SchedulingHooks* const kHooks[] = {&mig_scheduling(), &share_scheduling()};
-  return kHooks;
 }
 
 std::span<const NodeHooks* const> das_nodes() {

@@ -11,16 +11,15 @@
 #include "runtime/view/node_hooks.hpp"
 #include "runtime/view/operator.hpp"
 #include "runtime/view/scheduling.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/settings.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/settings.hpp"
 
 namespace athanor::das {
 
-// Return the operators, the scheduler plugins and the node hooks of DAS.
+// Returns the operators (the next function: the node hooks) of DAS.
 std::span<const Operator* const> das_operators();
-std::span<const SchedulingHooks* const> das_scheduling();
 std::span<const NodeHooks* const> das_nodes();
-// What a lab starts with: the namespace, and the DASOperator.
+// Returns the first objects of a lab: the namespace, and the DASOperator.
 std::vector<Value> das_lab_objects(const Settings& settings);
 
 }  // namespace athanor::das

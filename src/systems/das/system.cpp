@@ -8,26 +8,28 @@
 #include <string>
 
 #include "api/builtin.hpp"
+#include "api/own_node_policy.hpp"
 #include "runtime/view/tls_profile.hpp"
+#include "systems/das/admission/webhook.hpp"
 #include "systems/das/dra/operators.hpp"
+#include "systems/das/gpus/mode.hpp"
 #include "systems/das/instruments.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/names.hpp"
-#include "systems/das/operands.hpp"
+#include "systems/das/makers/vendor.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/names.hpp"
+#include "systems/das/model/settings.hpp"
+#include "systems/das/operands/operands.hpp"
 #include "systems/das/operators.hpp"
-#include "systems/das/placement/profile.hpp"
-#include "systems/das/placement/tables.hpp"
-#include "systems/das/settings.hpp"
-#include "systems/das/sharing/mode.hpp"
-#include "systems/das/vendor/vendor.hpp"
+#include "systems/das/scheduling/hooks.hpp"
+#include "systems/das/slices/profile.hpp"
+#include "systems/das/slices/tables.hpp"
 #include "systems/das/verb/verb.hpp"
-#include "systems/das/webhook.hpp"
 
 namespace athanor::das {
 namespace {
 
 constexpr const char* kAsked = "askedFor";  // the user set EMULATED_MODE
-constexpr std::int64_t kMostGpus = 16;
+constexpr std::int64_t kMostEmulatedGpus = 16;
 
 std::vector<const api::CustomKind*> kinds(const Value& settings) {
   std::vector<const api::CustomKind*> kinds(das_kinds().begin(), das_kinds().end());
@@ -113,8 +115,9 @@ Result<LabNodeExtra> read_gpus(const Value& written, const Value& settings) {
   const Value& count = written["count"];
   const auto defaults = api::decode<Settings>(settings);
   const std::int64_t gpus = count.is_null() ? defaults.gpu_count : count.as_int(-1);
-  if ((!count.is_null() && !count.is_integer()) || gpus < 1 || gpus > kMostGpus) {
-    return Error::bad_request(fmt::format("count must be an integer from 1 to {}", kMostGpus));
+  if ((!count.is_null() && !count.is_integer()) || gpus < 1 || gpus > kMostEmulatedGpus) {
+    return Error::bad_request(
+        fmt::format("count must be an integer from 1 to {}", kMostEmulatedGpus));
   }
   const Value& model = written["model"];
   if (!model.is_null() && !model.is_string()) {
@@ -171,7 +174,8 @@ const System& system() {
       .kinds = kinds,
       .operators = {das_operators().begin(), das_operators().end()},
       .runs = runs,
-      .optional_kinds = {&kOpenShiftServer},
+      .optional_kinds = {&kOpenShiftServer, &api::kValidatingPolicy,
+                         &api::kValidatingPolicyBinding},
       .webhooks = {das_webhooks().begin(), das_webhooks().end()},
       .instruments = &das_instruments(),
       .settings = read,

@@ -8,6 +8,7 @@
 
 #include "api/kueue.hpp"
 #include "kube/value/condition.hpp"
+#include "systems/fournos/cluster_state.hpp"
 #include "systems/fournos/desired.hpp"
 #include "systems/fournos/messages.hpp"
 #include "systems/fournos/phases.hpp"
@@ -76,6 +77,17 @@ bool lacks_gpus(const Context& context, std::string_view workload_message) {
   return !never.empty() && std::ranges::includes(never, busy);
 }
 
+// Returns true if Hearth has cordoned every cluster whose slots the job lacks.
+bool all_cordoned(const Context& context, std::string_view workload_message) {
+  auto closed =
+      flavors_after(workload_message, fmt::format(text::kUnusedQuota, name::kClusterSlot));
+  closed.merge(flavors_after(workload_message, fmt::format(text::kQuota, name::kClusterSlot)));
+  return !closed.empty() && std::ranges::all_of(closed, [&](std::string_view flavor) {
+    const auto known = cluster_of_hearth(context, std::string(flavor));
+    return known && api::is_cordoned(*known);
+  });
+}
+
 std::string waiting_message(const Context& context, std::string_view workload_message) {
   if (workload_message.empty()) {
     return std::string(text::kWaiting);
@@ -91,7 +103,11 @@ std::string waiting_message(const Context& context, std::string_view workload_me
                : fmt::format(text::kNeverFitsThere, cluster, hardware.gpu_count, hardware.gpu_type);
   }
   if (cluster.empty()) {
-    return std::string(text::kAllLocked);
+    return std::string(all_cordoned(context, workload_message) ? text::kAllCordoned
+                                                               : text::kAllLocked);
+  }
+  if (std::string closed = closed_by_hearth(context, cluster); !closed.empty()) {
+    return closed;
   }
   if (context.job.exclusive || context.job.lock_only) {
     return fmt::format(text::kWaitingExclusive, cluster);
@@ -134,7 +150,15 @@ bool passes_cluster_over(const Context& context, const Object& workload) {
 
 Plan keep_waiting(const Context& context, const Object& workload) {
   const auto [reason, message] = last_word(workload);
-  const std::string text = waiting_message(context, message);
+  const std::string& cluster = context.job.spec().cluster;
+  std::string text;
+  const bool of_flavors = message.find("flavor ") != std::string_view::npos;
+  if (!cluster.empty() && of_flavors && passes_cluster_over(context, workload)) {
+    text = no_place_text(context, cluster);
+  }
+  if (text.empty()) {
+    text = waiting_message(context, message);
+  }
   Plan plan;
   if (text != context.job.status().message) {
     StatusWrite(context)

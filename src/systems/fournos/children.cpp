@@ -24,7 +24,7 @@ Child::State state_of(const Job& job, const Object& object) {
       return Child::State::Leftover;
     }
   }
-  return Child::State::Ours;
+  return object.controller() ? Child::State::Foreign : Child::State::Ours;
 }
 
 }  // namespace
@@ -62,7 +62,8 @@ Child pipeline_run_of(const Context& context) {
 }
 
 void remove(Plan& plan, const Child& child) {
-  if (child.state != Child::State::Absent && !child.object.deleting()) {
+  const bool removable = child.ours() || child.state == Child::State::Leftover;
+  if (removable && !child.object.deleting()) {
     plan.then(Delete{.target = child.ref, .guard = {.uid = std::string(child.object.uid())}});
   }
 }
@@ -89,6 +90,12 @@ Ensured ensure(const Context& context, const Kind& kind, const Value& desired) {
     return result;
   }
   if (child.ours()) {
+    return result;
+  }
+  if (child.state == Child::State::Foreign) {
+    constexpr int kConflict = 409;
+    result.state = Ensured::State::Refused;
+    result.reason = http_reason(kConflict);
     return result;
   }
   const Step create = Create{.target = child.ref, .object = desired};

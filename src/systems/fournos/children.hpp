@@ -16,15 +16,16 @@
 
 namespace athanor::fournos {
 
-// Whether the kind exists and may not be listed: its view is empty whatever there is.
+// Returns true if the kind exists and may not be listed: its view is always empty.
 bool is_hidden(const Context& context, const Kind& kind);
 
 // One child of a job as the view shows it, and whether it belongs to the job.
 struct Child {
   enum class State : std::uint8_t {
     Absent,
-    Ours,      // owned by this job, or by no FournosJob at all
+    Ours,      // owned by this job, or by nothing
     Leftover,  // owned by another FournosJob
+    Foreign,   // owned by an object of another kind
   };
   Ref ref{};
   State state = State::Absent;
@@ -34,16 +35,16 @@ struct Child {
 
   [[nodiscard]] bool ours() const { return state == State::Ours; }
 };
-// Jobs and Secrets that may not be listed are read by name: with upstream's role they may be got
-// and created alone.
+// Reads Jobs and Secrets that may not be listed by name: with upstream's role they may be got and
+// created alone.
 Child child_of(const Context& context, const Kind& kind, std::string_view name);
-// Return the job's Workload and its PipelineRun; both have the job's name.
+// Returns the job's Workload (the next one: its PipelineRun); both have the job's name.
 Child workload_of(const Context& context);
 Child pipeline_run_of(const Context& context);
 
-// Deletes exactly this object; nothing when it is absent or already going.
+// Deletes exactly this object; nothing when it is absent, foreign or already going.
 void remove(Plan& plan, const Child& child);
-// The same for what the object's owner takes along in the end: a refused deletion is left out.
+// Deletes an object that its owner takes along in the end: leaves a refused deletion out.
 void remove_if_allowed(const Context& context, Plan& plan, const Child& child);
 
 // What became of the wish that a child exists.
@@ -58,7 +59,7 @@ struct Ensured {
   std::string reason{};  // of a refusal: "Unprocessable Entity"
 };
 // Returns the steps that create the child; Waiting while an object of another owner, or a deleted
-// one, has its name. A leftover is deleted.
+// one, has its name. A leftover is deleted; a foreign one refuses the child: 409.
 Ensured ensure(const Context& context, const Kind& kind, const Value& desired);
 
 // An object from the view or, where the view has none, past the caches: what may be absent for good
@@ -71,8 +72,8 @@ struct Confirmed {
 };
 // Reads the object from the view, else past the caches.
 Confirmed read_confirmed(const Context& context, const Kind& kind, const Key& key);
-// The same where the view is believed, unless the kind may not be listed. What may not be got
-// either counts as absent. `seen` as of LiveQuery.
+// Reads the object from the view alone, unless the kind may not be listed. An object that may not
+// be got either counts as absent. `seen` as of LiveQuery.
 Confirmed cached_or_confirmed(const Context& context, const Kind& kind, const Key& key,
                               std::string_view seen = {});
 // What the API server holds of a child, whatever the view shows.
@@ -82,9 +83,9 @@ struct LiveChild {
 };
 // Reads the child past the caches, always. `seen` as of LiveQuery.
 LiveChild live_child(const Context& context, const Ref& ref, std::string_view seen = {});
-// True once it is certain that the job has no such child.
+// Returns true once it is certain that the job has no such child.
 bool gone_for_good(const Context& context, const Ref& ref);
-// The plan of a context that asked and waits for the answer.
+// Returns the plan of a context that asked and waits for the answer.
 Plan await_answer(const Context& context);
 
 // The value of the class that spec.priority names; neither when it names none.

@@ -218,7 +218,7 @@ Plan rejected(const Context& context, const std::string& message) {
 }
 
 // A Workload at once: seed jobs, and locks (section 13).
-Plan queue_up(const Context& context) {
+Plan queue_created(const Context& context) {
   Plan plan = prepare(context, Label::Add);
   WorkloadEnsured workload = ensure_workload(context);
   if (workload.missing_priority) {
@@ -247,7 +247,7 @@ Plan queue_up(const Context& context) {
 
 Plan accept(const Context& context) {
   if (context.job.dialect == Dialect::Seed || context.job.lock_only) {
-    return queue_up(context);
+    return queue_created(context);
   }
   Plan plan = prepare(context, Label::Add);
   StatusWrite(context).enter(phase::kResolving, text::kResolving).into(plan);

@@ -11,6 +11,7 @@
 #include "base/ascii.hpp"
 #include "kube/names/names.hpp"
 #include "systems/fournos/children.hpp"
+#include "systems/fournos/cluster_state.hpp"
 #include "systems/fournos/messages.hpp"
 #include "systems/fournos/metadata.hpp"
 #include "systems/hearth/kinds/fournos_cluster.hpp"
@@ -202,9 +203,7 @@ HearthSecret find_hearth_secret(const Context& context) {
   if (!given.known || given.object) {
     return {.known = given.known};
   }
-  const std::string hearth = context.view.config("hearth")["namespace"].str();
-  const auto known =
-      context.view.get<api::FournosCluster>({hearth.empty() ? "hearth" : hearth, cluster});
+  const auto known = cluster_of_hearth(context, cluster);
   const std::string secret = known ? known->spec.kubeconfig_secret : std::string();
   const Key key{context.settings.secrets_namespace, secret};
   if (secret.empty()) {

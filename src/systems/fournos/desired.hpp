@@ -35,26 +35,26 @@ Value pipeline_run_object(const Context& context, const std::optional<Object>& p
 // (docs/spec/fournos.md 6.1).
 Value resolve_job_object(const Context& context, std::string_view image);
 
-// A copy of `source` in the job's namespace, owned by the job but not controlled (section 1).
+// Copies `source` to the job's namespace, owned by the job but not controlled (section 1).
 Value secret_copy(const Context& context, const Object& source, std::string_view name,
                   bool vault_entry);
 
-// Return names of a job's objects: "<job>-resolve", "<job>-kubeconfig" and "<job>-<ref>".
+// Returns names of a job's objects: "<job>-resolve", "<job>-kubeconfig" and "<job>-<ref>".
 std::string resolve_job_name(const Job& job);
 std::string kubeconfig_copy_name(const Job& job);
 std::string secret_copy_name(const Job& job, std::string_view ref);
 // Returns the name of a cluster's kubeconfig Secret: from the settings' pattern, else from the
 // dialect's.
 std::string kubeconfig_secret_name(const Context& context, std::string_view cluster);
-// Where Hearth has the kubeconfig of the job's cluster, when the dialect's own Secret is not there
-// (docs/spec/hearth.md section 0); nullopt: nowhere else.
+// Returns Hearth's place of the kubeconfig of the job's cluster, when the dialect's own Secret is
+// missing (docs/spec/hearth.md section 0); nullopt: nowhere else.
 std::optional<Key> hearth_secret(const Context& context);
-// False: Secrets may not be listed, and those that hearth_secret() looks for have been asked for.
+// Returns false if Secrets may not be listed; hearth_secret()'s have then been asked for.
 bool knows_kubeconfig(const Context& context);
 // Returns the name of the synced Secret of a reference, from the settings' pattern.
 std::string vault_secret_name(const Context& context, std::string_view ref);
 
-// R9.4: "KEY=<POSIX-quoted>\n" a line, keys ascending.
+// Returns R9.4: "KEY=<POSIX-quoted>\n" a line, keys ascending.
 std::string env_text(const std::map<std::string, std::string>& env);
 // Quotes a text for a POSIX shell; a text of plain characters stays as it is.
 std::string shell_quote(std::string_view text);

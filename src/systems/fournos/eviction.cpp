@@ -68,7 +68,7 @@ Plan cancel(const Context& context, const Eviction& eviction, const Child& run) 
   return plan;
 }
 
-Plan fail(const Context& context, const Eviction& eviction) {
+Plan fail_evicted(const Context& context, const Eviction& eviction) {
   const std::string message = fmt::format(text::kEvicted, eviction.reason);
   Plan plan = release_workload(context);
   StatusWrite(context)
@@ -195,7 +195,8 @@ std::optional<Plan> handle_eviction(const Context& context, const Child& workloa
   } else if (context.job.status().phase == phase::kRunning && !noticed(context.job)) {
     return std::nullopt;  // the run was deleted: section 10 applies
   }
-  return policy == EvictionPolicy::Fail ? fail(context, *eviction) : requeue(context, *eviction);
+  return policy == EvictionPolicy::Fail ? fail_evicted(context, *eviction)
+                                        : requeue(context, *eviction);
 }
 
 }  // namespace athanor::fournos

@@ -52,11 +52,7 @@ bool is_forgotten(const Kind& kind, const Object* job) {
 }
 
 template <const Kind& K>
-Plan collect(const View& view, const Key& key, Instant now) {
-  const auto settings = api::decode<Settings>(view.config("fournos"));
-  if (key.ns != settings.workload_namespace) {
-    return Plan::done();
-  }
+Plan collect_in(const View& view, const Key& key, const Settings& settings, Instant now) {
   const auto child = view.get(K, key);
   if (!child || child->deleting()) {
     return Plan::done();
@@ -89,29 +85,61 @@ Plan collect(const View& view, const Key& key, Instant now) {
   return plan;
 }
 
-constexpr const Kind* kReads[] = {&api::kFournosJob};
+template <const Kind& K>
+Plan collect(const View& view, const Key& key, Instant now) {
+  const auto settings = api::decode<Settings>(view.config("fournos"));
+  return key.ns == settings.workload_namespace ? collect_in<K>(view, key, settings, now)
+                                               : Plan::done();
+}
+
+template <const Kind& K>
+Plan collect_labelled(const View& view, const Key& key, Instant now) {
+  const auto settings = api::decode<Settings>(view.config("fournos"));
+  return is_labelled_elsewhere(view, settings, key.ns) ? collect_in<K>(view, key, settings, now)
+                                                       : Plan::done();
+}
+
+constexpr const Kind* kGcReads[] = {&api::kFournosJob};
+constexpr const Kind* kLabelledReads[] = {&api::kFournosJob, &api::kNamespace};
 constexpr const Kind* kWorkloads[] = {&api::kueue::kWorkload};
 constexpr const Kind* kRuns[] = {&api::kPipelineRun};
-constexpr const Kind* kJobs[] = {&api::kJob};
+constexpr const Kind* kGcJobs[] = {&api::kJob};
 constexpr const Kind* kSecrets[] = {&api::kSecret};
 
 template <const Kind& K>
-constexpr Access kAccess[] = {{&api::kFournosJob, "get"}, {&K, "delete"}};
+constexpr Access kGcAccess[] = {{&api::kFournosJob, "get"}, {&K, "delete"}};
 
 template <const Kind& K>
 constexpr Operator collector(std::string_view operator_name, std::span<const Kind* const> writes) {
   return {.name = operator_name,
           .primary = &K,
-          .reads = kReads,
+          .reads = kGcReads,
           .writes = writes,
           .reconcile = collect<K>,
-          .access = kAccess<K>};
+          .access = kGcAccess<K>};
 }
+
+template <const Kind& K>
+constexpr Operator labelled(std::string_view operator_name, std::span<const Kind* const> writes) {
+  return {.name = operator_name,
+          .primary = &K,
+          .reads = kLabelledReads,
+          .writes = writes,
+          .reconcile = collect_labelled<K>,
+          .access = kGcAccess<K>};
+}
+
+constexpr Operator kLabelled[] = {
+    labelled<api::kueue::kWorkload>("fournos-labelled-workloads", kWorkloads),
+    labelled<api::kPipelineRun>("fournos-labelled-pipelineruns", kRuns),
+    labelled<api::kJob>("fournos-labelled-jobs", kGcJobs),
+    labelled<api::kSecret>("fournos-labelled-secrets", kSecrets),
+};
 
 constexpr Operator kCollectors[] = {
     collector<api::kueue::kWorkload>("fournos-gc-workloads", kWorkloads),
     collector<api::kPipelineRun>("fournos-gc-pipelineruns", kRuns),
-    collector<api::kJob>("fournos-gc-jobs", kJobs),
+    collector<api::kJob>("fournos-gc-jobs", kGcJobs),
     collector<api::kSecret>("fournos-gc-secrets", kSecrets),
 };
 
@@ -120,6 +148,12 @@ constexpr Operator kCollectors[] = {
 std::span<const Operator* const> fournos_gc_operators() {
   static constexpr const Operator* kAll[] = {&kCollectors[0], &kCollectors[1], &kCollectors[2],
                                              &kCollectors[3]};
+  return kAll;
+}
+
+std::span<const Operator* const> labelled_gc_operators() {
+  static constexpr const Operator* kAll[] = {&kLabelled[0], &kLabelled[1], &kLabelled[2],
+                                             &kLabelled[3]};
   return kAll;
 }
 

@@ -2,13 +2,20 @@
 // Gauges from the FournosJobs, counters from their changes, and from reconciles and writes.
 #include "systems/fournos/instruments.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "api/kueue.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/fournos/job.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
+#include "systems/fournos/messages.hpp"
 #include "systems/fournos/operators.hpp"
 #include "systems/fournos/settings.hpp"
 
@@ -16,6 +23,8 @@ namespace athanor::fournos {
 namespace {
 
 constexpr std::string_view kJobs = "fournos_jobs";
+constexpr std::string_view kWaitingSince = "fournos_jobs_waiting_since_timestamp_seconds";
+constexpr std::string_view kFailuresInARow = "fournos_failures_in_a_row";
 constexpr std::string_view kPhaseSeconds = "fournos_job_phase_seconds";
 constexpr std::string_view kFinished = "fournos_jobs_finished_total";
 constexpr std::string_view kReconcileSeconds = "fournos_reconcile_seconds";
@@ -28,6 +37,10 @@ constexpr double kPhaseBuckets[] = {0.1, 1, 5, 15, 60, 300, 900, 3600, 4 * 3600,
 
 constexpr MetricInfo kMetrics[] = {
     {.name = kJobs, .help = "FournosJobs by phase."},
+    {.name = kWaitingSince,
+     .help = "Since when the first of the pending jobs has waited, by requested cluster."},
+    {.name = kFailuresInARow,
+     .help = "Failed jobs of a cluster since its last job that succeeded, of those that exist."},
     {.name = kPhaseSeconds,
      .help = "How long jobs were in the phase that they left.",
      .type = MetricType::Histogram,
@@ -51,14 +64,69 @@ std::string_view phase_of(const Object* job) {
   return job == nullptr ? std::string_view() : job->status()["phase"].as_string();
 }
 
+// Returns true for jobs that hold a cluster and run nothing.
+bool is_lock(const Object& job) {
+  const Value& only = job.spec()["lockOnly"];
+  return only.is_null() ? !job.spec()["lockUntil"].as_string().empty() : only.as_bool();
+}
+
+// Returns the start of a pending job's wait: its last loss of admission, or its creation.
+Instant waiting_since(const Object& job) {
+  const Value& admitted = find_condition(job.status()["conditions"], "WorkloadAdmitted");
+  const auto lost = admitted["status"].as_string() == "False"
+                        ? parse_time(admitted["lastTransitionTime"].as_string())
+                        : std::nullopt;
+  return lost ? *lost : job.creation_time().value_or(Instant());
+}
+
+void put_waits(const std::vector<Object>& jobs, Samples& samples) {
+  std::map<std::string, Instant> first;
+  for (const Object& job : jobs) {
+    if (phase_of(&job) == phase::kPending && !is_lock(job)) {
+      const Instant since = waiting_since(job);
+      const auto [at, added] = first.try_emplace(job.spec()["cluster"].str(), since);
+      at->second = std::min(at->second, since);
+    }
+  }
+  for (const auto& [cluster, since] : first) {
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(since.time_since_epoch());
+    samples.push_back({.metric = kWaitingSince,
+                       .labels = {{"cluster", cluster}},
+                       .value = static_cast<double>(seconds.count())});
+  }
+}
+
+// Jobs that were stopped end no row: they say nothing about the cluster.
+void put_failures(const std::vector<Object>& jobs, Samples& samples) {
+  std::map<std::string, std::vector<std::pair<Instant, bool>>> ends;
+  for (const Object& job : jobs) {
+    const std::string_view phase = phase_of(&job);
+    const std::string cluster = job.status()["cluster"].str();
+    if ((phase == phase::kFailed || phase == phase::kSucceeded) && !cluster.empty() &&
+        !is_lock(job)) {
+      ends[cluster].emplace_back(ended_at(job), phase == phase::kFailed);
+    }
+  }
+  for (auto& [cluster, list] : ends) {
+    std::ranges::sort(list, std::greater<>());
+    const auto good = std::ranges::find(list, false, &std::pair<Instant, bool>::second);
+    samples.push_back({.metric = kFailuresInARow,
+                       .labels = {{"cluster", cluster}},
+                       .value = static_cast<double>(good - list.begin())});
+  }
+}
+
 void measure(const View& view, Samples& samples) {
   const auto settings = api::decode<Settings>(view.config("fournos"));
+  const auto jobs = view.list(api::kFournosJob, {.ns = settings.workload_namespace});
   std::map<std::string, double, std::less<>> phases;
-  for (const Object& job : view.list(api::kFournosJob, {.ns = settings.workload_namespace})) {
+  for (const Object& job : jobs) {
     const std::string_view phase = phase_of(&job);
     phases[phase.empty() ? "New" : std::string(phase)] += 1;
   }
   put_counts(kJobs, "phase", phases, samples);
+  put_waits(jobs, samples);
+  put_failures(jobs, samples);
 }
 
 void tally_job(const ObjectChanged& change, Samples& samples) {
@@ -82,7 +150,7 @@ void tally_job(const ObjectChanged& change, Samples& samples) {
 }
 
 // The condition of an eviction; Null while there is none.
-const Value& eviction_of(const Object& workload) {
+const Value& eviction_condition_of(const Object& workload) {
   static const Value kNone{};
   const Value& evicted = find_condition(workload.status()["conditions"], "Evicted");
   return evicted["status"].as_string() == "True" ? evicted : kNone;
@@ -93,9 +161,10 @@ void tally_workload(const ObjectChanged& change, Samples& samples) {
     return;
   }
   const auto owner = change.after->controller();
-  const Value& evicted = eviction_of(*change.after);
+  const Value& evicted = eviction_condition_of(*change.after);
   if (!owner || owner->kind != api::kFournosJob.name || evicted.is_null() ||
-      eviction_of(*change.before)["lastTransitionTime"] == evicted["lastTransitionTime"]) {
+      eviction_condition_of(*change.before)["lastTransitionTime"] ==
+          evicted["lastTransitionTime"]) {
     return;
   }
   samples.push_back({.metric = kEvictions, .labels = {{"reason", evicted["reason"].str()}}});

@@ -2,6 +2,8 @@
 // From the stored spec to what it means.
 #include "systems/fournos/job.hpp"
 
+#include <algorithm>
+
 #include "systems/fournos/messages.hpp"
 
 namespace athanor::fournos {
@@ -27,6 +29,17 @@ Job effective(api::FournosJob typed) {
 
 bool is_terminal(std::string_view phase) {
   return phase == phase::kSucceeded || phase == phase::kFailed || phase == phase::kStopped;
+}
+
+Instant ended_at(const Object& job) {
+  if (const auto completed = parse_time(job.status()["completionTime"].as_string())) {
+    return *completed;
+  }
+  Instant last = job.creation_time().value_or(Instant());
+  for (const Value& condition : job.status()["conditions"].items()) {
+    last = std::max(last, parse_time(condition["lastTransitionTime"].as_string()).value_or(last));
+  }
+  return last;
 }
 
 bool holds_lock(std::string_view phase) {

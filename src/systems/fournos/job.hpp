@@ -37,7 +37,7 @@ struct Job {
   [[nodiscard]] Ref ref() const { return {&api::kFournosJob, object().key()}; }
   // GPUs are asked for when both type and count are given.
   [[nodiscard]] bool wants_gpus() const;
-  // The engine settings that a seed pipeline reads: spec.forge, or executionEngine.forge.
+  // Returns the engine settings that a seed pipeline reads: spec.forge, or executionEngine.forge.
   [[nodiscard]] const Value& forge() const;
 };
 
@@ -46,6 +46,9 @@ Job effective(api::FournosJob typed);
 
 // Returns true for Succeeded, Failed and Stopped.
 bool is_terminal(std::string_view phase);
+// Returns when a job ended. The exact upstream schemas have no completionTime, but conditions that
+// change at the end.
+Instant ended_at(const Object& job);
 // Returns true for phases in which an exclusive job occupies its cluster: Admitted, Running,
 // Stopping.
 bool holds_lock(std::string_view phase);

@@ -41,6 +41,7 @@ inline constexpr std::string_view kClusterlessSecret = "fournos-clusterless-plac
 // Volume and workspace of a PipelineRun (docs/spec/fournos.md 9.3).
 inline constexpr std::string_view kVaultVolume = "vault-secrets";
 inline constexpr std::string_view kArtifacts = "artifacts";
+inline constexpr std::string_view kResults = "results";      // workspace of result files
 inline constexpr std::string_view kPodsReady = "PodsReady";  // condition of a Workload
 }  // namespace name
 
@@ -130,6 +131,21 @@ inline constexpr std::string_view kWaitingExclusive =
     "Waiting for exclusive access to cluster {} (other jobs are still running)";
 inline constexpr std::string_view kLockedBy =
     "Cluster {} is exclusively locked by {}, waiting for it to finish";
+inline constexpr std::string_view kCordoned =
+    "Cluster {} is cordoned and admits nothing, waiting until it is uncordoned";
+inline constexpr std::string_view kReserved =
+    "Cluster {} is reserved for {}{}, whose lock waits for running jobs";
+inline constexpr std::string_view kLockedFor =
+    "Cluster {} is locked for {}{}, waiting for the lock to end";
+inline constexpr std::string_view kUntil = " until {}";
+inline constexpr std::string_view kUntilUnlocked = " until it is unlocked";
+inline constexpr std::string_view kSameCluster = "Cluster {} admits nothing: {}";
+inline constexpr std::string_view kNoPlace =
+    "Cluster {} has no place in any ClusterQueue{}, waiting until it gets one";
+inline constexpr std::string_view kUnreachable =
+    "Cluster {} is unreachable ({}), waiting until it answers";
+inline constexpr std::string_view kAllCordoned =
+    "All eligible clusters are cordoned, waiting until one is uncordoned";
 inline constexpr std::string_view kLockerJob = "job {}";
 inline constexpr std::string_view kLockerUnknown = "another job";
 // Parts of Kueue's reasons (R8.1).

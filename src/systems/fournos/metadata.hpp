@@ -13,9 +13,9 @@ namespace athanor::fournos {
 // Whether the owner reference names the job as controller.
 enum class Control : std::uint8_t { Controller, Plain };
 
-// The two labels by which everything that belongs to a job is found (R1.1).
+// Returns the two labels that identify everything that belongs to a job (R1.1).
 Value job_labels(const Job& job);
-// Name, namespace, labels and the owner reference.
+// Returns name, namespace, labels and the owner reference.
 Value child_metadata(const Job& job, std::string_view child_name, Control control);
 
 }  // namespace athanor::fournos

@@ -10,10 +10,18 @@
 #include "runtime/view/plan.hpp"
 #include "systems/fournos/children.hpp"
 #include "systems/fournos/job.hpp"
+#include "systems/fournos/settings.hpp"
 
 namespace athanor::fournos {
 
-// Empty phase, and Scheduled until its time has come (section 5, 13, 19).
+// Reconciles a job of the namespace that the settings name as that of jobs.
+Plan reconcile_job(const View& view, const Key& key, const Settings& settings, Instant now);
+
+// Returns the plan, or one that only waits while the job has not stayed in its phase for the least
+// time that the settings ask for. A plan that keeps the phase passes.
+Plan hold_phase(const Context& context, Plan plan);
+
+// Handles the empty phase, and Scheduled until its time has come (section 5, 13, 19).
 Plan create(const Context& context);
 // Finds out what an engine job runs (docs/spec/fournos.md 6).
 Plan resolve(const Context& context);
@@ -36,14 +44,14 @@ Plan finish_shutdown(const Context& context);
 
 // Deletes the Workload first, so that a terminal phase never leaves quota behind (R10.1).
 Plan release_workload(const Context& context);
-// The end of a finished run: Succeeded or Failed (section 10).
+// Ends a finished run: Succeeded or Failed (section 10).
 Plan finish_run(const Context& context, const RunState& run);
 
-// The plan while the cluster lacks a kind that the job needs (its CRD is not installed), else
-// nullopt. Asked before what a missing kind would decide wrongly: an empty view of it says nothing.
+// Returns the plan while the cluster lacks a kind that the job needs (its CRD is not installed),
+// else nullopt. Called before decisions that a missing kind's empty view would make wrong.
 std::optional<Plan> await_kinds(const Context& context);
 
-// A lock with an end (19): the plan at its end, else nullopt.
+// Returns the plan at the end of a lock that has one (19), else nullopt.
 std::optional<Plan> expire_lock(const Context& context);
 
 // What keeps a job from going on for good, or an error that passes.
@@ -53,7 +61,7 @@ struct Obstacle {
   std::optional<Error> retry{};
   bool waiting = false;  // for an answer (await_answer)
 };
-// R5.1, R6.1: the GPU type is one that some ClusterQueue covers.
+// Checks R5.1, R6.1: some ClusterQueue covers the GPU type.
 std::optional<Obstacle> check_gpu_type(const Context& context);
 
 }  // namespace athanor::fournos

@@ -119,6 +119,14 @@ Value artifacts_workspace(const Context& context) {
   return Value::object({{"name", name::kArtifacts}, {"volumeClaimTemplate", std::move(claim)}});
 }
 
+// A folder of the job's own in the results place.
+Value results_workspace(const Context& context) {
+  return Value::object(
+      {{"name", name::kResults},
+       {"subPath", context.job.name()},
+       {"persistentVolumeClaim", Value::object({{"claimName", context.settings.results_claim}})}});
+}
+
 }  // namespace
 
 Value pipeline_run_object(const Context& context, const std::optional<Object>& pipeline,
@@ -145,8 +153,12 @@ Value pipeline_run_object(const Context& context, const std::optional<Object>& p
     spec.set_path({"taskRunTemplate", "podTemplate", "volumes"},
                   Value::list({vault_volume(mounts)}));
   }
-  if (engine || declared(pipeline, "workspaces").contains(name::kArtifacts)) {
-    spec.set("workspaces", Value::list({artifacts_workspace(context)}));
+  const auto workspaces = declared(pipeline, "workspaces");
+  if (engine || workspaces.contains(name::kArtifacts)) {
+    spec.member("workspaces").push_back(artifacts_workspace(context));
+  }
+  if (workspaces.contains(name::kResults) && !context.settings.results_claim.empty()) {
+    spec.member("workspaces").push_back(results_workspace(context));
   }
   return Value::object({{"apiVersion", api::kPipelineRun.api_version()},
                         {"kind", api::kPipelineRun.name},

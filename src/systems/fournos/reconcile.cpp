@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The FournosJob operator: order of evaluation (docs/spec/fournos.md 4.1) and what it reads and
-// writes.
+// The FournosJob operator: order of evaluation (docs/spec/fournos.md 4.1), how long a job stays in
+// each phase at least (FOURNOS_MIN_PHASE_SEC), and what it reads and writes.
+#include <algorithm>
 #include <chrono>
+#include <string_view>
+#include <utility>
+#include <variant>
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "api/tekton.hpp"
+#include "runtime/view/step.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 #include "systems/fournos/messages.hpp"
 #include "systems/fournos/operators.hpp"
@@ -15,6 +20,47 @@
 #include "systems/hearth/kinds/fournos_cluster.hpp"
 
 namespace athanor::fournos {
+namespace {
+
+// Times in a status are whole seconds, cut off.
+constexpr Duration kCutOff = std::chrono::seconds(1);
+
+// Returns true if the plan moves the job on to another phase.
+bool moves_on(const Context& context, const Plan& plan) {
+  const std::string_view phase = context.job.status().phase;
+  return std::any_of(plan.steps().begin(), plan.steps().end(), [&](const Step& step) {
+    const auto* write = std::get_if<Status>(&step);
+    return write != nullptr && write->target == context.job.ref() &&
+           write->status["phase"].is_string() && write->status["phase"].as_string() != phase;
+  });
+}
+
+// Returns the time at which the job entered its phase: every phase moves a condition.
+Instant entered(const Context& context) {
+  Instant last = context.job.object().creation_time().value_or(context.now);
+  for (const Value& condition : context.job.object().status()["conditions"].items()) {
+    last = std::max(last, parse_time(condition["lastTransitionTime"].as_string()).value_or(last));
+  }
+  return last;
+}
+
+}  // namespace
+
+Plan hold_phase(const Context& context, Plan plan) {
+  const Duration least = context.settings.least_phase_time();
+  const bool free = context.job.status().phase.empty() || !context.job.spec().shutdown.empty();
+  if (least == Duration::zero() || free || !moves_on(context, plan)) {
+    return plan;
+  }
+  const Instant until = entered(context) + least + kCutOff;
+  if (until <= context.now) {
+    return plan;
+  }
+  Plan wait;
+  wait.wake_at(until);
+  return wait;
+}
+
 namespace {
 
 // R14.6: jobs of an upstream operator carry its finalizer, which would never be removed otherwise.
@@ -78,11 +124,9 @@ Plan by_phase(const Context& context) {
   return phase == phase::kRunning ? watch_run(context) : Plan::done();
 }
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
-  const auto settings = api::decode<Settings>(view.config("fournos"));
-  if (key.ns != settings.workload_namespace) {
-    return Plan::done();
-  }
+}  // namespace
+
+Plan reconcile_job(const View& view, const Key& key, const Settings& settings, Instant now) {
   auto typed = view.get<api::FournosJob>(key);
   if (!typed) {
     return Plan::done();
@@ -98,12 +142,20 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   if (is_terminal(job.status().phase)) {
     return outlive(context);
   }
-  Plan plan = by_phase(context);
+  Plan plan = hold_phase(context, by_phase(context));
   plan.wake_at(now + std::chrono::seconds(settings.second_look_seconds));
   if (const auto end = parse_time(job.spec().lock_until); job.lock_only && end && *end > now) {
     plan.wake_at(*end);
   }
   return plan;
+}
+
+namespace {
+
+Plan reconcile(const View& view, const Key& key, Instant now) {
+  const auto settings = api::decode<Settings>(view.config("fournos"));
+  return key.ns == settings.workload_namespace ? reconcile_job(view, key, settings, now)
+                                               : Plan::done();
 }
 
 constexpr const Kind* kReads[] = {&api::kFournosJob,

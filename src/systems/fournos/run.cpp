@@ -4,6 +4,7 @@
 
 #include "api/tekton.hpp"
 #include "runtime/view/live.hpp"
+#include "systems/fournos/cluster_state.hpp"
 #include "systems/fournos/desired.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 #include "systems/fournos/messages.hpp"
@@ -75,6 +76,28 @@ std::optional<bool> is_unchanged(const Context& context) {
   return job.uid() == seen.uid() && !job.deleting() &&
          job.status()["phase"] == seen.status()["phase"] &&
          job.status()["evictions"] == seen.status()["evictions"];
+}
+
+// A run on a cluster that does not answer would fail: the job keeps its place and waits. A change
+// of the FournosCluster runs it again. nullopt: nothing speaks against the run.
+std::optional<Plan> await_cluster(const Context& context) {
+  const std::string& name = context.job.status().cluster;
+  if (context.job.clusterless || name.empty()) {
+    return std::nullopt;
+  }
+  const auto cluster = cluster_of_hearth(context, name);
+  const std::string message = cluster ? unreachable_text(*cluster) : std::string();
+  if (message.empty()) {
+    return std::nullopt;
+  }
+  Plan plan;
+  if (message != context.job.status().message) {
+    StatusWrite(context)
+        .message(message)
+        .condition(condition::kPipelineRunReady, Truth::False, "ClusterUnreachable", message)
+        .into(plan);
+  }
+  return plan;
 }
 
 Plan make_run(const Context& context) {
@@ -149,6 +172,9 @@ Plan start_run(const Context& context) {
   }
   if (run.ours() && !run.object.deleting()) {
     return enter_running(context, {});
+  }
+  if (auto waiting = await_cluster(context)) {
+    return *std::move(waiting);
   }
   return make_run(context);
 }

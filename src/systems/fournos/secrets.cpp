@@ -41,19 +41,6 @@ std::vector<std::string> copy_names(const Job& job) {
   return names;
 }
 
-// When a job ended: the exact upstream schemas have no completionTime, but conditions that change
-// at the end.
-Instant end_of(const Job& job) {
-  if (job.status().completion_time) {
-    return *job.status().completion_time;
-  }
-  Instant last = job.object().creation_time().value_or(Instant());
-  for (const Value& condition : job.object().status()["conditions"].items()) {
-    last = std::max(last, parse_time(condition["lastTransitionTime"].as_string()).value_or(last));
-  }
-  return last;
-}
-
 // Wants one copy. A Secret of that name that is not this job's is a conflict, unless it is about to
 // go.
 void require_secret_copy(const Context& context, SecretsReady& ready, const Object& source,
@@ -185,7 +172,7 @@ Plan expire_secrets(const Context& context) {
   if (!may_copy(context.job)) {
     return plan;
   }
-  const Instant due = end_of(context.job) + context.settings.secret_grace();
+  const Instant due = ended_at(context.job.object()) + context.settings.secret_grace();
   if (due + kSearch < context.now && is_hidden(context, api::kSecret)) {
     return plan;
   }

@@ -32,7 +32,7 @@ struct SecretsReady {
   std::string failure{};  // the job fails with this text ...
   std::string reason{};   // ... and this reason of PipelineRunReady
 };
-// Seed jobs name their Secrets themselves; a copy is made only where Hearth alone has the
+// Copies Secrets. Seed jobs name theirs themselves; a copy is made only where Hearth alone has the
 // kubeconfig.
 SecretsReady copy_secrets(const Context& context);
 

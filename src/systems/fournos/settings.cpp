@@ -50,6 +50,8 @@ Result<void> read_choices(const Environment& environment, Settings& settings) {
       environment.choice("FOURNOS_API", {"auto", "seed", "current"}, settings.api_name));
   ATHANOR_TRY_VOID(environment.choice("FOURNOS_EVICTION_POLICY", {"requeue", "fail", "ignore"},
                                       settings.eviction_policy_name));
+  ATHANOR_TRY_VOID(environment.choice("FOURNOS_NOTIFY_FORMAT", {"json", "cloudevents"},
+                                      settings.notify_format_name));
   environment.text("FOURNOS_LOG_LEVEL", settings.log_level);
   settings.log_level = upper(settings.log_level);
   if (std::find(std::begin(kLogLevels), std::end(kLogLevels), settings.log_level) ==
@@ -81,6 +83,20 @@ Result<void> read_numbers(const Environment& environment, Settings& settings) {
     settings.artifact_size = *text;
   }
   return {};
+}
+
+// "poll" has the pace of upstream's operator, which looks at each job every five seconds.
+Result<void> read_pace(const Environment& environment, Settings& settings) {
+  constexpr double kPollSeconds = 5;
+  std::string mode = "event";
+  ATHANOR_TRY_VOID(environment.choice("FOURNOS_RECONCILE_MODE", {"event", "poll"}, mode));
+  settings.min_phase_seconds = mode == "poll" ? kPollSeconds : 0;
+  const std::string* least = environment.given("FOURNOS_MIN_PHASE_SEC");
+  if (least != nullptr && *least == "0") {
+    settings.min_phase_seconds = 0;
+    return {};
+  }
+  return environment.seconds("FOURNOS_MIN_PHASE_SEC", settings.min_phase_seconds);
 }
 
 Result<Duration> read_timeout(const Environment& environment, const std::string& name,
@@ -118,6 +134,13 @@ Result<void> read_texts(const Environment& environment, Settings& settings) {
   environment.text("FOURNOS_KUEUE_LOCAL_QUEUE_NAME", settings.local_queue);
   environment.text("FOURNOS_GPU_RESOURCE_PREFIX", settings.gpu_prefix);
   environment.text("FOURNOS_RESOLVE_JOB_TEMPLATE", settings.resolve_template_path);
+  environment.text("FOURNOS_RESULTS_CLAIM", settings.results_claim);
+  environment.text("FOURNOS_NOTIFY_URL", settings.notify_url);
+  if (!settings.notify_url.empty() && !settings.notify_url.starts_with("https://") &&
+      !settings.notify_url.starts_with("http://")) {
+    return refuse_setting("FOURNOS_NOTIFY_URL", settings.notify_url,
+                          "must be an http or https address");
+  }
   return {};
 }
 
@@ -128,6 +151,10 @@ api::FournosApi Settings::api() const {
     return api::FournosApi::Seed;
   }
   return api_name == "current" ? api::FournosApi::Current : api::FournosApi::Auto;
+}
+
+NotifyFormat Settings::notify_format() const {
+  return notify_format_name == "cloudevents" ? NotifyFormat::CloudEvents : NotifyFormat::Json;
 }
 
 EvictionPolicy Settings::eviction_policy() const {
@@ -141,6 +168,10 @@ Duration Settings::gc_interval() const {
   return Duration(static_cast<std::int64_t>(std::llround(gc_interval_seconds * 1e6)));
 }
 
+Duration Settings::least_phase_time() const {
+  return Duration(static_cast<std::int64_t>(std::llround(min_phase_seconds * 1e6)));
+}
+
 Duration Settings::secret_grace() const {
   return Duration(static_cast<std::int64_t>(std::llround(secret_grace_seconds * 1e6)));
 }
@@ -148,7 +179,8 @@ Duration Settings::secret_grace() const {
 Result<Settings> parse_settings(const std::map<std::string, std::string>& environment) {
   const Environment variables(environment);
   Settings settings;
-  for (const auto read : {read_choices, read_namespaces, read_numbers, read_timeouts, read_texts}) {
+  for (const auto read :
+       {read_choices, read_namespaces, read_numbers, read_pace, read_timeouts, read_texts}) {
     ATHANOR_TRY_VOID(read(variables, settings));
   }
   return settings;
@@ -184,6 +216,12 @@ const TypeInfo& Describe<fournos::Settings>::type() {
       field<&T::finally_timeout>("finallyTimeout", "Time limit of its final tasks."),
       field<&T::api_name>("api", "Dialect that is served."),
       field<&T::eviction_policy_name>("evictionPolicy", "What happens to an evicted run."),
+      field<&T::min_phase_seconds>("minPhaseSeconds",
+                                   "How long a job stays in each phase at least."),
+      field<&T::results_claim>("resultsClaim",
+                               "PersistentVolumeClaim of the files that runs leave."),
+      field<&T::notify_url>("notifyURL", "Webhook that the end of each job is posted to."),
+      field<&T::notify_format_name>("notifyFormat", "Form of what is posted."),
       field<&T::second_look_seconds>("secondLookSeconds",
                                      "How often a live job is looked at at least."),
   };

@@ -18,6 +18,9 @@ namespace athanor::fournos {
 // What an evicted job does: waits again, fails, or goes on (docs/spec/fournos.md 8.4).
 enum class EvictionPolicy : std::uint8_t { Requeue, Fail, Ignore };
 
+// The form of a notification: the bare facts, or a CloudEvent around them.
+enum class NotifyFormat : std::uint8_t { Json, CloudEvents };
+
 // What view.config("fournos") holds. Durations keep their text where it goes into an object as it
 // stands.
 struct Settings {
@@ -40,13 +43,20 @@ struct Settings {
   std::string finally_timeout = "1h0m0s";
   std::string api_name = "auto";
   std::string eviction_policy_name = "requeue";
+  // How long a job stays in each phase at least; 0: phases pass as they come.
+  double min_phase_seconds = 0;
+  std::string results_claim{};  // PersistentVolumeClaim of result files; empty: none
+  std::string notify_url{};     // webhook that the end of each job is posted to; empty: none
+  std::string notify_format_name = "json";
   // Every live job is looked at again after this, whatever was missed (docs/spec/fournos.md R4.1).
   std::int64_t second_look_seconds = 600;
 
   [[nodiscard]] api::FournosApi api() const;
   [[nodiscard]] EvictionPolicy eviction_policy() const;
+  [[nodiscard]] NotifyFormat notify_format() const;
   [[nodiscard]] Duration gc_interval() const;
-  // How long copies of Secrets outlive the end of their job.
+  [[nodiscard]] Duration least_phase_time() const;
+  // Returns how long copies of Secrets outlive the end of their job.
   [[nodiscard]] Duration secret_grace() const;
 };
 

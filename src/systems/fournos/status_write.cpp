@@ -2,6 +2,7 @@
 // Status steps and transition events.
 #include "systems/fournos/status_write.hpp"
 
+#include "kube/text/http_status.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/fournos/messages.hpp"
 
@@ -89,32 +90,8 @@ Plan reject_job(const Context& context, std::string_view message) {
 }
 
 std::string_view http_reason(int code) {
-  switch (code) {
-    case 400:
-      return "Bad Request";
-    case 401:
-      return "Unauthorized";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 409:
-      return "Conflict";
-    case 413:
-      return "Request Entity Too Large";
-    case 422:
-      return "Unprocessable Entity";
-    case 429:
-      return "Too Many Requests";
-    case 503:
-      return "Service Unavailable";
-    case 504:
-      return "Gateway Timeout";
-    default:
-      return "Internal Server Error";
-  }
+  const std::string_view phrase = reason_phrase(code);
+  return code < 400 || phrase.empty() ? reason_phrase(500) : phrase;
 }
 
 }  // namespace athanor::fournos

@@ -21,13 +21,13 @@ class StatusWrite {
  public:
   explicit StatusWrite(const Context& context);
 
-  // Phase and message; a phase other than the stored one also becomes an Event.
+  // Sets phase and message; a phase other than the stored one also becomes an Event.
   StatusWrite& enter(std::string_view phase, std::string_view message);
   StatusWrite& message(std::string_view message);
   StatusWrite& set(std::string_view key, Value value);  // Null removes the key
   StatusWrite& condition(std::string_view type, Truth status, std::string_view reason,
                          std::string_view message);
-  // The conditions are those set here and no others.
+  // Drops all conditions except those set here.
   StatusWrite& forget_conditions();
   // Appends the status step and the event.
   void into(Plan& plan) const;
@@ -39,10 +39,10 @@ class StatusWrite {
   std::string event_{};
 };
 
-// Phase Failed with one text, nothing else: what creation answers (section 5).
+// Sets phase Failed with one text, nothing else: the answer of creation (section 5).
 Plan reject_job(const Context& context, std::string_view message);
 
-// The standard reason phrase: 403 is "Forbidden".
+// Returns the reason phrase of an error (403: "Forbidden"); of other codes that of 500.
 std::string_view http_reason(int code);
 
 }  // namespace athanor::fournos

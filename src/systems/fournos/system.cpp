@@ -7,25 +7,48 @@
 #include "kube/text/yaml.hpp"
 #include "systems/fournos/instruments.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
-#include "systems/fournos/mock_resolver.hpp"
+#include "systems/fournos/notify.hpp"
 #include "systems/fournos/operators.hpp"
+#include "systems/fournos/schedules/mock_resolver.hpp"
+#include "systems/fournos/schedules/submit_step.hpp"
 #include "systems/fournos/settings.hpp"
 #include "systems/hearth/kinds/fournos_cluster.hpp"
 
 namespace athanor::fournos {
 namespace {
 
+// The claim of the built-in lab (examples/fournos/setup/32-benchmark.yaml).
+constexpr const char* kLabResults = "fournos-results";
+
+std::vector<const Operator*> all_operators() {
+  std::vector<const Operator*> operators{fournos_operators().begin(), fournos_operators().end()};
+  operators.push_back(&notify_operator());
+  return operators;
+}
+
+bool has_work(const Operator& op, const Value& settings) {
+  return &op != &notify_operator() || !api::decode<Settings>(settings).notify_url.empty();
+}
+
+// Webhooks are called on connections of their own.
+std::size_t notifications_at_once(const Value& /*settings*/) {
+  return 4;
+}
+
 std::vector<const api::CustomKind*> kinds(const Value& settings) {
   const auto dialect = api::decode<Settings>(settings).api();
   return {&api::fournos_job_crd(dialect)};
 }
 
-Result<Value> read(const SettingsSource& source) {
+Result<Value> read_settings(const SettingsSource& source) {
   std::map<std::string, std::string> variables = source.variables;
   if (!variables.contains("FOURNOS_WORKLOAD_NAMESPACE") && !source.jobs_namespace.empty()) {
     variables.emplace("FOURNOS_NAMESPACE", source.jobs_namespace);
   }
   ATHANOR_TRY(Settings settings, parse_settings(variables));
+  if (source.in_lab && settings.results_claim.empty()) {
+    settings.results_claim = kLabResults;
+  }
   if (!settings.resolve_template_path.empty() && source.read_file) {
     ATHANOR_TRY(const std::string text, source.read_file(settings.resolve_template_path));
     auto parsed = yaml::parse(text);
@@ -50,28 +73,54 @@ Places places(const SystemConfig& config) {
 
 }  // namespace
 
+const System& labelled_namespaces_system() {
+  static const System kSystem{
+      .name = "fournos-namespaces",
+      .summary = "jobs in every namespace with access to the queues",
+      .stand_in = true,
+      .operators = {labelled_operators().begin(), labelled_operators().end()}};
+  return kSystem;
+}
+
 const System& system() {
   static const System kSystem{
       .name = "fournos",
       .summary = "benchmark jobs through queues and pipelines",
       .by_default = true,
       .kinds = kinds,
-      .operators = {fournos_operators().begin(), fournos_operators().end()},
+      .operators = all_operators(),
+      .runs = has_work,
       .optional_kinds = {&api::kFournosCluster},  // where Hearth runs
       .instruments = &fournos_instruments(),
-      .settings = read,
-      .variables = {"FOURNOS_API", "FOURNOS_ARTIFACT_PVC_SIZE", "FOURNOS_EVICTION_POLICY",
-                    "FOURNOS_GC_INTERVAL_SEC", "FOURNOS_GPU_RESOURCE_PREFIX",
-                    "FOURNOS_KUBECONFIG_SECRET_PATTERN", "FOURNOS_KUEUE_LOCAL_QUEUE_NAME",
-                    "FOURNOS_LOG_LEVEL", "FOURNOS_NAMESPACE", "FOURNOS_PIPELINE_FINALLY_TIMEOUT",
-                    "FOURNOS_PIPELINE_TASKS_TIMEOUT", "FOURNOS_PIPELINE_TIMEOUT",
-                    "FOURNOS_RESOLVE_DEADLINE_SEC", "FOURNOS_RESOLVE_JOB_TEMPLATE",
-                    "FOURNOS_SECRETS_NAMESPACE", "FOURNOS_SECRET_GRACE_SEC",
-                    "FOURNOS_TEKTON_DASHBOARD_URL", "FOURNOS_VAULT_SECRET_PATTERN",
+      .settings = read_settings,
+      .variables = {"FOURNOS_API",
+                    "FOURNOS_ARTIFACT_PVC_SIZE",
+                    "FOURNOS_EVICTION_POLICY",
+                    "FOURNOS_GC_INTERVAL_SEC",
+                    "FOURNOS_GPU_RESOURCE_PREFIX",
+                    "FOURNOS_KUBECONFIG_SECRET_PATTERN",
+                    "FOURNOS_KUEUE_LOCAL_QUEUE_NAME",
+                    "FOURNOS_LOG_LEVEL",
+                    "FOURNOS_MIN_PHASE_SEC",
+                    "FOURNOS_NAMESPACE",
+                    "FOURNOS_NOTIFY_FORMAT",
+                    "FOURNOS_NOTIFY_URL",
+                    "FOURNOS_PIPELINE_FINALLY_TIMEOUT",
+                    "FOURNOS_PIPELINE_TASKS_TIMEOUT",
+                    "FOURNOS_PIPELINE_TIMEOUT",
+                    "FOURNOS_RECONCILE_MODE",
+                    "FOURNOS_RESOLVE_DEADLINE_SEC",
+                    "FOURNOS_RESOLVE_JOB_TEMPLATE",
+                    "FOURNOS_RESULTS_CLAIM",
+                    "FOURNOS_SECRETS_NAMESPACE",
+                    "FOURNOS_SECRET_GRACE_SEC",
+                    "FOURNOS_TEKTON_DASHBOARD_URL",
+                    "FOURNOS_VAULT_SECRET_PATTERN",
                     "FOURNOS_WORKLOAD_NAMESPACE"},
       .log_level_variable = "FOURNOS_LOG_LEVEL",
       .places = places,
-      .node_hooks = {&mock_resolver()}};
+      .probes = {{.name = kNotifyProbe, .concurrency = notifications_at_once}},
+      .node_hooks = {&mock_resolver(), &submit_step()}};
   return kSystem;
 }
 

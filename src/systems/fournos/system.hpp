@@ -9,4 +9,7 @@ namespace athanor::fournos {
 // Returns the system with its kinds, operators and settings.
 const System& system();
 
+// Returns the stand-in that serves jobs in further namespaces of a lab.
+const System& labelled_namespaces_system();
+
 }  // namespace athanor::fournos

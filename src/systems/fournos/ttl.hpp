@@ -9,8 +9,8 @@
 
 namespace athanor::fournos {
 
-// "[Nd][Nh][Nm][Ns]" with at least one part: "12h", "7d", "1h30m". nullopt for anything else, and
-// beyond 100 years.
+// Parses "[Nd][Nh][Nm][Ns]" with at least one part: "12h", "7d", "1h30m". nullopt for anything
+// else, and beyond 100 years.
 std::optional<Duration> parse_ttl(std::string_view text);
 
 }  // namespace athanor::fournos

@@ -40,7 +40,7 @@ class MainPatch {
   explicit MainPatch(const Context& context) : context_(context) {}
 
   void set(Value::Path path, Value value) { merge_.set_path(path, std::move(value)); }
-  // Null removes it.
+  // Sets an annotation; Null removes it.
   void annotate(std::string_view key, Value value);
   void set_finalizers(Value finalizers) { set({"metadata", "finalizers"}, std::move(finalizers)); }
   // Goes out right behind the patch.
@@ -61,7 +61,7 @@ class StatusWrite {
   explicit StatusWrite(const Context& context);
 
   void set(std::string_view key, Value value) { status_.set(key, std::move(value)); }
-  // Absent when empty.
+  // Sets a text; absent when empty.
   void set_text(std::string_view key, std::string_view text) {
     set(key, text.empty() ? Value() : Value(text));
   }
@@ -78,7 +78,7 @@ class StatusWrite {
   Plan events_{};
 };
 
-// The condition of a type as it is stored; Null when absent.
+// Returns the stored condition of a type; Null when absent.
 const Value& stored_condition(const Context& context, std::string_view type);
 
 }  // namespace athanor::hearth

@@ -18,7 +18,7 @@
 namespace athanor::hearth {
 namespace {
 
-Plan warn(const Object& secret, std::string_view reason, std::string note) {
+Plan warn_of_secret(const Object& secret, std::string_view reason, std::string note) {
   Plan plan;
   plan.then(Emit{.about = {&api::kSecret, secret.key()},
                  .about_uid = std::string(secret.uid()),
@@ -62,9 +62,9 @@ Plan create(const Settings& settings, const Object& secret, const std::string& c
     if (parse_span(ttl)) {
       spec.set("ttl", ttl);
     } else {
-      plan.merge(
-          warn(secret, "InvalidTTL",
-               fmt::format("annotation {}: not a duration such as 30m, 4h or 2d", name::kTtl)));
+      plan.merge(warn_of_secret(
+          secret, "InvalidTTL",
+          fmt::format("annotation {}: not a duration such as 30m, 4h or 2d", name::kTtl)));
     }
   }
   object.set("spec", std::move(spec));
@@ -116,16 +116,17 @@ Plan remember(const View& view, const Settings& settings, const Object& secret,
 Plan discover(const View& view, const Settings& settings, const Object& secret, Instant now) {
   const std::string cluster = cluster_of_secret(secret.name(), settings.secret_pattern);
   if (cluster.empty()) {
-    return warn(secret, "InvalidClusterName",
-                fmt::format("the name is not of the form {}", settings.secret_pattern));
+    return warn_of_secret(secret, "InvalidClusterName",
+                          fmt::format("the name is not of the form {}", settings.secret_pattern));
   }
   const NameError wrong = validate_dns1123_subdomain(cluster);
   if (wrong || cluster.size() > kLongestName) {
-    return warn(secret, "InvalidClusterName",
-                wrong ? fmt::format("'{}' cannot be a cluster's name: {}", cluster, *wrong)
-                      : fmt::format("'{}' cannot be a cluster's name: must be no more than {} "
-                                    "bytes",
-                                    cluster, kLongestName));
+    return warn_of_secret(
+        secret, "InvalidClusterName",
+        wrong ? fmt::format("'{}' cannot be a cluster's name: {}", cluster, *wrong)
+              : fmt::format("'{}' cannot be a cluster's name: must be no more than {} "
+                            "bytes",
+                            cluster, kLongestName));
   }
   if (!settings.offboards()) {
     return remember(view, settings, secret, cluster, now);
@@ -135,7 +136,7 @@ Plan discover(const View& view, const Settings& settings, const Object& secret, 
              : onboard(view, settings, secret, cluster, now);
 }
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_secret(const View& view, const Key& key, Instant now) {
   const auto settings = api::decode<Settings>(view.config("hearth"));
   if (key.ns != settings.secrets_namespace && key.ns != settings.ns) {
     return Plan::done();
@@ -145,7 +146,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
     return Plan::done();
   }
   if (key.ns != settings.secrets_namespace) {
-    return warn(
+    return warn_of_secret(
         *secret, "WrongNamespace",
         fmt::format("kubeconfig Secrets belong into namespace {}", settings.secrets_namespace));
   }
@@ -159,11 +160,11 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   return plan;
 }
 
-constexpr const Kind* kReads[] = {&api::kFournosCluster};
-constexpr const Kind* kWrites[] = {&api::kSecret, &api::kFournosCluster};
-constexpr Access kAccess[] = {{&api::kSecret, "get patch"},
-                              {&api::kFournosCluster, "create"},
-                              {&api::kEvent, "create patch"}};
+constexpr const Kind* kDiscoveryReads[] = {&api::kFournosCluster};
+constexpr const Kind* kDiscoveryWrites[] = {&api::kSecret, &api::kFournosCluster};
+constexpr Access kDiscoveryAccess[] = {{&api::kSecret, "get patch"},
+                                       {&api::kFournosCluster, "create"},
+                                       {&api::kEvent, "create patch"}};
 
 }  // namespace
 
@@ -185,14 +186,14 @@ const Operator& discovery_operator() {
   static constexpr Operator kOperator{
       .name = "hearth-discovery",
       .primary = &api::kSecret,
-      .reads = kReads,
-      .writes = kWrites,
-      .reconcile = reconcile,
+      .reads = kDiscoveryReads,
+      .writes = kDiscoveryWrites,
+      .reconcile = reconcile_secret,
       .backoff = {.first = std::chrono::seconds(1), .most = std::chrono::seconds(60)},
       // Whether there is a cluster is all that matters here.
       .overlooks = [](const Kind& kind, const Object& /*before*/,
                       const Object& /*after*/) { return &kind == &api::kFournosCluster; },
-      .access = kAccess,
+      .access = kDiscoveryAccess,
   };
   return kOperator;
 }

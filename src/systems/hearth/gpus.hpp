@@ -26,8 +26,8 @@ struct GpuCount {
   std::int64_t unlabelled_nodes = 0;    // GPUs, but no product label
   std::vector<std::string> skipped{};   // nodes whose amounts are no quantities
 };
-// `nodes` as probes answer (hearth/probe.hpp): {"names", "count", "labels", "allocatable", "ready",
-// "schedulable"} a group of like nodes.
+// Requires `nodes` as probes answer (hearth/probe.hpp): {"names", "count", "labels", "allocatable",
+// "ready", "schedulable"} a group of like nodes.
 GpuCount count_gpus(const Value& nodes, const Settings& settings);
 
 // Amounts by short name, equal ones summed, in order of first appearance. Entries without a name or
@@ -43,7 +43,7 @@ struct Amounts {
 };
 Amounts amounts_of(const std::vector<api::ClusterGpu>& gpus);
 
-// "8x A100, 4x H200"; "" without GPUs.
+// Returns "8x A100, 4x H200"; "" without GPUs.
 std::string summary_of(const std::vector<api::ClusterGpu>& gpus);
 
 }  // namespace athanor::hearth

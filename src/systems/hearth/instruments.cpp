@@ -18,6 +18,9 @@ namespace athanor::hearth {
 namespace {
 
 constexpr std::string_view kClusters = "hearth_clusters";
+constexpr std::string_view kClusterState = "hearth_cluster_state";
+constexpr std::string_view kCordoned = "hearth_cluster_cordoned";
+constexpr std::string_view kFailuresInARow = "hearth_probe_failures_in_a_row";
 constexpr std::string_view kGpus = "hearth_gpus";
 constexpr std::string_view kProbeSeconds = "hearth_probe_duration_seconds";
 constexpr std::string_view kProbeFailures = "hearth_probe_failures_total";
@@ -32,6 +35,9 @@ constexpr double kProbeBuckets[] = {0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5
 
 constexpr MetricInfo kMetrics[] = {
     {.name = kClusters, .help = "FournosClusters by the state of their kubeconfig."},
+    {.name = kClusterState, .help = "1 for the state of a cluster's kubeconfig."},
+    {.name = kCordoned, .help = "1 if a cluster admits no new jobs, else 0."},
+    {.name = kFailuresInARow, .help = "Probes of a cluster that failed since the last good one."},
     {.name = kGpus, .help = "GPUs of a cluster, as it last said."},
     {.name = kProbeSeconds,
      .help = "How long a probe of a cluster took.",
@@ -66,6 +72,17 @@ void measure_cluster(const api::FournosCluster& cluster, Samples& samples) {
         {.metric = kGpus,
          .labels = {{"cluster", name}, {"vendor", type.first}, {"short_name", type.second}},
          .value = count});
+  }
+  const std::string& state = cluster.status.kubeconfig_status;
+  samples.push_back({.metric = kClusterState,
+                     .labels = {{"cluster", name}, {"state", state.empty() ? "Unknown" : state}}});
+  samples.push_back({.metric = kCordoned,
+                     .labels = {{"cluster", name}},
+                     .value = api::is_cordoned(cluster) ? 1.0 : 0.0});
+  if (cluster.spec.hardware) {
+    samples.push_back({.metric = kFailuresInARow,
+                       .labels = {{"cluster", name}},
+                       .value = static_cast<double>(cluster.spec.hardware->consecutive_failures)});
   }
   if (!cluster.status.lock_state.empty()) {
     samples.push_back({.metric = kLockState,
@@ -109,11 +126,16 @@ void count_write(const WriteAnswered& answer, Samples& samples) {
     return;
   }
   const int code = answer.code;
-  const char* result = code == 0     ? "success"
-                       : code == 409 ? "conflict"
-                       : code < 500  ? "refused"
-                                     : "error";
-  samples.push_back({.metric = kQueueWrites, .labels = {{"result", result}}});
+  const std::string_view result = code == 0     ? "success"
+                                  : code == 409 ? "conflict"
+                                  : code < 500  ? "refused"
+                                                : "error";
+  // Every result has a series from the first write on: increase() sees the first refusal.
+  for (const std::string_view known : {"success", "conflict", "refused", "error"}) {
+    samples.push_back({.metric = kQueueWrites,
+                       .labels = {{"result", std::string(known)}},
+                       .value = known == result ? 1.0 : 0.0});
+  }
 }
 
 void count_probe(const QuestionAnswered& answer, Samples& samples) {

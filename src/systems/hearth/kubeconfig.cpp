@@ -55,7 +55,8 @@ KubeconfigCheck check_kubeconfig(const Context& context) {
   }
   const KubeconfigReading reading = read_kubeconfig_data(
       check.secret->body()["data"], {.allow_programs = context.settings.allow_exec_credentials,
-                                     .allow_plain_http = context.settings.allow_plain_http});
+                                     .allow_plain_http = context.settings.allow_plain_http,
+                                     .as_kubectl = true});
   check.flaw = flaw_text(reading, name, context.name());
   check.insecure = reading.target.insecure_skip_verify;
   if (!check.flaw.empty() && context.settings.checks_content()) {

@@ -9,7 +9,7 @@
 
 namespace athanor::hearth {
 
-// One line without secrets; empty without a flaw.
+// Returns one line without secrets; empty without a flaw.
 std::string flaw_text(const KubeconfigReading& reading, const std::string& secret,
                       const std::string& cluster);
 

@@ -15,7 +15,7 @@
 
 namespace athanor::hearth {
 
-// The owner without blanks at its ends; empty: none.
+// Returns the owner without blanks at its ends; empty: none.
 std::string owner_of(const api::FournosClusterSpec& spec);
 
 // The jobs that hold or want a cluster's lock, under whatever name (D1).
@@ -24,13 +24,13 @@ struct Sentinels {
   std::optional<Error> error{};  // the API server refuses the answer
   std::vector<Object> jobs{};
 };
-// From the view or, where FournosJobs may be got but not listed, by name. `seen` as of read_live().
+// Reads the view, or by name where FournosJobs may be got but not listed. `seen`: see read_live().
 Sentinels sentinels_of(const View& view, const Settings& settings, const std::string& cluster,
                        Instant now, std::string_view seen);
-// What the API server itself has under the names of sentinels.
+// Returns the API server's own objects under the names of sentinels.
 Sentinels live_sentinels(const View& view, const Settings& settings, const std::string& cluster,
                          Instant now, std::string_view seen);
-// The same two for the context's cluster.
+// Returns the same for the context's cluster, as does the next function.
 Sentinels sentinels_of(const Context& context);
 Sentinels live_sentinels(const Context& context);
 // Deletes each that is not going already.
@@ -40,14 +40,14 @@ Plan drop_sentinels(const std::vector<Object>& sentinels);
 const Index& flavor_index();
 // Returns these Workloads for the cluster's flavor.
 std::vector<Object> workloads_on(const View& view, const std::string& cluster);
-// Why Workloads cannot be seen; nullopt: they can, or there is no such kind.
+// Returns why Workloads cannot be seen; nullopt: they can, or there is no such kind.
 std::optional<Error> workloads_hidden(const View& view, const Settings& settings);
 
-// Since when who holds it, and its end: kept in the annotation fournos.dev/lock, so that a restart
+// Keeps holder, start and end of the lock in the annotation fournos.dev/lock, so that a restart
 // extends nothing.
 void keep_lock_record(const Context& context, MainPatch& patch, Plan& plan);
 
-// The sentinel, and what the status says of it. Steps follow the status.
+// Keeps the sentinel and its part of the status. Steps follow the status.
 void keep_lock(const Context& context, StatusWrite& status, Plan& steps);
 // Deletes the sentinel of a cluster that is gone, where FournosJobs may be got but not listed.
 Plan drop_unlisted_sentinels(const View& view, const Settings& settings, const std::string& cluster,

@@ -18,7 +18,7 @@ struct LockRecord {
 };
 // Reads the annotation.
 LockRecord lock_record(const Context& context);
-// nullopt: it has no end.
+// Returns the lock's end; nullopt: it has none.
 std::optional<Instant> lock_end(const Context& context, const LockRecord& record);
 
 }  // namespace athanor::hearth

@@ -31,11 +31,11 @@ inline constexpr std::string_view kOnboarded = "fournos.dev/onboarded";  // manu
 
 // On FournosClusters, by their users.
 inline constexpr std::string_view kRediscover = "fournos.dev/rediscover";
-inline constexpr std::string_view kAutoCordon = "fournos.dev/auto-cordon";
 inline constexpr std::string_view kDeleteKubeconfig = "fournos.dev/delete-kubeconfig";
 inline constexpr std::string_view kDrainTimeout = "fournos.dev/drain-timeout";
 // On FournosClusters, by us: what has to survive a restart.
 inline constexpr std::string_view kSlotQuota = "fournos.dev/slot-quota";
+inline constexpr std::string_view kClusterId = "fournos.dev/cluster-id";
 inline constexpr std::string_view kLastProbe = "fournos.dev/last-probe";  // "<time> <question>"
 inline constexpr std::string_view kLock = "fournos.dev/lock";             // "<since> <owner>"
 inline constexpr std::string_view kLockWarned = "fournos.dev/lock-warned";

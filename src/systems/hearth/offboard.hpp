@@ -13,11 +13,11 @@ enum class DeletionPolicy : std::uint8_t { Drain, Force, Retain };
 // Returns the policy; Drain for an empty or unknown value.
 DeletionPolicy deletion_policy(const api::FournosClusterSpec& spec);
 
-// The finalizers as they shall be: ours added or, with manual offboarding, taken off; upstream's
+// Returns the wanted finalizers: ours added or, with manual offboarding, taken off; upstream's
 // taken off.
 Value wanted_finalizers(const Context& context);
 
-// One step further on the way out; resumes from what it finds.
+// Takes one step further on the way out; resumes from what it finds.
 Plan offboard(const Context& context);
 
 }  // namespace athanor::hearth

@@ -9,16 +9,16 @@
 
 namespace athanor::hearth {
 
-// From a labelled Secret to its FournosCluster (section 4).
+// Makes a FournosCluster of a labelled Secret (section 4).
 const Operator& discovery_operator();
-// One FournosCluster: kubeconfig, GPUs, flavor, lock, and its end (sections 5 to 10).
+// Handles one FournosCluster: kubeconfig, GPUs, flavor, lock, and its end (sections 5 to 10).
 const Operator& cluster_operator();
-// The one writer of the ClusterQueue: flavors and quotas of all clusters (section 8).
+// Writes, as the only one, the ClusterQueue: flavors and quotas of all clusters (section 8).
 const Operator& queue_operator();
 // Sentinels whose FournosCluster is gone (section 10.1).
 const Operator& sentinel_operator();
 
-// All of them.
+// Returns all of them.
 std::span<const Operator* const> hearth_operators();
 
 }  // namespace athanor::hearth

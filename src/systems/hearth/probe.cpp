@@ -142,6 +142,10 @@ void record_success(const Context& context, const Value& answer, Instant at, Mai
   if (context.object().spec()["hardware"].contains("lastError")) {
     patch.set({"spec", "hardware", "lastError"}, nullptr);
   }
+  if (const std::string id = answer["clusterId"].str();
+      !id.empty() && context.object().annotation(name::kClusterId) != id) {
+    patch.annotate(name::kClusterId, id);
+  }
   if (!last_success(context)) {
     return;
   }

@@ -9,7 +9,8 @@
 //           it is secret.
 //   answer  {"serverVersion", "nodeCount", "nodes": [{"names": ["n1"], "count": 1, "labels":
 //           {...gpu labels}, "allocatable": {...gpu resources}, "ready": true, "schedulable":
-//           true}]}: like nodes are one entry, nodes without GPUs are counted alone.
+//           true}], "clusterId": the uid of namespace kube-system, else the server's address}: like
+//           nodes are one entry, nodes without GPUs are counted alone.
 //   error   its message is the cause, one line without secrets: "HTTP 401 Unauthorized", "timeout
 //           after 10s", "connection refused", "no such host", "TLS: ...". With the reason
 //           SecretUnreadable it is the hub that did not answer, and nothing is known of the
@@ -44,10 +45,10 @@ struct Probing {
 // Asks when it is due, and puts an answer that is new into `patch`. `plan` gets the wake-up.
 Probing probe(const Context& context, const KubeconfigCheck& check, MainPatch& patch, Plan& plan);
 
-// Valid, Missing, Invalid or Unreachable.
+// Returns Valid, Missing, Invalid or Unreachable.
 std::string kubeconfig_state(const Context& context, const KubeconfigCheck& check,
                              const Probing& probing);
-// KubeconfigValid, GPUDiscovered and the fields beside them.
+// Writes KubeconfigValid, GPUDiscovered and the fields beside them.
 void write_discovery(const Context& context, const KubeconfigCheck& check, const Probing& probing,
                      StatusWrite& status);
 

@@ -108,10 +108,36 @@ class Queue {
       wish(entry);
       entries_.push_back(std::move(entry));
     }
-    // Earlier clusters have the older right to space in the queue.
+    // Earlier clusters have the older right to space in the queue; clusters of one second are
+    // ordered by name, as the list is.
     std::ranges::stable_sort(entries_, {}, [](const Entry& entry) {
       return entry.cluster.object.creation_time().value_or(Instant());
     });
+    close_doubles();
+  }
+
+  // One API server under two names has its GPUs once: the older cluster has them.
+  void close_doubles() {
+    std::map<std::string, std::string> owners;  // by identity
+    for (Entry& entry : entries_) {
+      const std::string id(entry.cluster.object.annotation(name::kClusterId));
+      if (id.empty() || entry.judged || entry.cluster.object.deleting()) {
+        continue;
+      }
+      const auto [known, is_first] = owners.emplace(id, entry.wish.cluster);
+      if (is_first) {
+        continue;
+      }
+      entry.wish.discovered = true;
+      entry.wish.gpus.clear();
+      close(entry, 0);
+      entry.judged = true;
+      entry.verdict =
+          verdict_of(false, "SameCluster",
+                     fmt::format("its API server is that of FournosCluster {}, whose GPUs and "
+                                 "slots count once; remove one of the two",
+                                 known->second));
+    }
   }
 
   void wish(Entry& entry) {
@@ -190,10 +216,7 @@ class Queue {
 
   void wish_slots(Entry& entry) const {
     const api::FournosCluster& cluster = entry.cluster;
-    const bool auto_cordon = cluster.object.annotation(name::kAutoCordon) == "true" &&
-                             !cluster.status.kubeconfig_status.empty() &&
-                             cluster.status.kubeconfig_status != state::kValid;
-    if (cluster.spec.cordoned || auto_cordon) {
+    if (api::is_cordoned(cluster)) {
       close(entry, 0);
       return;
     }
@@ -538,7 +561,7 @@ class Queue {
   Plan plan_{};
 };
 
-Plan reconcile(const View& view, const Key& /*key*/, Instant now) {
+Plan reconcile_queue(const View& view, const Key& /*key*/, Instant now) {
   const auto settings = api::decode<Settings>(view.config("hearth"));
   return Queue(view, settings, now).run();
 }
@@ -580,13 +603,13 @@ bool makes_no_difference(const Kind& kind, const Object& before, const Object& a
   return &kind == &api::kFournosCluster && essence_of(before) == essence_of(after);
 }
 
-constexpr const Kind* kReads[] = {&api::kFournosCluster, &api::kueue::kResourceFlavor,
-                                  &api::kueue::kClusterQueue, &api::kueue::kWorkload};
-constexpr const Kind* kWrites[] = {&api::kFournosCluster, &api::kueue::kClusterQueue};
-constexpr Access kAccess[] = {{&api::kFournosCluster, "get patch"},
-                              {&api::kFournosCluster, "patch", "status"},
-                              {&api::kueue::kClusterQueue, "get patch"},
-                              {&api::kEvent, "create patch"}};
+constexpr const Kind* kQueueReads[] = {&api::kFournosCluster, &api::kueue::kResourceFlavor,
+                                       &api::kueue::kClusterQueue, &api::kueue::kWorkload};
+constexpr const Kind* kQueueWrittenKinds[] = {&api::kFournosCluster, &api::kueue::kClusterQueue};
+constexpr Access kQueueAccess[] = {{&api::kFournosCluster, "get patch"},
+                                   {&api::kFournosCluster, "patch", "status"},
+                                   {&api::kueue::kClusterQueue, "get patch"},
+                                   {&api::kEvent, "create patch"}};
 
 }  // namespace
 
@@ -595,16 +618,16 @@ const Operator& queue_operator() {
   static const Operator kOperator{
       .name = "hearth-queue",
       .primary = &api::kueue::kClusterQueue,
-      .reads = kReads,
-      .writes = kWrites,
+      .reads = kQueueReads,
+      .writes = kQueueWrittenKinds,
       .indexes = kIndexes,
-      .reconcile = reconcile,
+      .reconcile = reconcile_queue,
       .singleton = true,
       // From a tenth of a second, as others may just have written it, too.
       .backoff = {.first = std::chrono::milliseconds(100), .most = std::chrono::seconds(60)},
       .pause = kWindow,
       .overlooks = makes_no_difference,
-      .access = kAccess,
+      .access = kQueueAccess,
   };
   return kOperator;
 }

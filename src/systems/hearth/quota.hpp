@@ -46,8 +46,8 @@ struct QuotaEdit {
   std::map<std::string, QuotaOutcome> outcomes{};  // by cluster; of those that join or stay
 };
 
-// Existing entries keep their order, new ones follow in the order of `wishes`. Other groups stay as
-// they are. `gpu_prefix` marks GPU quotas.
+// Keeps the order of existing entries; new ones follow in the order of `wishes`. Other groups stay
+// as they are. `gpu_prefix` marks GPU quotas.
 QuotaEdit edit_quotas(const Value& groups, const std::vector<QuotaWish>& wishes,
                       const std::string& gpu_prefix);
 

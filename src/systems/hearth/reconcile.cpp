@@ -43,7 +43,7 @@ void complain(const Context& context, StatusWrite& status) {
   }
 }
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_cluster(const View& view, const Key& key, Instant now) {
   const auto settings = api::decode<Settings>(view.config("hearth"));
   const auto cluster = key.ns == settings.ns ? view.get<api::FournosCluster>(key) : std::nullopt;
   if (!cluster) {
@@ -109,7 +109,7 @@ const Operator& cluster_operator() {
       .reads = kReads,
       .writes = kWrites,
       .indexes = kIndexes,
-      .reconcile = reconcile,
+      .reconcile = reconcile_cluster,
       .backoff = {.first = std::chrono::seconds(1), .most = std::chrono::seconds(60)},  // R5
       .small = kSmall,
       .access = kAccess,

@@ -23,7 +23,7 @@ constexpr Duration kFirstRetry = std::chrono::seconds(5);
 constexpr Duration kLastRetry = std::chrono::minutes(5);
 // After that long without a failure the pace starts anew.
 constexpr Duration kForgetRetries = std::chrono::minutes(10);
-constexpr std::size_t kMostNames = 5;
+constexpr std::size_t kMostSentinelNames = 5;
 // Between looks at a sentinel that is not admitted yet, where nothing announces its admission.
 constexpr Duration kPoll = std::chrono::seconds(5);
 
@@ -157,7 +157,7 @@ std::string obstacles(const Context& context, std::string_view sentinel) {
   }
   std::string text =
       fmt::format("waiting for {} running workload{}", names.size(), names.size() == 1 ? "" : "s");
-  for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i) {
+  for (std::size_t i = 0; i < std::min(names.size(), kMostSentinelNames); ++i) {
     text += (i == 0 ? ": " : ", ") + names[i];
   }
   return text;

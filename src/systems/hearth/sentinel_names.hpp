@@ -11,7 +11,7 @@ namespace athanor::hearth {
 
 // Returns the name of the sentinel that Hearth makes.
 std::string sentinel_name(const Settings& settings, const std::string& cluster);
-// Whether a FournosJob locks this cluster.
+// Returns true if a FournosJob locks this cluster.
 bool is_sentinel(const Object& job, const std::string& cluster);
 
 }  // namespace athanor::hearth

@@ -135,9 +135,10 @@ Plan collect(const View& view, const Key& key, Instant now) {
   return plan;
 }
 
-constexpr const Kind* kReads[] = {&api::kFournosCluster};
-constexpr const Kind* kWrites[] = {&api::kFournosJob};
-constexpr Access kAccess[] = {{&api::kFournosJob, "delete"}, {&api::kFournosCluster, "get"}};
+constexpr const Kind* kSentinelReads[] = {&api::kFournosCluster};
+constexpr const Kind* kSentinelWrites[] = {&api::kFournosJob};
+constexpr Access kSentinelAccess[] = {{&api::kFournosJob, "delete"},
+                                      {&api::kFournosCluster, "get"}};
 
 }  // namespace
 
@@ -177,13 +178,13 @@ const Operator& sentinel_operator() {
   static constexpr Operator kOperator{
       .name = "hearth-sentinels",
       .primary = &api::kFournosJob,
-      .reads = kReads,
-      .writes = kWrites,
+      .reads = kSentinelReads,
+      .writes = kSentinelWrites,
       .reconcile = collect,
       // Whether there is a cluster is all that matters here.
       .overlooks = [](const Kind& kind, const Object& /*before*/,
                       const Object& /*after*/) { return &kind == &api::kFournosCluster; },
-      .access = kAccess};
+      .access = kSentinelAccess};
   return kOperator;
 }
 

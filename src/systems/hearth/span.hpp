@@ -10,16 +10,16 @@
 
 namespace athanor::hearth {
 
-// "30m", "4h", "2d": one number, one unit. Too long a one saturates at a few thousand years.
+// Parses "30m", "4h", "2d": one number, one unit. Too long a one saturates at some thousand years.
 std::optional<Duration> parse_span(std::string_view text);
 
-// RFC 3339; without a zone it is UTC. What upstream wrote has microseconds and "+00:00".
+// Reads RFC 3339; without a zone it is UTC. Upstream's has microseconds and "+00:00".
 std::optional<Instant> read_time(std::string_view text);
 
-// `start` plus `span`, at most 9999-12-31T23:59:59Z.
+// Returns `start` plus `span`, at most 9999-12-31T23:59:59Z.
 Instant end_of(Instant start, Duration span);
 
-// Cut at 1024 bytes, on a character boundary, and on one line.
+// Returns one line, cut at 1024 bytes on a character boundary.
 std::string one_line(std::string text);
 
 }  // namespace athanor::hearth

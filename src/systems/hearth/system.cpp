@@ -21,7 +21,7 @@ std::vector<const api::CustomKind*> kinds(const Value& /*settings*/) {
 }
 
 // Locks are made where Fournos has its jobs, and kubeconfigs lie where it takes secrets from.
-Result<Value> read(const SettingsSource& source) {
+Result<Value> read_settings(const SettingsSource& source) {
   std::map<std::string, std::string> variables = source.variables;
   if (const auto jobs = source.config.find("fournos"); jobs != source.config.end()) {
     variables.emplace("HEARTH_EXECUTION_NAMESPACE", jobs->second["workloadNamespace"].str());
@@ -98,7 +98,7 @@ const System& system() {
       .kinds = kinds,
       .operators = {hearth_operators().begin(), hearth_operators().end()},
       .instruments = &hearth_instruments(),
-      .settings = read,
+      .settings = read_settings,
       .variables = {"HEARTH_ALLOW_EXEC_CREDENTIALS", "HEARTH_ALLOW_PLAIN_HTTP",
                     "HEARTH_DISCOVERY_CONCURRENCY", "HEARTH_EXECUTION_NAMESPACE",
                     "HEARTH_GPU_DISCOVERY_DEFAULT_INTERVAL_SEC", "HEARTH_GPU_DISCOVERY_TIMEOUT_SEC",

@@ -18,7 +18,7 @@ using Row = std::vector<std::string>;
 Row overview_header();
 // Returns the rows of all topologies, in their order.
 std::vector<Row> overview(std::span<const Object> topologies);
-// "[####......]": the used part in tenths, rounded up, so that anything in use shows.
+// Returns "[####......]": the used part in tenths, rounded up, so that anything in use shows.
 std::string bar(std::int64_t used, std::int64_t all);
 
 // What the scheduler knows of a node besides its object.

@@ -3,19 +3,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "api/builtin.hpp"
+#include "api/own_node_policy.hpp"
 #include "kube/text/json.hpp"
 #include "runtime/view/tls_profile.hpp"
-#include "systems/numa/conversion.hpp"
 #include "systems/numa/emulation/node_profile.hpp"
 #include "systems/numa/emulation/node_state.hpp"
-#include "systems/numa/instruments.hpp"
-#include "systems/numa/kinds.hpp"
+#include "systems/numa/model/conversion.hpp"
+#include "systems/numa/model/kinds.hpp"
+#include "systems/numa/model/settings.hpp"
 #include "systems/numa/operator/manifests.hpp"
 #include "systems/numa/operator/operator_process.hpp"
 #include "systems/numa/operator/operators.hpp"
+#include "systems/numa/scheduling/instruments.hpp"
 #include "systems/numa/scheduling/session.hpp"
-#include "systems/numa/settings.hpp"
 #include "systems/numa/verb.hpp"
 
 namespace athanor::numa {
@@ -47,16 +51,20 @@ Value pool(const std::string& name) {
   return object;
 }
 
+// Those of every platform: with them the rights are known before the cluster is.
+std::vector<Value> granted_roles() {
+  std::vector<Value> roles = roles_among(exporter_objects(Settings(), Platform::OpenShift));
+  std::ranges::move(roles_among(scheduler_objects(Settings(), {}, {}, false)),
+                    std::back_inserter(roles));
+  return roles;
+}
+
 // A role cannot be granted by someone who lacks it (docs/spec/numa.md 5.3): all that the operands'
 // roles hold.
-std::vector<Value> granted_rights(const Settings& settings) {
+std::vector<Value> granted_rights() {
   Value rules = Value::list();
-  std::vector<Value> all = exporter_objects(settings, Platform::OpenShift);
-  for (Value& object : scheduler_objects(settings, {}, {}, false)) {
-    all.push_back(std::move(object));
-  }
-  for (const Value& object : all) {
-    for (const Value& rule : object["rules"].items()) {
+  for (const Value& role : granted_roles()) {
+    for (const Value& rule : role["rules"].items()) {
       rules.push_back(rule);
     }
   }
@@ -110,7 +118,7 @@ std::vector<std::string> lab_namespaces(const SystemConfig& config) {
 // The operators' rights, the pools, and the facts that say which platform it is.
 std::vector<Value> lab_objects(const LabFacts& lab) {
   const Settings settings = settings_in(lab.config);
-  std::vector<Value> objects = granted_rights(settings);
+  std::vector<Value> objects = granted_rights();
   if (!settings.emulate_openshift) {
     return objects;
   }
@@ -120,7 +128,11 @@ std::vector<Value> lab_objects(const LabFacts& lab) {
   infrastructure.set("spec", Value::object());
   Value server = make(kOpenShiftServer, "cluster");
   server.set("spec", Value::object());
-  for (Value* object : {&version, &infrastructure, &server}) {
+  Value scheduler = make(kOpenShiftScheduler, "cluster");
+  scheduler.set("spec", Value::object({{"mastersSchedulable", false}}));
+  Value machine_config = make(kClusterOperator, "machine-config");
+  machine_config.set("spec", Value::object());
+  for (Value* object : {&version, &infrastructure, &server, &scheduler, &machine_config}) {
     objects.push_back(std::move(*object));
   }
   objects.push_back(pool("master"));
@@ -144,6 +156,10 @@ const System& system() {
       .kinds = kinds,
       .convert = convert,
       .operators = {numa_operators().begin(), numa_operators().end()},
+      .granted_roles = granted_roles,
+      .optional_kinds = {&kMachineConfigPool, &kMachineConfig, &kKubeletConfig, &kClusterVersion,
+                         &kInfrastructure, &kSecurityContextConstraints, &kOpenShiftServer,
+                         &api::kValidatingPolicy, &api::kValidatingPolicyBinding},
       .instruments = &operator_instruments(),
       .settings = read,
       .variables = {"EXPORTER_IMAGE_RESTRICTION", "NUMA_EMULATE_OPENSHIFT", "NUMA_EXPORTER_IMAGE",
@@ -164,10 +180,13 @@ const System& system() {
 }
 
 const System& emulation_system() {
-  static const System kSystem{.name = "numa-emulation",
-                              .summary = "emulated exporter and machine configuration",
-                              .stand_in = true,
-                              .operators = {&exporter_emulation(), &machine_config_emulation()}};
+  static const System kSystem{
+      .name = "numa-emulation",
+      .summary = "emulated exporter and machine configuration",
+      .stand_in = true,
+      .operators = {&exporter_emulation(), &machine_config_emulation(),
+                    &kubelet_config_emulation()},
+      .optional_kinds = {&kMachineConfigPool, &kMachineConfig, &kKubeletConfig}};
   return kSystem;
 }
 

@@ -9,7 +9,7 @@ namespace athanor::numa {
 // Returns the system with the operators, the scheduler plugin and the command.
 const System& system();
 
-// What stands in on a laptop for the operands and for OpenShift's machine configuration
+// Returns the stand-ins, on a laptop, for the operands and for OpenShift's machine configuration
 // (docs/spec/numa.md 16).
 const System& emulation_system();
 

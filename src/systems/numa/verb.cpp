@@ -10,11 +10,12 @@
 #include "base/ascii.hpp"
 #include "kube/text/quantity.hpp"
 #include "runtime/view/select.hpp"
-#include "systems/numa/kinds.hpp"
+#include "runtime/view/usage.hpp"
+#include "systems/numa/model/kinds.hpp"
+#include "systems/numa/model/settings.hpp"
 #include "systems/numa/operator/manifests.hpp"
 #include "systems/numa/report.hpp"
 #include "systems/numa/scheduling/residents.hpp"
-#include "systems/numa/settings.hpp"
 
 namespace athanor::numa {
 namespace {
@@ -32,7 +33,7 @@ const Object* named(const std::vector<Object>& objects, std::string_view name) {
 }
 
 Error wrong(std::string message) {
-  return Error::bad_request(std::move(message));
+  return wrong_usage(std::move(message));
 }
 
 // When the node's topology was last written, as far as its managers' fields tell.
@@ -53,9 +54,9 @@ std::string age_of(const Object& topology, Instant now) {
 
 Result<int> show(VerbContext& context, const std::string& node) {
   ATHANOR_TRY(std::vector<Object> topologies, context.list(kTopologyKind, ""));
-  if (!node.empty()) {
-    std::erase_if(topologies, [&](const Object& object) { return object.name() != node; });
-  }
+  std::erase_if(topologies, [&](const Object& object) {
+    return (!node.empty() && object.name() != node) || !context.selects(object);
+  });
   if (topologies.empty()) {
     return Error::not_found(
         node.empty() ? "no node has a NodeResourceTopology; is an exporter running?"
@@ -357,6 +358,8 @@ Verb numa_verb() {
       .flags = {{.name = "cpu", .value = "AMOUNT", .help = "CPUs that have to fit"},
                 {.name = "memory", .value = "AMOUNT", .help = "memory that has to fit"},
                 {.name = "device", .value = "NAME=COUNT,...", .help = "devices that have to fit"}},
+      .lists = true,
+      .actions = {"explain", "fit"},
       .run = run};
 }
 

@@ -80,7 +80,7 @@ def test_exec_gets_a_terminal(lab, pod, wire):
 def test_cp_both_ways(pod, wire, tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "data").write_bytes(os.urandom(300_000))
-    inside = tmp_path / "inside"
+    inside = f"/tmp/inside-{wire}"  # the container's own /tmp
     pod("cp", str(tmp_path / "in"), f"p:{inside}", env=environment(wire))
     pod("cp", f"p:{inside}/data", str(tmp_path / "back"), env=environment(wire))
     assert (tmp_path / "back").read_bytes() == (tmp_path / "in" / "data").read_bytes()

@@ -50,7 +50,7 @@ def test_what_has_no_effect_is_warned_of(tmp_path, text, warning):
 def test_what_has_an_effect_is_not_warned_of(tmp_path):
     text = (
         "appwrapper: {slackQueueName: q, strictKinds: true, maxPodSets: 9, autopilot: {evacuateUnreachableNodes: true, resourceTaints:"
-        " {g: [{key: k, value: v, effect: NoExecute}]}}, faultTolerance: {deleteAfterSuccessTTL: true}, enableKueueIntegrations: true,"
+        " {g: [{key: k, value: v, effect: NoExecute}]}}, faultTolerance: {deleteAfterSuccessTTL: true, deleteForeignComponents: true}, enableKueueIntegrations: true,"
         " kueueJobReconciller: {waitForPodsReady: {enable: true}, labelKeysToCopy: [a]}}"
     )
     done = rights(tmp_path, text)

@@ -68,3 +68,18 @@ def test_a_token_file_is_read(lab, tmp_path):
 def test_another_identity_is_asked_for(lab, tmp_path):
     refused = jobs(lab, rewritten(lab, tmp_path, {**admin(lab), "as": "jane"}), code=1)
     assert 'User "jane" cannot list' in refused.err
+
+
+def test_every_format_has_the_rows_of_the_table(lab):
+    table = run([ATHANOR, "clusters"], env=lab.env)
+    rows = [line.split()[0] for line in table.out.splitlines()[1:] if line]
+    listed = run([ATHANOR, "clusters", "-o", "json"], env=lab.env)
+    items = listed.json["items"]
+    assert rows and sorted(rows) == sorted(item["metadata"]["name"] for item in items)
+    names = run([ATHANOR, "clusters", "-o", "name"], env=lab.env).out.split()
+    assert sorted(names) == sorted(
+        ("resourceflavor.kueue.x-k8s.io/" if item["kind"] == "ResourceFlavor" else "fournoscluster.fournos.dev/") + item["metadata"]["name"]
+        for item in items
+    )
+    missing = run([ATHANOR, "clusters", "no-such", "-o", "json"], env=lab.env)
+    assert missing.code == 1 and "no-such" in missing.err

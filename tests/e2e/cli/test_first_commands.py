@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of README.md, docs/appwrapper.md, docs/numa.md and docs/simulate.md, and one of docs/das.md, run as they stand there."""
+"""The commands of README.md, docs/tutorial.md, docs/appwrapper.md, docs/numa.md and docs/simulate.md, and one of docs/das.md, run as they stand there."""
 
 import itertools
 import re
@@ -30,6 +30,18 @@ def test_the_first_commands(tmp_path):
     done = guide.run(commands, JOB=NEWEST.format("fj -n fournos-local-dev"))
     assert "[mock-run] done" in done.out and "Succeeded" in done.out
     assert re.search(r"^cluster-2 ", done.out, re.M) and "athanor help VERB" in done.out
+
+
+# --- docs/tutorial.md -------------------------------------------------------------------------------------
+def test_the_tutorials_commands(tmp_path, monkeypatch):
+    """From the first command to the last: all five systems in one lab."""
+    monkeypatch.setenv("ATHANOR_LABS", str(tmp_path / "labs"))
+    done = Guide(tmp_path).run(commands_of(text_of("tutorial")))
+    assert re.search(r"^throughput +133 +177 \(\+33\.1%\)$", done.out, re.M), done.out[-3000:]
+    assert re.search(r"^forge.configOverrides.batch_size +16 +64$", done.out, re.M)
+    assert (tmp_path / "second-results/summary.json").is_file()
+    assert "99 a100 fit in no cluster" in done.out and "lab tutorial stopped" in done.out
+    assert re.search(r"^zone-node-?\S* +node-0 ", done.out, re.M), "athanor numa"
 
 
 # --- docs/appwrapper.md -----------------------------------------------------------------------------------

@@ -18,18 +18,23 @@ PAGES = {
     "README": "test_first_commands.py::test_the_first_commands",
     "appwrapper": "test_first_commands.py::test_the_commands_about_appwrappers",
     "architecture": "",
+    "concepts": "",
+    "console": "",
     "controllers": "test_guides.py::test_the_controllers_commands",
     "das": "test_das_lab.py::test_the_guides_commands",
     "envtest": "test_guides.py::test_the_envtest_commands",
     "fournos": "test_guides.py::test_fournos_commands",
+    "guides": "test_people_guide.py::test_the_commands_for_people",
     "hearth": "test_hearth_lab.py::test_the_guides_commands",
     "kueue": "test_guides.py::test_the_queueings_commands_for_a_cluster",
     "lab": "test_guides.py::test_the_labs_commands",
     "numa": "test_first_commands.py::test_the_commands_about_zones",
     "operations": "test_guides.py::test_operations_commands",
     "performance": "",
+    "runbooks": "test_guides.py::test_the_runbooks_commands",
     "simulate": "test_first_commands.py::test_the_simulations_commands",
     "streams": "",
+    "tutorial": "test_first_commands.py::test_the_tutorials_commands",
     "testing": "test_guides.py::test_what_the_page_about_tests_names_is_there",
 }
 PAGES_WITH_ROWS = sorted(path.stem for path in (ROOT / "docs").glob("*.md") if path.stem != "engine")  # no rows about settings
@@ -47,7 +52,7 @@ ELSEWHERE = {
     "kubectl -n athanor-system port-forward": "tests/real/test_kubectl_versions.py::test_port_forward; emulated pods serve nothing",
     "kubectl get --raw": "test_queueing_jobs.py asks the paths of the visibility API",
     "kubectl get events": "test_queueing_jobs.py reads the events that are told of",
-    "athanor up --proxy-named-endpoints": "the unit test Proxies.FollowNoAddressThatWhoeverEditsAServiceNames tries both",
+    "athanor up --proxy-named-endpoints": "the unit test Proxies.FollowNoAddressNamedByServiceEditors tries both",
     "curl": "test_deployed.py asks the paths themselves; emulated pods serve nothing",
     "go test": "tests/real/test_go_clients.py::test_an_envtest_suite_passes_unchanged",
     "athanor up --repair": "tests/e2e/api/test_storage.py::test_a_lost_log_is_refused_until_the_loss_is_accepted",
@@ -56,6 +61,21 @@ ELSEWHERE = {
     "kubectl create -f examples/fournos/sample-job.yaml": "test_guides.py::test_fournos_commands",
     "kubectl create -f examples/fournos/engine/engine-job.yaml": "tests/e2e/cli/test_examples.py",
     "athanor up --data": "support.py starts every lab so",
+    "athanor logs JOB": "test_daily.py::test_nothing_failed_is_no_failure",
+    "athanor logs NAME": "test_daily.py::test_logs_of_jobs_and_their_flags",
+    "athanor events NAME": "test_daily.py::test_events_of_a_job_and_what_belongs_to_it",
+    "athanor templates save": "test_daily.py::test_a_template_is_saved_and_submitted",
+    "athanor submit --template": "test_daily.py::test_a_template_is_saved_and_submitted",
+    "athanor results": "test_daily.py::test_results_are_shown_and_copied",
+    "athanor compare": "test_daily.py::test_jobs_are_compared",
+    "athanor jobs --since 30d -o trace": "test_daily.py::test_own_history_and_fleet_are_simulated",
+    "athanor clusters -o fleet": "test_daily.py::test_own_history_and_fleet_are_simulated",
+    "athanor jobs -o trace": "test_daily.py::test_own_history_and_fleet_are_simulated",
+    "athanor simulate - ": "test_daily.py::test_own_history_and_fleet_are_simulated",
+    "athanor rbac --people": "test_daily.py::test_users_of_a_lab_have_the_rights_of_their_role",
+    "kubectl apply -f -": "test_daily.py::test_users_of_a_lab_have_the_rights_of_their_role",
+    "athanor up --user": "test_daily.py::test_users_of_a_lab_have_the_rights_of_their_role",
+    "athanor labs": "test_daily.py::test_labs_are_listed_merged_stopped_and_deleted",
     "athanor up --controllers=external": "tests/real/test_real_controllers.py",
     "athanor up --controllers": "tests/e2e/cli/test_cli.py::test_crds_can_be_applied_to_a_bare_control_plane",
     "athanor up --lab examples/das/lab.yaml": "test_das_lab.py starts it",
@@ -63,6 +83,8 @@ ELSEWHERE = {
     "kubectl apply --server-side -k": "test_deploy.py: the overlays apply",
     "kubectl describe pod": "tests/real/test_kubectl_versions.py::test_get_and_describe",
     "kubectl logs -f": "tests/e2e/api/test_streams.py",
+    "kubectl top": "tests/e2e/lab/test_pod_usage.py::test_kubectl_top_shows_what_pods_use",
+    "kubectl patch --subresource resize": "tests/e2e/lab/test_pod_usage.py::test_a_status_says_what_was_granted",
     "kubectl auth can-i": "tests/unit/embedded/targets/server_test.cpp",
     "kubectl get allocationclaims -A": "tests/e2e/das/das_seed.sh lists claims",
     "kubectl get lease athanor-extender": "tests/e2e/deploy/test_extender.py reads who leads from /readyz",
@@ -105,6 +127,17 @@ ELSEWHERE = {
     "kubectl kueue list workloads": "a plugin of Kueue's; test_queueing_jobs.py asks the paths that it reads",
     "kubectl get workloads -A --sort-by=.spec.priority": "tests/e2e/fournos/test_preemption.py reads workloads and their priorities",
     "athanor simulate --slices": "tests/e2e/cli/test_simulate.py::test_slice_requests_are_played_with_every_policy",
+    "athanor jobs": "tests/e2e/cli/test_lists.py::test_jobs_are_selected_sorted_and_cut",
+    "athanor describe": "tests/e2e/cli/test_describe.py::test_a_job_is_waited_for_and_described",
+    "athanor wait": "tests/e2e/cli/test_describe.py::test_a_job_is_waited_for_and_described",
+    "athanor logs JOB": "test_people_guide.py::test_the_commands_for_people",
+    "athanor cancel JOB": "tests/e2e/cli/test_cli.py cancels jobs",
+    "athanor appwrappers retry NAME": "tests/e2e/appwrapper/test_appwrapper.py::test_the_verbs",
+    "athanor appwrappers NAME": "test_first_commands.py::test_the_commands_about_appwrappers",
+    "athanor rbac --people": "the unit test People.JoinTheRolesOfKubernetes",
+    "kubectl -n athanor-system scale deployment": "tests/e2e/deploy/test_deployed.py scales it",
+    "athanor rerun": "tests/e2e/cli/test_describe.py::test_a_job_is_run_again_with_other_values",
+    "athanor submit -f suite/": "tests/e2e/cli/test_describe.py::test_several_jobs_are_checked_first",
     "athanor numa must-gather": "tests/e2e/numa/test_numa_exporter.py::test_the_tools_on_a_lab_with_zones",
     "athanor numa pfpsync": "tests/e2e/numa/test_numa_exporter.py::test_the_tools_on_a_lab_with_zones",
     "kubectl get fournosjobs -A -w": "runs on; test_guides.py::test_fournos_commands watches jobs",
@@ -211,10 +244,24 @@ RUN_INLINE = {
         "athanor rbac --controllers numa --webhooks --webhook-secret numaresources-webhook-server-cert "
         "--webhook-crd numaresourcesoperators.nodetopology.openshift.io,numaresourcesschedulers.nodetopology.openshift.io",
     ],
+    "guides": [
+        "athanor submit --cluster NAME --gpu a100:2 --project P --follow",
+        "athanor rerun JOB --config batch_size=128 --follow",
+        "athanor describe JOB",
+        "athanor logs JOB",
+        "athanor jobs -l suite=nightly --sort-by duration",
+        "athanor jobs -A --phase Failed",
+        "kubectl delete fj JOB",
+    ],
     "simulate": ["athanor simulate --generate --jobs 2000 --days 28 --seed 3 > trace.csv"],
     "operations": [
         "kubectl -n athanor-system rollout restart deployment/athanor-controllers",
         "kubectl diff --server-side -k deploy/kustomize/base/crds",
+        "kubectl get lease",
+        "athanor rbac --help",
+        "athanor controllers --help",
+    ],
+    "runbooks": [
         "kubectl -n athanor-system get pods,events",
         "kubectl -n athanor-system describe pod POD",
         "kubectl -n athanor-system logs POD --previous",
@@ -222,9 +269,6 @@ RUN_INLINE = {
         "kubectl apply --server-side -k deploy/kustomize/base/crds",
         "kubectl apply --server-side -f deploy/kustomize/base/rbac.yaml",
         "kubectl get --raw /readyz?verbose",
-        "kubectl get lease",
-        "athanor rbac --help",
-        "athanor controllers --help",
     ],
 }
 
@@ -254,6 +298,7 @@ def lab_without(path):
     (text,) = re.findall(r"```yaml\n(apiVersion: athanor.dev/v1\n.*?)```", text_of("lab"), re.DOTALL)
     lab = yaml.safe_load(text)
     lab["targets"] = [{"name": "edge"}]
+    lab["images"] = [{"name": "tool", "entrypoint": ["tool"]}]
     at = lab
     for key in path[:-1]:
         at = at[key]
@@ -270,6 +315,7 @@ def lab_without(path):
         (["nodes", 0, "taints", 0, "key"], "nodes[0].taints[0].key: is required"),
         (["clusters", 0, "name"], "clusters[0].name: is required"),
         (["queues", 0, "name"], "queues[0].name: is required"),
+        (["images", 0, "name"], "images[0].name: is required"),
         (["targets", 0, "name"], "targets[0].name: is required"),
     ],
 )
@@ -286,7 +332,7 @@ FLAGS = "test_guides.py::test_what_the_api_server_accepts_without_effect_is_told
 ROWS = {
     "appwrapper": {
         "terminalExitCodes": "the unit test ExitCodes.DecideOnRetries",
-        "--zap-stacktrace-level": "the unit test OperatorProcess.WarnsOfWhatHasNoEffect",
+        "--zap-stacktrace-level": "the unit test OperatorProcess.WarnsOfSettingsWithoutEffect",
     },
     "das": {
         "NODE_NAME": "tests/e2e/das/test_agent.py::test_what_cannot_be_is_said",
@@ -294,9 +340,10 @@ ROWS = {
     },
     "envtest": {"--etcd-servers": FLAGS, "--feature-gates": FLAGS},
     "fournos": {"FOURNOS_NAMESPACE": STARTS},
-    "kueue": {"UnsupportedIntegration": "test_queueing_jobs.py::test_what_is_not_integrated_is_warned_of"},
-    "lab": {name: LAB_ROWS for name in ("apiVersion", "nodes[].name", "nodes[].taints[]", "clusters[].name", "queues[].name", "name")},
-    "numa": {"--enable-http2": "the unit test NumaOperatorProcess.WarnsOfWhatHasNoEffect"},
+    "kueue": {"UnsupportedIntegration": "test_queueing_jobs.py::test_what_is_not_integrated_is_warned_of", "featureGates": "test_queueing_configuration.py::test_what_has_no_effect_is_warned_of"},
+    "lab": {name: LAB_ROWS for name in ("apiVersion", "nodes[].name", "nodes[].taints[]", "clusters[].name", "queues[].name", "images[].name", "name")},
+    "tekton": {"debug": "the unit test IgnoredFields.AreReportedByPath", "coschedule": "the unit test ConfigObjects.SayWhichKeysHaveNoEffect"},
+    "numa": {"--enable-http2": "the unit test NumaOperatorProcess.WarnsOfFlagsWithoutEffect", "--logtostderr": "the unit test NumaOperatorProcess.TakesKlogsFlags"},
     "operations": {"ERROR: FOURNOS_WORKLOAD_NAMESPACE env var is required": STARTS},
 }
 
@@ -428,25 +475,30 @@ def test_operations_commands(tmp_path, cluster):
     text = text_of("operations")
     restore = block_with(text, "FRESH=")
     blocks = [one for one in commands_of(text) if one not in restore and not elsewhere(one)]
-    commands = [*blocks, *(one for one in RUN_INLINE["operations"] if "--previous" not in one)]
+    commands = [*blocks, *RUN_INLINE["operations"]]
     # diff says by its exit code 1 that there is a difference.
     commands = [f"{one} || [ $? = 1 ]" if one.startswith("kubectl diff") else one for one in commands]
     assert len(commands) > 12
     guide = Guide(tmp_path, cluster.kubeconfig)
-    pod = "$(kubectl -n athanor-system get pods -o name | head -n 1 | cut -d/ -f2)"
     level = next(i for i, one in enumerate(commands) if "log-level: debug" in one) + 1
     guide.run(commands[:level])
     config = cluster.kubectl("get", "configmap", "athanor-controllers", "-n", "athanor-system", "-o", "json").json
     assert yaml.safe_load(config["data"]["controllers.yaml"])["log-level"] == "debug"
-    done = guide.run(commands[level:], POD=pod)
-    assert re.search(r"^Name: +athanor-controllers-", done.out, re.M), "the pod is described"
+    guide.run(commands[level:])
     for namespace, role in (("team-jobs", "athanor"), ("team-secrets", "athanor")):
         roles = cluster.kubectl("get", "roles", "-n", namespace, "-o", "name").out
         assert role in roles, (namespace, roles)
 
 
+def test_the_runbooks_commands(tmp_path, cluster):
+    commands = [one for one in RUN_INLINE["runbooks"] if "--previous" not in one]
+    pod = "$(kubectl -n athanor-system get pods --sort-by=.metadata.creationTimestamp -o name | tail -n 1 | cut -d/ -f2)"
+    done = Guide(tmp_path, cluster.kubeconfig).run(commands, POD=pod)
+    assert re.search(r"^Name: +athanor-controllers-", done.out, re.M), "the pod is described"
+
+
 def test_the_log_of_a_pod_that_restarted(tmp_path, make_lab):
-    (command,) = [one for one in RUN_INLINE["operations"] if "--previous" in one]
+    (command,) = [one for one in RUN_INLINE["runbooks"] if "--previous" in one]
     lab = make_lab("--storage", "memory").start()
     lab.kubectl("create", "namespace", "athanor-system")
     wait_for("its account", lambda: lab.http("GET", "/api/v1/namespaces/athanor-system/serviceaccounts/default").code == 200)

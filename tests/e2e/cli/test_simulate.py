@@ -106,7 +106,7 @@ def test_slice_requests_are_played_with_every_policy():
     ("args", "code", "says"),
     [
         (["--slices", "none.csv"], 1, "none.csv: cannot be read; give a mix (uniform, small, no7)"),
-        (["--slices", "small", "--model", "G1"], 1, 'unknown GPU model "G1"; known: A100-PCIE-40GB'),
+        (["--slices", "small", "--model", "G1"], 2, 'unknown GPU model "G1"; known: A100-PCIE-40GB'),
         (["--slices", "small", "--model", "A30"], 1, "mix small needs a GPU with seven compute slices"),
         (["--slices", SLICES, "--model", "A30"], 1, "slices.csv:3: A30 has no profile 1g.5gb"),
         (["--slices", SLICES, "--requests", "5"], 2, "are for a mix"),

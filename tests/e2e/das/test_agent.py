@@ -142,6 +142,21 @@ def states(agent):
     return sorted(c.get("status", {}).get("state", "") for c in agent.lab.get(CLAIMS)["items"])
 
 
+def accelerator(world):
+    """The NodeAccelerator with its status: devices are registered before it is written."""
+
+    def written():
+        found = world.lab.get(ACCELERATOR)
+        return found if found["status"]["nodeResources"] else None
+
+    return wait_for("the node is published", written)
+
+
+def test_an_address_without_a_host_means_every_address(agent):
+    agent.start(f"--listen=:{agent.port}")
+    assert agent.get("/healthz") == (200, "ok")
+
+
 def test_devices_are_registered_once_and_counted(agent):
     agent.start()
     wait_capacity(agent)
@@ -149,7 +164,7 @@ def test_devices_are_registered_once_and_counted(agent):
     assert sorted(agent.kubelet.registrations) == sorted(f"mig.das.com/{p}" for p in A100)
     assert all(d.health == "Healthy" for one in agent.kubelet.devices.values() for d in one.values())
     assert set(agent.kubelet.lists.values()) == {1}, "the first list is the full one"
-    published = agent.lab.get(ACCELERATOR)
+    published = accelerator(agent)
     assert published["spec"]["acceleratorType"] == "nvidia-mig" and len(published["status"]["nodeResources"]["nodeGpus"]) == 2
     assert published["status"]["nodeResources"]["bootId"] == "boot-1"
     assert published["metadata"]["ownerReferences"][0]["kind"] == "Node"
@@ -253,6 +268,14 @@ def test_pods_that_went_while_the_agent_was_down(agent):
     wait_for("nothing is left", lambda: not claims(agent) and not agent.files(), deadline=30)
 
 
+def end_lost_pod(agent, name):
+    """The agent marks the claims of a pod whose slices are gone; the controllers delete it, its kubelet ends it."""
+    wait_for("the pod is deleted", lambda: "deletionTimestamp" in agent.lab.http("GET", f"/api/v1/namespaces/default/pods/{name}").json.get("metadata", {}))
+    (state,) = states(agent)
+    assert state == "orphaned"
+    agent.kubelet.finish(name)
+
+
 def test_a_reboot_ends_what_it_lost(agent):
     agent.start()
     run_pod(agent, "a", {"nvidia.com/mig-1g.5gb": "1"})
@@ -260,7 +283,7 @@ def test_a_reboot_ends_what_it_lost(agent):
     agent.boot.write_text("boot-2\n")
     agent.kubelet.held = {}
     agent.start()
-    wait_for("the pod is deleted", lambda: "deletionTimestamp" in agent.lab.http("GET", "/api/v1/namespaces/default/pods/a").json.get("metadata", {"deletionTimestamp": 1}))
+    end_lost_pod(agent, "a")
     wait_for("claim and file are gone", lambda: not claims(agent) and not agent.files())
     wait_for("the new boot is published", lambda: agent.lab.get(ACCELERATOR)["status"]["nodeResources"]["bootId"] == "boot-2")
 
@@ -299,7 +322,7 @@ def test_slices_are_made_and_destroyed_through_nvml(real):
     made = real.instances()
     assert sorted(c["uuid"] for i in made for c in i["computes"]) == sorted(uuids) and all(u.startswith("MIG-") for u in uuids)
     assert {i["profile"] for i in made} == {"2g.10gb"}
-    published = real.lab.get(ACCELERATOR)["status"]["nodeResources"]
+    published = accelerator(real)["status"]["nodeResources"]
     assert published["migPlacement"]["1g.10gb"]["ciProfileId"] == 0 and "foreign" not in published["nodeGpus"][0]
     real.kubelet.finish("a")
     wait_for("the slices are destroyed", lambda: not real.instances() and not claims(real), deadline=10)
@@ -349,7 +372,7 @@ def test_foreign_slices_and_lost_gpus_are_told(real):
     real.state.write_text(json.dumps({"next": 78, "instances": [foreign]}))
     real.start()
     wait_capacity(real)
-    gpus = real.lab.get(ACCELERATOR)["status"]["nodeResources"]["nodeGpus"]
+    gpus = accelerator(real)["status"]["nodeResources"]["nodeGpus"]
     assert gpus[0]["foreign"] == [{"size": 4, "start": 0}] and "foreign" not in gpus[1]
     real.tell_gpus(lost=[1], event=1, gpu=1)
     wait_for("half of the devices are unhealthy",
@@ -449,10 +472,52 @@ def test_the_operator_keeps_the_agents_daemon_set(make_lab):
         assert controllers.wait(DEADLINE) == 0
 
 
+def token_of(agent, node=None):
+    """A token of the agents' account, bound to a node as those of an agent's pod are."""
+    bound = {"apiVersion": "v1", "kind": "Node", "name": node, "uid": agent.lab.get(f"/api/v1/nodes/{node}")["metadata"]["uid"]} if node else None
+    spec = {"boundObjectRef": bound} if bound else {}
+    answer = agent.lab.http("POST", "/api/v1/namespaces/das-operator/serviceaccounts/das-daemonset/token", {"spec": spec})
+    assert answer.code == 201, answer.text
+    return answer.json["status"]["token"]
+
+
+def test_agents_write_objects_of_their_own_node_alone(agent):
+    """docs/spec/das.md O-B8: one stolen node is not the fleet."""
+    agent.lab.kubectl("apply", "-f", "-", stdin=run([AGENT, "rbac"]).out)
+    agent.lab.http("POST", "/api/v1/nodes", {"metadata": {"name": "gpu-2"}})
+    agent.start()
+    run_pod(agent, "a", {"nvidia.com/mig-1g.5gb": "1"})
+    (claim,) = claims(agent).values()
+    path = f"{CLAIMS}/{claim['metadata']['name']}"
+    own, other, unbound = token_of(agent, "gpu-1"), token_of(agent, "gpu-2"), token_of(agent)
+    label = {"metadata": {"labels": {"touched": "yes"}}}
+    writes = [
+        ("PATCH", path, label),
+        ("PATCH", f"{path}/status", {"status": {"state": "inUse"}}),
+        ("PATCH", ACCELERATOR, label),
+        ("PATCH", f"{ACCELERATOR}/status", {"status": {"touched": True}}),
+        ("PATCH", "/api/v1/nodes/gpu-1/status", {"status": {"capacity": {"x.y/z": "1"}}}),
+        ("DELETE", path, None),
+    ]
+
+    def denied(token, message):
+        answers = [agent.lab.http(method, where, body, content_type="application/merge-patch+json", token=token) for method, where, body in writes]
+        return all(one.code in (403, 422) and message in one.text for one in answers)
+
+    wait_for("the policy is in force", lambda: denied(other, "an agent writes objects of its own node alone"))
+    assert denied(unbound, "the token of an agent must be bound to its pod or node")
+    for method, where, body in writes:
+        answer = agent.lab.http(method, where, body, content_type="application/merge-patch+json", token=own)
+        assert answer.code == 200, (method, where, answer.text)
+    foreign = {"apiVersion": "inference.redhat.com/v1alpha1", "kind": "NodeAccelerator", "metadata": {"name": "gpu-1"}}
+    assert agent.lab.http("PUT", ACCELERATOR, foreign, token=other).code == 403
+    assert agent.lab.http("DELETE", "/api/v1/namespaces/default/pods/a", token=own).code == 403, "agents delete no pods"
+
+
 def test_the_printed_rights_are_enough(agent):
     """docs/spec/das.md O-B8: `athanor-agent rbac`."""
     agent.lab.kubectl("apply", "-f", "-", stdin=run([AGENT, "rbac"]).out)
-    token = agent.lab.kubectl("create", "token", "das-daemonset", "-n", "das-operator").out.strip()
+    token = token_of(agent, "gpu-1")
     config = yaml.safe_load(agent.lab.kubeconfig.read_text(encoding="utf-8"))
     config["users"][0]["user"] = {"token": token}
     agent.kubeconfig = agent.folder / "kubeconfig"
@@ -463,6 +528,7 @@ def test_the_printed_rights_are_enough(agent):
     agent.boot.write_text("boot-2\n")
     agent.kubelet.held = {}
     agent.start()
+    end_lost_pod(agent, "a")
     wait_for("claim and file are gone", lambda: not claims(agent) and not agent.files())
     wait_capacity(agent)
     run_pod(agent, "b", {"nvidia.com/mig-1g.5gb": "1"})

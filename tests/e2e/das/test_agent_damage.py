@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """athanor-agent among what is broken: damaged messages at its sockets and from its kubelet, and a driver that answers wrongly."""
 
+import concurrent.futures
+import pathlib
 import socket
 import time
 
@@ -61,6 +63,22 @@ def test_a_kubelet_that_answers_damaged_is_asked_again(agent):  # noqa: F811
     agent.kubelet.damage = {"List": b"\x0a" * (17 << 20)}
     run_pod(agent, "b", {"nvidia.com/mig-1g.5gb": "1"})
     assert agent.process.poll() is None
+
+
+def resident(process):
+    """Bytes of memory of a process."""
+    return int(pathlib.Path(f"/proc/{process.pid}/statm").read_text(encoding="ascii").split()[1]) * 4096
+
+
+def test_memory_of_a_burst_of_questions_is_given_back(agent):  # noqa: F811
+    agent.start()
+    wait_capacity(agent)
+    plugin = agent.kubelet.folder / "mig.das.com_1g.5gb.sock"
+    before = resident(agent.process)
+    with concurrent.futures.ThreadPoolExecutor(32) as pool:
+        codes = set(pool.map(lambda _: call(plugin, "/v1beta1.DevicePlugin/Allocate", b"\x0a" * 1_000_000), range(300)))
+    assert grpc.StatusCode.OK not in codes
+    wait_for("the memory is given back", lambda: resident(agent.process) < 1.3 * before + (8 << 20), deadline=60)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

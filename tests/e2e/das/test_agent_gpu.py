@@ -23,7 +23,7 @@ except OSError as error:
 
 from fake_kubelet import environment  # noqa: E402
 from support import wait_for  # noqa: E402
-from test_agent import ACCELERATOR, AGENT, add_pod, claims, states, world  # noqa: E402
+from test_agent import ACCELERATOR, AGENT, accelerator, add_pod, claims, states, world  # noqa: E402
 
 SHARING = "das.inference.redhat.com/gpu-sharing"
 
@@ -89,7 +89,7 @@ def test_a_whole_gpu_is_shared_and_a_program_runs_on_it(agent):
     agent.lab.http("PATCH", "/api/v1/nodes/gpu-1", {"metadata": {"annotations": {SHARING: f"{gpu['index']}=timeslice:2"}}}, content_type="application/merge-patch+json")
     agent.start()
     wait_for("two turns", lambda: len(agent.kubelet.devices.get("ts.das.com/gpu", {})) == 2)
-    published = agent.lab.get(ACCELERATOR)["status"]["nodeResources"]["nodeGpus"]
+    published = accelerator(agent)["status"]["nodeResources"]["nodeGpus"]
     assert gpu["uuid"] in [g["gpuUuid"] for g in published]
 
     given = []

@@ -12,7 +12,7 @@ import grpc
 import pytest
 from fake_kubelet import cdi_file, environment
 from support import wait_for
-from test_agent import ACCELERATOR, add_pod, agent, claims, real, states  # noqa: F401 (fixtures)
+from test_agent import accelerator, add_pod, agent, claims, real, states  # noqa: F401 (fixtures)
 
 SHARING = "das.inference.redhat.com/gpu-sharing"
 
@@ -49,7 +49,7 @@ def count(world, resource):
 
 
 def published(world):
-    return world.lab.get(ACCELERATOR)["status"]["nodeResources"]["nodeGpus"]
+    return accelerator(world)["status"]["nodeResources"]["nodeGpus"]
 
 
 def pod(world, name, limits):
@@ -269,7 +269,7 @@ def test_partitions_of_emulated_gpus_of_another_vendor(agent):  # noqa: F811
     agent.lab.kubectl("annotate", "node", "gpu-1", "das.inference.redhat.com/emulated-gpu-model=MI300X", f"{SHARING}=0=cpx:nps4")
     agent.start()
     wait_for("partitions", lambda: count(agent, "amd.das.com/cpx-nps4") == 8 and count(agent, "amd.das.com/spx-nps1") == 1)
-    assert agent.lab.get(ACCELERATOR)["spec"]["acceleratorType"] == "amd-mi300"
+    assert accelerator(agent)["spec"]["acceleratorType"] == "amd-mi300"
     (device,) = pod(agent, "a", {"amd.das.com/cpx-nps4": "2"})
     assert environment(agent.cdi, device)["ROCR_VISIBLE_DEVICES"] == "0,1"
     agent.kubelet.finish("a")

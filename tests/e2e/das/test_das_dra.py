@@ -71,6 +71,31 @@ def test_pools_are_published_and_pods_get_their_slices(dra_lab):
     wait_for("claims go with their pods", lambda: objects(lab, f"{GROUP}/resourceclaims") == [])
 
 
+def test_a_limit_of_whole_gpus_gets_a_claim(dra_lab):
+    """`shared/cases` 93: NVIDIA's own DeviceClass has the extended resource name nvidia.com/gpu."""
+    lab = dra_lab
+    spec = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "busybox", "command": ["sleep", "3600"], "resources": {"limits": {"nvidia.com/gpu": 1}}}]}
+    lab.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "whole"}, "spec": spec}))
+    wait_for("the pod runs", lambda: phase(lab, "whole") == "Running")
+    assert [state[0::2] for state in states(lab)] == [("whole", "inUse")]
+    assert pod(lab, "whole")["status"]["extendedResourceClaimStatus"]["requestMappings"][0]["resourceName"] == "nvidia.com/gpu"
+
+
+def test_opaque_configuration_is_warned_of(dra_lab):
+    lab = dra_lab
+    parameters = {"apiVersion": "resource.nvidia.com/v1beta1", "kind": "GpuConfig", "sharing": {"strategy": "TimeSlicing"}}
+    claim = {"devices": {
+        "requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com"}}],
+        "config": [{"requests": ["gpu"], "opaque": {"driver": "gpu.nvidia.com", "parameters": parameters}}],
+    }}  # fmt: skip
+    lab.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "shared"}, "spec": claim}))
+    container = {"name": "c", "image": "busybox", "command": ["sleep", "3600"], "resources": {"claims": [{"name": "gpu"}]}}
+    spec = {"resourceClaims": [{"name": "gpu", "resourceClaimName": "shared"}], "containers": [container]}
+    lab.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "shares"}, "spec": spec}))
+    wait_for("the warning", lambda: "opaque configuration GpuConfig of driver gpu.nvidia.com has no effect" in lab.kubectl("get", "events").out)
+    wait_for("the pod runs", lambda: phase(lab, "shares") == "Running")
+
+
 def test_slices_of_one_gpu_for_two_containers(dra_lab):
     lab = dra_lab
     lab.kubectl("apply", "-f", EXAMPLES / "same-gpu.yaml")

@@ -106,7 +106,7 @@ def test_slices_answers_what_would_fit_and_who_could_move(das_lab):
     fits = das_lab.athanor("slices", "what-if", "3g.20gb:3")
     assert "3 of 3 fit" in fits.out
     assert "3 of 4 fit" in das_lab.athanor("slices", "what-if", "3g.20gb:4", code=3).out
-    assert "is no MIG profile" in das_lab.athanor("slices", "what-if", "big:4", code=1).err
+    assert "is no MIG profile" in das_lab.athanor("slices", "what-if", "big:4", code=2).err
     explained = das_lab.athanor("slices", "explain", "test-pod-emulated").out
     assert "asks for 1g.5gb" in explained and "holds 1g.5gb on gpu-node" in explained and "gpu-node: 1g.5gb on GPU 0 at slot 0" in explained
     waiting = json.loads(json.dumps({
@@ -144,7 +144,7 @@ def test_defrag_moves_pods(das_lab):
     wait_for("a GPU has room", lambda: set(places()) == {"first", "third"})
     proposed = das_lab.athanor("slices", "defrag", "--dry-run").out
     assert re.search(r"default/third-\S+ +2g.10gb +gpu-node/gpu-1/slot-0 +gpu-node/gpu-0/slot-4", proposed), proposed
-    assert "1 pods would be evicted: say --yes" in das_lab.athanor("slices", "defrag", code=1).err
+    assert "1 pods would be evicted: say --yes" in das_lab.athanor("slices", "defrag", code=2).err
     das_lab.kubectl("create", "poddisruptionbudget", "keep", "--selector=app=third", "--max-unavailable=0")
     wait_for("the budget is judged", lambda: das_lab.get("/apis/policy/v1/namespaces/default/poddisruptionbudgets/keep").get("status", {}).get("currentHealthy") == 1)
     refused = das_lab.athanor("slices", "defrag", "--yes", code=1).err

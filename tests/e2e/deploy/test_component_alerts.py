@@ -13,7 +13,7 @@ from support import KUBECTL, ROOT, run
 @dataclass(frozen=True)
 class Component:
     folder: str
-    section: str  # of docs/operations.md
+    section: str  # of docs/runbooks.md
     sources: tuple
     kinds: frozenset = frozenset({"PrometheusRule", "ServiceMonitor", "ConfigMap"})
 
@@ -31,11 +31,11 @@ class Component:
 
 STATUS = "src/cli/controllers/status_server.cpp"
 COMPONENTS = [
-    Component("kustomize/components/accelerators", "Alerts of slices and zones",
-              ("src/systems/das/instruments.cpp", "src/systems/numa/instruments.cpp", "src/systems/numa/exporter/metrics.cpp",
+    Component("kustomize/components/accelerators", "Slices and zones",
+              ("src/systems/das/instruments.cpp", "src/systems/numa/scheduling/instruments.cpp", "src/systems/numa/exporter/metrics.cpp",
                "src/extender/serving", STATUS)),
-    Component("appwrapper/monitoring", "Alerts of AppWrappers", ("src/systems/appwrapper/instruments.cpp", STATUS)),
-    Component("kustomize/components/queues", "Alerts of queues", ("src/embedded/kueue/metrics",), frozenset({"PrometheusRule", "ConfigMap"})),
+    Component("appwrapper/monitoring", "AppWrappers", ("src/systems/appwrapper/instruments.cpp", STATUS)),
+    Component("kustomize/components/queues", "Queues", ("src/embedded/kueue/metrics",), frozenset({"PrometheusRule", "ConfigMap"})),
 ]
 
 
@@ -46,7 +46,7 @@ def component(request):
 
 def test_every_alert_is_explained(component):
     names = [rule["alert"] for rule in component.rules()]
-    section = (ROOT / "docs/operations.md").read_text(encoding="utf-8").split(f"## {component.section}\n")[1].split("\n## ")[0]
+    section = (ROOT / "docs/runbooks.md").read_text(encoding="utf-8").split(f"## {component.section}\n")[1].split("\n## ")[0]
     assert re.findall(r"^### (\w+)$", section, re.M) == names
     for name in names:
         text = section.split(f"### {name}\n")[1].split("\n#")[0]

@@ -5,6 +5,7 @@ process makes, keeps in a Secret, tells to the configurations and renews while r
 
 import base64
 import json
+import os
 import re
 import signal
 import subprocess
@@ -54,8 +55,8 @@ class Cluster:
         assert code is None or done.code == code, done.err
         return done
 
-    def apply(self, *command):
-        self.kubectl("apply", "--server-side", "-f", "-", stdin=run([ATHANOR, *command]).out)
+    def apply(self, *command, **variables):
+        self.kubectl("apply", "--server-side", "-f", "-", stdin=run([ATHANOR, *command], env=os.environ | variables).out)
 
     def create(self, what, *flags, code=0):
         return self.kubectl("create", *flags, "-f", "-", stdin=json.dumps(what), code=code)
@@ -297,7 +298,7 @@ def test_the_numa_operator_converts_both_versions_losslessly(tmp_path):
             one["spec"]["conversion"] = {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": client}}
         cluster.kubectl("apply", "--server-side", "-f", "-", stdin=yaml.safe_dump_all(definitions))
         cluster.kubectl("create", "namespace", SYSTEM)
-        cluster.apply("rbac", "--controllers", "numa", "--webhooks", "--webhook-secret", "numaresources-webhook-server-cert", "--webhook-crd", ",".join(names))
+        cluster.apply("rbac", "--controllers", "numa", "--webhooks", "--webhook-secret", "numaresources-webhook-server-cert", "--webhook-crd", ",".join(names), NUMA_NAMESPACE=SYSTEM)
         cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", TIMEOUT)
         selector = {"matchLabels": {"pool": "a"}}
         old = {

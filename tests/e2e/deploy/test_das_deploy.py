@@ -8,6 +8,7 @@ import signal
 
 import pytest
 import yaml
+from manifests import faults
 from replica import Replica
 from support import ATHANOR, KUBECTL, ROOT, run, wait_for
 
@@ -20,6 +21,7 @@ ORDER = [
     "01_operator_sa.yaml",
     "01_operator_use_privileged_scc.yaml",
     "02_operator_rbac.yaml",
+    "02_own_node_policy.yaml",
     "03_instaslice_operator.cr.yaml",
     "04_deployment.yaml",
     "05_webhook.yaml",
@@ -93,7 +95,9 @@ def test_deploy_and_undeploy(cluster):
     assert variables["RELATED_IMAGE_SCHEDULER_IMAGE"] == "registry.k8s.io/kube-scheduler:" + lab.get("/version")["gitVersion"].split("+")[0]
     for right in (("patch", "allocationclaims.inference.redhat.com"), ("patch", "nodeaccelerators/status.inference.redhat.com"), ("watch", "pods"), ("patch", "nodes/status", "")):
         assert may(lab, "das-daemonset", *right), right
-    assert not may(lab, "das-daemonset", "get", "secrets")
+    assert not may(lab, "das-daemonset", "get", "secrets") and not may(lab, "das-daemonset", "delete", "pods", "default")
+    policy = lab.get("/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/das-daemonset-own-node")
+    assert "system:serviceaccount:das-operator:das-daemonset" in policy["spec"]["matchConditions"][0]["expression"]
     for right in (("create", "pods/binding", "default"), ("watch", "nodes", ""), ("update", "leases.coordination.k8s.io", "das-operator", "das-scheduler")):
         assert may(lab, "das-scheduler", *right), right
     assert not may(lab, "das-scheduler", "update", "leases.coordination.k8s.io", "kube-system", "kube-scheduler")
@@ -185,6 +189,11 @@ def test_the_deployed_operator_makes_its_operands(deployed):
     assert agent["image"] == "registry.example/athanor-agent:7"
     wait_for("the scheduler's pods", lambda: lab.get(f"{NAMESPACE}/deployments/das-scheduler").get("status", {}).get("replicas") == 2)
     wait_for("the policies", lambda: len(lab.get("/apis/networking.k8s.io/v1/namespaces/das-operator/networkpolicies")["items"]) == 7)
+    made = [lab.get(f"{NAMESPACE}/{one}") for one in ("daemonsets/das-daemonset", "deployments/das-scheduler")]
+    made += lab.get("/apis/networking.k8s.io/v1/namespaces/das-operator/networkpolicies")["items"] + lab.get("/api/v1/namespaces/das-operator/configmaps")["items"]
+    for one in made:  # items of a list have no kind
+        one.setdefault("kind", "ConfigMap" if "data" in one else "NetworkPolicy")
+    assert not faults([one for name in ORDER for one in load(name)] + made)
     config = lab.get("/api/v1/namespaces/das-operator/configmaps/das-scheduler-config")["data"]["config.yaml"]
     printed = run([ATHANOR, "extender", "--print-scheduler-config", "--systems=das", "--url=https://das-extender.das-operator.svc:9443", "--ca-file=/etc/das-extender/ca.crt"])
     assert yaml.safe_load(config) == yaml.safe_load(printed.out)
@@ -270,6 +279,9 @@ def test_the_bundle():
         if one["kind"].endswith("Role") and one["metadata"].get("namespace") != "das-operator":
             account = one["metadata"]["name"].removesuffix("-metrics")
             roles[account] = roles.get(account, []) + one["rules"]
+    (constraints, binding) = load("01_operator_use_privileged_scc.yaml")
+    assert binding["roleRef"]["name"] == constraints["metadata"]["name"]
+    roles["das-daemonset"] += constraints["rules"]
     assert {one["serviceAccountName"]: one["rules"] for one in install["clusterPermissions"]} == roles
     assert {one["name"] for one in install["deployments"]} == {"das-operator", "das-extender"}
     # Every file of the bundle is a manifest of one object.

@@ -12,6 +12,7 @@ from replica import Replica
 from support import ATHANOR, KUBECTL, TIMEOUT, run, wait_for
 
 NAMESPACE = "jobs"
+ABSENT = "the cluster does not have this kind"
 NEEDED = {
     "workloads.kueue.x-k8s.io", "resourceflavors.kueue.x-k8s.io", "clusterqueues.kueue.x-k8s.io", "workloadpriorityclasses.kueue.x-k8s.io",
     "pipelines.tekton.dev", "pipelineruns.tekton.dev",
@@ -58,10 +59,10 @@ class Cluster:
         self.kubectl("apply", "--server-side", "-f", "-", stdin=run([ATHANOR, "crds", "--group", group]).out)
         self.kubectl("wait", "--for=condition=Established", "crd", "--all", TIMEOUT)
 
-    def replica(self, user, variable="FOURNOS_WORKLOAD_NAMESPACE"):
+    def replica(self, user, variable="FOURNOS_WORKLOAD_NAMESPACE", controllers="fournos"):
         name = f"{user}-{len(self.replicas)}"
         one = Replica(
-            [ATHANOR, "controllers", "--kubeconfig", self.config(user), "--controllers", "fournos", "--metrics-address=127.0.0.1:0", "--leader-elect=false"],
+            [ATHANOR, "controllers", "--kubeconfig", self.config(user), "--controllers", controllers, "--metrics-address=127.0.0.1:0", "--leader-elect=false"],
             self.folder / f"{name}.log", env={variable: NAMESPACE, "POD_NAME": name},
         )  # fmt: skip
         self.replicas.append(one)
@@ -101,14 +102,14 @@ def job_status(cluster):
 def test_a_missing_kind_of_our_own_is_named(cluster):
     cluster.kubectl("delete", "crd", "fournosjobs.fournos.dev")
     replica = cluster.replica("root")
-    expected = (503, dict.fromkeys(NEEDED | {"fournosjobs.fournos.dev"}, "the cluster does not have this kind"))
+    expected = (503, dict.fromkeys(NEEDED | {"fournosjobs.fournos.dev"}, ABSENT))
     wait_for("/readyz to name what is missing", lambda: lines(replica, "-") == expected)
     assert gauges(replica)["fournosjobs.fournos.dev"] == 1.0
 
 
 def test_each_missing_kind_is_named_and_jobs_say_what_they_wait_for(cluster):
     replica = cluster.replica("root")
-    expected = (503, dict.fromkeys(NEEDED, "the cluster does not have this kind"))
+    expected = (503, dict.fromkeys(NEEDED, ABSENT))
     wait_for("/readyz to name what is missing", lambda: lines(replica, "-") == expected)
     assert gauges(replica) == {**dict.fromkeys(NEEDED, 1.0), "fournosjobs.fournos.dev": 0.0}
     cluster.kubectl("create", "-f", "-", stdin=json.dumps(JOB))
@@ -155,6 +156,24 @@ def test_a_refused_list_counts_as_seen_and_is_shown(cluster):
     replica = cluster.replica("limited")
     wait_for("readiness", replica.ready)
     status, refused = lines(replica, "+")
-    assert status == 200 and set(refused) == {"pipelines.tekton.dev", "pipelineruns.tekton.dev"}, refused
+    absent = {kind for kind, reason in refused.items() if reason == ABSENT}
+    assert status == 200 and absent == {"fournosclusters.fournos.dev"}, refused
+    refused = {kind: reason for kind, reason in refused.items() if kind not in absent}
+    assert set(refused) == {"pipelines.tekton.dev", "pipelineruns.tekton.dev"}, refused
     assert all("cannot list" in reason for reason in refused.values()), refused
     assert set(gauges(replica).values()) == {0.0}
+
+
+@pytest.mark.parametrize(("system", "group"), [("das", "inference.redhat.com"), ("numa", "nodetopology.openshift.io")])
+def test_a_kind_of_another_platform_is_named_and_never_fails_readiness(cluster, system, group):
+    cluster.install(group)
+    replica = cluster.replica("root", controllers=system)
+    wait_for("readiness", replica.ready)
+    status, optional = lines(replica, "+")
+    platform = {kind for kind in optional if kind.endswith(".openshift.io")}
+    assert status == 200 and "apiservers.config.openshift.io" in platform, optional
+    assert {optional[kind] for kind in platform} == {ABSENT}
+    assert platform.isdisjoint(gauges(replica))
+    logged = [json.loads(line) for line in replica.text.splitlines()]
+    named = [one for one in logged if one["msg"] == "an optional kind is not served"]
+    assert len(named) == len(platform) and all(one["level"] == "info" for one in named), named

@@ -91,7 +91,7 @@ def test_targets_that_do_not_answer_say_why(labs):
     hub, target = labs
     onboard(hub, "refused", target.kubeconfig.read_bytes().replace(str(target.address[1]).encode(), b"1"))
     onboard(hub, "stranger", hub.kubeconfig.read_bytes().replace(str(hub.address[1]).encode(), str(target.address[1]).encode()))
-    onboard(hub, "exec", b"contexts: [{name: c, context: {cluster: k, user: u}}]\nclusters: [{name: k, cluster: {server: 'https://x'}}]\nusers: [{name: u, user: {exec: {command: touch}}}]\n")
+    onboard(hub, "exec", b"current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\nclusters: [{name: k, cluster: {server: 'https://x'}}]\nusers: [{name: u, user: {exec: {command: touch}}}]\n")
     wait_for("the refusal", lambda: "connection refused" in cluster(hub, "refused").get("spec", {}).get("hardware", {}).get("lastError", ""))
     wait_for("the wrong certificate", lambda: "TLS: " in cluster(hub, "stranger").get("spec", {}).get("hardware", {}).get("lastError", ""))
     wait_for("the refused program", lambda: status(hub, "exec").get("kubeconfigStatus") == "Invalid")

@@ -268,11 +268,40 @@ def test_verbs_edit_clusters(hearth_lab):
     configure(lab, "edge", faults="forbidden: true")
     # The target takes its configuration over in a moment.
     checked = wait_for("the check to fail", lambda: (done := lab.athanor("clusters", "check", "edge", code=None)).code == 1 and done)
-    assert "GPUDiscovered: DiscoveryFailed: Failed to connect to cluster 'edge': HTTP 403" in checked.out
+    assert checked.out.startswith("edge: DiscoveryFailed") and "GPUDiscovered: DiscoveryFailed: Failed to connect to cluster 'edge': HTTP 403" in checked.out
     gone = lab.athanor("clusters", "remove", "edge", "--wait")
     assert gone.out.endswith("edge is gone\n")
     lab.athanor("clusters", "add", "edge")  # the Secret is still there
     wait_for("it is back", lambda: cluster(lab, "edge"))
+
+
+def test_clusters_are_cordoned_drained_and_described(hearth_lab):
+    lab = hearth_lab([{"name": "edge", "nodes": A100}])
+    wait_for("the cluster is known", lambda: status(lab, "edge").get("kubeconfigStatus") == "Valid" and quotas(lab).get("edge"))
+    assert lab.athanor("clusters", "cordon", "edge").out == "edge is cordoned\n"
+    wait_for("its slots are gone", lambda: "fournos/cluster-slot" not in quotas(lab)["edge"])
+    assert "Valid,Cordoned" in lab.athanor("clusters").out
+    assert lab.athanor("clusters", "--phase", "cordoned", "-o", "name").out == "fournoscluster.fournos.dev/edge\n"
+    assert lab.athanor("clusters", "drain", "edge", "--timeout", "60").out.endswith("edge is drained\n")
+    shown = json.loads(lab.athanor("clusters", "describe", "edge", "-o", "json").out)
+    assert shown["kind"] == "FournosCluster" and shown["facts"]["State"] == "Cordoned" and shown["timeline"]
+    assert lab.athanor("clusters", "uncordon", "edge").out == "edge is uncordoned\n"
+    wait_for("its slots are back", lambda: quotas(lab)["edge"].get("fournos/cluster-slot") == 100)
+    assert "edge is Valid" in lab.athanor("wait", "clusters/edge", "--timeout", "60s").out
+    assert "not found" in lab.athanor("clusters", "cordon", "none", code=1).err
+
+
+def test_one_server_under_two_names_counts_once(hearth_lab):
+    lab = hearth_lab([{"name": "edge", "nodes": A100}])
+    wait_for("the cluster is known", lambda: quotas(lab).get("edge", {}).get("fournos/gpu-a100") == 8)
+    secret = lab.get("/api/v1/namespaces/psap-secrets/secrets/kubeconfig-edge")
+    # Objects of one second are ordered by name: the copy comes second in any case.
+    copy = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "kubeconfig-edge-again", "namespace": "psap-secrets", "labels": secret["metadata"]["labels"]}, "data": secret["data"]}
+    lab.kubectl("apply", "-f", "-", stdin=json.dumps(copy))
+    wait_for("the second name is told", lambda: condition(lab, "edge-again", "KueueSynced").get("reason") == "SameCluster")
+    assert quotas(lab).get("edge-again", {}) == {} and quotas(lab)["edge"]["fournos/gpu-a100"] == 8
+    checked = lab.athanor("clusters", "check", "edge-again", code=1)
+    assert checked.out.startswith("edge-again: SameCluster") and "FournosCluster edge" in checked.out
 
 
 def test_a_kubeconfig_that_hearth_would_refuse_is_not_handed_in(hearth_lab, tmp_path):
@@ -280,7 +309,7 @@ def test_a_kubeconfig_that_hearth_would_refuse_is_not_handed_in(hearth_lab, tmp_
     file = tmp_path / "bad.kubeconfig"
     secret = "/api/v1/namespaces/psap-secrets/secrets/kubeconfig-bad"
     for text, why in (
-        ("contexts: [{name: c, context: {cluster: k, user: u}}]\nclusters: [{name: k, cluster: {server: 'https://x'}}]\nusers: [{name: u, user: {exec: {command: sh}}}]\n",
+        ("current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\nclusters: [{name: k, cluster: {server: 'https://x'}}]\nusers: [{name: u, user: {exec: {command: sh}}}]\n",
          "Invalid kubeconfig for cluster 'bad': user \"u\": exec credentials would run a program, which is not allowed"),
         ("[", "Secret 'kubeconfig-bad' kubeconfig is not valid YAML"),
         ("{}", "Kubeconfig for 'bad' has no contexts"),

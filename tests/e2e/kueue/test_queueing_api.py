@@ -45,7 +45,6 @@ def reserved(lab, ns):
     )
     path = f"{GROUP}/v1beta2/namespaces/{ns}/workloads"
     assert lab.http("POST", path, body).code == 201
-    # Admitted, too: a reservation in a queue that is missing is dropped.
     some = {"status": "True", "reason": "r", "message": "m", "lastTransitionTime": f"{datetime.date.today()}T00:00:00Z"}
     status = {
         "conditions": [{"type": kind, **some} for kind in ("QuotaReserved", "Admitted", "PodsReady")],

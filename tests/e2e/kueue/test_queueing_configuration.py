@@ -212,9 +212,9 @@ def test_gates(world, configure):
 
 
 def test_what_has_no_effect_is_warned_of(lab, configure):
-    done = configure("webhook: {port: 9443}\nmetrics: {bindAddress: ':8443'}\nmultiKueue: {gcInterval: 1m}\nfeatureGates: {LendingLimit: true}\n")
+    done = configure("webhook: {port: 9443}\nmetrics: {bindAddress: ':8443'}\nmultiKueue: {gcInterval: 1m}\nfeatureGates: {TopologyAwareScheduling: true}\nintegrations: {frameworks: [apps/deployment]}\n")
     process = f"{KEY}: without effect here: metrics.bindAddress, webhook; the process takes these as flags, and a change of a flag needs a restart"
-    absent = f"{KEY}: without effect here: featureGates.LendingLimit, multiKueue"
+    absent = f"{KEY}: without effect here: featureGates.TopologyAwareScheduling, integrations.frameworks apps/deployment, multiKueue"
     assert f"Warning: {process}" in done.err and f"Warning: {absent}" in done.err
 
     def told():
@@ -230,8 +230,7 @@ def test_what_has_no_effect_is_warned_of(lab, configure):
 WRONG = {
     "an unknown field": ("kind: Configuration\nfairSharing: {enabled: true}\n", 'line 2: unknown field "fairSharing.enabled"'),
     "a value": ("waitForPodsReady:\n  timeout: soon\n", "line 2: waitForPodsReady.timeout: must be a duration of at most a year, as 30m"),
-    "a gate of what is left out": ("\n\nfeatureGates: {TopologyAwareScheduling: true}\n", "line 3: featureGates: gate TopologyAwareScheduling is not available in the embedded engine"),
-    "a framework": ("integrations: {frameworks: [apps/deployment]}\n", 'line 1: integrations.frameworks: framework "apps/deployment" is not integrated'),
+    "an unknown gate": ("\n\nfeatureGates: {NoSuchGate: true}\n", "line 3: featureGates: gate NoSuchGate is unknown"),
     "no YAML": ("a: [\n", "line 2"),
 }
 

@@ -262,7 +262,7 @@ def test_a_line_is_printed_when_somebody_moves(lab, ns, queue):
 
 def test_a_wrong_configuration_ends_the_start_with_its_line(make_lab, tmp_path):
     path = tmp_path / "kueue.yaml"
-    path.write_text("kind: Configuration\nfeatureGates: {MultiKueue: true}\n", encoding="utf-8")
+    path.write_text("kind: Configuration\nfeatureGates: {NoSuchGate: true}\n", encoding="utf-8")
     done = run([ATHANOR, "up", "--data", tmp_path / "data", "--storage", "memory"], env={**os.environ, "KUEUE_CONFIG": str(path)})
     assert done.code == 1
-    assert f"{path}: line 2: featureGates: gate MultiKueue is not available in the embedded engine" in done.err
+    assert f"{path}: line 2: featureGates: gate NoSuchGate is unknown" in done.err

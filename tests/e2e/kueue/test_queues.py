@@ -93,7 +93,7 @@ def test_whether_a_request_would_fit(queues):
     hold(lab)
     high = json.loads(athanor(lab, "queues", "--fits", "cpu=4", "--priority", "7", "a", "-n", "tree", "-o", "json", code=1).out)
     assert [one["workload"] for one in high["preempts"]] == [one["workload"] for one in high["quotas"][0]["holders"]]
-    assert "must be RESOURCE=QUANTITY" in athanor(lab, "queues", "--fits", "cpu", "a", "-n", "tree", code=1).err
+    assert "must be RESOURCE=QUANTITY" in athanor(lab, "queues", "--fits", "cpu", "a", "-n", "tree", code=2).err
     assert not [w for w in lab.get("/apis/kueue.x-k8s.io/v1beta2/namespaces/tree/workloads")["items"] if w["metadata"]["name"] == "trial"]
 
 

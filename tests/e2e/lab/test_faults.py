@@ -12,7 +12,7 @@ import subprocess
 import threading
 
 import pytest
-from support import ATHANOR, DEADLINE, JOBS, alive, forge, pids_of, sleep_argument, wait_for
+from support import ATHANOR, DEADLINE, JOBS, ROOT, alive, forge, pids_of, sleep_argument, wait_for
 
 JOBS_PATH = f"/apis/fournos.dev/v1/namespaces/{JOBS}/fournosjobs"
 
@@ -275,6 +275,20 @@ def test_a_full_disk_is_an_error_to_the_writer_and_passes(make_lab, how):
         assert lab.stop(signal.SIGKILL) == -signal.SIGKILL
         lab.start()
         assert {name: lab.http("GET", f"{path}/{name}").code for name in now} == now
+
+
+def test_a_config_map_without_data_ends_neither_the_lab_nor_its_next_start(make_lab):
+    """Its label names a target; whoever may write ConfigMaps of one namespace can set it."""
+    lab = make_lab("--lab", str(ROOT / "examples/hearth/lab.yaml")).start()
+    maps = "/api/v1/namespaces/default/configmaps"
+    for i, data in enumerate((None, {}, {"nodes": ""}, {"nodes": "[" * 5000}, {"faults": "a: *b"})):
+        body = {"metadata": {"name": f"m{i}", "labels": {"athanor.dev/emulated-target": f"x{i}"}}}
+        assert lab.http("POST", maps, body | ({} if data is None else {"data": data})).code == 201
+    wait_for("the lab says what is wrong with them", lambda: "InvalidTarget" in json.dumps(lab.get("/api/v1/namespaces/default/events")))
+    for _ in range(2):
+        assert lab.http("GET", "/readyz").code == 200
+        assert lab.stop() == 0, lab.err
+        lab.start()
 
 
 def test_logs_of_ended_pods_outlive_a_restart(make_lab):

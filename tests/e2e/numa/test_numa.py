@@ -21,6 +21,27 @@ def test_the_samples_and_the_first_scenarios(make_lab):
     assert done.code == 0, done.out[-3000:] + done.err[-5000:]
 
 
+def test_a_set_whose_pods_are_refused_makes_few_of_them(make_lab):
+    """kubernetes issue 84869: the default scheduler places what no zone has room for."""
+    lab = make_lab("--storage", "memory", "--lab", str(EXAMPLE)).start()
+    limits = {"cpu": 13, "memory": "1Gi"}
+    container = {"name": "c", "image": "busybox", "command": ["sleep", "300"], "resources": {"requests": limits, "limits": limits}}
+    template = {"metadata": {"labels": {"app": "runaway"}}, "spec": {"terminationGracePeriodSeconds": 1, "containers": [container]}}
+    spec = {"replicas": 2, "selector": {"matchLabels": {"app": "runaway"}}, "template": template}
+    sets = "/apis/apps/v1/namespaces/default/replicasets"
+    assert lab.http("POST", sets, {"metadata": {"name": "runaway"}, "spec": spec}).code == 201
+
+    def refused():
+        pods = lab.get("/api/v1/namespaces/default/pods", labelSelector="app=runaway")["items"]
+        return [pod for pod in pods if pod["status"].get("reason") == "TopologyAffinityError"]
+
+    wait_for("a node refuses the second try, too", lambda: len(refused()) > 2)
+    assert len(refused()) <= 6
+    conditions = lab.get(f"{sets}/runaway")["status"]["conditions"]
+    assert [(c["type"], c["reason"]) for c in conditions] == [("ReplicaFailure", "PodsFailToStart")]
+    assert "TopologyAffinityError" in conditions[0]["message"]
+
+
 def test_the_verb_shows_zones_and_says_what_fits(make_lab):
     lab = make_lab("--storage", "memory", "--lab", str(EXAMPLE)).start()
     for name in ("operator", "scheduler"):
@@ -48,7 +69,7 @@ def test_the_verb_shows_zones_and_says_what_fits(make_lab):
         (("explain", "pod", "-A"), "-n, not -A"),
         (("explain", "pod", "-o", "name"), "explain prints decisions"),
     ):
-        assert why in lab.athanor("numa", *arguments, code=1).err, arguments
+        assert why in lab.athanor("numa", *arguments, code=2).err, arguments
     assert lab.athanor("numa", "fit", "--device", "vendor.io/nic=2", "-o", "name").out.split() == [
         "node/worker-1",
         "node/worker-2",

@@ -143,12 +143,12 @@ def test_a_touched_file_is_an_event(lab, tmp_path):
     ):
         wait_for("the first object", lambda: topology(lab, "w"))
         assert [zone["name"] for zone in topology(lab, "w")["zones"]] == ["node-0", "node-2", "node-5"]
-        assert topology(lab, "w")["metadata"]["annotations"]["k8stopologyawareschedwg/rte-update"] == "periodic"
+        assert topology(lab, "w")["metadata"]["annotations"]["k8stopoawareschedwg/rte-update"] == "periodic"
         fake_folder(tmp_path / "pods", [POD_A])
         os.utime(notify)
         wait_for(
             "the reactive update",
-            lambda: topology(lab, "w")["metadata"]["annotations"]["k8stopologyawareschedwg/rte-update"] == "reactive",
+            lambda: topology(lab, "w")["metadata"]["annotations"]["k8stopoawareschedwg/rte-update"] == "reactive",
         )
 
 

@@ -61,6 +61,42 @@ def test_its_flags_have_their_effect(operator):
     assert one.end() == 0
 
 
+def token_of(lab, node=None):
+    """A token of the exporters' account, bound to a node as those of an exporter's pod are."""
+    bound = {"apiVersion": "v1", "kind": "Node", "name": node, "uid": lab.get(f"/api/v1/nodes/{node}")["metadata"]["uid"]} if node else None
+    answer = lab.http("POST", "/api/v1/namespaces/numaresources/serviceaccounts/rte/token", {"spec": {"boundObjectRef": bound} if bound else {}})
+    assert answer.code == 201, answer.text
+    return answer.json["status"]["token"]
+
+
+def test_exporters_write_zones_of_their_own_node_alone(operator):
+    """One stolen node is not the fleet: docs/numa.md."""
+    lab = operator.lab
+    lab.kubectl("apply", "-f", str(ROOT / "examples/numa/operator.yaml"))
+    operator()
+    policy = wait_for("the policy", lambda: lab.get("/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/rte-own-node"))
+    assert "system:serviceaccount:numaresources:rte" in policy["spec"]["matchConditions"][0]["expression"]
+    zones = "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies"
+    wait_for("the kind", lambda: lab.get(zones))
+    own, other, unbound = (wait_for("a token", lambda node=node: token_of(lab, node)) for node in ("worker-1", "worker-2", None))
+    body = {"apiVersion": "topology.node.k8s.io/v1alpha2", "kind": "NodeResourceTopology", "metadata": {"name": "worker-1"}, "topologyPolicies": [], "zones": []}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "e"}, "spec": {"nodeName": "worker-1", "containers": [{"name": "c", "image": "i"}]}}
+    assert lab.http("POST", "/api/v1/namespaces/numaresources/pods", pod).code == 201
+    status = "/api/v1/namespaces/numaresources/pods/e/status"
+
+    def writes(token):
+        live = lab.get(status.removesuffix("/status"))
+        live["status"]["message"] = "touched"
+        return [lab.http("POST", f"{zones}?dryRun=All", body, token=token), lab.http("PUT", f"{status}?dryRun=All", live, token=token)]
+
+    def denied(token, message):
+        return all(one.code in (403, 422) and message in one.text for one in writes(token))
+
+    wait_for("the policy is in force", lambda: denied(other, "an exporter writes objects of its own node alone"))
+    assert denied(unbound, "the token of an exporter must be bound to its pod or node")
+    wait_for("writes of its own node", lambda: [one.code for one in writes(own)] == [201, 200])
+
+
 def test_the_exporter_has_the_image_of_the_operators_pod(operator):
     lab = operator.lab
     containers = [{"name": name, "image": image, "command": ["true"]} for name, image in (("proxy", "proxy:1"), ("manager", "own:1"))]

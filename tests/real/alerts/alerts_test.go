@@ -22,11 +22,12 @@ import (
 const monitoring = "../../../deploy/kustomize/components/monitoring"
 
 type rule struct {
-	Alert       string            `json:"alert"`
+	Alert       string            `json:"alert,omitempty"`
+	Record      string            `json:"record,omitempty"`
 	Expr        string            `json:"expr"`
 	For         string            `json:"for,omitempty"`
 	Labels      map[string]string `json:"labels"`
-	Annotations map[string]string `json:"annotations"`
+	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
 type group struct {
@@ -126,11 +127,45 @@ var cases = []struct {
 	{"AthanorApiErrors", "a half without an answer", requests("0+60x60", "<error>", "0+60x60"), 1},
 	{"AthanorApiErrors", "a half with 500", requests("0+60x60", "500", "0+60x60"), 1},
 	{"AthanorApiErrors", "a half with 409", requests("0+60x60", "409", "0+60x60"), 0},
+	{"JobsWaitLong", "since 5 h", `fournos_jobs_waiting_since_timestamp_seconds{job="athanor",cluster="c",pod="a"} -14400x60`, 1},
+	{"JobsWaitLong", "since 10 min", `fournos_jobs_waiting_since_timestamp_seconds{job="athanor",cluster="c",pod="a"} 3000x60`, 0},
+	{"JobsFailInARow", "three, seen by two replicas", twice("fournos_failures_in_a_row", `cluster="c"`, "3x60"), 1},
+	{"JobsFailInARow", "two", twice("fournos_failures_in_a_row", `cluster="c"`, "2x60"), 0},
+	{"JobsEvicted", "twenty in an hour", twice("fournos_evictions_total", `reason="Preempted"`, "0x30 20x30"), 1},
+	{"JobsEvicted", "three, counted by two replicas", twice("fournos_evictions_total", `reason="Preempted"`, "0x30 3x30"), 0},
+	{"ClusterUnreachable", "unreachable", twice("hearth_cluster_state", `cluster="c",state="Unreachable"`, "1x60"), 1},
+	{"ClusterUnreachable", "valid", twice("hearth_cluster_state", `cluster="c",state="Valid"`, "1x60"), 0},
+	{"ClusterKubeconfigUnusable", "invalid", twice("hearth_cluster_state", `cluster="c",state="Invalid"`, "1x60"), 1},
+	{"ClusterKubeconfigUnusable", "unreachable", twice("hearth_cluster_state", `cluster="c",state="Unreachable"`, "1x60"), 0},
+	{"ClusterProbesFail", "two in a row", twice("hearth_probe_failures_in_a_row", `cluster="c"`, "2x60"), 1},
+	{"ClusterProbesFail", "every second one", probes("0+1x60", "0+2x60"), 1},
+	{"ClusterProbesFail", "one of twenty", probes("0x30 1x30", "0+2x60"), 0},
+	{"LockExpiresSoon", "in 5 min", twice("hearth_lock_expires_timestamp_seconds", `cluster="c"`, "3900x60"), 1},
+	{"LockExpiresSoon", "in an hour", twice("hearth_lock_expires_timestamp_seconds", `cluster="c"`, "7200x60"), 0},
+	{"LockExpiresSoon", "it ended", twice("hearth_lock_expires_timestamp_seconds", `cluster="c"`, "3000x60"), 0},
+	{"LockLost", "lost", twice("hearth_lock_state", `cluster="c",state="Lost"`, "1x60"), 1},
+	{"LockLost", "held", twice("hearth_lock_state", `cluster="c",state="Held"`, "1x60"), 0},
+	{"LockWaitsLong", "acquiring", twice("hearth_lock_state", `cluster="c",state="Acquiring"`, "1x60"), 1},
+	{"LockWaitsLong", "unlocked", twice("hearth_lock_state", `cluster="c",state="Unlocked"`, "1x60"), 0},
+	{"QuotaWritesRefused", "the first write", twice("hearth_clusterqueue_writes_total", `result="refused"`, "_x55 1x5"), 1},
+	{"QuotaWritesRefused", "a later one", twice("hearth_clusterqueue_writes_total", `result="error"`, "0x55 1x5"), 1},
+	{"QuotaWritesRefused", "long ago", twice("hearth_clusterqueue_writes_total", `result="refused"`, "0x5 1x55"), 0},
+	{"QuotaWritesRefused", "conflicts", twice("hearth_clusterqueue_writes_total", `result="conflict"`, "0+1x60"), 0},
 }
 
 func leaders(a, b string) string {
 	return `leader_election_master_status{job="athanor",name="athanor",pod="a"} ` + a +
 		"\n" + `leader_election_master_status{job="athanor",name="athanor",pod="b"} ` + b
+}
+
+// One series, as each of two replicas reports it.
+func twice(name, labels, values string) string {
+	return name + `{job="athanor",pod="a",` + labels + `} ` + values + "\n" + name + `{job="athanor",pod="b",` + labels + `} ` + values
+}
+
+func probes(failures, all string) string {
+	labels := `{job="athanor",pod="a",cluster="c"} `
+	return "hearth_probe_failures_total" + labels + failures + "\nhearth_probe_duration_seconds_count" + labels + all
 }
 
 // Two kinds, as each of two replicas sees them.
@@ -170,7 +205,9 @@ func TestAlertsFireWhenTheyShould(t *testing.T) {
 	exprs := map[string]string{}
 	for _, group := range groups(t) {
 		for _, rule := range group.Rules {
-			exprs[rule.Alert] = rule.Expr
+			if rule.Alert != "" {
+				exprs[rule.Alert] = rule.Expr
+			}
 		}
 	}
 	fired, held := map[string]bool{}, map[string]bool{}

@@ -14,10 +14,10 @@
 #include "api/describe.hpp"
 #include "api/kueue.hpp"
 #include "kube/value/condition.hpp"
-#include "systems/appwrapper/kinds.hpp"
-#include "systems/appwrapper/lifecycle/fault_tolerance.hpp"
-#include "systems/appwrapper/names.hpp"
-#include "systems/appwrapper/wrapped_kinds.hpp"
+#include "systems/appwrapper/model/fault_tolerance.hpp"
+#include "systems/appwrapper/model/kinds.hpp"
+#include "systems/appwrapper/model/names.hpp"
+#include "systems/appwrapper/model/wrapped_kinds.hpp"
 
 namespace athanor::sim {
 namespace {

@@ -12,15 +12,15 @@
 #include "base/check.hpp"
 #include "embedded/lab/embedded_operators.hpp"
 #include "kube/value/condition.hpp"
+#include "product/list.hpp"
 #include "sim/scenes/appwrapper_rules.hpp"
 #include "sim/scenes/lab_scene.hpp"
 #include "sim/scenes/scenes.hpp"
 #include "sim/scenes/stand_ins.hpp"
 #include "sim/scenes/timed_pods.hpp"
-#include "systems/appwrapper/kinds.hpp"
-#include "systems/appwrapper/names.hpp"
-#include "systems/appwrapper/wrapped_kinds.hpp"
-#include "systems/list.hpp"
+#include "systems/appwrapper/model/kinds.hpp"
+#include "systems/appwrapper/model/names.hpp"
+#include "systems/appwrapper/model/wrapped_kinds.hpp"
 
 namespace athanor::sim {
 namespace {

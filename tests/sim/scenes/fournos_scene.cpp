@@ -7,6 +7,7 @@
 #include "api/tekton.hpp"
 #include "base/check.hpp"
 #include "embedded/kueue/cycle/scheduler.hpp"
+#include "product/list.hpp"
 #include "sim/scenes/invariants.hpp"
 #include "sim/scenes/lab_scene.hpp"
 #include "sim/scenes/scenes.hpp"
@@ -14,7 +15,6 @@
 #include "systems/fournos/kinds/fournos_job.hpp"
 #include "systems/fournos/operators.hpp"
 #include "systems/fournos/settings.hpp"
-#include "systems/list.hpp"
 
 namespace athanor::sim {
 namespace {

@@ -15,6 +15,7 @@
 #include "kube/text/json.hpp"
 #include "kube/text/quantity.hpp"
 #include "kube/value/condition.hpp"
+#include "product/list.hpp"
 #include "sim/scenes/invariants.hpp"
 #include "sim/scenes/lab_scene.hpp"
 #include "sim/scenes/scenes.hpp"
@@ -25,7 +26,6 @@
 #include "systems/hearth/kinds/fournos_cluster.hpp"
 #include "systems/hearth/operators.hpp"
 #include "systems/hearth/settings.hpp"
-#include "systems/list.hpp"
 
 namespace athanor::sim {
 namespace {
@@ -42,7 +42,8 @@ constexpr Operator kTekton = stand_in<api::kPipelineRun>(
 
 Value secret(const std::string& cluster, const std::string& user = "") {
   const std::string text =
-      "contexts: [{name: c, context: {cluster: k, user: u}}]\nclusters: [{name: k, cluster: "
+      "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\nclusters: "
+      "[{name: k, cluster: "
       "{server: \"https://10.0.0.1\"}}]\nusers: [{name: u, user: {token: " +
       std::string(kPassword) + user + "}}]\n";
   Value object = from_yaml("{apiVersion: v1, kind: Secret, metadata: {name: kubeconfig-" + cluster +

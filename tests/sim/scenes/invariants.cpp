@@ -10,8 +10,8 @@
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "api/tekton.hpp"
-#include "embedded/kueue/workload/workload_info.hpp"
-#include "embedded/tekton/runs.hpp"
+#include "embedded/kueue/model/workload_info.hpp"
+#include "embedded/tekton/model/runs.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 

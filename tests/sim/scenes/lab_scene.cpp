@@ -11,12 +11,12 @@
 #include "embedded/bridge/in_process_webhooks.hpp"
 #include "embedded/lab/embedded_operators.hpp"
 #include "kube/text/yaml.hpp"
+#include "product/list.hpp"
 #include "sim/scenes/stand_ins.hpp"
 #include "sim/scenes/timed_pods.hpp"
 #include "support/source_dir/source_dir.hpp"
 #include "systems/fournos/operators.hpp"
 #include "systems/fournos/settings.hpp"
-#include "systems/list.hpp"
 
 namespace athanor::sim {
 

@@ -3,7 +3,7 @@
 // with their write-time rules, one node with timed pods.
 #pragma once
 
-#include "embedded/apiserver/admission/admission.hpp"
+#include "embedded/apiserver/request/admission.hpp"
 #include "kube/value/value.hpp"
 #include "simulation/world.hpp"
 

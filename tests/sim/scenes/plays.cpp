@@ -14,7 +14,7 @@
 #include "sim/scenes/lab_scene.hpp"
 #include "sim/scenes/scenes.hpp"
 #include "sim/scenes/slice_agents.hpp"
-#include "systems/appwrapper/kinds.hpp"
+#include "systems/appwrapper/model/kinds.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 #include "systems/hearth/kinds/fournos_cluster.hpp"
 

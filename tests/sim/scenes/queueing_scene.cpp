@@ -11,11 +11,11 @@
 #include "base/check.hpp"
 #include "embedded/kueue/cycle/scheduler.hpp"
 #include "kube/value/condition.hpp"
+#include "product/list.hpp"
 #include "sim/scenes/lab_scene.hpp"
 #include "sim/scenes/queue_rules.hpp"
 #include "sim/scenes/scenes.hpp"
 #include "sim/scenes/stand_ins.hpp"
-#include "systems/list.hpp"
 
 namespace athanor::sim {
 namespace {

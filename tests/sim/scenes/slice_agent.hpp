@@ -59,6 +59,7 @@ class SliceAgents::Agent final : public das::AllocateWorld {
 
   // ---- what Allocate acts on
   das::NodeSight look() override;
+  std::optional<Object> find_pod(const das::Claim& claim) override;
   void wait(Duration /*time*/) override {}  // what it sees is never late
   Result<void> write_state(std::span<const das::Claim> claims, std::string_view state) override;
   Result<std::vector<std::string>> make_slices(std::span<const das::Claim> claims) override;
@@ -68,7 +69,8 @@ class SliceAgents::Agent final : public das::AllocateWorld {
     }
   }
   std::string slice_of(const das::Claim& claim) override {
-    return node.record_of(claim.object.uid()).device;
+    const das::SliceRecord record = node.record_of(claim.object.uid());
+    return record.leaving ? std::string() : record.device;
   }
   Result<void> write_file(const das::CdiSpec& spec) override {
     step();
@@ -82,6 +84,13 @@ class SliceAgents::Agent final : public das::AllocateWorld {
   }
   std::optional<std::vector<das::Holder>> holders() override;
   Result<void> give(const das::Transfer& transfer) override;
+  Result<void> keep_exchange(const std::string& text) override {
+    step();
+    node.exchange = text;
+    step();
+    return {};
+  }
+  std::string kept_exchange() override { return node.exchange; }
 
   SliceNode& node;
 
@@ -96,12 +105,15 @@ class SliceAgents::Agent final : public das::AllocateWorld {
     }
   }
   void compare_soon();
-  Result<void> write(const das::Claim& claim, Value merge, std::string_view subresource);
+  struct Target {
+    Key key{};
+    std::string uid{};
+  };
+  Result<void> write(const Target& claim, Value merge, std::string_view subresource);
   void recover();
   void forget_ended();
   void destroy(const das::Claim& claim);
   void destroy(const das::SliceRecord& record);
-  void remove(const Kind& kind, const Object& object);
   Result<std::string> make(const das::Claim& claim);
   [[nodiscard]] das::Findings findings();
 

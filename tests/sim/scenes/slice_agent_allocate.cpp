@@ -5,15 +5,16 @@
 
 #include "api/builtin.hpp"
 #include "sim/scenes/slice_agent.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/names.hpp"
-#include "systems/das/request.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/names.hpp"
+#include "systems/das/model/request.hpp"
 
 namespace athanor::sim {
 
 das::NodeSight SliceAgents::Agent::look() {
   step();
-  if (world_->strike(Fault::WatchGap)) {
+  const auto gap = world_->strike(Fault::WatchGap);
+  if (gap && *gap % 2 == 0) {
     return {.seen = false};  // its caches do not answer in time
   }
   das::NodeSight sight;
@@ -26,21 +27,31 @@ das::NodeSight SliceAgents::Agent::look() {
     return std::pair(claim.object.creation_time().value_or(Instant()), claim.object.key());
   });
   for (const Object& pod : world_->list(api::kPod)) {
-    if (pod.spec()["nodeName"].as_string() == node.name) {
+    // Or they do not show pods that were bound just now.
+    if (pod.spec()["nodeName"].as_string() == node.name &&
+        (!gap || node.admitted.contains(std::string(pod.uid())))) {
       sight.pods[std::string(pod.uid())] = pod;
     }
   }
   return sight;
 }
 
-Result<void> SliceAgents::Agent::write(const das::Claim& claim, Value merge,
+std::optional<Object> SliceAgents::Agent::find_pod(const das::Claim& claim) {
+  step();
+  auto pod = world_->get(api::kPod, claim.pod);
+  return pod && pod->uid() == claim.pod_uid && pod->spec()["nodeName"].as_string() == node.name
+             ? std::move(pod)
+             : std::nullopt;
+}
+
+Result<void> SliceAgents::Agent::write(const Target& claim, Value merge,
                                        std::string_view subresource) {
   step();
   if (world_->strike(Fault::WriteError)) {
     return Error::internal("a simulated failure");
   }
-  const auto now = world_->get(das::kAllocationClaim, claim.object.key());
-  if (!now || now->uid() != claim.object.uid()) {
+  const auto now = world_->get(das::kAllocationClaim, claim.key);
+  if (!now || now->uid() != claim.uid) {
     return Error::not_found("the claim is gone");
   }
   const auto written =
@@ -63,7 +74,7 @@ Result<void> SliceAgents::Agent::write_state(std::span<const das::Claim> claims,
     }
     const Value status = now ? now->status() : Value();
     ATHANOR_TRY_VOID(write(
-        claim,
+        {claim.object.key(), std::string(claim.object.uid())},
         Value::object({{"status", das::claim_status(status, {state}, claim.object.generation(),
                                                     world_->now())}}),
         "status"));
@@ -72,8 +83,7 @@ Result<void> SliceAgents::Agent::write_state(std::span<const das::Claim> claims,
 }
 
 Result<void> SliceAgents::Agent::give(const das::Transfer& transfer) {
-  auto done = write(transfer.claim, das::patch_of(transfer), "");
-  return done;
+  return write({transfer.claim, transfer.claim_uid}, das::patch_of(transfer), "");
 }
 
 std::optional<std::vector<das::Holder>> SliceAgents::Agent::holders() {
@@ -106,11 +116,11 @@ Result<std::vector<std::string>> SliceAgents::Agent::make_slices(
 
 Result<std::string> SliceAgents::Agent::make(const das::Claim& claim) {
   const das::SliceRecord begun = node.record_of(claim.object.uid());
-  if (!begun.device.empty()) {
+  if (!begun.device.empty() && !begun.leaving) {
     return begun.device;
   }
   if (!begun.claim_uid.empty()) {
-    destroy(begun);  // a run before this one ended while it made the slice
+    destroy(begun);  // a run before this one ended while it made or destroyed the slice
   }
   const das::SliceRecord intent = das::record_of(claim, "");
   if (all_.mistake_ != Mistake::NoRecord) {
@@ -136,9 +146,15 @@ void SliceAgents::Agent::destroy(const das::Claim& claim) {
 
 void SliceAgents::Agent::destroy(const das::SliceRecord& record) {
   step();
-  node.destroy(record);
+  das::SliceRecord leaving = record;
+  leaving.leaving = true;
+  std::ranges::replace(node.records, record, leaving);
   step();
-  std::erase(node.records, record);
+  node.destroy_compute(record);
+  step();
+  node.destroy_instance(record);
+  step();
+  std::erase(node.records, leaving);
 }
 
 // The kubelet keeps devices of pods that have not ended.

@@ -8,10 +8,10 @@
 #include "sim/scenes/slice_agent.hpp"
 #include "systems/das/agent/device_list.hpp"
 #include "systems/das/agent/node_agent.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/names.hpp"
-#include "systems/das/placement/profile.hpp"
-#include "systems/das/vendor/vendor.hpp"
+#include "systems/das/makers/vendor.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/names.hpp"
+#include "systems/das/slices/profile.hpp"
 
 namespace athanor::sim {
 namespace {
@@ -25,7 +25,7 @@ das::Findings SliceAgents::Agent::findings() {
   das::Findings found{.files = node.specs(), .records = node.records};
   found.sight = look();
   for (const SliceNode::Slice& slice : node.slices) {
-    found.devices.insert(slice.found.device);
+    found.slices.push_back(slice.found);
   }
   found.gpus.insert(node.gpu.uuid);
   return found;
@@ -42,7 +42,7 @@ void SliceAgents::Agent::recover() {
   found.rebooted = !before.empty() && before != node.boot_id();
   if (all_.mistake_ == Mistake::FalseReboot) {
     found.rebooted = true;
-    found.devices.clear();
+    found.slices.clear();
   }
   for (const auto& [uid, pod] : found.sight.pods) {
     if (all_.mistake_ == Mistake::FailsPods && pod.status()["phase"].as_string() == "Running") {
@@ -53,13 +53,13 @@ void SliceAgents::Agent::recover() {
   }
   const das::Measures measures = das::measures_of(found);
   for (const das::Claim& claim : measures.stale_claims) {
-    remove(das::kAllocationClaim, claim.object);
-  }
-  for (const Object& pod : measures.stale_pods) {
-    if (!all_.deaths_) {
-      all_.flaw_ = "pod " + pod.key().text() + " is deleted at a start of its agent";
+    const auto pod = found.sight.pods.find(claim.pod_uid);
+    if (!all_.deaths_ && pod != found.sight.pods.end() && !das::has_ended(pod->second)) {
+      all_.flaw_ = "pod " + claim.pod.text() + " is deleted at a start of its agent";
     }
-    remove(api::kPod, pod);
+    static_cast<void>(
+        write({claim.object.key(), std::string(claim.object.uid())},
+              Value::object({{"status", das::restarted_status(claim, world_->now())}}), "status"));
   }
   for (const das::CdiSpec& file : measures.remove_files) {
     remove_file(file);
@@ -67,21 +67,22 @@ void SliceAgents::Agent::recover() {
   for (const das::SliceRecord& record : measures.forget) {
     std::erase(node.records, record);
   }
+  if (all_.mistake_ == Mistake::TrustsNames) {
+    std::erase_if(node.records, [&](const das::SliceRecord& record) {
+      return std::ranges::none_of(node.slices, [&](const SliceNode::Slice& slice) {
+        return slice.found.device == record.device;
+      });
+    });
+  }
   for (const das::SliceRecord& record :
        all_.mistake_ == Mistake::DestroysAll ? found.records : measures.destroy) {
-    destroy(record);
+    if (std::ranges::find(node.records, record) != node.records.end()) {
+      destroy(record);
+    }
   }
   ledger_ = das::ledger_of(node.specs(), found.sight);
   alive_ = true;
   compare_soon();
-}
-
-void SliceAgents::Agent::remove(const Kind& kind, const Object& object) {
-  step();
-  const auto now = world_->get(kind, object.key());
-  if (now && now->uid() == object.uid()) {
-    static_cast<void>(world_->remove(kind, object.key()));
-  }
 }
 
 Value SliceAgents::Agent::published() {

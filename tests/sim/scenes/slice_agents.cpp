@@ -8,7 +8,7 @@
 #include "embedded/nodes/pod_runtime.hpp"
 #include "sim/scenes/slice_agent.hpp"
 #include "systems/das/agent/node_agent.hpp"
-#include "systems/das/kinds.hpp"
+#include "systems/das/model/kinds.hpp"
 
 namespace athanor::sim {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "simulation/world.hpp"
-#include "systems/das/claim.hpp"
+#include "systems/das/model/claim.hpp"
 
 namespace athanor::sim {
 
@@ -27,6 +27,7 @@ enum class Mistake : std::uint8_t {
   FailsPods,        // fails the pods of its node at its start
   Overstates,       // offers one device too many
   SkipsComparison,  // destroys a slice without asking the kubelet who has it
+  TrustsNames,      // takes a slice without its compute instance for one that is gone
 };
 
 // Made anew for every world; shared by what a scene calls.

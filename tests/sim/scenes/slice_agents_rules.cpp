@@ -11,10 +11,10 @@
 #include "sim/scenes/slice_node.hpp"
 #include "systems/das/agent/device_list.hpp"
 #include "systems/das/agent/ledger.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/names.hpp"
-#include "systems/das/placement/profile.hpp"
-#include "systems/das/vendor/vendor.hpp"
+#include "systems/das/makers/vendor.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/names.hpp"
+#include "systems/das/slices/profile.hpp"
 
 namespace athanor::sim {
 namespace {

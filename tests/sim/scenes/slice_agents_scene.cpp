@@ -9,18 +9,18 @@
 #include "embedded/lab/embedded_operators.hpp"
 #include "embedded/nodes/nodes.hpp"
 #include "embedded/nodes/system.hpp"
+#include "product/hooked.hpp"
 #include "sim/scenes/lab_scene.hpp"
 #include "sim/scenes/scenes.hpp"
 #include "sim/scenes/slice_agents.hpp"
 #include "sim/scenes/slice_rules.hpp"
 #include "sim/scenes/stand_ins.hpp"
 #include "sim/scenes/timed_pods.hpp"
-#include "systems/das/agent.hpp"
+#include "systems/das/agent/agent.hpp"
 #include "systems/das/agent/node_agent.hpp"
-#include "systems/das/names.hpp"
-#include "systems/das/request.hpp"
-#include "systems/das/settings.hpp"
-#include "systems/hooked.hpp"
+#include "systems/das/model/names.hpp"
+#include "systems/das/model/request.hpp"
+#include "systems/das/model/settings.hpp"
 
 namespace athanor::sim {
 namespace {

@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "base/check.hpp"
-#include "systems/das/placement/inventory.hpp"
-#include "systems/das/placement/slots.hpp"
-#include "systems/das/vendor/vendor.hpp"
+#include "systems/das/gpus/inventory.hpp"
+#include "systems/das/makers/vendor.hpp"
+#include "systems/das/slices/slots.hpp"
 
 namespace athanor::sim {
 
@@ -100,11 +100,27 @@ Result<std::string> SliceNode::create(const das::Claim& claim) {
   return device;
 }
 
-void SliceNode::destroy(const das::SliceRecord& record) {
+namespace {
+
+bool is_of(const SliceNode::Slice& slice, const das::SliceRecord& record) {
+  return slice.found.start == record.start && slice.found.size == record.size &&
+         (record.device.empty() || slice.found.device.empty() ||
+          slice.found.device == record.device);
+}
+
+}  // namespace
+
+void SliceNode::destroy_compute(const das::SliceRecord& record) {
+  for (Slice& slice : slices) {
+    if (is_of(slice, record)) {
+      slice.found.device.clear();
+    }
+  }
+}
+
+void SliceNode::destroy_instance(const das::SliceRecord& record) {
   std::erase_if(slices, [&](const Slice& slice) {
-    return record.device.empty()
-               ? slice.found.start == record.start && slice.found.size == record.size
-               : slice.found.device == record.device;
+    return is_of(slice, record) && slice.found.device.empty();
   });
 }
 
@@ -113,6 +129,7 @@ void SliceNode::reboot() {
   slices.clear();
   records.clear();
   files.clear();
+  exchange.clear();
   admitted.clear();
   used.clear();
 }

@@ -14,7 +14,7 @@
 #include "systems/das/agent/cdi_spec.hpp"
 #include "systems/das/agent/discovery.hpp"
 #include "systems/das/agent/slice_record.hpp"
-#include "systems/das/claim.hpp"
+#include "systems/das/model/claim.hpp"
 
 namespace athanor::sim {
 
@@ -49,7 +49,10 @@ struct SliceNode {
                                                   std::size_t count) const;
   // As a driver: legal places alone.
   Result<std::string> create(const das::Claim& claim);
-  void destroy(const das::SliceRecord& record);
+  // In the two calls of a driver: the compute instance ends, then the instance. An instance at the
+  // place with another device stays.
+  void destroy_compute(const das::SliceRecord& record);
+  void destroy_instance(const das::SliceRecord& record);
   // Slices and files end, and so does what ran.
   void reboot();
 
@@ -60,6 +63,7 @@ struct SliceNode {
   std::vector<Slice> slices{};
   std::vector<das::SliceRecord> records{};
   std::map<std::string, std::string> files{};  // CDI files by name
+  std::string exchange{};                      // that an agent began
   std::map<std::string, Admitted> admitted{};  // by pod uid
   std::map<std::string, User> used{};          // by slice: the pod whose containers have it
 };

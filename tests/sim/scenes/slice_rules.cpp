@@ -6,12 +6,12 @@
 #include <set>
 
 #include "api/builtin.hpp"
+#include "product/list.hpp"
 #include "sim/scenes/lab_scene.hpp"
 #include "sim/scenes/stand_ins.hpp"
-#include "systems/das/claim.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/names.hpp"
-#include "systems/list.hpp"
+#include "systems/das/model/claim.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/names.hpp"
 
 namespace athanor::sim {
 namespace {

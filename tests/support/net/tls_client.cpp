@@ -16,7 +16,7 @@
 
 #include "net/crypto.hpp"
 
-namespace athanor::transport {
+namespace athanor::net {
 namespace {
 
 constexpr int kTimeoutSeconds = 20;  // a hanging server fails the test
@@ -220,4 +220,4 @@ ClientResponse TlsClient::get(const std::string& path, const std::string& header
   return read_response();
 }
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

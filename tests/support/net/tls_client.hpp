@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace athanor::transport {
+namespace athanor::net {
 
 struct ClientOptions {
   std::string ca_pem{};           // empty: the server is not verified
@@ -70,4 +70,4 @@ class TlsClient {
   std::string input_{};
 };
 
-}  // namespace athanor::transport
+}  // namespace athanor::net

@@ -107,7 +107,7 @@ TEST(Describe, WrongTypesLeaveTheDefault) {
   EXPECT_EQ(all.at, Instant());
 }
 
-TEST(Describe, WritesWhatIsSetAndKeepsPresentEmpties) {
+TEST(Describe, WritesSetMembersAndKeepsPresentEmpties) {
   Everything all;
   all.note = "";
   all.maybe.emplace();

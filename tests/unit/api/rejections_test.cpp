@@ -7,11 +7,11 @@
 #include "kube/schema/structural_schema.hpp"
 #include "kube/schema/validate.hpp"
 #include "kube/text/yaml.hpp"
+#include "product/list.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 #include "systems/hearth/kinds/fournos_cluster.hpp"
-#include "systems/list.hpp"
 
-namespace athanor::api {
+namespace athanor::api::rejections_test {
 namespace {
 
 StructuralSchema::Ptr schema_of(FournosApi api) {
@@ -163,4 +163,4 @@ TEST(FournosClusterInput, Accepted) {
 }
 
 }  // namespace
-}  // namespace athanor::api
+}  // namespace athanor::api::rejections_test

@@ -7,12 +7,12 @@
 
 #include "api/kueue.hpp"
 #include "kube/text/json.hpp"
+#include "product/list.hpp"
 #include "support/source_dir/source_dir.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 #include "systems/hearth/kinds/fournos_cluster.hpp"
-#include "systems/list.hpp"
 
-namespace athanor::api {
+namespace athanor::api::tables_test {
 namespace {
 
 struct Row {
@@ -192,7 +192,7 @@ INSTANTIATE_TEST_SUITE_P(Versions, KueueTable,
                          testing::Values(std::pair{"v1beta2", "kueue.txt"},
                                          std::pair{"v1beta1", "kueue_v1beta1.txt"}));
 
-TEST(KueueV1beta1, HasNoFieldOfV1beta2ThatIsNamedOtherwise) {
+TEST(KueueV1beta1, LacksRenamedFieldsOfV1beta2) {
   for (const CustomKind* custom : kueue_kinds()) {
     const auto fields = flat(schema_of(*custom, "v1beta1"));
     for (const char* path : {"spec.cohortName", "spec.priorityClassRef", "status.flavorsUsage.x",
@@ -251,6 +251,22 @@ TEST(KueueCrds, NamesColumnsAndVersions) {
     EXPECT_EQ(columns, want.columns);
   }
   EXPECT_EQ(index, std::size(wanted));
+}
+
+// Kueue's limit: the API server refuses the seventeenth condition.
+TEST(KueueCrds, BoundConditionsOfEachStatus) {
+  for (const CustomKind* custom : kueue_kinds()) {
+    const Value crd = crd_manifest(*custom);
+    for (const Value& version : crd["spec"]["versions"].items()) {
+      SCOPED_TRACE(std::string(custom->kind->name) + " " + version["name"].str());
+      const Value& status = version["schema"]["openAPIV3Schema"]["properties"]["status"];
+      EXPECT_FALSE(status["x-kubernetes-preserve-unknown-fields"].as_bool());
+      const Value& conditions = status["properties"]["conditions"];
+      if (!conditions.is_null()) {
+        EXPECT_EQ(conditions["maxItems"].as_int(), 16);
+      }
+    }
+  }
 }
 
 TEST(FournosCrd, NamesAndColumns) {
@@ -340,4 +356,4 @@ TEST(Kueue, ReadsAWorkload) {
 }
 
 }  // namespace
-}  // namespace athanor::api
+}  // namespace athanor::api::tables_test

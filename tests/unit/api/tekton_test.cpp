@@ -8,7 +8,7 @@
 
 #include "kube/text/json.hpp"
 
-namespace athanor::api {
+namespace athanor::api::tekton_test {
 namespace {
 
 std::map<std::string, Value> manifests() {
@@ -38,7 +38,7 @@ TEST(TektonKinds, AreServedAsTektonServesThem) {
   EXPECT_EQ(all.at("ResolutionRequest").at({"spec", "group"}), Value("resolution.tekton.dev"));
 }
 
-TEST(TektonKinds, KnowEveryFieldThatTheyKeepAndNoOther) {
+TEST(TektonKinds, KnowExactlyTheFieldsTheyKeep) {
   const Value manifest = manifests().at("PipelineRun");
   const Value& spec = manifest["spec"]["versions"][0].at(
       {"schema", "openAPIV3Schema", "properties", "spec", "properties"});
@@ -53,4 +53,4 @@ TEST(TektonKinds, KnowEveryFieldThatTheyKeepAndNoOther) {
 }
 
 }  // namespace
-}  // namespace athanor::api
+}  // namespace athanor::api::tekton_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace athanor {
+namespace athanor::ascii_test {
 namespace {
 
 TEST(Ascii, LowersLettersAlone) {
@@ -28,4 +28,4 @@ TEST(Ascii, WordsStandBetweenSeparators) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::ascii_test

@@ -6,7 +6,7 @@
 #include <optional>
 #include <thread>
 
-namespace athanor {
+namespace athanor::cancellation_test {
 namespace {
 
 using Reason = Cancellation::Reason;
@@ -55,7 +55,7 @@ TEST(Cancellation, DeadlinesPass) {
   EXPECT_EQ(reason_of_loop(), Reason::Overdue);
 }
 
-TEST(Cancellation, TheEndOfTheProgramIsSharedByAll) {
+TEST(Cancellation, SharesEndOfProgram) {
   const auto ending = std::make_shared<std::atomic<bool>>(false);
   const auto one = std::make_shared<Cancellation>(ending);
   const CancellationScope scope(one);
@@ -65,4 +65,4 @@ TEST(Cancellation, TheEndOfTheProgramIsSharedByAll) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::cancellation_test

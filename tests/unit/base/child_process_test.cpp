@@ -6,13 +6,13 @@
 
 #include <cstdlib>
 
-namespace athanor {
+namespace athanor::child_process_test {
 namespace {
 
 using testing::Contains;
 using testing::Not;
 
-TEST(ChildProcess, VariablesThatAreAddedReplaceThoseOfTheSameName) {
+TEST(ChildProcess, ReplacesInheritedVariablesOfSameName) {
   ASSERT_EQ(::setenv("ATHANOR_CHILD", "inherited", 1), 0);
   ASSERT_EQ(::setenv("ATHANOR_CHILDREN", "kept", 1), 0);
   const auto words = child_environment({{"ATHANOR_CHILD", "a=b"}, {"ATHANOR_NEW", ""}});
@@ -34,4 +34,4 @@ TEST(ChildProcess, PointersEndWithANullPointer) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::child_process_test

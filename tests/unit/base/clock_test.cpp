@@ -5,7 +5,7 @@
 
 #include "base/check.hpp"
 
-namespace athanor {
+namespace athanor::clock_test {
 namespace {
 
 TEST(Entropy, ASeedReplaysItsSequence) {
@@ -50,4 +50,4 @@ TEST(CheckDeathTest, ABrokenInvariantEndsTheProgram) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::clock_test

@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-namespace athanor {
+namespace athanor::digest_test {
 namespace {
 
-TEST(Digest, AFingerprintTellsTextsApart) {
+TEST(Digest, FingerprintDistinguishesTexts) {
   EXPECT_EQ(fingerprint_hex("").size(), 16U);
   EXPECT_EQ(fingerprint_hex("three of cluster-1"), fingerprint_hex("three of cluster-1"));
   EXPECT_NE(fingerprint_hex("three of cluster-1"), fingerprint_hex("three of cluster-2"));
@@ -55,4 +55,4 @@ TEST(Base64, RefusesOtherAlphabetsAndBadPadding) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::digest_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace athanor {
+namespace athanor::environment_test {
 namespace {
 
 const Environment kVariables(std::map<std::string, std::string>{
@@ -19,7 +19,7 @@ TEST(Environment, NamesInAnyCase) {
   EXPECT_EQ(kVariables.find("b"), nullptr);
 }
 
-TEST(Environment, AnEmptyVariableIsGivenAndIsNoText) {
+TEST(Environment, ReadsEmptyVariableAsGivenWithoutText) {
   ASSERT_NE(kVariables.given("empty"), nullptr);
   EXPECT_EQ(kVariables.find("empty"), nullptr);
   std::string text = "before";
@@ -65,4 +65,4 @@ TEST(Environment, Choices) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::environment_test

@@ -5,7 +5,7 @@
 
 #include "base/log_level.hpp"
 
-namespace athanor {
+namespace athanor::log_test {
 namespace {
 
 std::size_t count(std::string_view text, std::string_view part) {
@@ -94,4 +94,4 @@ TEST_F(Log, WritesEveryRecordThatIsWanted) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::log_test

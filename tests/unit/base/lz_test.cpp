@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace athanor {
+namespace athanor::lz_test {
 namespace {
 
 std::string round_trip(LzCodec& codec, const std::string& text) {
@@ -15,7 +15,7 @@ std::string round_trip(LzCodec& codec, const std::string& text) {
   return std::string(codec.decompress(bytes, text.size()));
 }
 
-TEST(LzCodec, WhatWasCompressedComesBack) {
+TEST(LzCodec, RestoresCompressedText) {
   std::mt19937 random(7);
   LzCodec plain("");
   LzCodec taught(R"({"metadata":{"name":"job-000001","namespace":"team-1"},"spec":{}})");
@@ -45,7 +45,7 @@ TEST(LzCodec, LengthsAtTheirBordersComeBack) {
   }
 }
 
-TEST(LzCodec, WhatStandsInTheDictionaryCostsNextToNothing) {
+TEST(LzCodec, CompressesDictionaryTextToAlmostNothing) {
   const std::string words = "the quick brown fox jumps over the lazy dog, and nobody saw it";
   LzCodec plain("");
   LzCodec taught(words);
@@ -77,4 +77,4 @@ TEST(LzCodecDeathTest, BytesOfSomethingElseEndTheProgram) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::lz_test

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-namespace athanor {
+namespace athanor::memory_test {
 namespace {
 
 #if defined(__has_feature)
@@ -24,7 +24,7 @@ std::size_t resident() {
   return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-TEST(Memory, WhatWasLetGoOfGoesBackToTheSystem) {
+TEST(Memory, ReturnsFreedMemoryToTheSystem) {
 #ifdef ATHANOR_SANITIZED
   GTEST_SKIP() << "sanitizers have an allocator of their own, which keeps what was freed";
 #endif
@@ -43,7 +43,7 @@ TEST(Memory, WhatWasLetGoOfGoesBackToTheSystem) {
 }
 
 // What a spike left goes by itself, once nobody took it again for a while.
-TEST(Memory, ATideGoesBackWhenItsPatienceIsOver) {
+TEST(Memory, GivesIdleMemoryBackAfterPatience) {
 #ifdef ATHANOR_SANITIZED
   GTEST_SKIP() << "sanitizers have an allocator of their own, which keeps what was freed";
 #endif
@@ -67,4 +67,4 @@ TEST(Memory, ATideGoesBackWhenItsPatienceIsOver) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::memory_test

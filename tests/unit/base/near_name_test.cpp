@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace athanor {
+namespace athanor::near_name_test {
 namespace {
 
 TEST(NearName, IsTheOneWithTheFewestEdits) {
@@ -29,4 +29,4 @@ TEST(NearName, IsNothingWhereNoneIsNear) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::near_name_test

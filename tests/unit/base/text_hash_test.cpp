@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace athanor {
+namespace athanor::text_hash_test {
 namespace {
 
 TEST(TextHash, OfTheBytesAloneWhereverTheyLie) {
@@ -51,4 +51,4 @@ TEST(TextHash, SpreadsNumberedNamesOverATable) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::text_hash_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace athanor {
+namespace athanor::time_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -53,7 +53,7 @@ TEST(GoDuration, PrintsAsGo) {
   }
 }
 
-TEST(GoDuration, ReadsWhatGoReads) {
+TEST(GoDuration, ReadsFormatsOfGo) {
   const std::vector<std::pair<std::string, Duration>> table = {
       {"0", 0us},         {"1h30m", 90min}, {"1.5h", 90min}, {"300ms", 300ms},
       {"-5s", -5s},       {"+5s", 5s},      {".5s", 500ms},  {"1.s", 1s},
@@ -96,4 +96,4 @@ TEST(Age, PrintsAsKubectl) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::time_test

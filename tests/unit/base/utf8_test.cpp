@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace athanor {
+namespace athanor::utf8_test {
 namespace {
 
 TEST(Utf8, RoundTripsEveryLength) {
@@ -39,4 +39,4 @@ TEST(Utf8, CountsCharacters) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::utf8_test

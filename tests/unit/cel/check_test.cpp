@@ -6,7 +6,7 @@
 #include "cel/program.hpp"
 #include "cel/rules/estimate.hpp"
 
-namespace athanor::cel {
+namespace athanor::cel::check_test {
 namespace {
 
 Declarations declarations() {
@@ -180,4 +180,4 @@ TEST(Estimate, FollowsTheSizesOfTypes) {
 }
 
 }  // namespace
-}  // namespace athanor::cel
+}  // namespace athanor::cel::check_test

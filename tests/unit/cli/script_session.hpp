@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "cli/options.hpp"
+#include "cli/flags/options.hpp"
 #include "unit/client/script_server.hpp"
 
 namespace athanor::cli {

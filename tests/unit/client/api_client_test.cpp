@@ -9,7 +9,7 @@
 
 #include "unit/client/script_server.hpp"
 
-namespace athanor::client {
+namespace athanor::client::api_client_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -78,7 +78,7 @@ TEST_F(ApiClientTest, AStatusBecomesAnError) {
   EXPECT_FALSE(result.unknown);
 }
 
-TEST_F(ApiClientTest, RetryAfterIsToldOrWaitedOutAsAsked) {
+TEST_F(ApiClientTest, ReportsOrAwaitsRetryAfterAsRequested) {
   open([](const auto& request) {
     return request.number < 2
                ? Reply{ScriptServer::json("{}", "429 Too Many Requests", "Retry-After: 1\r\n")}
@@ -115,7 +115,7 @@ TEST_F(ApiClientTest, AReadGivesUpAfterItsRetries) {
   EXPECT_EQ(server->requests().size(), 3U);
 }
 
-TEST_F(ApiClientTest, AWriteThatWasSentIsUnknownAndNeverSentTwice) {
+TEST_F(ApiClientTest, ReportsSentWriteUnknownWithoutResending) {
   for (const Then then : {Then::Close, Then::Reset}) {
     // The first answer keeps the connection, so that the write goes over a used one, which libcurl
     // would try again by itself.
@@ -141,7 +141,7 @@ TEST_F(ApiClientTest, AWriteThatNeverLeftIsNotUnknown) {
   EXPECT_THAT(result.error->message, HasSubstr("connection refused"));
 }
 
-TEST_F(ApiClientTest, AnAnswerThatIsCutLeavesAWriteUnknown) {
+TEST_F(ApiClientTest, ReportsWriteUnknownAfterCutAnswer) {
   open([](const auto&) {
     return Reply{"HTTP/1.1 201 Created\r\nContent-Length: 100\r\n\r\n{\"half\":", Then::Close};
   });
@@ -162,7 +162,7 @@ TEST_F(ApiClientTest, AServerThatSaysNothingIsGivenUp) {
   EXPECT_TRUE(result.unknown);
 }
 
-TEST_F(ApiClientTest, AReadThatHangsIsTriedOverAnotherConnection) {
+TEST_F(ApiClientTest, RetriesHangingReadOverAnotherConnection) {
   open([](const auto& request) {
     return request.number == 0 ? Reply{"", Then::Hang} : Reply{ScriptServer::json("{}")};
   });
@@ -197,7 +197,7 @@ TEST_F(ApiClientTest, ALeaseOvertakesAFlood) {
   EXPECT_EQ(flood, 50) << "everyone is answered in the end";
 }
 
-TEST_F(ApiClientTest, WhatWaitsTooLongForTheRateLimitWasNotSent) {
+TEST_F(ApiClientTest, DropsRequestsWaitingTooLongForRateLimit) {
   open([](const auto&) { return Reply{ScriptServer::json("{}")}; }, {.qps = 0.01, .burst = 1});
   get();
   ApiRequest request{.method = "POST", .path = "/api", .body = Value::object()};
@@ -257,7 +257,7 @@ struct Watched {
 
 constexpr const char* kStreamHead = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n";
 
-TEST_F(ApiClientTest, AWatchHandsOnLinesUntilTheServerEndsIt) {
+TEST_F(ApiClientTest, DeliversWatchLinesUntilServerEnds) {
   open([](const auto&) {
     return Reply{std::string(kStreamHead) + "{\"a\":1}\n{\"a\":2}\n{\"cut", Then::Close};
   });
@@ -319,4 +319,4 @@ TEST_F(ApiClientTest, TasksRunOnTheClientsThreadInTime) {
 }
 
 }  // namespace
-}  // namespace athanor::client
+}  // namespace athanor::client::api_client_test

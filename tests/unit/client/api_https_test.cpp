@@ -15,7 +15,7 @@
 #include "kube/text/json.hpp"
 #include "unit/embedded/transport/https_fixture.hpp"
 
-namespace athanor::client {
+namespace athanor::client::api_https_test {
 namespace {
 
 using std::chrono::seconds;
@@ -37,10 +37,10 @@ class ApiHttpsTest : public transport::HttpsTest {
   }
   // Answers with what it was asked, as JSON.
   void mirror(const std::string& path) {
-    api.on(path, [this](const apiserver::Request& request) {
+    api.on(path, [this](const net::Request& request) {
       ++asked;
       const auto& identity = request.credentials.certificate;
-      apiserver::Response response;
+      net::Response response;
       response.content_type = "application/json";
       response.body =
           json::print(Value::object({{"authorization", request.header("authorization")},
@@ -57,7 +57,7 @@ class ApiHttpsTest : public transport::HttpsTest {
   std::atomic<int> asked{0};
 };
 
-TEST_F(ApiHttpsTest, ManyRequestsShareOneHttp2ConnectionAndWorkOverHttp1) {
+TEST_F(ApiHttpsTest, SharesHttp2ConnectionAndFallsBackToHttp1) {
   for (const bool http2 : {true, false}) {
     options.http2 = http2;
     start();
@@ -78,7 +78,7 @@ TEST_F(ApiHttpsTest, ManyRequestsShareOneHttp2ConnectionAndWorkOverHttp1) {
   }
 }
 
-TEST_F(ApiHttpsTest, AWatchAndWritesGoOnSideBySide) {
+TEST_F(ApiHttpsTest, WritesWhileWatching) {
   start();
   const auto feed = std::make_shared<transport::Feed>();
   api.on("/w", streaming(feed));
@@ -115,7 +115,7 @@ std::size_t connections_to(int port) {
   return found.size();
 }
 
-TEST_F(ApiHttpsTest, ALeaseHasAConnectionOfItsOwnAndKeepsIt) {
+TEST_F(ApiHttpsTest, KeepsConnectionForLeases) {
   for (const bool http2 : {true, false}) {
     options.http2 = http2;
     start();
@@ -133,14 +133,14 @@ TEST_F(ApiHttpsTest, ALeaseHasAConnectionOfItsOwnAndKeepsIt) {
 // libcurl 7.88 multiplexes over any connection to a server, HTTP/1.1 or not, once the last one that
 // it opened can: the first one is answered here while others shake hands, and then a watch takes
 // it.
-TEST_F(ApiHttpsTest, NothingStandsStillBehindAWatchOnTheConnectionOfALease) {
+TEST_F(ApiHttpsTest, KeepsWatchesOffConnectionOfLease) {
   start();
   std::promise<void> others_came;
-  api.on("/lease", [&](const apiserver::Request& /*request*/) {
+  api.on("/lease", [&](const net::Request& /*request*/) {
     others_came.get_future().wait();
     return transport::FakeServer::text("{}");
   });
-  api.on("/m", [&, first = std::make_shared<std::once_flag>()](const apiserver::Request&) {
+  api.on("/m", [&, first = std::make_shared<std::once_flag>()](const net::Request&) {
     std::call_once(*first, [&] { others_came.set_value(); });
     return transport::FakeServer::text("{}");
   });
@@ -216,7 +216,7 @@ TEST_F(ApiHttpsTest, AnUnknownAuthorityIsRefusedUnlessAskedFor) {
   EXPECT_FALSE(open(unknown)->call({.path = "/m"}).error.has_value());
 }
 
-TEST_F(ApiHttpsTest, AClientCertificateIsShownAndAnotherIdentityAskedFor) {
+TEST_F(ApiHttpsTest, ShowsClientCertificateAndImpersonates) {
   start();
   mirror("/m");
   ClusterConfig admin = config();
@@ -231,11 +231,11 @@ TEST_F(ApiHttpsTest, AClientCertificateIsShownAndAnotherIdentityAskedFor) {
   EXPECT_EQ(result.body["extra"].as_string(), "v");
 }
 
-TEST_F(ApiHttpsTest, AfterARefusalTheNewTokenIsUsedOnce) {
+TEST_F(ApiHttpsTest, UsesRenewedTokenOnceAfterRefusal) {
   start();
-  api.on("/t", [this](const apiserver::Request& request) {
+  api.on("/t", [this](const net::Request& request) {
     ++asked;
-    apiserver::Response response;
+    net::Response response;
     response.status = request.header("authorization") == "Bearer two" ? 200 : 401;
     response.content_type = "application/json";
     response.body = "{}";
@@ -260,7 +260,7 @@ TEST_F(ApiHttpsTest, AfterARefusalTheNewTokenIsUsedOnce) {
   EXPECT_EQ(asked, 4) << "one retry, no more";
 }
 
-TEST_F(ApiHttpsTest, APluginThatTakesItsTimeHoldsUpNobodyElse) {
+TEST_F(ApiHttpsTest, SlowPluginDelaysNoOtherRequest) {
   start();
   mirror("/m");
   ClusterConfig with = config();
@@ -296,8 +296,8 @@ TEST_F(ApiHttpsTest, WithoutCredentialsEveryRequestSaysWhy) {
 
 TEST_F(ApiHttpsTest, TheVerbsConnectionRenewsItsTokenToo) {
   start();
-  api.on("/t", [](const apiserver::Request& request) {
-    apiserver::Response response;
+  api.on("/t", [](const net::Request& request) {
+    net::Response response;
     response.status = request.header("authorization") == "Bearer t2" ? 200 : 401;
     response.content_type = "application/json";
     response.body = "{}";
@@ -319,10 +319,10 @@ TEST_F(ApiHttpsTest, TheVerbsConnectionRenewsItsTokenToo) {
   EXPECT_TRUE(connection->call({.path = "/t"}).ok());
 }
 
-TEST_F(ApiHttpsTest, NoSecretIsEverTold) {
+TEST_F(ApiHttpsTest, KeepsSecretsOutOfMessages) {
   start();
-  api.on("/401", [](const apiserver::Request&) {
-    apiserver::Response response;
+  api.on("/401", [](const net::Request&) {
+    net::Response response;
     response.status = 401;
     response.body = "no";
     return response;
@@ -367,4 +367,4 @@ TEST_F(ApiHttpsTest, NoSecretIsEverTold) {
 }
 
 }  // namespace
-}  // namespace athanor::client
+}  // namespace athanor::client::api_https_test

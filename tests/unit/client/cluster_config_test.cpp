@@ -12,7 +12,7 @@
 #include "base/digest.hpp"
 #include "kube/text/yaml.hpp"
 
-namespace athanor::client {
+namespace athanor::client::cluster_config_test {
 namespace {
 
 // Cases run side by side: each has a folder of its own.
@@ -83,7 +83,7 @@ TEST(ClusterConfig, InlineDataWinsOverFiles) {
   EXPECT_EQ(config->client_key.text, "KEY");
 }
 
-TEST(ClusterConfig, AUserMayHaveATokenAFileAPasswordOrAnotherIdentity) {
+TEST(ClusterConfig, ReadsTokenFilePasswordOrImpersonationOfUser) {
   const std::string file = write_file("token", "abc\n");
   const auto token = read(kServer, "token: ' abc ', tokenFile: token");
   ASSERT_TRUE(token.ok()) << token.error().message;
@@ -131,7 +131,7 @@ struct Refusal {
   const char* message;
 };
 
-TEST(ClusterConfig, RefusesWhatCannotWork) {
+TEST(ClusterConfig, RefusesUnusableConfigurations) {
   const Refusal cases[] = {
       {"", "", "cluster \"c\" of context \"x\" does not exist or has no server"},
       {"server: h", "", "server \"h\" is not an http or https address"},
@@ -185,7 +185,7 @@ TEST(ClusterConfig, NamesThatLeadNowhereAreNamed) {
             "user \"u\" of context \"x\" does not exist");
 }
 
-TEST(ClusterConfig, WhatOthersHandInMayBeKeptFromRunningAndReading) {
+TEST(ClusterConfig, RefusesCommandsAndFilesOfUntrustedConfigs) {
   const ClusterOptions strict{.allow_exec = false, .allow_files = false};
   const auto exec =
       read(kServer, std::string("exec: {") + kExec + "interactiveMode: Never}", strict);
@@ -198,7 +198,7 @@ TEST(ClusterConfig, WhatOthersHandInMayBeKeptFromRunningAndReading) {
   }
 }
 
-TEST(ClusterConfig, ProxiesOfTheEnvironmentCountWhereTheKubeconfigNamesNone) {
+TEST(ClusterConfig, UsesEnvironmentProxiesWhereKubeconfigNamesNone) {
   const std::string path =
       write_file("config",
                  "{current-context: x, contexts: [{name: x, context: {cluster: c}}], clusters: "
@@ -238,7 +238,7 @@ TEST(ClusterConfig, InAPodTheServiceAccountCounts) {
   EXPECT_EQ(config->context, "in-cluster");
 }
 
-TEST(ClusterConfig, InAPodAKubeconfigGoesFirstAndAnAccountMustBeThere) {
+TEST(ClusterConfig, PrefersKubeconfigOverServiceAccountInPods) {
   const std::string path =
       write_file("config",
                  "{current-context: x, contexts: [{name: x, context: {cluster: c}}], clusters: "
@@ -256,4 +256,4 @@ TEST(ClusterConfig, InAPodAKubeconfigGoesFirstAndAnAccountMustBeThere) {
 }
 
 }  // namespace
-}  // namespace athanor::client
+}  // namespace athanor::client::cluster_config_test

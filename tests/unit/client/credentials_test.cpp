@@ -15,7 +15,7 @@
 #include "kube/text/json.hpp"
 #include "unit/client/manual_clock.hpp"
 
-namespace athanor::client {
+namespace athanor::client::credentials_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -66,7 +66,7 @@ class CredentialsTest : public ::testing::Test {
   ManualClock clock{};
 };
 
-TEST_F(CredentialsTest, StaticOnesAreAlwaysFreshAndCannotBeRenewed) {
+TEST_F(CredentialsTest, KeepsStaticOnesFreshWithoutRenewal) {
   ClusterConfig config;
   config.token = "t";
   const auto credentials = Credentials::create(config, clock);
@@ -99,7 +99,7 @@ TEST_F(CredentialsTest, ATokenFileIsReadAgainEveryMinute) {
   EXPECT_GT(credentials->get()->generation, first.generation);
 }
 
-TEST_F(CredentialsTest, ATokenFileThatIsGoneForAMomentChangesNothing) {
+TEST_F(CredentialsTest, KeepsTokenWhileFileIsMissing) {
   ClusterConfig config;
   config.token_file = write("token", "one");
   const auto credentials = Credentials::create(config, clock);
@@ -112,7 +112,7 @@ TEST_F(CredentialsTest, ATokenFileThatIsGoneForAMomentChangesNothing) {
   EXPECT_EQ(credentials->get()->authorization, "Bearer one");
 }
 
-TEST_F(CredentialsTest, ARefusedTokenIsReadAgainAtOnceButNotInALoop) {
+TEST_F(CredentialsTest, RereadsRefusedTokenAtOnceWithoutLooping) {
   ClusterConfig config;
   config.token_file = write("token", "one");
   const auto credentials = Credentials::create(config, clock);
@@ -143,7 +143,7 @@ TEST_F(CredentialsTest, CertificatesAreReloadedAndPairsStayTogether) {
   EXPECT_EQ(renewed.authority, "a2");
 }
 
-TEST_F(CredentialsTest, AFileThatWasNeverThereIsAnError) {
+TEST_F(CredentialsTest, ReportsErrorOfMissingFile) {
   ClusterConfig config;
   config.token_file = folder + "/nowhere";
   const auto credentials = Credentials::create(config, clock);
@@ -177,7 +177,7 @@ TEST_F(CredentialsTest, APluginRunsOnceUntilItsAnswerExpires) {
   EXPECT_EQ(runs(), 2);
 }
 
-TEST_F(CredentialsTest, APluginWithoutAnExpiryRunsAgainWhenTheServerRefuses) {
+TEST_F(CredentialsTest, RerunsPluginWithoutExpiryAfterRefusal) {
   const auto credentials = Credentials::create(
       with_plugin(credential(R"("token":"t'$(wc -l <)" + folder + R"(/runs)'")")), clock);
   const Identity first = *credentials->get();
@@ -199,7 +199,7 @@ TEST_F(CredentialsTest, APluginMayAnswerWithACertificate) {
   EXPECT_EQ(identity->authorization, "");
 }
 
-TEST_F(CredentialsTest, APluginIsToldWhatItMayKnow) {
+TEST_F(CredentialsTest, PassesClusterInformationToPlugin) {
   ClusterConfig config =
       with_plugin("echo \"$1 $A\" >" + folder + "/said; echo \"$KUBERNETES_EXEC_INFO\" >" + folder +
                   "/info; " + credential(R"("token":"t")"));
@@ -220,7 +220,7 @@ TEST_F(CredentialsTest, APluginIsToldWhatItMayKnow) {
                                                     {"config", Value::object({{"x", 1}})}}));
 }
 
-TEST_F(CredentialsTest, APluginThatFailsSaysWhyAndNotWhatItPrinted) {
+TEST_F(CredentialsTest, ReportsPluginFailureWithoutItsOutput) {
   struct Case {
     std::string script;
     const char* message;
@@ -280,4 +280,4 @@ TEST_F(CredentialsTest, APluginThatMustAskNeedsATerminal) {
 }
 
 }  // namespace
-}  // namespace athanor::client
+}  // namespace athanor::client::credentials_test

@@ -6,13 +6,13 @@
 
 #include <vector>
 
-namespace athanor::client {
+namespace athanor::client::dispatcher_test {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-TEST(TokenBucket, GivesTheBurstAtOnceAndThenTheRate) {
+TEST(TokenBucket, GivesBurstAtOnceThenRate) {
   TokenBucket bucket(10, 3);
   const SteadyTime start{};
   for (int i = 0; i < 3; ++i) {
@@ -75,7 +75,7 @@ TEST(Dispatcher, AFloodNeverHoldsBackALease) {
   EXPECT_EQ(all(dispatcher, *next), std::vector<std::uint64_t>{3});
 }
 
-TEST(Dispatcher, BoundsWhatIsUnderWayButLeases) {
+TEST(Dispatcher, BoundsRequestsInFlightExceptLeases) {
   Dispatcher dispatcher({.qps = 0, .burst = 0, .max_in_flight = 2, .max_queued = 100});
   for (std::uint64_t id = 1; id <= 4; ++id) {
     dispatcher.add(Lane::Normal, id);
@@ -89,7 +89,7 @@ TEST(Dispatcher, BoundsWhatIsUnderWayButLeases) {
   EXPECT_EQ(all(dispatcher, SteadyTime{}), std::vector<std::uint64_t>{3});
 }
 
-TEST(Dispatcher, WhatWasNotSentCostsNothing) {
+TEST(Dispatcher, UnsentRequestsCostNothing) {
   Dispatcher dispatcher({.qps = 1, .burst = 1, .max_in_flight = 1, .max_queued = 10});
   dispatcher.add(Lane::Normal, 1);
   dispatcher.add(Lane::Normal, 2);
@@ -99,4 +99,4 @@ TEST(Dispatcher, WhatWasNotSentCostsNothing) {
 }
 
 }  // namespace
-}  // namespace athanor::client
+}  // namespace athanor::client::dispatcher_test

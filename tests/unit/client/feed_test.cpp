@@ -18,7 +18,7 @@
 #include "kube/text/json.hpp"
 #include "net/pki.hpp"
 
-namespace athanor::client {
+namespace athanor::client::feed_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -35,7 +35,7 @@ class Cluster {
   Cluster() {
     std::string name = ::testing::TempDir() + "athanor-feed-XXXXXX";
     directory_ = ::mkdtemp(name.data());
-    pki_ = *transport::ensure_pki({.directory = directory_ + "/pki", .now = clock->now()});
+    pki_ = *net::ensure_pki({.directory = directory_ + "/pki", .now = clock->now()});
     store_ = *store::Store::open(
         store::memory_journal(),
         {.event_window = 300, .event_minimum = 100, .recent_events = 10, .recent_bytes = 1000});
@@ -72,13 +72,13 @@ class Cluster {
 
   // From outside HTTP; works while that is stopped.
   void write(const std::string& method, const std::string& path, const std::string& body) {
-    apiserver::Request request;
+    net::Request request;
     request.method = method;
     request.path = path;
     request.headers.emplace(
         "content-type", method == "PATCH" ? "application/merge-patch+json" : "application/json");
     request.body = body;
-    request.credentials.certificate = apiserver::Credentials::Certificate{
+    request.credentials.certificate = net::Credentials::Certificate{
         .common_name = "admin", .organizations = {"system:masters"}, .sha256_hex = "ab"};
     const auto response = api_->handle(std::move(request), clock->now());
     ASSERT_LT(response.status, 300) << method << " " << path;
@@ -116,7 +116,7 @@ class Cluster {
   }
 
   std::string directory_{};
-  transport::Pki pki_{};
+  net::Pki pki_{};
   std::unique_ptr<store::Store> store_{};
   std::unique_ptr<apiserver::Server> api_{};
   std::unique_ptr<transport::HttpsServer> https_{};
@@ -203,7 +203,7 @@ class FeedTest : public ::testing::Test {
   std::shared_ptr<ApiClient> client{};
 };
 
-TEST_F(FeedTest, FollowsThousandsOfObjectsThroughARestartAndALostHistory) {
+TEST_F(FeedTest, FollowsThousandsThroughRestartAndLostHistory) {
   for (int i = 0; i < 5000; ++i) {
     cluster.create("a", "m" + std::to_string(i));
   }
@@ -244,7 +244,7 @@ TEST_F(FeedTest, FollowsThousandsOfObjectsThroughARestartAndALostHistory) {
   EXPECT_TRUE(mirror.wait([](Mirror& known) { return known.lists() == 2; }));
 }
 
-TEST_F(FeedTest, AKindThatIsNotServedIsToldAndHoldsUpNobody) {
+TEST_F(FeedTest, ReportsUnservedKindWithoutDelayingOthers) {
   cluster.create("a", "x");
   const auto feed = follow({{.kind = &kUnknown}, {.kind = &kConfigMap, .ns = "a"}});
   ASSERT_TRUE(mirror.wait([](Mirror& known) {
@@ -254,7 +254,7 @@ TEST_F(FeedTest, AKindThatIsNotServedIsToldAndHoldsUpNobody) {
   EXPECT_EQ(feed->status().at(0).second.last_error->code, 404);
 }
 
-TEST_F(FeedTest, ARelistTellsTheNewestState) {
+TEST_F(FeedTest, RelistDeliversNewestState) {
   cluster.create("a", "x");
   const auto feed = follow({{.kind = &kConfigMap, .ns = "a"}});
   ASSERT_TRUE(mirror.wait([](Mirror& known) { return known.lists() == 1; }));
@@ -262,7 +262,7 @@ TEST_F(FeedTest, ARelistTellsTheNewestState) {
   ASSERT_TRUE(mirror.wait([](Mirror& known) { return known.lists() == 2; }));
 }
 
-TEST_F(FeedTest, NothingIsToldOnceItHasStopped) {
+TEST_F(FeedTest, DeliversNothingAfterStop) {
   cluster.create("a", "x");
   const auto feed = follow({{.kind = &kConfigMap, .ns = "a"}});
   ASSERT_TRUE(mirror.wait([](Mirror& known) { return known.size() == 1; }));
@@ -281,4 +281,4 @@ TEST_F(FeedTest, AClientThatStopsFirstDoesNoHarm) {
 }
 
 }  // namespace
-}  // namespace athanor::client
+}  // namespace athanor::client::feed_test

@@ -9,7 +9,7 @@
 
 #include "client/cluster_config.hpp"
 
-namespace athanor::client {
+namespace athanor::client::kubeconfig_test {
 namespace {
 
 std::string write_file(const std::string& name, const std::string& text) {
@@ -36,7 +36,7 @@ TEST(Kubeconfig, AnExplicitPathBeatsTheEnvironment) {
   EXPECT_EQ(cluster->ns, "a-ns");
 }
 
-TEST(Kubeconfig, ListedFilesAreMergedAndTheFirstContextCounts) {
+TEST(Kubeconfig, MergesListedFilesAndKeepsFirstContext) {
   const std::string a = write_file("a.yaml", config("a"));
   const std::string b = write_file("b.yaml", config("b"));
   const KubeconfigOptions options{.context = "b",
@@ -49,13 +49,13 @@ TEST(Kubeconfig, ListedFilesAreMergedAndTheFirstContextCounts) {
   EXPECT_EQ(first->token, "t-a");
 }
 
-TEST(Kubeconfig, WithoutAnyFileItSaysWhatToDo) {
+TEST(Kubeconfig, SuggestsNextStepWithoutFile) {
   const auto cluster = resolve_cluster({.environment = {{"HOME", "/nowhere"}}});
   ASSERT_FALSE(cluster.ok());
   EXPECT_NE(cluster.error().message.find("athanor up"), std::string::npos);
 }
 
-TEST(Kubeconfig, NamesWhatIsMissing) {
+TEST(Kubeconfig, NamesMissingParts) {
   const std::string a = write_file("a.yaml", config("a"));
   const auto wrong = resolve_cluster({.path = a, .context = "zz"});
   ASSERT_FALSE(wrong.ok());
@@ -63,4 +63,4 @@ TEST(Kubeconfig, NamesWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace athanor::client
+}  // namespace athanor::client::kubeconfig_test

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace athanor::client {
+namespace athanor::client::reflector_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -121,7 +121,7 @@ class World {
   }
 };
 
-TEST(Reflector, ListsInChunksAtOneVersionAndWatchesFromThere) {
+TEST(Reflector, ListsInChunksThenWatchesFromVersion) {
   World world;
   EXPECT_EQ(world.asked.back(), "/apis/batch/v1/jobs?limit=500");
   world.answer(list(10, {object("x", 5)}, "next/1"));
@@ -135,7 +135,7 @@ TEST(Reflector, ListsInChunksAtOneVersionAndWatchesFromThere) {
   EXPECT_TRUE(world.last.watch);
 }
 
-TEST(Reflector, ItemsOfAListSayWhatTheyAreAndAreTrimmed) {
+TEST(Reflector, ListItemsGetTheirTypeAndAreTrimmed) {
   World world({.kind = &kJob, .trim = trim_fields({{"spec", "big"}})});
   world.answer(list(10, {object("x", 5)}));
   const Object& got = std::get<KindList>(world.items.at(0)).objects.at(0);
@@ -156,7 +156,7 @@ TEST(Reflector, FollowsOnlyItsScope) {
   EXPECT_THAT(world.asked.back(), HasSubstr("&labelSelector=x%3Dy&fieldSelector=s%21%3D1"));
 }
 
-TEST(Reflector, EventsAndBookmarksAreDeliveredAndMoveTheVersionOn) {
+TEST(Reflector, DeliversEventsAndBookmarksAndAdvancesVersion) {
   World world;
   world.sync();
   world.line(event("ADDED", object("y", 11)));
@@ -169,7 +169,7 @@ TEST(Reflector, EventsAndBookmarksAreDeliveredAndMoveTheVersionOn) {
   EXPECT_THAT(world.asked.back(), HasSubstr("&resourceVersion=20&")) << "no list in between";
 }
 
-TEST(Reflector, TheLengthOfAWatchIsDrawnBetweenFiveAndTenMinutes) {
+TEST(Reflector, DrawsWatchLengthFromFiveToTenMinutes) {
   World world;
   world.sync();
   std::set<int> lengths;
@@ -197,7 +197,7 @@ TEST(Reflector, AListWhoseContinueTokenExpiredStartsOver) {
   EXPECT_THAT(world.told, ElementsAre("list x ... @10", "list x ... @20", "list y @30"));
 }
 
-TEST(Reflector, GoneMeansToListAnewHoweverItIsSaid) {
+TEST(Reflector, RelistsAfterAnyFormOfGone) {
   World world;
   world.sync();
   world.fail(error(410, "Gone"));
@@ -209,7 +209,7 @@ TEST(Reflector, GoneMeansToListAnewHoweverItIsSaid) {
   EXPECT_EQ(world.asked.back(), "/apis/batch/v1/jobs?limit=500");
 }
 
-TEST(Reflector, AVersionThatIsAlwaysGoneDoesNotLoop) {
+TEST(Reflector, PausesWhenVersionIsAlwaysGone) {
   World world;
   world.sync();
   int lists = 0;
@@ -224,7 +224,7 @@ TEST(Reflector, AVersionThatIsAlwaysGoneDoesNotLoop) {
   EXPECT_GE(world.timer - world.now, milliseconds(800));
 }
 
-TEST(Reflector, AnErrorEventThatIsNotGoneResumesAfterAPause) {
+TEST(Reflector, ResumesAfterPauseOnOtherErrorEvents) {
   World world;
   world.sync();
   world.line(event("ADDED", object("y", 15)));
@@ -234,7 +234,7 @@ TEST(Reflector, AnErrorEventThatIsNotGoneResumesAfterAPause) {
   EXPECT_THAT(world.asked.back(), HasSubstr("&resourceVersion=15&"));
 }
 
-TEST(Reflector, FailuresBackOffWithJitterUpToThirtySeconds) {
+TEST(Reflector, BacksOffWithJitterUpToThirtySeconds) {
   World world;
   std::vector<Duration> pauses;
   for (int i = 0; i < 10; ++i) {
@@ -261,7 +261,7 @@ TEST(Reflector, AServerThatAsksForPatienceGetsIt) {
   EXPECT_EQ(world.sleep(), seconds(17));
 }
 
-TEST(Reflector, AWatchThatIsClosedAtOnceIsAFailure) {
+TEST(Reflector, CountsWatchClosedAtOnceAsFailure) {
   World world;
   world.sync();
   world.close();
@@ -288,7 +288,7 @@ TEST(Reflector, SilenceMeansAnotherConnectionFromTheSameVersion) {
   EXPECT_TRUE(world.told.empty()) << "what the old one still says does not count";
 }
 
-TEST(Reflector, ARefusedKindIsToldOnceAndTriedSlowly) {
+TEST(Reflector, ReportsRefusedKindOnceAndRetriesSlowly) {
   for (const int code : {403, 404}) {
     World world;
     world.fail(error(code));
@@ -303,7 +303,7 @@ TEST(Reflector, ARefusedKindIsToldOnceAndTriedSlowly) {
 }
 
 // docs/spec/das.md 10.6, O-B6.
-TEST(Reflector, AKindThatAClusterLacksIsLookedForEveryTenMinutes) {
+TEST(Reflector, RetriesAbsentKindEveryTenMinutes) {
   World world({.kind = &kJob, .absent_retry = minutes(10)});
   for (std::size_t i = 0; i < 6; ++i) {
     world.fail(error(404));
@@ -317,7 +317,7 @@ TEST(Reflector, AKindThatAClusterLacksIsLookedForEveryTenMinutes) {
   EXPECT_EQ(world.told.back(), "list x @30");
 }
 
-TEST(Reflector, AKindThatWasTakenAwayIsToldToo) {
+TEST(Reflector, ReportsRemovedKind) {
   World world;
   world.sync();
   world.now += minutes(1);
@@ -327,7 +327,7 @@ TEST(Reflector, AKindThatWasTakenAwayIsToldToo) {
   EXPECT_EQ(world.asked.back(), "/apis/batch/v1/jobs?limit=500");
 }
 
-TEST(Reflector, AServerThatHasJustStartedIsNotTakenAtItsWord) {
+TEST(Reflector, DoubtsRefusalOfRestartedServer) {
   World world;
   world.sync();
   world.now += minutes(1);
@@ -345,7 +345,7 @@ TEST(Reflector, AServerThatHasJustStartedIsNotTakenAtItsWord) {
   EXPECT_THAT(world.told, ElementsAre("error 403")) << "then it is believed";
 }
 
-TEST(Reflector, WhatMayBeListedAndNotWatchedIsPolled) {
+TEST(Reflector, PollsKindsThatCannotBeWatched) {
   World world;
   world.answer(list(20, {object("x", 5)}));
   for (int i = 0; i < 20 && world.asked.back().find("watch=true") != std::string::npos; ++i) {
@@ -386,7 +386,7 @@ TEST(Reflector, ARelistAsksForTheNewestState) {
   EXPECT_THAT(world.told, ElementsAre("list @20", "list @21"));
 }
 
-TEST(Reflector, AListThatFailsIsAskedForAgainNotTheWatchFromBefore) {
+TEST(Reflector, RetriesFailedListInsteadOfOldWatch) {
   World world;
   world.sync();
   world.feed(Reflector::Relist{});
@@ -398,7 +398,7 @@ TEST(Reflector, AListThatFailsIsAskedForAgainNotTheWatchFromBefore) {
   EXPECT_THAT(world.asked.back(), HasSubstr("resourceVersion=20&"));
 }
 
-TEST(Reflector, AnAnswerThatIsNoListIsAFailure) {
+TEST(Reflector, CountsOtherAnswerThanListAsFailure) {
   World world;
   world.answer(Value::object({{"kind", "Pod"}}));
   EXPECT_TRUE(world.told.empty());
@@ -419,4 +419,4 @@ TEST(Reflector, SaysHowItStands) {
 }
 
 }  // namespace
-}  // namespace athanor::client
+}  // namespace athanor::client::reflector_test

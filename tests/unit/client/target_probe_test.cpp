@@ -14,7 +14,7 @@
 #include "kube/text/json.hpp"
 #include "unit/client/script_server.hpp"
 
-namespace athanor::client {
+namespace athanor::client::target_probe_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -126,7 +126,7 @@ std::string node(const std::string& name, const std::string& gpus) {
          gpus + R"("},"conditions":[{"type":"Ready","status":"True"}]}})";
 }
 
-TEST_F(TargetProbeTest, CredentialsDoNotGoToAServerWithoutTls) {
+TEST_F(TargetProbeTest, SendsNoCredentialsWithoutTls) {
   plain_http = false;
   EXPECT_EQ(failure_of([](const auto&) { return Reply{ScriptServer::json(page(""))}; }),
             "the kubeconfig changed meanwhile");
@@ -200,7 +200,7 @@ TEST_F(TargetProbeTest, BadAnswersAndTheirWords) {
             "timeout after 3s");
 }
 
-TEST_F(TargetProbeTest, NobodyListens) {
+TEST_F(TargetProbeTest, ReportsPortWithoutListener) {
   {
     const ScriptServer gone([](const auto&) { return Reply{}; });
     urls["gone"] = gone.url();
@@ -257,4 +257,4 @@ TEST(NodeSummary, AHundredThousandNodesAreSmall) {
 }
 
 }  // namespace
-}  // namespace athanor::client
+}  // namespace athanor::client::target_probe_test

@@ -12,11 +12,10 @@
 
 #include "net/grpc_server.hpp"
 
-namespace athanor::client {
+namespace athanor::client::unix_grpc_test {
 namespace {
 
-using transport::GrpcAnswer;
-using transport::GrpcServer;
+using net::GrpcServer;
 
 class UnixGrpc : public ::testing::Test {
  protected:
@@ -32,14 +31,14 @@ class UnixGrpc : public ::testing::Test {
   std::string socket = folder + "/a/b/kubelet.sock";
 };
 
-GrpcAnswer echo(std::string_view method, std::string_view message) {
+void echo(std::string_view method, std::string_view message, const GrpcServer::Reply& reply) {
   if (method == "/v1.Echo/Large") {
-    return {.body = std::string(std::size_t{3} << 20, 'x')};
+    reply({.body = std::string(std::size_t{3} << 20, 'x')});
+  } else if (method == "/v1.Echo/Broken") {
+    reply({.status = net::kGrpcUnknown, .message = "no pod \"ä\" 100%"});
+  } else {
+    reply({.body = std::string(method) + " " + std::string(message)});
   }
-  if (method == "/v1.Echo/Broken") {
-    return {.status = transport::kGrpcUnknown, .message = "no pod \"ä\" 100%"};
-  }
-  return {.body = std::string(method) + " " + std::string(message)};
 }
 
 TEST_F(UnixGrpc, AnswersCalls) {
@@ -49,6 +48,58 @@ TEST_F(UnixGrpc, AnswersCalls) {
   EXPECT_EQ(call("/v1.Echo/Small", "").value(), "/v1.Echo/Small ");
   EXPECT_EQ(call("/v1.Echo/Large", "").value().size(), std::size_t{3} << 20);
   EXPECT_EQ(call("/v1.Echo/Small", std::string(40'000, 'a')).value().size(), 40'015U);
+}
+
+// Three messages, one at each wake.
+class Three final : public net::Stream {
+ public:
+  State pull(std::string& out) override {
+    out += net::grpc_frame(std::string(1, static_cast<char>('a' + sent_)));
+    ++sent_;
+    if (sent_ < 3) {
+      wake_();
+    }
+    return sent_ < 3 ? State::Open : State::Ended;
+  }
+  void on_ready(std::function<void()> wake) override { wake_ = std::move(wake); }
+
+ private:
+  int sent_ = 0;
+  std::function<void()> wake_{};
+};
+
+TEST_F(UnixGrpc, StreamsMessagesUntilTheirEnd) {
+  GrpcServer server;
+  ASSERT_TRUE(server
+                  .open(socket,
+                        [](std::string_view, std::string_view, const GrpcServer::Reply& reply) {
+                          reply({.stream = std::make_unique<Three>()});
+                        })
+                  .ok());
+  // The unary client takes one message; it reports the bytes of more as malformed.
+  const auto answer = call("/v1.Echo/Stream", "");
+  ASSERT_FALSE(answer.ok());
+  EXPECT_NE(answer.error().message.find("malformed gRPC answer"), std::string::npos);
+}
+
+TEST_F(UnixGrpc, AnswersFromOtherThreads) {
+  std::thread later;
+  GrpcServer::Reply kept;
+  {
+    GrpcServer server;
+    ASSERT_TRUE(
+        server
+            .open(socket,
+                  [&](std::string_view, std::string_view message, const GrpcServer::Reply& reply) {
+                    kept = reply;
+                    later = std::thread(
+                        [reply, text = std::string(message)] { reply({.body = text + " later"}); });
+                  })
+            .ok());
+    EXPECT_EQ(call("/v1.Echo/Small", "word").value(), "word later");
+    later.join();
+  }
+  kept({.body = "the server is gone"});
 }
 
 TEST_F(UnixGrpc, CarriesErrors) {
@@ -99,4 +150,4 @@ TEST_F(UnixGrpc, TakesLongPathsAndLeavesFilesAlone) {
 }
 
 }  // namespace
-}  // namespace athanor::client
+}  // namespace athanor::client::unix_grpc_test

@@ -8,7 +8,7 @@
 #include "base/digest.hpp"
 #include "kube/text/json.hpp"
 
-namespace athanor::cluster {
+namespace athanor::cluster::admission_review_test {
 namespace {
 
 constexpr const char* kReview = R"({
@@ -36,7 +36,7 @@ TEST(AdmissionReview, IsRead) {
   EXPECT_TRUE(request->dry_run);
 }
 
-TEST(AdmissionReview, RefusesWhatIsNone) {
+TEST(AdmissionReview, RefusesOtherDocuments) {
   for (
       const char* text :
       {R"({})",
@@ -99,7 +99,7 @@ TEST(WebhookConfiguration, AnotherCaIsPatchedIn) {
   EXPECT_EQ(patch["webhooks"][0]["rules"], configuration["webhooks"][0]["rules"]);
 }
 
-TEST(WebhookConfiguration, OnlyWhatLeadsToTheTargetIsPatched) {
+TEST(WebhookConfiguration, PatchesOnlyWebhooksOfTheTarget) {
   const WebhookTarget target{
       .service = "hooks", .ns = "sys", .url = "https://127.0.0.1:9443", .ca_bundle = "ca"};
   const auto config = [](const char* text) { return *json::parse(text); };
@@ -130,4 +130,4 @@ TEST(WebhookConfiguration, ConversionWebhooksGetTheCaToo) {
 }
 
 }  // namespace
-}  // namespace athanor::cluster
+}  // namespace athanor::cluster::admission_review_test

@@ -15,7 +15,7 @@
 #include "support/eventually.hpp"
 #include "unit/cluster/fake_client.hpp"
 
-namespace athanor::cluster {
+namespace athanor::cluster::cluster_driver_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -126,7 +126,7 @@ TEST_F(ClusterDriverTest, WatchesKindsWithoutAPlaceEverywhere) {
   driver->stop();
 }
 
-TEST_F(ClusterDriverTest, FollowsWhatIsThereAndWhatComes) {
+TEST_F(ClusterDriverTest, FollowsPresentAndNewObjects) {
   wish("m", "gold");
   start();
   EXPECT_TRUE(eventually([&] { return done("m", "gold"); }));
@@ -140,7 +140,7 @@ TEST_F(ClusterDriverTest, FollowsWhatIsThereAndWhatComes) {
   EXPECT_EQ(patches[0].content_type, "application/merge-patch+json");
 }
 
-TEST_F(ClusterDriverTest, WritesOfDifferentKeysAreUnderWayTogetherUpToTheLimit) {
+TEST_F(ClusterDriverTest, WritesDifferentKeysTogetherUpToLimit) {
   for (int i = 0; i < 10; ++i) {
     wish("m" + std::to_string(i), "gold");
   }
@@ -200,7 +200,7 @@ TEST_F(ClusterDriverTest, WritesOfOnePlanKeepTheirOrder) {
   }
 }
 
-TEST_F(ClusterDriverTest, AWriteWithoutAnAnswerIsLookedForNotRepeated) {
+TEST_F(ClusterDriverTest, LooksForUnansweredWriteInsteadOfRepeating) {
   wish("m", "gold");
   std::atomic<int> faults{0};
   client->set_fault([&](const client::ApiRequest& request) -> std::optional<client::ApiResult> {
@@ -230,7 +230,7 @@ TEST_F(ClusterDriverTest, NamespacesAreWatchedOneByOne) {
   EXPECT_FALSE(done("n", "tin", "b"));
 }
 
-TEST_F(ClusterDriverTest, DrainAwaitsWhatIsUnderWayAndStartsNothing) {
+TEST_F(ClusterDriverTest, DrainAwaitsRunningWritesAndStartsNone) {
   wish("m", "gold");
   client->hold(true);
   start();
@@ -243,7 +243,7 @@ TEST_F(ClusterDriverTest, DrainAwaitsWhatIsUnderWayAndStartsNothing) {
   EXPECT_EQ(client->requests("PATCH").size(), 1U);
 }
 
-TEST_F(ClusterDriverTest, TellsWhatItIsAt) {
+TEST_F(ClusterDriverTest, ReportsItsState) {
   wish("m", "gold");
   client->hold(true);
   start();
@@ -259,7 +259,7 @@ TEST_F(ClusterDriverTest, TellsWhatItIsAt) {
 }
 
 // Leases are not this fake's: the election is told what the test wants.
-TEST_F(ClusterDriverTest, WhatIsHeldFollowsAndWritesOnceItIsReleased) {
+TEST_F(ClusterDriverTest, HeldDriverFollowsAndWritesOnceReleased) {
   wish("m", "gold");
   start({.held = true});
   EXPECT_TRUE(eventually([&] {
@@ -271,7 +271,7 @@ TEST_F(ClusterDriverTest, WhatIsHeldFollowsAndWritesOnceItIsReleased) {
   EXPECT_TRUE(eventually([&] { return done("m", "gold"); }));
 }
 
-TEST_F(ClusterDriverTest, WithoutTheLeaseCachesAreKeptAndNothingIsWritten) {
+TEST_F(ClusterDriverTest, KeepsCachesWithoutWritingBeforeLease) {
   wish("m", "gold");
   Leadership leadership(client, {.lease = {"ns", "l"}, .identity = "me", .entropy = entropy.get()},
                         *clock, {});
@@ -288,4 +288,4 @@ TEST_F(ClusterDriverTest, WithoutTheLeaseCachesAreKeptAndNothingIsWritten) {
 }
 
 }  // namespace
-}  // namespace athanor::cluster
+}  // namespace athanor::cluster::cluster_driver_test

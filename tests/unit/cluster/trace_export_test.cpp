@@ -11,7 +11,7 @@
 #include "kube/text/json.hpp"
 #include "runtime/engine/engine.hpp"
 
-namespace athanor::cluster {
+namespace athanor::cluster::trace_export_test {
 namespace {
 
 struct FixedClock final : Clock {
@@ -48,7 +48,7 @@ struct Collector {
   }
 };
 
-TEST(ReconcileTracer, MakesASpanOfTheReconcileAndAChildOfEachWrite) {
+TEST(ReconcileTracer, MakesReconcileSpanWithChildPerWrite) {
   Collector collector;
   FixedClock clock;
   const auto entropy = seeded_entropy(1);
@@ -86,4 +86,4 @@ TEST(SpanExporter, DropsInsteadOfBlocking) {
 }
 
 }  // namespace
-}  // namespace athanor::cluster
+}  // namespace athanor::cluster::trace_export_test

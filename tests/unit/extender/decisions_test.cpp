@@ -16,17 +16,17 @@
 #include "kube/text/yaml.hpp"
 #include "kube/value/condition.hpp"
 #include "support/fake_world.hpp"
-#include "systems/das/agent.hpp"
-#include "systems/das/claim.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/scheduling.hpp"
-#include "systems/das/settings.hpp"
-#include "systems/numa/kinds.hpp"
+#include "systems/das/agent/agent.hpp"
+#include "systems/das/model/claim.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/settings.hpp"
+#include "systems/das/scheduling/scheduling.hpp"
+#include "systems/numa/model/kinds.hpp"
 #include "systems/numa/scheduling/fingerprint.hpp"
 #include "systems/numa/scheduling/placement_codec.hpp"
 #include "systems/numa/scheduling/session.hpp"
 
-namespace athanor::extender {
+namespace athanor::extender::decisions_test {
 namespace {
 
 Value from_yaml(const std::string& text) {
@@ -112,7 +112,7 @@ class DecisionsTest : public testing::Test {
   KeptRooms rooms{};
 };
 
-TEST_F(DecisionsTest, FilterTellsWhatPreemptionCannotHelp) {
+TEST_F(DecisionsTest, FilterMarksNodesThatPreemptionCannotHelp) {
   node("n1");
   node("n2", "false");
   const FilterAnswer answer = filter(pod("p", "mig.das.com/1g.5gb: 1"), {"n1", "n2", "gone"});
@@ -142,7 +142,7 @@ TEST_F(DecisionsTest, PrioritizeGivesTenths) {
 }
 
 // docs/spec/das.md 7.3 X5: the next pod's filter comes before the previous binding ended.
-TEST_F(DecisionsTest, PromisesNoSlotTwiceWhileBindingsAreUnderWay) {
+TEST_F(DecisionsTest, PromisesNoSlotTwiceDuringBindings) {
   node("n1");
   std::set<std::pair<std::string, std::int64_t>> slots;
   for (int i = 0; i < 14; ++i) {
@@ -165,7 +165,7 @@ TEST_F(DecisionsTest, PromisesNoSlotTwiceWhileBindingsAreUnderWay) {
   EXPECT_EQ(refused.error().message, "no GPU available");
 }
 
-TEST_F(DecisionsTest, WhatIsPendingIsForgottenOnceTheCachesShowIt) {
+TEST_F(DecisionsTest, ForgetsPendingOnceCachesShowIt) {
   node("n1");
   const Object waiting = pod("p", "mig.das.com/7g.40gb: 2");
   const auto plan = promise(waiting, "n1");
@@ -190,7 +190,7 @@ TEST_F(DecisionsTest, WhatIsPendingIsForgottenOnceTheCachesShowIt) {
 }
 
 // The claim of a pod that ended at once may never be seen in a cache.
-TEST_F(DecisionsTest, WhatNoCacheEverShowsIsForgottenInTime) {
+TEST_F(DecisionsTest, ForgetsUnseenPendingInTime) {
   node("n1");
   const Object waiting = pod("p", "mig.das.com/7g.40gb: 2");
   const auto plan = promise(waiting, "n1");
@@ -489,4 +489,4 @@ TEST_F(DecisionsTest, ZonesAreJudgedForTheirProfile) {
 }
 
 }  // namespace
-}  // namespace athanor::extender
+}  // namespace athanor::extender::decisions_test

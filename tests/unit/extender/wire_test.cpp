@@ -10,7 +10,7 @@
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 
-namespace athanor::extender {
+namespace athanor::extender::wire_test {
 namespace {
 
 Value read(const std::string& text) {
@@ -20,7 +20,7 @@ Value read(const std::string& text) {
 const std::string kPod =
     R"({"metadata":{"name":"p","namespace":"ns","uid":"u1"},"spec":{"containers":[]}})";
 
-TEST(Wire, ReadsNodeNamesWhateverTheCaseOfKeys) {
+TEST(Wire, ReadsNodeNamesWithKeysOfAnyCase) {
   for (const std::string names : {"NodeNames", "nodenames", "nodeNames"}) {
     const auto question = read_nodes_question(
         read(R"({"Pod":)" + kPod + R"(,"Nodes":null,")" + names + R"(":["n1","n2"]})"));
@@ -50,13 +50,13 @@ TEST(Wire, AnswersInTheFormOfTheQuestion) {
   EXPECT_EQ(nodes["Nodes"]["items"][0]["metadata"]["labels"]["a"].as_string(), "b");
 }
 
-TEST(Wire, NoNodeIsAnEmptyListAndNotNull) {
+TEST(Wire, PrintsNoNodesAsEmptyList) {
   const auto question = read_nodes_question(read(R"({"Pod":)" + kPod + R"(,"NodeNames":[]})"));
   ASSERT_TRUE(question.ok());
   EXPECT_EQ(json::print(to_value(FilterAnswer{}, *question)["NodeNames"]), "[]");
 }
 
-TEST(Wire, RefusesWhatIsNoQuestionWithASentence) {
+TEST(Wire, RefusesMalformedQuestionsWithAMessage) {
   const std::pair<std::string, std::string> cases[] = {
       {"[]", "the body must be a JSON object"},
       {"null", "the body must be a JSON object"},
@@ -107,7 +107,7 @@ TEST(Wire, PrintsPointsAndBindings) {
 }
 
 // docs/spec/das.md 7.1.
-TEST(Configuration, IsWhatTheSchedulerReads) {
+TEST(Configuration, MatchesFormatOfTheScheduler) {
   const Value config = scheduler_configuration({.url = "https://x.das-operator.svc:9443",
                                                 .ca_file = "/etc/ca.crt",
                                                 .profiles = {"das-scheduler"},
@@ -143,4 +143,4 @@ TEST(Configuration, IsWhatTheSchedulerReads) {
 }
 
 }  // namespace
-}  // namespace athanor::extender
+}  // namespace athanor::extender::wire_test

@@ -3,7 +3,7 @@
 // force} x {scalar, list-map, set, atomic, map}.
 #include "unit/kube/apply_fixture.hpp"
 
-namespace athanor {
+namespace athanor::apply_matrix_test {
 namespace {
 
 using test::same_json;
@@ -123,7 +123,7 @@ TEST_P(ApplyMatrix, ForceTakesOver) {
   }
 }
 
-TEST_P(ApplyMatrix, RemoveLeavesWhatTheOtherOwns) {
+TEST_P(ApplyMatrix, RemoveLeavesFieldsOfOtherOwner) {
   for (const Container& container : kContainers) {
     SCOPED_TRACE(container.name);
     Written widget = start(container, GetParam());
@@ -149,4 +149,4 @@ TEST_P(ApplyMatrix, RemoveByTheLastOwnerRemoves) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::apply_matrix_test

@@ -8,7 +8,7 @@
 #include "kube/apply/typed_fields.hpp"
 #include "unit/kube/apply_fixture.hpp"
 
-namespace athanor {
+namespace athanor::apply_property_test {
 namespace {
 
 using test::builtin;
@@ -405,4 +405,4 @@ TEST(ApplyProperty, AManagerThatLeavesTakesOnlyItsOwn) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::apply_property_test

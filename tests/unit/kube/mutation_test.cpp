@@ -11,7 +11,7 @@
 #include "kube/text/quantity.hpp"
 #include "kube/text/yaml.hpp"
 
-namespace athanor {
+namespace athanor::mutation_test {
 namespace {
 
 class Mutator {
@@ -166,4 +166,4 @@ TEST(Mutation, PathsAndPatches) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::mutation_test

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace athanor::transport {
+namespace athanor::net::fair_queue_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -102,4 +102,4 @@ TEST_F(FairQueueTest, InTimeNothingIsOverdue) {
 }
 
 }  // namespace
-}  // namespace athanor::transport
+}  // namespace athanor::net::fair_queue_test

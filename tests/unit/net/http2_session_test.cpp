@@ -11,7 +11,7 @@
 
 #include "net/paced_stream.hpp"
 
-namespace athanor::transport {
+namespace athanor::net::http2_session_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -118,7 +118,7 @@ struct Script {
   std::size_t pulls = 0;
   bool gone = false;
 };
-class ScriptStream final : public apiserver::Stream {
+class ScriptStream final : public net::Stream {
  public:
   explicit ScriptStream(std::shared_ptr<Script> script) : script_(std::move(script)) {}
   ScriptStream(const ScriptStream&) = delete;
@@ -142,9 +142,9 @@ class Http2Test : public ::testing::Test {
       session_ = std::make_unique<Http2Session>(
           limits, Http2Session::Callbacks{
                       .request = [this](std::int32_t stream,
-                                        apiserver::Request request) { requests[stream] = request; },
+                                        net::Request request) { requests[stream] = request; },
                       .screen =
-                          [this](std::int32_t stream, apiserver::Request head, std::size_t body) {
+                          [this](std::int32_t stream, net::Request head, std::size_t body) {
                             screenings[stream] = {head.path, body};
                           },
                       .may_hold = [this](std::size_t more) { return more <= room; },
@@ -177,7 +177,7 @@ class Http2Test : public ::testing::Test {
     return fine;
   }
   void answer(std::int32_t stream, const std::string& body) {
-    apiserver::Response response;
+    net::Response response;
     response.body = body;
     response.headers.emplace_back("Audit-Id", "a");
     server().respond(stream, response);
@@ -186,7 +186,7 @@ class Http2Test : public ::testing::Test {
   Http2Limits limits{};
   std::size_t room = std::size_t{1} << 30;  // for answers
   std::map<std::int32_t, std::pair<std::string, std::size_t>> screenings{};
-  std::map<std::int32_t, apiserver::Request> requests{};
+  std::map<std::int32_t, net::Request> requests{};
   std::set<std::int32_t> gone{};
   Http2Session::Time now{seconds(1000)};
 
@@ -198,13 +198,13 @@ TEST_F(Http2Test, SendsTrailersBehindTheBody) {
   Client client;
   const auto stream = client.request("POST", "/call");
   ASSERT_TRUE(exchange(client));
-  apiserver::Response response;
+  net::Response response;
   response.body = std::string(100'000, 'b');  // more than a window
   response.trailers = {{"grpc-status", "0"}, {"grpc-message", "fine"}};
   server().respond(stream, response);
   const auto empty = client.request("POST", "/empty");
   ASSERT_TRUE(exchange(client));
-  apiserver::Response bodiless;
+  net::Response bodiless;
   bodiless.trailers = {{"grpc-status", "5"}};
   server().respond(empty, bodiless);
   nghttp2_session_consume(client.session, stream, 65535);
@@ -217,7 +217,7 @@ TEST_F(Http2Test, SendsTrailersBehindTheBody) {
   EXPECT_TRUE(client.seen[empty].ended);
 }
 
-TEST_F(Http2Test, TellsOfRequestsThatAreGivenUp) {
+TEST_F(Http2Test, ReportsCancelledRequests) {
   Client client;
   const auto kept = client.request("GET", "/kept");
   const auto left = client.request("GET", "/left");
@@ -233,7 +233,7 @@ TEST_F(Http2Test, TellsOfRequestsThatAreGivenUp) {
 
 // One who reads no logs is let be; they wait in their files.
 TEST_F(Http2Test, StreamsThatCanWaitDo) {
-  struct Paced final : apiserver::PacedStream {
+  struct Paced final : net::PacedStream {
     State pull(std::string& out) override {
       out += "line";
       return State::Open;
@@ -244,7 +244,7 @@ TEST_F(Http2Test, StreamsThatCanWaitDo) {
   Client client(1'000);
   const auto log = client.request("GET", "/log");
   exchange(client);
-  apiserver::Response response;
+  net::Response response;
   response.stream = std::make_unique<Paced>();
   server().respond(log, response);
   exchange(client);
@@ -302,7 +302,7 @@ TEST_F(Http2Test, StreamsGoOnWhenWoken) {
   const auto id = client.request("GET", "/watch");
   exchange(client);
   const auto script = std::make_shared<Script>();
-  apiserver::Response response;
+  net::Response response;
   response.stream = std::make_unique<ScriptStream>(script);
   server().respond(id, response);
   exchange(client);
@@ -326,12 +326,12 @@ TEST_F(Http2Test, StreamsGoOnWhenWoken) {
 }
 
 // A watcher that opens no window is not read for, and in the end cut; others go on.
-TEST_F(Http2Test, AStreamNobodyReadsIsBoundedAndCut) {
+TEST_F(Http2Test, BoundsAndEndsUnreadStream) {
   Client client(10);
   const auto id = client.request("GET", "/watch");
   exchange(client);
   const auto script = std::make_shared<Script>();
-  apiserver::Response response;
+  net::Response response;
   response.stream = std::make_unique<ScriptStream>(script);
   server().respond(id, response);
   script->pending = std::string(1000, 'x');
@@ -447,7 +447,7 @@ TEST_F(Http2Test, ProvokedResetsEndTheConnection) {
   EXPECT_LE(opened, 250);
 }
 
-TEST_F(Http2Test, ProvokedResetsThatNobodyReadsEndTheConnection) {
+TEST_F(Http2Test, UnreadResetsEndTheConnection) {
   // GET / with END_STREAM and END_HEADERS, by the tables' numbers.
   const std::string fields = "\x82\x87\x84\x01\x01" + std::string("a");
   ASSERT_TRUE(server().feed(
@@ -468,7 +468,7 @@ TEST_F(Http2Test, ProvokedResetsThatNobodyReadsEndTheConnection) {
 }
 
 // Pings are answered; a client that reads no answer is left.
-TEST_F(Http2Test, PingsThatNobodyReadsEndTheConnection) {
+TEST_F(Http2Test, UnreadPingAnswersEndTheConnection) {
   Client client;
   exchange(client);
   const std::string ping = std::string("\x00\x00\x08\x06\x00\x00\x00\x00\x00", 9) + "12345678";
@@ -572,7 +572,7 @@ TEST_F(Http2Test, AStreamWithoutRoomIsReset) {
   exchange(client);
   const auto script = std::make_shared<Script>();
   script->pending = std::string(1000, 'x');
-  apiserver::Response response;
+  net::Response response;
   response.stream = std::make_unique<ScriptStream>(script);
   room = 999;
   server().respond(id, response);
@@ -601,4 +601,4 @@ TEST_F(Http2Test, NonsenseEndsIt) {
 }
 
 }  // namespace
-}  // namespace athanor::transport
+}  // namespace athanor::net::http2_session_test

@@ -8,7 +8,7 @@
 
 #include "net/response_writer.hpp"
 
-namespace athanor::transport {
+namespace athanor::net::request_reader_test {
 namespace {
 
 constexpr std::size_t kHeaderLimit = 4096;
@@ -150,7 +150,7 @@ TEST(RequestReaderTest, ReadsEverythingOfARequest) {
   EXPECT_EQ(reader.feed(input), RequestReader::State::Head);
 }
 
-TEST(RequestReaderTest, TellsHowLargeTheBodyMayBecome) {
+TEST(RequestReaderTest, ReportsExpectedBodySize) {
   RequestReader reader(kHeaderLimit, kBodyLimit);
   std::string input = "PUT /a HTTP/1.1\r\nHost: a\r\nContent-Length: 40\r\n\r\nabc";
   ASSERT_EQ(reader.feed(input), RequestReader::State::Body);
@@ -164,7 +164,7 @@ TEST(RequestReaderTest, TellsHowLargeTheBodyMayBecome) {
   EXPECT_EQ(chunked.expected_body(), kBodyLimit);
 }
 
-TEST(RequestReaderTest, TellsOnceThatTheClientWaits) {
+TEST(RequestReaderTest, ReportsWaitingClientOnce) {
   RequestReader reader(kHeaderLimit, kBodyLimit);
   std::string input =
       "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-Continue\r\n\r\n";
@@ -176,7 +176,7 @@ TEST(RequestReaderTest, TellsOnceThatTheClientWaits) {
 }
 
 TEST(ResponseWriterTest, FramesAndCleansHeads) {
-  apiserver::Response response;
+  net::Response response;
   response.status = 201;
   response.headers.emplace_back("Warning", "299 - \"a\r\nSet-Cookie: x\"");
   EXPECT_EQ(response_head(response, {.length = 3}, "D"),
@@ -194,4 +194,4 @@ TEST(ResponseWriterTest, PrintsDates) {
 }
 
 }  // namespace
-}  // namespace athanor::transport
+}  // namespace athanor::net::request_reader_test

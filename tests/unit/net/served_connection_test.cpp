@@ -16,7 +16,7 @@
 #include "net/pki.hpp"
 #include "support/net/tls_client.hpp"
 
-namespace athanor::transport {
+namespace athanor::net::served_connection_test {
 namespace {
 
 using std::chrono::seconds;
@@ -59,9 +59,9 @@ class SmallServer {
   void adopt(int socket) {
     auto connection = std::make_shared<ServedConnection>(
         world_, context_, socket,
-        [](const apiserver::Request& request, const ServedConnection::Answer& answer) {
+        [](const net::Request& request, const ServedConnection::Answer& answer) {
           ATHANOR_CHECK(request.path != "/broken", "a test breaks it");
-          apiserver::Response response;
+          net::Response response;
           response.body = std::to_string(std::get<std::string>(request.body).size());
           answer(std::move(response), {});
         },
@@ -79,7 +79,7 @@ class SmallServer {
   std::thread thread_{};
 };
 
-TEST(ServedConnection, EmptyLinesHoldNobodyUp) {
+TEST(ServedConnection, EmptyLinesDelayNoOtherClient) {
   SmallServer server({});
   TlsClient quiet(server.port);
   ASSERT_EQ(quiet.get("/").body, "0");
@@ -135,4 +135,4 @@ TEST(ServedConnection, ABrokenInvariantCostsTheConnection) {
 }
 
 }  // namespace
-}  // namespace athanor::transport
+}  // namespace athanor::net::served_connection_test

@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-namespace athanor::transport {
+namespace athanor::net::turns_test {
 namespace {
 
 TEST(Turn, EndsByReadsBytesOrTime) {
@@ -31,7 +31,7 @@ TEST(Turn, EndsByReadsBytesOrTime) {
 }
 
 // Three that always have more to do, and one that becomes ready: it waits for one of them.
-TEST(TurnQueue, LetsThoseBetweenWhoAreReady) {
+TEST(TurnQueue, InterleavesReadyDescriptors) {
   EventLoop loop;
   TurnQueue turns(loop);
   EventLoop::Descriptor descriptor(loop, ::eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -57,7 +57,7 @@ TEST(TurnQueue, LetsThoseBetweenWhoAreReady) {
   turns.clear();
 }
 
-TEST(TurnQueue, DropsWhatWaits) {
+TEST(TurnQueue, DropsWaitingEntries) {
   EventLoop loop;
   TurnQueue turns(loop);
   bool ran = false;
@@ -69,4 +69,4 @@ TEST(TurnQueue, DropsWhatWaits) {
 }
 
 }  // namespace
-}  // namespace athanor::transport
+}  // namespace athanor::net::turns_test

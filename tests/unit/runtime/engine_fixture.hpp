@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "api/builtin.hpp"
-#include "kube/text/json.hpp"
 #include "runtime/engine/engine.hpp"
 #include "runtime/metrics/metrics.hpp"
+#include "unit/runtime/object_fixture.hpp"
 
 namespace athanor::runtime {
 
@@ -22,12 +22,6 @@ using api::kConfigMap;
 using api::kPod;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-inline Value parsed(std::string_view text) {
-  auto value = json::parse(text);
-  EXPECT_TRUE(value.ok()) << text;
-  return value.value_or({});
-}
 
 inline Object object(const Kind& kind, std::string_view name, int version,
                      std::string_view extra = "{}") {
@@ -69,7 +63,10 @@ inline Plan follow_orders(const View& view, const Key& key, Instant now) {
         Status{.target = {&kConfigMap, key}, .status = Value::object({{"phase", data["phase"]}})});
   }
   if (data.contains("emit")) {
-    plan.then(Emit{.about = {&kConfigMap, key}, .reason = "Told", .note = data["emit"].str()});
+    plan.then(Emit{.about = {&kConfigMap, key},
+                   .reason = "Told",
+                   .note = data["emit"].str(),
+                   .id = data["emitId"].str()});
   }
   if (data.contains("act")) {
     plan.then(

@@ -8,7 +8,7 @@
 #include "kube/text/json.hpp"
 #include "simulation/properties.hpp"
 
-namespace athanor::sim {
+namespace athanor::sim::world_test {
 namespace {
 
 using api::kConfigMap;
@@ -149,7 +149,7 @@ TEST(World, TheSameSeedGivesTheSameRequests) {
   EXPECT_EQ(check_determinism([&] { return scene; }, 7), std::nullopt);
 }
 
-TEST(World, AGoodControllerSurvivesACrashAfterEveryWrite) {
+TEST(World, SurvivesCrashAfterEveryWriteOfGoodController) {
   EXPECT_EQ(check_crashes([] { return keeping(kKeeper); }, 3, 1, {}), std::nullopt);
 }
 
@@ -183,7 +183,7 @@ TEST(World, DependentsOfADeletedOwnerAreCollected) {
   EXPECT_EQ(world.list(kConfigMap, "default").size(), 1U) << "the bystander is left";
 }
 
-TEST(World, WhatVanishesTakesAllThatItOwnsWithIt) {
+TEST(World, RemovesOwnedObjectsOfVanishedOwner) {
   Scene scene = keeping(kKeeper);
   scene.objects.front().set_path({"metadata", "finalizers"}, Value::list({"example.com/kept"}));
   std::vector<std::size_t> seen;
@@ -213,7 +213,7 @@ TEST(World, OverCreationByGeneratedNamesIsFound) {
   EXPECT_GT(found, 0);
 }
 
-TEST(World, WithoutFaultsTheBarrierKeepsGeneratedNamesFromOverCreation) {
+TEST(World, PreventsOverCreationOfGeneratedNamesWithoutFaults) {
   Scene scene = keeping(kNamer);
   scene.actors.clear();
   scene.faults = {.lag = 0.9};
@@ -248,4 +248,4 @@ TEST(World, ABrokenInvariantNamesTheRun) {
 }
 
 }  // namespace
-}  // namespace athanor::sim
+}  // namespace athanor::sim::world_test

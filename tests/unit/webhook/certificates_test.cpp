@@ -9,7 +9,7 @@
 
 #include "net/crypto.hpp"
 
-namespace athanor::webhook {
+namespace athanor::webhook::certificates_test {
 namespace {
 
 using std::chrono::days;
@@ -31,33 +31,33 @@ CertificateSet fresh(Instant now = kStart) {
 }
 
 bool trusted(const CertificateSet& served, const CertificateSet& known) {
-  const auto serving = transport::parse_certificates(served.certificate);
-  const auto authorities = transport::parse_certificates(known.bundle);
+  const auto serving = net::parse_certificates(served.certificate);
+  const auto authorities = net::parse_certificates(known.bundle);
   return std::ranges::any_of(*authorities, [&](const auto& one) {
-    return transport::is_signed_by(serving->front().get(), one.get());
+    return net::is_signed_by(serving->front().get(), one.get());
   });
 }
 
 std::size_t authorities(const CertificateSet& set) {
-  return transport::parse_certificates(set.bundle)->size();
+  return net::parse_certificates(set.bundle)->size();
 }
 
-TEST(Certificates, NameTheServiceAndLiveForAYearUnderAnAuthorityOfTen) {
+TEST(Certificates, NameServiceAndLiveOneYear) {
   const CertificateSet set = fresh();
-  const auto serving = transport::parse_certificates(set.certificate);
+  const auto serving = net::parse_certificates(set.certificate);
   for (const char* host : {"hooks.sys.svc", "hooks.sys.svc.cluster.local"}) {
-    EXPECT_TRUE(transport::covers_host(serving->front().get(), host)) << host;
+    EXPECT_TRUE(net::covers_host(serving->front().get(), host)) << host;
   }
-  EXPECT_FALSE(transport::covers_host(serving->front().get(), "hooks.other.svc"));
+  EXPECT_FALSE(net::covers_host(serving->front().get(), "hooks.other.svc"));
   EXPECT_EQ(expiry_of(set), kStart + days(365));
   EXPECT_TRUE(trusted(set, set));
-  const auto authority = transport::parse_certificates(set.bundle);
-  EXPECT_EQ(transport::not_after(authority->front().get()), kStart + days(3650));
-  EXPECT_LT(transport::not_before(serving->front().get()), kStart) << "clocks may lag behind";
+  const auto authority = net::parse_certificates(set.bundle);
+  EXPECT_EQ(net::not_after(authority->front().get()), kStart + days(3650));
+  EXPECT_LT(net::not_before(serving->front().get()), kStart) << "clocks may lag behind";
   EXPECT_EQ(read_set(to_data(set)), set);
 }
 
-TEST(Certificates, AreLookedAtEveryTwelveHoursAndRenewedWithNinetyDaysLeft) {
+TEST(Certificates, AreCheckedTwiceDailyRenewedNinetyDaysBefore) {
   const CertificateSet set = fresh();
   EXPECT_EQ(judge(set, options(), kStart).duty, Duty::None);
   EXPECT_EQ(judge(set, options(), kStart).next, kStart + hours(12));
@@ -74,7 +74,7 @@ TEST(Certificates, AreLookedAtEveryTwelveHoursAndRenewedWithNinetyDaysLeft) {
   EXPECT_EQ(judge(*renewed, options(), due).duty, Duty::None);
 }
 
-TEST(Certificates, AShortLifeIsRenewedAQuarterBeforeItsEnd) {
+TEST(Certificates, RenewShortLifeAtLastQuarter) {
   CertificateOptions brief = options();
   brief.life = hours(8);
   brief.authority_life = hours(80);
@@ -92,7 +92,7 @@ TEST(Certificates, AnotherNameNeedsANewOneAtOnce) {
   EXPECT_EQ(judge(renewed, more, kStart).duty, Duty::None);
 }
 
-TEST(Certificates, WhatIsMissingOrDoesNotBelongTogetherIsMadeAnew) {
+TEST(Certificates, ReplaceMissingOrMismatchedParts) {
   const CertificateSet good = fresh();
   const CertificateSet other = fresh();
   EXPECT_EQ(judge({}, options(), kStart).duty, Duty::Everything);
@@ -114,7 +114,7 @@ TEST(Certificates, WhatIsMissingOrDoesNotBelongTogetherIsMadeAnew) {
   EXPECT_EQ(judge(renewed, options(), kStart).duty, Duty::None);
 }
 
-TEST(Certificates, AnAuthorityRollsOverInStepsThatNobodyNotices) {
+TEST(Certificates, RollAuthorityOverInStepsThatClientsTrust) {
   CertificateOptions brief = options();  // fewer looks, the same steps
   brief.life = days(20);
   brief.authority_life = days(200);
@@ -153,4 +153,4 @@ TEST(Certificates, AnAuthorityRollsOverInStepsThatNobodyNotices) {
 }
 
 }  // namespace
-}  // namespace athanor::webhook
+}  // namespace athanor::webhook::certificates_test

@@ -5,7 +5,7 @@
 
 #include "kube/text/json.hpp"
 
-namespace athanor::webhook {
+namespace athanor::webhook::conversion_test {
 namespace {
 
 Result<Value> rename(const Value& object, std::string_view version) {
@@ -51,4 +51,4 @@ TEST(ConversionReview, OtherRequestsAreRefused) {
 }
 
 }  // namespace
-}  // namespace athanor::webhook
+}  // namespace athanor::webhook::conversion_test

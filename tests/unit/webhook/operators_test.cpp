@@ -9,7 +9,7 @@
 #include "kube/text/json.hpp"
 #include "support/fake_world.hpp"
 
-namespace athanor::webhook {
+namespace athanor::webhook::operators_test {
 namespace {
 
 using std::chrono::days;
@@ -56,7 +56,7 @@ class WebhookOperators : public ::testing::Test {
   int asked = 0;
 };
 
-TEST_F(WebhookOperators, TheCertificateIsMadeAndTheBundleToldToThoseWhoNameTheService) {
+TEST_F(WebhookOperators, MakeCertificateAndWriteBundlesOfOwnService) {
   put(kValidatingConfiguration, "ours", kService);
   put(kMutatingConfiguration, "ours", kService);
   put(kValidatingConfiguration, "theirs",
@@ -71,7 +71,7 @@ TEST_F(WebhookOperators, TheCertificateIsMadeAndTheBundleToldToThoseWhoNameTheSe
   EXPECT_EQ(asked, 1);
 }
 
-TEST_F(WebhookOperators, BundlesAreWrittenOnceEachConfigurationOfOursHasIt) {
+TEST_F(WebhookOperators, ReportBundlesWrittenOnceAllOwnHaveThem) {
   put(kValidatingConfiguration, "ours", kService);
   put(kMutatingConfiguration, "ours", kService);
   put(kMutatingConfiguration, "theirs", R"({"service": {"name": "x", "namespace": "sys"}})");
@@ -88,7 +88,7 @@ TEST_F(WebhookOperators, BundlesAreWrittenOnceEachConfigurationOfOursHasIt) {
   EXPECT_FALSE(written());
 }
 
-TEST_F(WebhookOperators, AnEmptySecretIsFilledAndARemovedBundleComesBack) {
+TEST_F(WebhookOperators, FillEmptySecretAndRestoreRemovedBundle) {
   world.put(*json::parse(
       R"({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "certs", "namespace": "sys"}})"));
   put(kValidatingConfiguration, "ours", kService);
@@ -114,7 +114,7 @@ TEST_F(WebhookOperators, TheServingCertificateIsRenewedInTime) {
   EXPECT_EQ(stored().bundle, first.bundle);
 }
 
-TEST_F(WebhookOperators, DefinitionsAreToldWhenAskedFor) {
+TEST_F(WebhookOperators, ReportsDefinitionsOnRequest) {
   Value crd = *json::parse(R"({"apiVersion": "apiextensions.k8s.io/v1",
       "kind": "CustomResourceDefinition", "metadata": {"name": "things.ex.com"},
       "spec": {"conversion": {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"]}}}})");
@@ -147,4 +147,4 @@ TEST(CertificateQuery, IsReadAsItWasPrinted) {
 }
 
 }  // namespace
-}  // namespace athanor::webhook
+}  // namespace athanor::webhook::operators_test

@@ -9,7 +9,7 @@
 #include "runtime/view/view.hpp"
 #include "support/fake_world.hpp"
 
-namespace athanor::webhook {
+namespace athanor::webhook::review_test {
 namespace {
 
 Verdict break_down(const View& /*view*/, const AdmissionRequest& request, Instant /*now*/) {
@@ -72,4 +72,4 @@ TEST(Questions, FaultsAreReviewedWhereTheWebhookSaysSo) {
 }
 
 }  // namespace
-}  // namespace athanor::webhook
+}  // namespace athanor::webhook::review_test

@@ -13,7 +13,7 @@
 #include "runtime/metrics/metrics.hpp"
 #include "webhook/certificates.hpp"
 
-namespace athanor::webhook {
+namespace athanor::webhook::server_test {
 namespace {
 
 Verdict refuse_x(const View& /*view*/, const AdmissionRequest& request, Instant /*now*/) {
@@ -85,7 +85,7 @@ TEST_F(WebhookServer, AnswersReviews) {
   api->stop();
 }
 
-TEST_F(WebhookServer, RefusesWhatIsNoReview) {
+TEST_F(WebhookServer, RefusesOtherBodiesThanReviews) {
   start();
   const auto api = client(certify());
   client::ApiRequest other = question("{}");
@@ -102,7 +102,7 @@ TEST_F(WebhookServer, RefusesWhatIsNoReview) {
   api->stop();
 }
 
-TEST_F(WebhookServer, TakesNobodyInWithoutACertificate) {
+TEST_F(WebhookServer, RefusesClientsWithoutCertificate) {
   start();
   EXPECT_FALSE(server->serving());
   const CertificateOptions options{.hosts = {"127.0.0.1"}};
@@ -150,7 +150,7 @@ TEST_F(WebhookServer, EndsWhileAQuestionIsOpen) {
   api->stop();
 }
 
-TEST_F(WebhookServer, SaysWhatIsNoAddress) {
+TEST_F(WebhookServer, ReportsInvalidAddress) {
   for (const char* text : {"", "9443", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:70000"}) {
     const auto started = Server::start({.address = text,
                                         .decide = [](const Question&, ServerOptions::Answer) {},
@@ -160,4 +160,4 @@ TEST_F(WebhookServer, SaysWhatIsNoAddress) {
 }
 
 }  // namespace
-}  // namespace athanor::webhook
+}  // namespace athanor::webhook::server_test

@@ -8,17 +8,17 @@
 #include "base/digest.hpp"
 #include "embedded/apiserver/admission/certificate_subject.hpp"
 #include "embedded/apiserver/admission/steps.hpp"
-#include "embedded/apiserver/auth/authorize.hpp"
+#include "embedded/apiserver/request/authorize.hpp"
 #include "kube/text/text.hpp"
 
 namespace athanor::apiserver {
 namespace {
 
-constexpr std::string_view kGroup = "certificates.k8s.io";
+constexpr std::string_view kCertificatesGroup = "certificates.k8s.io";
 constexpr std::string_view kClientSigner = "kubernetes.io/kube-apiserver-client";
 
 bool is_about(const AdmissionAttributes& request, std::string_view subresource) {
-  return request.operation == Operation::Update && request.resource->group == kGroup &&
+  return request.operation == Operation::Update && request.resource->group == kCertificatesGroup &&
          request.resource->plural == "certificatesigningrequests" &&
          request.subresource == subresource;
 }
@@ -31,7 +31,7 @@ StatusResult<void> require(const AdmissionAttributes& request, const AdmissionCo
     Attributes attributes;
     attributes.user = request.user;
     attributes.verb = std::string(verb);
-    attributes.group = std::string(kGroup);
+    attributes.group = std::string(kCertificatesGroup);
     attributes.version = "*";
     attributes.resource = "signers";
     attributes.name = name;
@@ -79,7 +79,7 @@ AdmissionStep certificate_subject_step() {
                          const AdmissionContext& /*context*/) -> StatusResult<void> {
             constexpr std::string_view kMasters = "system:masters";
             const Value& spec = request.object["spec"];
-            if (!creates(request, kGroup, "certificatesigningrequests") ||
+            if (!creates(request, kCertificatesGroup, "certificatesigningrequests") ||
                 spec["signerName"].as_string() != kClientSigner) {
               return {};
             }

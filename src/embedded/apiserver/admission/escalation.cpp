@@ -6,21 +6,21 @@
 #include <set>
 
 #include "embedded/apiserver/admission/steps.hpp"
-#include "embedded/apiserver/auth/authorize.hpp"
 #include "embedded/apiserver/auth/policy_rule.hpp"
+#include "embedded/apiserver/request/authorize.hpp"
 #include "kube/text/text.hpp"
 
 namespace athanor::apiserver {
 namespace {
 
-constexpr std::string_view kGroup = "rbac.authorization.k8s.io";
+constexpr std::string_view kRbacGroup = "rbac.authorization.k8s.io";
 
 bool may(const AdmissionAttributes& request, const AdmissionContext& context, std::string_view verb,
          std::string_view resource, std::string_view name) {
   Attributes attributes;
   attributes.user = request.user;
   attributes.verb = std::string(verb);
-  attributes.group = std::string(kGroup);
+  attributes.group = std::string(kRbacGroup);
   attributes.version = "v1";
   attributes.resource = std::string(resource);
   attributes.ns = request.key.ns;
@@ -115,16 +115,17 @@ StatusResult<void> check_binding(const AdmissionAttributes& request,
     return {};
   }
   const store::StoredPtr stored = context.store.get(
-      fmt::format("{}.{}", plural, kGroup), {cluster ? std::string() : request.key.ns, name});
+      fmt::format("{}.{}", plural, kRbacGroup), {cluster ? std::string() : request.key.ns, name});
   if (stored == nullptr) {
-    return status::not_found({plural, kGroup}, name);
+    return status::not_found({plural, kRbacGroup}, name);
   }
   return require_rules(read_rules(stored->body["rules"]), request, context);
 }
 
-StatusResult<void> validate(AdmissionAttributes& request, const AdmissionContext& context) {
+StatusResult<void> validate_escalation(AdmissionAttributes& request,
+                                       const AdmissionContext& context) {
   const ResourceInfo& resource = *request.resource;
-  if (resource.group != kGroup || request.user == nullptr || !request.subresource.empty() ||
+  if (resource.group != kRbacGroup || request.user == nullptr || !request.subresource.empty() ||
       (request.operation != Operation::Create && request.operation != Operation::Update) ||
       request.user->in_group("system:masters")) {
     return {};
@@ -138,7 +139,7 @@ StatusResult<void> validate(AdmissionAttributes& request, const AdmissionContext
 }  // namespace
 
 AdmissionStep escalation_step() {
-  return {.name = "RBACEscalation", .mutate = {}, .validate = &validate};
+  return {.name = "RBACEscalation", .mutate = {}, .validate = &validate_escalation};
 }
 
 }  // namespace athanor::apiserver

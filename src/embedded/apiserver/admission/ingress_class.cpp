@@ -6,13 +6,14 @@
 namespace athanor::apiserver {
 namespace {
 
-constexpr std::string_view kGroup = "networking.k8s.io";
+constexpr std::string_view kIngressGroup = "networking.k8s.io";
 constexpr std::string_view kDefault = "ingressclass.kubernetes.io/is-default-class";
 constexpr std::string_view kOldWay = "kubernetes.io/ingress.class";
 
 // Of several the newest, of those the first by name.
-StatusResult<void> choose_class(AdmissionAttributes& request, const AdmissionContext& context) {
-  if (!creates(request, kGroup, "ingresses") ||
+StatusResult<void> choose_ingress_class(AdmissionAttributes& request,
+                                        const AdmissionContext& context) {
+  if (!creates(request, kIngressGroup, "ingresses") ||
       !request.object["spec"]["ingressClassName"].is_null() ||
       request.object["metadata"]["annotations"].contains(kOldWay)) {
     return {};
@@ -36,7 +37,7 @@ StatusResult<void> choose_class(AdmissionAttributes& request, const AdmissionCon
 }  // namespace
 
 AdmissionStep default_ingress_class_step() {
-  return {.name = "DefaultIngressClass", .mutate = &choose_class, .validate = {}};
+  return {.name = "DefaultIngressClass", .mutate = &choose_ingress_class, .validate = {}};
 }
 
 }  // namespace athanor::apiserver

@@ -47,7 +47,7 @@ void fill_container(Value& container, const Value& limit, std::string_view what,
   }
 }
 
-StatusResult<void> mutate(AdmissionAttributes& request, const AdmissionContext& context) {
+StatusResult<void> apply_limits(AdmissionAttributes& request, const AdmissionContext& context) {
   if (!creates(request, "", "pods")) {
     return {};
   }
@@ -206,7 +206,7 @@ std::vector<std::string> claim_errors(const Value& spec, const Value& range) {
   return errors;
 }
 
-StatusResult<void> validate(AdmissionAttributes& request, const AdmissionContext& context) {
+StatusResult<void> validate_limits(AdmissionAttributes& request, const AdmissionContext& context) {
   const bool resize = request.operation == Operation::Update &&
                       request.resource->storage == "pods" && request.subresource == "resize";
   const bool pod = resize || creates(request, "", "pods");
@@ -228,7 +228,7 @@ StatusResult<void> validate(AdmissionAttributes& request, const AdmissionContext
 }  // namespace
 
 AdmissionStep limit_ranger_step() {
-  return {.name = "LimitRanger", .mutate = &mutate, .validate = &validate};
+  return {.name = "LimitRanger", .mutate = &apply_limits, .validate = &validate_limits};
 }
 
 }  // namespace athanor::apiserver

@@ -5,7 +5,8 @@
 namespace athanor::apiserver {
 namespace {
 
-StatusResult<void> check(AdmissionAttributes& request, const AdmissionContext& context) {
+StatusResult<void> check_namespace_lifecycle(AdmissionAttributes& request,
+                                             const AdmissionContext& context) {
   if (request.operation != Operation::Create || !request.resource->namespaced) {
     return {};
   }
@@ -25,7 +26,7 @@ StatusResult<void> check(AdmissionAttributes& request, const AdmissionContext& c
 }  // namespace
 
 AdmissionStep namespace_lifecycle_step() {
-  return {.name = "NamespaceLifecycle", .mutate = &check, .validate = {}};
+  return {.name = "NamespaceLifecycle", .mutate = &check_namespace_lifecycle, .validate = {}};
 }
 
 }  // namespace athanor::apiserver

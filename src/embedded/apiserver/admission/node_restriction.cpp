@@ -15,7 +15,7 @@ namespace athanor::apiserver {
 namespace {
 
 constexpr std::string_view kUserPrefix = "system:node:";
-constexpr std::string_view kMirror = "kubernetes.io/config.mirror";
+constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirror";
 constexpr std::string_view kLeases = "kube-node-lease";
 
 // Labels of the system that kubelets set all the same.
@@ -154,10 +154,10 @@ class Restriction {
   // A pod that the kubelet runs by itself appears as a mirror pod.
   [[nodiscard]] StatusResult<void> check_mirror() const {
     const Value& pod = request_.object;
-    if (!pod["metadata"]["annotations"].contains(kMirror)) {
+    if (!pod["metadata"]["annotations"].contains(kMirrorAnnotation)) {
       return refuse(request_, fmt::format("pod does not have \"{}\" annotation, node \"{}\" can "
                                           "only create mirror pods",
-                                          kMirror, node_));
+                                          kMirrorAnnotation, node_));
     }
     if (!is_here(pod)) {
       return no("can only create pods with spec.nodeName set to itself");
@@ -303,7 +303,8 @@ class Restriction {
   const std::string node_;
 };
 
-StatusResult<void> check(AdmissionAttributes& request, const AdmissionContext& context) {
+StatusResult<void> check_node_restriction(AdmissionAttributes& request,
+                                          const AdmissionContext& context) {
   if (request.user == nullptr || !request.user->in_group("system:nodes")) {
     return {};
   }
@@ -317,7 +318,7 @@ StatusResult<void> check(AdmissionAttributes& request, const AdmissionContext& c
 }  // namespace
 
 AdmissionStep node_restriction_step() {
-  return {.name = "NodeRestriction", .mutate = {}, .validate = &check};
+  return {.name = "NodeRestriction", .mutate = {}, .validate = &check_node_restriction};
 }
 
 }  // namespace athanor::apiserver

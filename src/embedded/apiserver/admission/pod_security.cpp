@@ -12,7 +12,7 @@
 
 #include "embedded/apiserver/admission/pod_security_checks.hpp"
 #include "embedded/apiserver/admission/steps.hpp"
-#include "embedded/apiserver/core/call.hpp"
+#include "embedded/apiserver/request/call.hpp"
 #include "kube/names/field_error.hpp"
 
 namespace athanor::apiserver {
@@ -240,7 +240,8 @@ StatusResult<void> check_pod(AdmissionAttributes& request, const AdmissionContex
   return {};
 }
 
-StatusResult<void> check(AdmissionAttributes& request, const AdmissionContext& context) {
+StatusResult<void> check_pod_security(AdmissionAttributes& request,
+                                      const AdmissionContext& context) {
   const ResourceInfo& resource = *request.resource;
   if (is_main_write(request, "", "namespaces")) {
     return check_namespace(request, context);
@@ -274,7 +275,7 @@ StatusResult<void> check(AdmissionAttributes& request, const AdmissionContext& c
 }  // namespace
 
 AdmissionStep pod_security_step() {
-  return {.name = "PodSecurity", .mutate = {}, .validate = &check};
+  return {.name = "PodSecurity", .mutate = {}, .validate = &check_pod_security};
 }
 
 }  // namespace athanor::apiserver

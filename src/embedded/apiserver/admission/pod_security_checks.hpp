@@ -20,12 +20,12 @@ struct SecurityFinding {
   std::string detail{};
 };
 
-// The rules of version 1.`minor` that the pod breaks: those of baseline first, each group in the
-// order of the reference. `metadata` is the pod's, for its annotations.
+// Returns the rules of version 1.`minor` that the pod breaks: those of baseline first, each group
+// in the order of the reference. `metadata` is the pod's, for its annotations.
 std::vector<SecurityFinding> security_findings(const Value& metadata, const Value& spec,
                                                SecurityLevel level, int minor);
 
-// "REASON (DETAIL), REASON (DETAIL)".
+// Returns "REASON (DETAIL), REASON (DETAIL)".
 std::string findings_text(const std::vector<SecurityFinding>& findings);
 
 }  // namespace athanor::apiserver

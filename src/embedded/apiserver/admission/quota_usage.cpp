@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 7> kPlain = {"configmaps",
                                                     "persistentvolumeclaims",
                                                     "pods"};
 
-void add(Amounts& amounts, std::string_view name, const Quantity& quantity) {
+void add_amount(Amounts& amounts, std::string_view name, const Quantity& quantity) {
   const auto [entry, made] = amounts.emplace(name, quantity);
   if (!made) {
     entry->second += quantity;
@@ -41,15 +41,15 @@ void add_pod(Amounts& usage, const Value& pod) {
   if (has_ended(pod)) {
     return;
   }
-  add(usage, "pods", one());
+  add_amount(usage, "pods", one());
   for (const auto& [name, quantity] : pod_amounts(pod["spec"], "requests")) {
-    add(usage, "requests." + name, quantity);
+    add_amount(usage, "requests." + name, quantity);
     if (is_one_of(name, {"cpu", "memory", "ephemeral-storage"}) || name.starts_with("hugepages-")) {
-      add(usage, name, quantity);
+      add_amount(usage, name, quantity);
     }
   }
   for (const auto& [name, quantity] : pod_amounts(pod["spec"], "limits")) {
-    add(usage, "limits." + name, quantity);
+    add_amount(usage, "limits." + name, quantity);
   }
 }
 
@@ -58,24 +58,26 @@ void add_service(Amounts& usage, const Value& service) {
   const std::string_view type = spec["type"].as_string();
   const auto ports = static_cast<std::int64_t>(spec["ports"].size());
   if (type == "LoadBalancer") {
-    add(usage, "services.loadbalancers", one());
+    add_amount(usage, "services.loadbalancers", one());
   }
   if (type == "NodePort" ||
       (type == "LoadBalancer" && spec["allocateLoadBalancerNodePorts"].as_bool(true))) {
-    add(usage, "services.nodeports", Quantity::from_int(ports));
+    add_amount(usage, "services.nodeports", Quantity::from_int(ports));
   }
 }
 
 void add_claim(Amounts& usage, const Value& claim) {
   const auto storage = Quantity::parse(claim["spec"]["resources"]["requests"]["storage"]);
   if (storage) {
-    add(usage, "requests.storage", *storage);
+    add_amount(usage, "requests.storage", *storage);
   }
   const std::string_view name = claim["spec"]["storageClassName"].as_string();
   if (!name.empty()) {
-    add(usage, fmt::format("{}.storageclass.storage.k8s.io/persistentvolumeclaims", name), one());
+    add_amount(usage, fmt::format("{}.storageclass.storage.k8s.io/persistentvolumeclaims", name),
+               one());
     if (storage) {
-      add(usage, fmt::format("{}.storageclass.storage.k8s.io/requests.storage", name), *storage);
+      add_amount(usage, fmt::format("{}.storageclass.storage.k8s.io/requests.storage", name),
+                 *storage);
     }
   }
 }
@@ -167,7 +169,7 @@ bool is_counted(std::string_view storage, const Value& hard) {
 
 Amounts quota_usage(std::string_view group, std::string_view plural, const Value& object) {
   Amounts usage;
-  add(usage, fmt::format("count/{}", store::resource_name(plural, group)), one());
+  add_amount(usage, fmt::format("count/{}", store::resource_name(plural, group)), one());
   if (!group.empty()) {
     return usage;
   }
@@ -176,7 +178,7 @@ Amounts quota_usage(std::string_view group, std::string_view plural, const Value
     return usage;
   }
   if (std::find(kPlain.begin(), kPlain.end(), plural) != kPlain.end()) {
-    add(usage, plural, one());
+    add_amount(usage, plural, one());
   }
   if (plural == "services") {
     add_service(usage, object);
@@ -223,7 +225,7 @@ Amounts namespace_usage(const store::Store& store, const Value& quota, const Val
       }
       for (const auto& [name, quantity] : quota_usage(group, plural, stored->body)) {
         if (hard.contains(name)) {
-          add(used, name, quantity);
+          add_amount(used, name, quantity);
         }
       }
     }

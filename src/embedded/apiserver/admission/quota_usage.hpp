@@ -13,17 +13,17 @@
 
 namespace athanor::apiserver {
 
-// "count/deployments.apps", "pods", "requests.cpu", ... of one object.
+// Returns "count/deployments.apps", "pods", "requests.cpu", ... of one object.
 Amounts quota_usage(std::string_view group, std::string_view plural, const Value& object);
 
-// True when the quota's scopes admit the object (scopes choose among pods alone).
+// Checks whether the quota's scopes admit the object (scopes choose among pods alone).
 bool in_quota_scope(const Value& quota, std::string_view group, std::string_view plural,
                     const Value& object);
 
-// What all objects of the quota's namespace use of `hard`.
+// Returns the use of `hard` by all objects of the quota's namespace.
 Amounts namespace_usage(const store::Store& store, const Value& quota, const Value& hard);
 
-// {"pods": "3"} of the names in `hard`, zero where nothing is used.
+// Returns {"pods": "3"} of the names in `hard`, zero where nothing is used.
 Value used_value(const Amounts& used, const Value& hard);
 
 // Returns the limited names that every container must state: "requests.cpu for: c".

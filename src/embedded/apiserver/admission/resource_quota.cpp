@@ -115,7 +115,7 @@ StatusResult<void> reserve(AdmissionAttributes& request, const AdmissionContext&
   return {};
 }
 
-StatusResult<void> validate(AdmissionAttributes& request, const AdmissionContext& context) {
+StatusResult<void> validate_quota(AdmissionAttributes& request, const AdmissionContext& context) {
   const bool counted = request.operation == Operation::Create ||
                        (request.operation == Operation::Update &&
                         (request.resource->plural == "services" ||
@@ -136,7 +136,7 @@ StatusResult<void> validate(AdmissionAttributes& request, const AdmissionContext
 }  // namespace
 
 AdmissionStep resource_quota_step() {
-  return {.name = "ResourceQuota", .mutate = {}, .validate = &validate};
+  return {.name = "ResourceQuota", .mutate = {}, .validate = &validate_quota};
 }
 
 }  // namespace athanor::apiserver

@@ -105,7 +105,7 @@ StatusResult<void> check_mirror(const AdmissionAttributes& request) {
   return {};
 }
 
-StatusResult<void> mutate(AdmissionAttributes& request, const AdmissionContext& context) {
+StatusResult<void> mount_account(AdmissionAttributes& request, const AdmissionContext& context) {
   if (!creates(request, "", "pods")) {
     return {};
   }
@@ -140,7 +140,7 @@ StatusResult<void> mutate(AdmissionAttributes& request, const AdmissionContext& 
 }  // namespace
 
 AdmissionStep service_account_step() {
-  return {.name = "ServiceAccount", .mutate = &mutate, .validate = {}};
+  return {.name = "ServiceAccount", .mutate = &mount_account, .validate = {}};
 }
 
 }  // namespace athanor::apiserver

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The built-in admission steps; steps.cpp puts them in order (docs/spec/apiserver.md 15.1).
+// The built-in admission steps; core/admission_order.cpp puts them in order
+// (docs/spec/apiserver.md 15.1).
 #pragma once
 
 #include <string_view>
 
-#include "embedded/apiserver/admission/admission.hpp"
+#include "embedded/apiserver/request/admission.hpp"
 
 namespace athanor::apiserver {
 
-// Nothing is made in namespaces that do not exist or are going away.
+// Refuses objects in namespaces that do not exist or are going away.
 AdmissionStep namespace_lifecycle_step();
 // Gives pods a service account, its token and its pull secrets.
 AdmissionStep service_account_step();
@@ -20,7 +21,7 @@ AdmissionStep priority_step();
 AdmissionStep runtime_class_step();
 // Defaults and bounds of a namespace's LimitRanges.
 AdmissionStep limit_ranger_step();
-// New nodes are not ready.
+// Taints new nodes as not ready.
 AdmissionStep taint_nodes_step();
 // Volumes and claims in use stay until they are unused.
 AdmissionStep storage_protection_step();
@@ -38,9 +39,9 @@ AdmissionStep certificate_signing_step();
 AdmissionStep certificate_subject_step();
 // Sets the default IngressClass of ingresses that name none.
 AdmissionStep default_ingress_class_step();
-// Pods keep to the level of their namespace.
+// Keeps pods to the level of their namespace.
 AdmissionStep pod_security_step();
-// Pods carry zone and region of their node.
+// Labels pods with zone and region of their node.
 AdmissionStep topology_labels_step();
 // Kubelets write about their own node and its pods alone.
 AdmissionStep node_restriction_step();
@@ -50,9 +51,9 @@ AdmissionStep resource_quota_step();
 // Returns true if the request writes the main object of that resource, not a subresource.
 bool is_main_write(const AdmissionAttributes& request, std::string_view group,
                    std::string_view plural);
-// The same for creates alone.
+// Checks the same for creates alone.
 bool creates(const AdmissionAttributes& request, std::string_view group, std::string_view plural);
-// RESOURCE "NAME" is forbidden: TEXT.
+// Returns the error: RESOURCE "NAME" is forbidden: TEXT.
 StatusError refuse(const AdmissionAttributes& request, std::string_view text);
 
 }  // namespace athanor::apiserver

@@ -36,7 +36,8 @@ StatusResult<void> protect(AdmissionAttributes& request, const AdmissionContext&
 
 // The newest of the classes marked as default gives its name to claims without one. An empty name
 // says: no class.
-StatusResult<void> choose_class(AdmissionAttributes& request, const AdmissionContext& context) {
+StatusResult<void> choose_storage_class(AdmissionAttributes& request,
+                                        const AdmissionContext& context) {
   if (!creates(request, "", "persistentvolumeclaims") ||
       !request.object["spec"]["storageClassName"].is_null()) {
     return {};
@@ -88,7 +89,7 @@ AdmissionStep storage_protection_step() {
 }
 
 AdmissionStep default_storage_class_step() {
-  return {.name = "DefaultStorageClass", .mutate = &choose_class, .validate = {}};
+  return {.name = "DefaultStorageClass", .mutate = &choose_storage_class, .validate = {}};
 }
 
 AdmissionStep claim_resize_step() {

@@ -2,7 +2,7 @@
 // The text of a refusal by authorization.
 #include <fmt/format.h>
 
-#include "embedded/apiserver/auth/authorize.hpp"
+#include "embedded/apiserver/request/authorize.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/text.hpp"
 

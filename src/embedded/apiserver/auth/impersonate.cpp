@@ -2,13 +2,13 @@
 // Acting as another user: the Impersonate-* headers (docs/spec/apiserver.md 16.1).
 #include <fmt/format.h>
 
-#include "embedded/apiserver/auth/front_proxy.hpp"
-#include "embedded/apiserver/core/route.hpp"
+#include "embedded/apiserver/request/front_proxy.hpp"
+#include "embedded/apiserver/request/route.hpp"
 
 namespace athanor::apiserver {
 namespace {
 
-constexpr std::string_view kServiceAccountPrefix = "system:serviceaccount:";
+constexpr std::string_view kAccountPrefix = "system:serviceaccount:";
 constexpr std::string_view kExtraHeader = "impersonate-extra-";
 
 StatusResult<void> require(const Core& core, const UserInfo& user, std::string_view group,
@@ -33,8 +33,8 @@ StatusResult<void> require(const Core& core, const UserInfo& user, std::string_v
 StatusResult<void> take_user(const Core& core, const UserInfo& caller, std::string_view name,
                              UserInfo& wanted) {
   wanted.name = std::string(name);
-  if (name.starts_with(kServiceAccountPrefix)) {
-    const std::string_view rest = name.substr(kServiceAccountPrefix.size());
+  if (name.starts_with(kAccountPrefix)) {
+    const std::string_view rest = name.substr(kAccountPrefix.size());
     const std::size_t colon = rest.find(':');
     if (colon != std::string_view::npos) {
       return require(core, caller, "", "serviceaccounts", "", rest.substr(0, colon),

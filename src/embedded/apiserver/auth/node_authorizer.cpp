@@ -19,7 +19,7 @@
 namespace athanor::apiserver {
 namespace {
 
-constexpr std::string_view kGroup = "system:nodes";
+constexpr std::string_view kNodesGroup = "system:nodes";
 constexpr std::string_view kPrefix = "system:node:";
 constexpr std::string_view kRole = "system:node";
 constexpr std::string_view kLeases = "kube-node-lease";
@@ -107,7 +107,7 @@ NodeAuthorizer::NodeAuthorizer(store::Store& store, const RbacIndex& rbac)
     : store_(store), rbac_(rbac) {}
 
 std::optional<Decision> NodeAuthorizer::authorize(const Attributes& attributes) const {
-  if (!attributes.user->in_group(kGroup) || !attributes.user->name.starts_with(kPrefix)) {
+  if (!attributes.user->in_group(kNodesGroup) || !attributes.user->name.starts_with(kPrefix)) {
     return std::nullopt;
   }
   const std::string node = attributes.user->name.substr(kPrefix.size());

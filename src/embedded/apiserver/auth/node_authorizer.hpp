@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "base/mutex.hpp"
-#include "embedded/apiserver/auth/authorize.hpp"
+#include "embedded/apiserver/request/authorize.hpp"
 #include "embedded/store/store.hpp"
 
 namespace athanor::apiserver {
@@ -26,7 +26,7 @@ class NodeAuthorizer {
  public:
   NodeAuthorizer(store::Store& store, const RbacIndex& rbac);
 
-  // nullopt: the user is no node. Not allowed: RBAC may still allow it.
+  // Decides for a node; nullopt: the user is none. Where it does not allow, RBAC still may.
   [[nodiscard]] std::optional<Decision> authorize(const Attributes& attributes) const;
 
  private:

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kAll = "*";
 
-std::vector<std::string> texts(const Value& list) {
+std::vector<std::string> texts_of_rule(const Value& list) {
   std::vector<std::string> result;
   for (const Value& item : list.items()) {
     result.push_back(item.str());
@@ -49,7 +49,7 @@ bool covers_url(const std::vector<std::string>& urls, std::string_view path) {
   });
 }
 
-Value list_of(const std::vector<std::string>& texts) {
+Value list_of_texts(const std::vector<std::string>& texts) {
   std::vector<Value> items(texts.begin(), texts.end());
   return Value::list(std::move(items));
 }
@@ -92,10 +92,10 @@ std::string PolicyRule::text() const {
 }
 
 Value PolicyRule::to_value() const {
-  Value value = Value::object({{"verbs", list_of(verbs)}});
+  Value value = Value::object({{"verbs", list_of_texts(verbs)}});
   const auto add = [&](std::string_view name, const std::vector<std::string>& values) {
     if (!values.empty()) {
-      value.set(name, list_of(values));
+      value.set(name, list_of_texts(values));
     }
   };
   add("apiGroups", api_groups);
@@ -106,11 +106,11 @@ Value PolicyRule::to_value() const {
 }
 
 PolicyRule read_rule(const Value& rule) {
-  return {.verbs = texts(rule["verbs"]),
-          .api_groups = texts(rule["apiGroups"]),
-          .resources = texts(rule["resources"]),
-          .resource_names = texts(rule["resourceNames"]),
-          .non_resource_urls = texts(rule["nonResourceURLs"])};
+  return {.verbs = texts_of_rule(rule["verbs"]),
+          .api_groups = texts_of_rule(rule["apiGroups"]),
+          .resources = texts_of_rule(rule["resources"]),
+          .resource_names = texts_of_rule(rule["resourceNames"]),
+          .non_resource_urls = texts_of_rule(rule["nonResourceURLs"])};
 }
 
 std::vector<PolicyRule> read_rules(const Value& rules) {

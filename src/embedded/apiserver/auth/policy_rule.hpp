@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "embedded/apiserver/auth/authorize.hpp"
+#include "embedded/apiserver/request/authorize.hpp"
 #include "kube/value/value.hpp"
 
 namespace athanor::apiserver {
@@ -20,7 +20,7 @@ struct PolicyRule {
   std::vector<std::string> non_resource_urls{};
 
   [[nodiscard]] bool allows(const Attributes& attributes) const;
-  // {APIGroups:[""], Resources:["secrets"], Verbs:["*"]}
+  // Returns {APIGroups:[""], Resources:["secrets"], Verbs:["*"]}
   [[nodiscard]] std::string text() const;
   [[nodiscard]] Value to_value() const;
 };
@@ -30,12 +30,12 @@ PolicyRule read_rule(const Value& rule);
 // Reads a role's `rules`.
 std::vector<PolicyRule> read_rules(const Value& rules);
 
-// The rule in parts of one verb, one group, one resource and at most one name each.
+// Splits the rule into parts of one verb, one group, one resource and at most one name each.
 std::vector<PolicyRule> split_rule(const PolicyRule& rule);
 // Joins parts that differ in their verb alone.
 std::vector<PolicyRule> join_rules(const std::vector<PolicyRule>& parts);
 
-// ["a" "b"], as messages list texts.
+// Returns ["a" "b"], as messages list texts.
 std::string quoted_list(const std::vector<std::string>& texts);
 
 }  // namespace athanor::apiserver

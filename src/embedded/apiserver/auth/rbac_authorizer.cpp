@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // May this user do that: AlwaysAllow, or system:masters, nodes and RBAC (docs/spec/apiserver.md
 // 16.2).
-#include "embedded/apiserver/auth/authorize.hpp"
+#include "embedded/apiserver/request/authorize.hpp"
 
 #include <optional>
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/mutex.hpp"
-#include "embedded/apiserver/auth/authorize.hpp"
 #include "embedded/apiserver/auth/policy_rule.hpp"
+#include "embedded/apiserver/request/authorize.hpp"
 #include "embedded/store/store.hpp"
 
 namespace athanor::apiserver {
@@ -24,9 +24,9 @@ class RbacIndex {
   explicit RbacIndex(store::Store& store);
 
   [[nodiscard]] Decision authorize(const Attributes& attributes) const;
-  // Every rule of the user's bindings at cluster scope and in `ns`.
+  // Returns every rule of the user's bindings at cluster scope and in `ns`.
   [[nodiscard]] std::vector<PolicyRule> rules_for(const UserInfo& user, std::string_view ns) const;
-  // True when ClusterRole `role` has a rule for it, for any user.
+  // Returns true when ClusterRole `role` has a rule for it, for any user.
   [[nodiscard]] bool cluster_role_allows(std::string_view role, const Attributes& attributes) const;
 
  private:

@@ -4,7 +4,7 @@
 
 #include "embedded/apiserver/auth/handlers.hpp"
 #include "embedded/apiserver/auth/token_checker.hpp"
-#include "embedded/apiserver/extras/subresource.hpp"
+#include "embedded/apiserver/request/subresource.hpp"
 #include "kube/names/field_error.hpp"
 
 namespace athanor::apiserver {

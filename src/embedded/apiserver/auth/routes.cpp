@@ -4,7 +4,7 @@
 #include <array>
 
 #include "embedded/apiserver/auth/handlers.hpp"
-#include "embedded/apiserver/extras/subresource.hpp"
+#include "embedded/apiserver/request/subresource.hpp"
 
 namespace athanor::apiserver {
 namespace {

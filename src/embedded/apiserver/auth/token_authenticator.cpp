@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who asks: in-process users, client certificates, bearer tokens, anonymous (docs/spec/apiserver.md
 // 16.1).
-#include "embedded/apiserver/auth/authenticate.hpp"
+#include "embedded/apiserver/request/authenticate.hpp"
 
 #include <fmt/format.h>
 
 #include <cctype>
 #include <string_view>
 
-#include "embedded/apiserver/auth/front_proxy.hpp"
 #include "embedded/apiserver/auth/token_checker.hpp"
+#include "embedded/apiserver/request/front_proxy.hpp"
 
 namespace athanor::apiserver {
 namespace {

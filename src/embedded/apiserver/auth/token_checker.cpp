@@ -7,7 +7,7 @@
 #include <chrono>
 
 #include "base/digest.hpp"
-#include "embedded/apiserver/auth/authenticate.hpp"
+#include "embedded/apiserver/request/authenticate.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -16,7 +16,7 @@ constexpr std::string_view kLegacyIssuer = "kubernetes/serviceaccount";
 constexpr std::string_view kExtraPrefix = "authentication.kubernetes.io/";
 
 // A claim that is one text or a list of them.
-std::vector<std::string> texts(const Value& claim) {
+std::vector<std::string> texts_of_claim(const Value& claim) {
   std::vector<std::string> result;
   if (claim.is_string()) {
     result.push_back(claim.str());
@@ -100,7 +100,7 @@ std::optional<TokenHolder> TokenChecker::check(std::string_view token,
     return std::nullopt;
   }
   TokenHolder holder;
-  holder.audiences = common(wanted, texts((*claims)["aud"]));
+  holder.audiences = common(wanted, texts_of_claim((*claims)["aud"]));
   std::optional<UserInfo> user = service_account(*claims);
   if (holder.audiences.empty() || !user) {
     return std::nullopt;

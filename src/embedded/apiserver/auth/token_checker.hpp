@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/time.hpp"
-#include "embedded/apiserver/core/dependencies.hpp"
-#include "embedded/apiserver/core/options.hpp"
-#include "embedded/apiserver/core/token_signer.hpp"
+#include "embedded/apiserver/request/dependencies.hpp"
+#include "embedded/apiserver/request/options.hpp"
+#include "embedded/apiserver/request/token_signer.hpp"
 #include "embedded/kinds/user_info.hpp"
 #include "embedded/store/store.hpp"
 
@@ -29,7 +29,7 @@ class TokenChecker {
  public:
   TokenChecker(const Options& options, const Dependencies& dependencies);
 
-  // nullopt: not valid now for any of `audiences` (empty: the API server's own).
+  // Checks a token; nullopt: not valid now for any of `audiences` (empty: the API server's own).
   [[nodiscard]] std::optional<TokenHolder> check(std::string_view token,
                                                  const std::vector<std::string>& audiences,
                                                  Instant now) const;
@@ -50,10 +50,10 @@ class TokenChecker {
   bool bootstrap_tokens_ = false;
 };
 
-// The audiences that this server stands for: --api-audiences, or the issuer.
+// Returns the audiences of this server: --api-audiences, or the issuer.
 std::vector<std::string> server_audiences(const Options& options, const TokenSigner* signer);
 
-// "system:serviceaccount:NS:NAME".
+// Returns "system:serviceaccount:NS:NAME".
 std::string service_account_user(std::string_view ns, std::string_view name);
 
 }  // namespace athanor::apiserver

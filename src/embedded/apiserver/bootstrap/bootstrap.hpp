@@ -5,7 +5,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
-#include "embedded/apiserver/core/options.hpp"
+#include "embedded/apiserver/request/options.hpp"
 #include "embedded/kinds/resource_info.hpp"
 #include "embedded/store/store.hpp"
 

@@ -11,7 +11,7 @@
 namespace athanor::apiserver {
 namespace {
 
-constexpr std::string_view kGroup = "flowcontrol.apiserver.k8s.io";
+constexpr std::string_view kFlowGroup = "flowcontrol.apiserver.k8s.io";
 
 struct Level {
   std::string_view name{};
@@ -100,10 +100,10 @@ Value own(std::string_view text) {
 
 BootstrapObject object_of(std::string_view kind, std::string_view plural, std::string_view name,
                           Value spec) {
-  return {.storage = fmt::format("{}.{}", plural, kGroup),
+  return {.storage = fmt::format("{}.{}", plural, kFlowGroup),
           .object = Value::object(
               {{"kind", kind},
-               {"apiVersion", fmt::format("{}/v1", kGroup)},
+               {"apiVersion", fmt::format("{}/v1", kFlowGroup)},
                {"metadata",
                 Value::object({{"name", name},
                                {"annotations",

@@ -67,7 +67,7 @@ std::int64_t version_priority(std::string_view group, std::string_view version) 
 constexpr std::array<std::string_view, 4> kNamespaces = {"default", "kube-node-lease",
                                                          "kube-public", "kube-system"};
 constexpr std::string_view kAutoUpdate = "rbac.authorization.kubernetes.io/autoupdate";
-constexpr std::string_view kGroup = "rbac.authorization.k8s.io";
+constexpr std::string_view kInstalledRbacGroup = "rbac.authorization.k8s.io";
 
 // Loops whose name differs from that of their reference's account; both have its role.
 struct LoopRole {
@@ -251,18 +251,18 @@ class Installation {
   }
 
   static BootstrapObject loop_binding(const LoopRole& row) {
-    return {
-        fmt::format("clusterrolebindings.{}", kGroup),
-        Value::object(
-            {{"kind", "ClusterRoleBinding"},
-             {"apiVersion", fmt::format("{}/v1", kGroup)},
-             {"metadata",
-              Value::object({{"name", fmt::format("athanor:controller:{}", row.loop)}})},
-             {"roleRef",
-              Value::object({{"apiGroup", kGroup}, {"kind", "ClusterRole"}, {"name", row.role}})},
-             {"subjects", Value::list({Value::object({{"kind", "ServiceAccount"},
-                                                      {"name", row.loop},
-                                                      {"namespace", "kube-system"}})})}})};
+    return {fmt::format("clusterrolebindings.{}", kInstalledRbacGroup),
+            Value::object(
+                {{"kind", "ClusterRoleBinding"},
+                 {"apiVersion", fmt::format("{}/v1", kInstalledRbacGroup)},
+                 {"metadata",
+                  Value::object({{"name", fmt::format("athanor:controller:{}", row.loop)}})},
+                 {"roleRef", Value::object({{"apiGroup", kInstalledRbacGroup},
+                                            {"kind", "ClusterRole"},
+                                            {"name", row.role}})},
+                 {"subjects", Value::list({Value::object({{"kind", "ServiceAccount"},
+                                                          {"name", row.loop},
+                                                          {"namespace", "kube-system"}})})}})};
   }
 
   // Adds what is missing, takes nothing away.
@@ -410,7 +410,8 @@ class Installation {
   // Where the server answers, unless only this machine could reach it.
   Result<void> own_endpoints(std::int64_t port) {
     const std::string& host = input_.options.advertise_host;
-    if (!parse_ipv4(host) || host.starts_with("127.") || port <= 0) {
+    const bool loopback = host.starts_with("127.") && !input_.options.advertise_loopback;
+    if (!parse_ipv4(host) || loopback || port <= 0) {
       return {};
     }
     Value endpoints = parse_own(R"({"kind":"Endpoints","apiVersion":"v1",

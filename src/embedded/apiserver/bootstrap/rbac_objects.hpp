@@ -17,7 +17,7 @@ struct BootstrapObject {
   Value object{};
 };
 
-// Internal naming the line that is not of the table's form.
+// Parses the table. Error Internal names the line that is not of the table's form.
 Result<std::vector<BootstrapObject>> parse_rbac(std::string_view text);
 
 }  // namespace athanor::apiserver

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "base/mutex.hpp"
-#include "embedded/apiserver/core/call.hpp"
-#include "embedded/apiserver/core/health.hpp"
+#include "embedded/apiserver/read/health.hpp"
 #include "embedded/apiserver/read/watch_hub.hpp"
+#include "embedded/apiserver/request/call.hpp"
 
 namespace athanor::apiserver {
 namespace {

@@ -33,12 +33,12 @@ class RequestMetrics {
     std::atomic<std::int64_t>& count_;
   };
 
-  // One request that was answered.
+  // Counts one request that was answered.
   void note(const Call& call, int code, Duration took);
-  // One request of a control loop that was refused.
+  // Counts one request of a control loop that was refused.
   void note_refusal(const std::string& loop, int code);
   [[nodiscard]] std::string text(const Core& core) const;
-  // The text of /metrics/slis: each health check's state.
+  // Returns the text of /metrics/slis: each health check's state.
   [[nodiscard]] static std::string health_text(const Core& core);
 
  private:

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
-#include "embedded/apiserver/core/health.hpp"
 #include "embedded/apiserver/core/request_metrics.hpp"
-#include "embedded/apiserver/core/respond.hpp"
-#include "embedded/apiserver/core/route.hpp"
-#include "embedded/apiserver/core/token_signer.hpp"
 #include "embedded/apiserver/read/discovery.hpp"
+#include "embedded/apiserver/read/health.hpp"
 #include "embedded/apiserver/read/openapi_endpoints.hpp"
+#include "embedded/apiserver/request/respond.hpp"
+#include "embedded/apiserver/request/route.hpp"
+#include "embedded/apiserver/request/token_signer.hpp"
 
 namespace athanor::apiserver {
 namespace {

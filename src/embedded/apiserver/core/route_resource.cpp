@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 
-#include "embedded/apiserver/core/handlers.hpp"
-#include "embedded/apiserver/core/route.hpp"
-#include "embedded/apiserver/extras/subresource.hpp"
 #include "embedded/apiserver/read/list_options.hpp"
 #include "embedded/apiserver/read/selection.hpp"
+#include "embedded/apiserver/request/handlers.hpp"
+#include "embedded/apiserver/request/route.hpp"
+#include "embedded/apiserver/request/subresource.hpp"
 
 namespace athanor::apiserver {
 namespace {

@@ -10,9 +10,9 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "base/unique_function.hpp"
-#include "embedded/apiserver/core/dependencies.hpp"
-#include "embedded/apiserver/core/options.hpp"
-#include "net/http.hpp"
+#include "embedded/apiserver/request/dependencies.hpp"
+#include "embedded/apiserver/request/http.hpp"
+#include "embedded/apiserver/request/options.hpp"
 
 namespace athanor::apiserver {
 
@@ -27,17 +27,17 @@ class Server {
 
   // Waits for the webhooks that the request concerns; only for threads that may.
   virtual Response handle(Request request, Instant now) = 0;
-  // Never waits. `done` gets the answer, once: on this thread if nothing outside had to be asked,
-  // else in a task of `resume`. The server outlives both.
+  // Handles a request; never waits. Calls `done` with the answer, once: on this thread if nothing
+  // outside had to be asked, else in a task of `resume`. The server outlives both.
   virtual void handle_async(Request request, Instant now, Executor resume,
                             UniqueFunction<void(Response)> done);
   // Returns true if the body of this request, whose head alone is here, may be sent: its sender is
   // known and may do it. Never waits. Refused requests go to handle() with `without_body`.
   [[nodiscard]] virtual bool admits(const Request& head, Instant now);
-  // What the server owes to time alone: event TTL, watch timeouts and bookmarks, history. About
-  // every 250 ms.
+  // Does what the server owes to time alone: event TTL, watch timeouts and bookmarks, history.
+  // Called about every 250 ms.
   virtual void tick(Instant now) = 0;
-  // From now on /readyz answers 500 and watches end.
+  // Begins to shut down: from now on /readyz answers 500 and watches end.
   virtual void begin_shutdown() = 0;
   // Counts a request of a control loop that was refused.
   virtual void note_refusal(const std::string& /*loop*/, int /*code*/) {}

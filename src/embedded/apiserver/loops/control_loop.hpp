@@ -34,13 +34,13 @@ struct LoopContext {
   const ResourceRegistry& registry;
 };
 
-// docs/spec/apiserver.md 17.2.
+// Makes the garbage collector (docs/spec/apiserver.md 17.2).
 std::unique_ptr<ControlLoop> make_garbage_collector(const LoopContext& context);
-// docs/spec/apiserver.md 17.1.
+// Makes the namespace controller (docs/spec/apiserver.md 17.1).
 std::unique_ptr<ControlLoop> make_namespace_controller(const LoopContext& context);
 // Recounts ResourceQuotas (docs/spec/apiserver.md 15.1, 17).
 std::unique_ptr<ControlLoop> make_quota_controller(const LoopContext& context);
-// Type-checks ValidatingAdmissionPolicies (docs/spec/apiserver.md 15.3).
+// Makes the loop that type-checks ValidatingAdmissionPolicies (docs/spec/apiserver.md 15.3).
 std::unique_ptr<ControlLoop> make_policy_controller(const LoopContext& context);
 
 }  // namespace athanor::apiserver

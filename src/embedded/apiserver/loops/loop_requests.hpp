@@ -16,13 +16,13 @@ namespace athanor::apiserver {
 // Waits for each answer. Errors carry the Status of the server. Not thread-safe.
 class LoopRequests {
  public:
-  // `user` is the loop's name: it acts as system:serviceaccount:kube-system:<user>.
+  // Takes `user`, the loop's name: it acts as system:serviceaccount:kube-system:<user>.
   LoopRequests(Server& server, std::string_view user);
 
-  // NotFound counts as done. `uid` guards against an object of the same name made since.
+  // Deletes an object; NotFound counts as done. `uid` guards against a namesake made since.
   Result<void> remove(const ResourceInfo& resource, const Key& key, std::string_view uid,
                       std::string_view policy, Instant now);
-  // These fail as the server answers, NotFound and Conflict included. `subresource` may be empty.
+  // Writes. Errors: as the server answers, also NotFound and Conflict. `subresource` may be empty.
   Result<void> merge_patch(const ResourceInfo& resource, const Key& key,
                            std::string_view subresource, Value patch, Instant now);
   Result<void> put(const ResourceInfo& resource, const Key& key, std::string_view subresource,

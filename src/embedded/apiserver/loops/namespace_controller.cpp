@@ -16,7 +16,7 @@
 namespace athanor::apiserver {
 namespace {
 
-constexpr Duration kRetry = std::chrono::milliseconds(500);
+constexpr Duration kNamespaceRetry = std::chrono::milliseconds(500);
 
 // What a sweep of a namespace found.
 struct Remains {
@@ -73,7 +73,7 @@ class NamespaceController final : public ControlLoop {
     for (const std::string& name : std::exchange(due_, {})) {
       if (!empty_out(name, now)) {
         failed_.insert(name);
-        retry_at_ = now + kRetry;
+        retry_at_ = now + kNamespaceRetry;
       }
     }
     return retry_at_;

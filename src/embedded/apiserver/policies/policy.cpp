@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/mutex.hpp"
-#include "embedded/apiserver/webhooks/match.hpp"
+#include "embedded/apiserver/matching/match.hpp"
 
 namespace athanor::apiserver {
 namespace {

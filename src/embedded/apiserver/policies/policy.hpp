@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/mutex.hpp"
-#include "embedded/apiserver/policies/admission_cel.hpp"
-#include "embedded/apiserver/webhooks/hook.hpp"
+#include "embedded/apiserver/matching/admission_cel.hpp"
+#include "embedded/apiserver/matching/hook.hpp"
 #include "embedded/store/store.hpp"
 #include "kube/value/value.hpp"
 
@@ -27,7 +27,7 @@ struct PolicyMatch {
   std::vector<MatchRule> include{};
   std::vector<MatchRule> exclude{};
 };
-// A match without rules is every request that its selectors take.
+// Matches a request; a match without rules takes every request that its selectors take.
 StatusResult<const ResourceInfo*> match_policy(const PolicyMatch& match,
                                                const AdmissionAttributes& request,
                                                const AdmissionContext& context);
@@ -81,7 +81,7 @@ struct Policy {
 };
 using Policies = std::vector<Policy>;
 
-// The declarations of a policy's expressions, its variables so far included.
+// Returns the declarations of a policy's expressions, its variables so far included.
 cel::Declarations policy_declarations(const AdmissionVariables& variables,
                                       const std::vector<PolicyVariable>& known);
 

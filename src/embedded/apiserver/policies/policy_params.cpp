@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "embedded/apiserver/matching/match.hpp"
+#include "embedded/apiserver/matching/review.hpp"
 #include "embedded/apiserver/resources/versions.hpp"
-#include "embedded/apiserver/webhooks/match.hpp"
-#include "embedded/apiserver/webhooks/review.hpp"
 
 namespace athanor::apiserver {
 namespace {

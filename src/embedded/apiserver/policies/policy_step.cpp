@@ -8,11 +8,11 @@
 #include <optional>
 
 #include "embedded/apiserver/admission/steps.hpp"
-#include "embedded/apiserver/core/call.hpp"
-#include "embedded/apiserver/core/conversation.hpp"
+#include "embedded/apiserver/matching/match.hpp"
 #include "embedded/apiserver/policies/policy.hpp"
 #include "embedded/apiserver/policies/policy_params.hpp"
-#include "embedded/apiserver/webhooks/match.hpp"
+#include "embedded/apiserver/request/call.hpp"
+#include "embedded/apiserver/request/conversation.hpp"
 #include "kube/text/json.hpp"
 
 namespace athanor::apiserver {
@@ -23,12 +23,19 @@ constexpr std::size_t kLongestAnnotation = std::size_t{10} << 10;
 constexpr const char* kOutOfBudget =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 
+// What the variables of a policy have used and may still use.
+struct VariableBudget {
+  std::uint64_t cost = 0;  // since it was taken from the policy's budget
+  std::int64_t left = cel::kObjectCostBudget;
+  std::size_t bytes = cel::kByteLimit;  // they live as long as the policy is judged
+};
+
 // `variables` of a policy: each is evaluated when it is asked for, once.
 class LazyVariables final : public cel::MapNode {
  public:
   LazyVariables(const std::vector<PolicyVariable>& variables, const cel::Bindings& bindings,
-                const cel::Authority& authority, std::uint64_t& cost)
-      : variables_(variables), bindings_(bindings), authority_(authority), cost_(cost) {}
+                const cel::Authority& authority, VariableBudget& budget)
+      : variables_(variables), bindings_(bindings), authority_(authority), budget_(budget) {}
 
   [[nodiscard]] std::size_t size() const override { return variables_.size(); }
   [[nodiscard]] std::optional<cel::Val> find(const cel::Val& key) const override {
@@ -58,8 +65,11 @@ class LazyVariables final : public cel::MapNode {
       value = cel::Val::error(fmt::format("composited variable \"{}\" fails to compile: {}",
                                           variable.name, variable.error));
     } else {
-      cel::Evaluation done = variable.program->evaluate(bindings_, {.authority = &authority_});
-      cost_ += done.cost;
+      cel::Evaluation done = variable.program->evaluate(
+          bindings_, {.cost = cost_limit(), .bytes = budget_.bytes, .authority = &authority_});
+      budget_.cost += done.cost;
+      budget_.left -= static_cast<std::int64_t>(done.cost);
+      budget_.bytes -= std::min(budget_.bytes, done.made);
       value = done.value.is_error()
                   ? cel::Val::error(fmt::format("composited variable \"{}\" fails to evaluate: {}",
                                                 variable.name, done.value.text()))
@@ -68,10 +78,15 @@ class LazyVariables final : public cel::MapNode {
     return known_.emplace(variable.name, std::move(value)).first->second;
   }
 
+  [[nodiscard]] std::uint64_t cost_limit() const {
+    return std::min(cel::kCostLimit,
+                    static_cast<std::uint64_t>(std::max<std::int64_t>(budget_.left, 0)));
+  }
+
   const std::vector<PolicyVariable>& variables_;
   const cel::Bindings& bindings_;
   const cel::Authority& authority_;
-  std::uint64_t& cost_;
+  VariableBudget& budget_;
   // One evaluation is one thread's.
   mutable std::map<std::string, cel::Val, std::less<>> known_{};
 };
@@ -95,7 +110,7 @@ class PolicyRun {
       : policy_(policy), bindings_(std::move(bindings)), authority_(authority) {
     bindings_.emplace_back(
         "variables", cel::Val::map(std::make_shared<LazyVariables>(policy_.variables, bindings_,
-                                                                   authority_, variable_cost_)));
+                                                                   authority_, of_variables_)));
   }
   PolicyRun(const PolicyRun&) = delete;
   PolicyRun& operator=(const PolicyRun&) = delete;
@@ -130,8 +145,9 @@ class PolicyRun {
 
   // False: the budget is gone.
   bool spend(std::uint64_t cost) {
-    budget_ -= static_cast<std::int64_t>(cost + variable_cost_);
-    variable_cost_ = 0;
+    budget_ -= static_cast<std::int64_t>(cost + of_variables_.cost);
+    of_variables_.cost = 0;
+    of_variables_.left = budget_;
     return budget_ >= 0;
   }
 
@@ -204,7 +220,7 @@ class PolicyRun {
   cel::Bindings bindings_;
   const cel::Authority& authority_;
   std::int64_t budget_ = cel::kObjectCostBudget;
-  std::uint64_t variable_cost_ = 0;
+  VariableBudget of_variables_{};
   std::size_t index_ = 0;  // of the expression that is judged
   Finding finding_{};
 };

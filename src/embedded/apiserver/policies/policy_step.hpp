@@ -2,7 +2,7 @@
 // The admission step ValidatingAdmissionPolicy (docs/spec/apiserver.md 15.3).
 #pragma once
 
-#include "embedded/apiserver/admission/admission.hpp"
+#include "embedded/apiserver/request/admission.hpp"
 
 namespace athanor::apiserver {
 

@@ -17,7 +17,7 @@ FieldErrors validate_policy_binding(const Value& object, const KindContext& cont
 // Returns the errors of a binding at update.
 FieldErrors validate_policy_binding_update(const Value& object, const Value& old_object,
                                            const KindContext& context);
-// matchConditions of policies and webhooks: expressions that compile to a bool.
+// Checks that matchConditions of policies and webhooks are expressions that compile to a bool.
 void check_condition_expressions(FieldErrors& errors, const Value& conditions,
                                  const std::string& path, bool params);
 

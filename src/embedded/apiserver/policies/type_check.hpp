@@ -8,7 +8,7 @@
 
 namespace athanor::apiserver {
 
-// [{fieldRef, warning}]; an empty list when nothing is wrong. Rules with wildcards name no kind.
+// Returns [{fieldRef, warning}], empty: nothing is wrong. Rules with wildcards name no kind.
 Value expression_warnings(const Value& policy, const ResourceTable& table);
 
 }  // namespace athanor::apiserver

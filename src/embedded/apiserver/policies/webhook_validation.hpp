@@ -7,11 +7,11 @@
 
 namespace athanor::apiserver {
 
-// A clientConfig: exactly one of url and service.
+// Checks a clientConfig: exactly one of url and service.
 void check_webhook_client(FieldErrors& errors, const Value& client, const std::string& path);
-// Which requests a webhook or a policy is asked about; below `path`.
+// Checks a rule (the requests about which a webhook or policy is asked) below `path`.
 void check_admission_rule(FieldErrors& errors, const Value& rule, const std::string& path);
-// Return the errors of a Mutating- or ValidatingWebhookConfiguration at create and at update;
+// Returns the errors of a Mutating- or ValidatingWebhookConfiguration at create and at update;
 // empty: valid.
 FieldErrors validate_webhooks(const Value& object, const KindContext& context);
 FieldErrors validate_webhooks_update(const Value& object, const Value& old_object,

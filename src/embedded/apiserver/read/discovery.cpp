@@ -10,10 +10,10 @@
 
 #include "base/ascii.hpp"
 #include "base/digest.hpp"
-#include "embedded/apiserver/core/health.hpp"
-#include "embedded/apiserver/core/respond.hpp"
-#include "embedded/apiserver/extras/aggregation/aggregation.hpp"
+#include "embedded/apiserver/aggregation/aggregation.hpp"
 #include "embedded/apiserver/read/document_cache.hpp"
+#include "embedded/apiserver/read/health.hpp"
+#include "embedded/apiserver/request/respond.hpp"
 #include "kube/text/json.hpp"
 
 namespace athanor::apiserver {

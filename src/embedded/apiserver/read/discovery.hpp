@@ -2,11 +2,11 @@
 // What is served here: the discovery documents (docs/spec/apiserver.md 4.1, 4.2).
 #pragma once
 
-#include "embedded/apiserver/core/call.hpp"
+#include "embedded/apiserver/request/call.hpp"
 
 namespace athanor::apiserver {
 
-// "/", "/api", "/apis", "/api/v1", "/apis/G", "/apis/G/V"; nullopt when the path is none of these.
+// Serves "/", "/api", "/apis", "/api/v1", "/apis/G" and "/apis/G/V"; nullopt for any other path.
 std::optional<StatusResult<Response>> serve_discovery(Call& call);
 
 // Returns the APIVersions of /api.

@@ -25,7 +25,7 @@ class DocumentCache {
  public:
   using Resources = std::vector<std::shared_ptr<const ResourceInfo>>;
 
-  // The document of that name about these resources; `make` builds it when it is not there.
+  // Returns the document of that name about these resources; `make` builds a missing one.
   std::shared_ptr<const CachedDocument> get(const std::string& name, const Resources& resources,
                                             const std::function<std::string()>& make);
 

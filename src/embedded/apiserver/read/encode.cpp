@@ -4,8 +4,8 @@
 
 #include <limits>
 
-#include "embedded/apiserver/core/negotiate.hpp"
 #include "embedded/apiserver/read/encode.hpp"
+#include "embedded/apiserver/request/negotiate.hpp"
 #include "kube/protobuf/protobuf.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"

@@ -2,7 +2,7 @@
 // The last stage of an answer: its value as bytes.
 #pragma once
 
-#include "net/http.hpp"
+#include "embedded/apiserver/request/http.hpp"
 
 namespace athanor::apiserver {
 

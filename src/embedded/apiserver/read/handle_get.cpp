@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // GET of one object (docs/spec/apiserver.md 8.1).
-#include "embedded/apiserver/core/handlers.hpp"
-#include "embedded/apiserver/core/respond.hpp"
-#include "embedded/apiserver/extras/subresource.hpp"
 #include "embedded/apiserver/read/list_options.hpp"
-#include "embedded/apiserver/read/revision_waits.hpp"
-#include "embedded/apiserver/read/shape.hpp"
+#include "embedded/apiserver/request/handlers.hpp"
+#include "embedded/apiserver/request/respond.hpp"
+#include "embedded/apiserver/request/revision_waits.hpp"
+#include "embedded/apiserver/request/shape.hpp"
+#include "embedded/apiserver/request/subresource.hpp"
 #include "embedded/apiserver/resources/versions.hpp"
 
 namespace athanor::apiserver {

@@ -6,12 +6,12 @@
 #include <span>
 
 #include "base/cancellation.hpp"
-#include "embedded/apiserver/core/handlers.hpp"
-#include "embedded/apiserver/core/respond.hpp"
 #include "embedded/apiserver/read/list_body.hpp"
 #include "embedded/apiserver/read/read_list.hpp"
-#include "embedded/apiserver/read/revision_waits.hpp"
-#include "embedded/apiserver/read/shape.hpp"
+#include "embedded/apiserver/request/handlers.hpp"
+#include "embedded/apiserver/request/respond.hpp"
+#include "embedded/apiserver/request/revision_waits.hpp"
+#include "embedded/apiserver/request/shape.hpp"
 #include "embedded/apiserver/resources/versions.hpp"
 
 namespace athanor::apiserver {

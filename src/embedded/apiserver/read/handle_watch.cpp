@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // WATCH: from where, and for how long (docs/spec/apiserver.md 8.6).
-#include "embedded/apiserver/core/handlers.hpp"
-#include "embedded/apiserver/extras/streaming/tunnels.hpp"
-#include "embedded/apiserver/extras/streaming/upgrade_request.hpp"
 #include "embedded/apiserver/read/list_options.hpp"
-#include "embedded/apiserver/read/revision_waits.hpp"
-#include "embedded/apiserver/read/shape.hpp"
 #include "embedded/apiserver/read/watch_hub.hpp"
+#include "embedded/apiserver/request/handlers.hpp"
+#include "embedded/apiserver/request/revision_waits.hpp"
+#include "embedded/apiserver/request/shape.hpp"
+#include "embedded/apiserver/streaming/tunnels.hpp"
+#include "embedded/apiserver/streaming/upgrade_request.hpp"
 
 namespace athanor::apiserver {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "embedded/apiserver/read/read_list.hpp"
+#include "embedded/apiserver/request/http.hpp"
 #include "embedded/kinds/resource_info.hpp"
-#include "net/http.hpp"
 
 namespace athanor::apiserver {
 
@@ -29,7 +29,7 @@ class ListText {
   std::size_t next_ = 0;
 };
 
-// `text` as the body of a response.
+// Returns `text` as the body of a response.
 std::unique_ptr<Stream> stream_list(ListText text);
 
 }  // namespace athanor::apiserver

@@ -10,9 +10,9 @@
 #include <string_view>
 
 #include "base/time.hpp"
+#include "embedded/apiserver/request/http.hpp"
 #include "embedded/kinds/status_error.hpp"
 #include "kube/value/kind.hpp"
-#include "net/http.hpp"
 
 namespace athanor::apiserver {
 
@@ -47,12 +47,12 @@ struct ListScope {
   std::string_view ns{};
   bool namespaced = false;
 };
-// A token encodes its place within what is listed, so that one of another list means a place too.
+// Encodes the place within what is listed, so that a token of another list means a place too.
 std::string print_continue_token(const ContinueToken& token, ListScope scope);
 // Parses a token; BadRequest for what print_continue_token() cannot have made.
 StatusResult<ContinueToken> parse_continue_token(std::string_view text, ListScope scope);
 
-// "resourceVersion: Invalid value: ..." (400) for anything but a uint64.
+// Parses a uint64. Error 400 for anything else: "resourceVersion: Invalid value: ...".
 StatusResult<std::uint64_t> parse_revision(std::string_view text);
 
 }  // namespace athanor::apiserver

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "embedded/apiserver/core/respond.hpp"
-#include "embedded/apiserver/extras/aggregation/aggregation.hpp"
+#include "embedded/apiserver/aggregation/aggregation.hpp"
 #include "embedded/apiserver/read/document_cache.hpp"
+#include "embedded/apiserver/request/respond.hpp"
 #include "kube/openapi/openapi.hpp"
 #include "kube/openapi/openapi_v2.hpp"
 #include "kube/openapi/openapi_v2_protobuf.hpp"
@@ -162,7 +162,7 @@ std::string http_date(Instant instant) {
                      time.seconds().count());
 }
 
-Response group_document(const Call& call, std::string_view group, std::string_view version) {
+Response openapi_document(const Call& call, std::string_view group, std::string_view version) {
   const auto document = document_of(call, group, version);
   Response response;
   const auto hash = call.request.parameter("hash");
@@ -231,7 +231,7 @@ std::optional<StatusResult<Response>> serve_openapi(Call& call) {
   for (const GroupInfo& group : call.table->groups()) {
     for (const std::string& version : group.versions) {
       if (path == document_path(group.name, version)) {
-        return group_document(call, group.name, version);
+        return openapi_document(call, group.name, version);
       }
     }
   }

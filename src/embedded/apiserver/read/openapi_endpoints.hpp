@@ -4,11 +4,11 @@
 
 #include <optional>
 
-#include "embedded/apiserver/core/call.hpp"
+#include "embedded/apiserver/request/call.hpp"
 
 namespace athanor::apiserver {
 
-// nullopt when the path is not below /openapi.
+// Serves /openapi; nullopt when the path is not below it.
 std::optional<StatusResult<Response>> serve_openapi(Call& call);
 
 }  // namespace athanor::apiserver

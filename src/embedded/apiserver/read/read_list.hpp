@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "embedded/apiserver/core/call.hpp"
 #include "embedded/apiserver/read/list_options.hpp"
 #include "embedded/apiserver/read/selection.hpp"
+#include "embedded/apiserver/request/call.hpp"
 #include "embedded/store/store.hpp"
 #include "kube/value/value.hpp"
 

@@ -60,7 +60,7 @@ bool contains(const auto& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::string text_of(const Value& value) {
+std::string text_of_field(const Value& value) {
   switch (value.type()) {
     case Value::Type::String:
       return value.str();
@@ -186,7 +186,7 @@ std::uint32_t Selection::matches(std::span<const store::StoredPtr> objects) cons
 bool Selection::fields_match(const Value& object) const {
   for (const FieldTest& test : fields_) {
     const Value& found = object.at(std::span<const std::string>(test.path));
-    std::string text = text_of(found);
+    std::string text = text_of_field(found);
     if (test.built_in && found.is_null()) {
       if (contains(kBooleans, test.label)) {
         text = "false";

@@ -9,13 +9,13 @@
 #include <string_view>
 #include <vector>
 
+#include "embedded/apiserver/request/http.hpp"
 #include "embedded/kinds/resource_info.hpp"
 #include "embedded/kinds/status_error.hpp"
 #include "embedded/store/store.hpp"
 #include "kube/names/selector.hpp"
 #include "kube/value/kind.hpp"
 #include "kube/value/value.hpp"
-#include "net/http.hpp"
 
 namespace athanor::apiserver {
 
@@ -23,25 +23,25 @@ namespace athanor::apiserver {
 class Selection {
  public:
   Selection() = default;
-  // labelSelector and fieldSelector of the request; BadRequest with the texts of 8.4 and 8.5.
+  // Reads the request's labelSelector and fieldSelector. Error BadRequest: texts of 8.4 and 8.5.
   static StatusResult<Selection> read(const Request& request, const ResourceInfo& resource);
-  // Whether both selectors parse, whatever the resource knows of the fields.
+  // Checks that both selectors parse, whether or not the resource knows the fields.
   static StatusResult<void> check_syntax(const Request& request);
 
-  // `object` in the version of the resource that read() saw.
+  // Matches `object`, which is in the version of the resource that read() saw.
   [[nodiscard]] bool matches(const Value& object) const;
   // Selects among kBlock objects at most: one bit each, the first is the lowest. Takes much less
   // time than one after the other where they are far apart in memory: it waits for all of them at
   // once.
   static constexpr std::size_t kBlock = 32;
   [[nodiscard]] std::uint32_t matches(std::span<const store::StoredPtr> objects) const;
-  // No selector at all.
+  // Returns true when there is no selector at all.
   [[nodiscard]] bool everything() const { return labels_.empty() && fields_.empty(); }
-  // The one name, and the one namespace, that they ask for; nullptr when there may be several, or
-  // when what they ask for can be no such name.
+  // Returns the one name, or the one namespace, that they ask for; nullptr when there may be
+  // several, or when what they ask for can be no such name.
   [[nodiscard]] const std::string* only_name() const;
   [[nodiscard]] const std::string* only_namespace() const;
-  // Cheap test before matches(): false when metadata.name or metadata.namespace must differ.
+  // Returns false when metadata.name or metadata.namespace must differ: cheap, before matches().
   [[nodiscard]] bool may_match(const Key& key) const;
 
  private:

@@ -139,7 +139,7 @@ std::unique_ptr<Stream> WatchHub::open(WatchSpec spec, Instant now) {
     }
     for (const store::EventPtr& event : *missed) {
       if (event->revision <= delivered_) {
-        watcher->offer(std::make_shared<SharedEvent>(event));
+        watcher->catch_up(std::make_shared<SharedEvent>(event));
       }
     }
   }

@@ -17,13 +17,13 @@
 
 #include "base/mutex.hpp"
 #include "base/time.hpp"
-#include "embedded/apiserver/core/negotiate.hpp"
 #include "embedded/apiserver/read/selection.hpp"
-#include "embedded/apiserver/read/shape.hpp"
+#include "embedded/apiserver/request/http.hpp"
+#include "embedded/apiserver/request/negotiate.hpp"
+#include "embedded/apiserver/request/shape.hpp"
 #include "embedded/kinds/resource_info.hpp"
 #include "embedded/kinds/status_error.hpp"
 #include "embedded/store/store.hpp"
-#include "net/http.hpp"
 
 namespace athanor::apiserver {
 
@@ -62,14 +62,14 @@ class WatchHub {
   WatchHub(const WatchHub&) = delete;
   WatchHub& operator=(const WatchHub&) = delete;
 
-  // The stream; when the log no longer reaches back to `after`, one that reports it and ends.
+  // Opens the stream; when the log no longer reaches `after`, one that reports this and ends.
   std::unique_ptr<Stream> open(WatchSpec spec, Instant now);
   // Bookmarks, timeouts and readers that fell behind.
   void tick(Instant now);
   // Ends the watches of a resource that is gone, after what is queued; of everything when empty.
   void end(const std::string& resource);
   [[nodiscard]] std::size_t size() const;
-  // How many events went to watchers, by resource ("deployments.apps").
+  // Returns the number of events that went to watchers, by resource ("deployments.apps").
   [[nodiscard]] std::map<std::string, std::uint64_t> events() const;
 
  private:

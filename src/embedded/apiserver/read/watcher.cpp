@@ -3,14 +3,13 @@
 
 #include "base/log.hpp"
 #include "base/mutex.hpp"
-#include "embedded/apiserver/core/exchange.hpp"
+#include "embedded/apiserver/request/exchange.hpp"
 #include "kube/protobuf/protobuf.hpp"
 #include "kube/text/json.hpp"
 
 namespace athanor::apiserver {
 namespace {
 
-constexpr std::size_t kQueueLimit = 4096;                // events
 constexpr Duration kPatience = std::chrono::seconds(5);  // with a full queue
 constexpr Duration kBookmarkInterval = std::chrono::seconds(60);
 constexpr Duration kLastBookmark = std::chrono::seconds(2);  // before the end
@@ -94,11 +93,24 @@ bool Watcher::offer(const std::shared_ptr<SharedEvent>& event) {
   if (ended_) {
     return false;
   }
-  if (queue_.size() >= kQueueLimit && !full_since_) {
+  if (queue_.size() >= limit_) {
+    queue_.clear();
+    ended_ = true;
+    return true;
+  }
+  if (queue_.size() >= kFull && !full_since_) {
     full_since_ = last_tick_;
   }
   queue_.push_back({.event = event, .bookmark = {}, .frame = {}});
   return true;
+}
+
+void Watcher::catch_up(const std::shared_ptr<SharedEvent>& event) {
+  {
+    const MutexLock lock(mutex_);
+    ++limit_;
+  }
+  offer(event);
 }
 
 void Watcher::tick(Instant now, store::Revision delivered) {
@@ -341,7 +353,7 @@ Stream::State Watcher::pull(std::string& out) {
         out += item.frame;
       }
     }
-    if (queue_.size() < kQueueLimit) {
+    if (queue_.size() < kFull) {
       full_since_.reset();
     }
     asking = waits_ ? asking_ : nullptr;

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/mutex.hpp"
-#include "embedded/apiserver/core/conversation.hpp"
 #include "embedded/apiserver/read/watch_hub.hpp"
+#include "embedded/apiserver/request/conversation.hpp"
 #include "embedded/apiserver/resources/versions.hpp"
 
 namespace athanor::apiserver {
@@ -22,7 +22,7 @@ namespace athanor::apiserver {
 struct SharedEvent {
   explicit SharedEvent(store::EventPtr store_event) : event(std::move(store_event)) {}
 
-  // The frame under that name, made by `encode` the first time.
+  // Returns the frame under that name, made by `encode` the first time.
   std::shared_ptr<const std::string> frame(const std::string& form,
                                            const std::function<std::string()>& encode);
 
@@ -34,22 +34,29 @@ struct SharedEvent {
       ATHANOR_GUARDED_BY(mutex_){};
 };
 
-// Thread-safe. Ends when its queue is full for too long.
+// Thread-safe. Ends when its queue is full for too long, and at once when the queue has grown to
+// its limit meanwhile.
 class Watcher : public std::enable_shared_from_this<Watcher> {
  public:
   Watcher(WatchSpec spec, Instant now);
 
-  // Hub side. offer() is false when the event is certainly not for this watcher.
+  static constexpr std::size_t kFull = 4096;    // events; a reader may catch up
+  static constexpr std::size_t kLimit = 16384;  // events
+
+  // Offers an event, on the hub's side. Returns false when there is nothing to read: the event is
+  // certainly not for this watcher, or the watch is over.
   bool offer(const std::shared_ptr<SharedEvent>& event);
+  // Takes an event from before the watch began; these do not count towards the limit.
+  void catch_up(const std::shared_ptr<SharedEvent>& event);
   // Bookmarks that are due, with the revision all events up to which were offered; ends the stream
   // at its time, or when the reader has not read for too long.
   void tick(Instant now, store::Revision delivered);
   void end();
-  // An ERROR frame, then the end.
+  // Queues an ERROR frame, then ends.
   void fail(const StatusError& error);
   void wake();
 
-  // Reader side.
+  // Pulls or waits, on the reader's side.
   Stream::State pull(std::string& out);
   void on_ready(std::function<void()> callback);
 
@@ -65,10 +72,10 @@ class Watcher : public std::enable_shared_from_this<Watcher> {
   };
 
   [[nodiscard]] bool concerns(const Key& key) const;
-  // Both stop with waits_ set where a conversion webhook has to be asked first.
+  // Stops with waits_ set where a conversion webhook has to be asked first.
   void take_initial(std::string& out) ATHANOR_REQUIRES(mutex_);
   void write_event(SharedEvent& shared, std::string& out) ATHANOR_REQUIRES(mutex_);
-  // What a conversion ended with: nothing, an ERROR frame, or waits_.
+  // Handles a failed conversion: sets waits_ while it is pending, else ends with an ERROR frame.
   void refuse(const StatusError& error, std::string& out) ATHANOR_REQUIRES(mutex_);
   VersionContext versions() ATHANOR_REQUIRES(mutex_);
   void ask_webhook(const std::shared_ptr<Conversation>& asking);
@@ -85,6 +92,7 @@ class Watcher : public std::enable_shared_from_this<Watcher> {
   const Instant deadline_;
 
   std::deque<Item> queue_ ATHANOR_GUARDED_BY(mutex_){};
+  std::size_t limit_ ATHANOR_GUARDED_BY(mutex_) = kLimit;
   std::size_t initial_done_ ATHANOR_GUARDED_BY(mutex_) = 0;
   std::vector<Value> converted_ ATHANOR_GUARDED_BY(mutex_){};  // initial_, by a conversion webhook
   std::shared_ptr<Conversation> asking_ ATHANOR_GUARDED_BY(mutex_){};  // about the first item

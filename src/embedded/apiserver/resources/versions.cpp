@@ -27,10 +27,12 @@ StatusResult<Value> convert(const ResourceInfo& resource, const Value& object,
   return converted;
 }
 
-// As the schema of `resource` wants it.
+// As the schema of `resource` wants it. Defaults that would make it many times as large are left
+// out: the object was stored before the schema had them, and stays readable.
 Value fitted(const ResourceInfo& resource, Value object) {
   if (resource.is_custom && resource.schema != nullptr) {
-    return default_custom(prune_custom(object, *resource.schema), *resource.schema);
+    Value pruned = prune_custom(object, *resource.schema);
+    return default_custom(pruned, *resource.schema).value_or(pruned);
   }
   return object;
 }

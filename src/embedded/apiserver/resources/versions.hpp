@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "embedded/apiserver/webhooks/conversion.hpp"
+#include "embedded/apiserver/request/conversion.hpp"
 #include "embedded/kinds/resource_info.hpp"
 #include "embedded/kinds/status_error.hpp"
 #include "embedded/store/store.hpp"
@@ -13,23 +13,23 @@
 
 namespace athanor::apiserver {
 
-// to_served() gives what is stored.
+// Checks whether to_served() gives what is stored.
 bool served_as_stored(const ResourceInfo& resource, const Value& body, store::Revision revision);
-// A stored object as `resource` shows it: converted, and for custom resources pruned and defaulted
-// when the schema is younger than the object.
+// Returns a stored object as `resource` shows it: converted, and for custom resources pruned and
+// defaulted when the schema is younger than the object.
 StatusResult<Value> to_served(const ResourceInfo& resource, const store::Stored& stored,
                               const VersionContext& context);
-// The same without the revision at hand (an event's previous state).
+// Returns the same without the revision at hand (an event's previous state).
 StatusResult<Value> to_served(const ResourceInfo& resource, const Value& body,
                               store::Revision revision, const VersionContext& context);
-// Many at once: a webhook hears of them in one call.
+// Returns many at once: a webhook is asked about them in one call.
 StatusResult<std::vector<Value>> to_served(const ResourceInfo& resource,
                                            const std::vector<store::StoredPtr>& stored,
                                            const VersionContext& context);
-// What was just stored of `written`, as `resource` shows it; asks no webhook.
+// Returns what was just stored of `written`, as `resource` shows it; asks no webhook.
 StatusResult<Value> served_back(const ResourceInfo& resource, const Value& written,
                                 const store::Stored& stored);
-// An object of `resource` as it is stored; `before`: what is stored of it now.
+// Returns an object of `resource` as it is stored; `before`: its stored form now.
 StatusResult<Value> to_storage(const ResourceInfo& resource, const Value& object,
                                const VersionContext& context, const Value& before = {});
 

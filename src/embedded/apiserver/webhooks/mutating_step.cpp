@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include "base/digest.hpp"
-#include "embedded/apiserver/core/call.hpp"
-#include "embedded/apiserver/extras/request_audit.hpp"
-#include "embedded/apiserver/webhooks/conditions.hpp"
-#include "embedded/apiserver/webhooks/match.hpp"
-#include "embedded/apiserver/webhooks/review.hpp"
+#include "embedded/apiserver/audit/request_audit.hpp"
+#include "embedded/apiserver/matching/conditions.hpp"
+#include "embedded/apiserver/matching/match.hpp"
+#include "embedded/apiserver/matching/review.hpp"
+#include "embedded/apiserver/request/call.hpp"
 #include "embedded/apiserver/webhooks/webhook_steps.hpp"
 #include "embedded/apiserver/write/decode.hpp"
 #include "embedded/apiserver/write/write.hpp"

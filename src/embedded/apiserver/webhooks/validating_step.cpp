@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Validating webhooks: all at the same time, after every change.
-#include "embedded/apiserver/core/conversation.hpp"
-#include "embedded/apiserver/webhooks/conditions.hpp"
-#include "embedded/apiserver/webhooks/match.hpp"
-#include "embedded/apiserver/webhooks/review.hpp"
+#include "embedded/apiserver/matching/conditions.hpp"
+#include "embedded/apiserver/matching/match.hpp"
+#include "embedded/apiserver/matching/review.hpp"
+#include "embedded/apiserver/request/conversation.hpp"
 #include "embedded/apiserver/webhooks/webhook_steps.hpp"
 
 namespace athanor::apiserver {

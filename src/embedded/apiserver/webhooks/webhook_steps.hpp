@@ -3,7 +3,7 @@
 // (docs/spec/apiserver.md 15.1, 15.2).
 #pragma once
 
-#include "embedded/apiserver/admission/admission.hpp"
+#include "embedded/apiserver/request/admission.hpp"
 
 namespace athanor::apiserver {
 

@@ -227,8 +227,12 @@ StatusResult<Written> create_object(Call& call, const WriteOptions& options, Cre
           .set("name", prefix.substr(0, kGeneratedPrefix) + call.entropy().name_suffix());
     }
     const std::size_t warnings = call.warnings.size();
+    const Value asked = input.object;
     auto written = Creation(call, options, input).run();
     if (written.ok()) {
+      if (call.core.options.warn_of_fields != nullptr) {
+        call.core.options.warn_of_fields(call.resource->storage, asked, call.warnings);
+      }
       return written;
     }
     const StatusError& error = written.error();

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "embedded/apiserver/extras/subresource.hpp"
+#include "embedded/apiserver/request/subresource.hpp"
 #include "embedded/apiserver/write/write.hpp"
 #include "kube/names/field_error.hpp"
 #include "kube/protobuf/protobuf.hpp"
@@ -370,7 +370,7 @@ StatusResult<Value> decode_object(Call& call, const WriteOptions& options) {
         {.group = resource.group, .version = resource.version, .kind = resource.kind}));
   }
   if (resource.is_custom && resource.schema != nullptr && is_trusted(call)) {
-    return default_custom(document.value, *resource.schema);
+    return of_result(default_custom(document.value, *resource.schema));
   }
   FieldIssues issues;
   issues.duplicates = &document.duplicates;

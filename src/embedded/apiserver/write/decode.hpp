@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "embedded/apiserver/core/call.hpp"
+#include "embedded/apiserver/request/call.hpp"
 #include "embedded/apiserver/write/write_options.hpp"
 #include "kube/schema/prune.hpp"
 #include "kube/value/value.hpp"
@@ -25,23 +25,23 @@ struct BodyType {
   std::string_view api_version{};
   std::string_view kind{};
 };
-// The body as a document.
+// Parses the body as a document.
 StatusResult<Document> parse_body(const Call& call, const BodyType& type, bool allow_protobuf);
 
-// Field validation of what a normalisation reported: Strict refuses, Warn warns.
+// Reports a normalisation's issues as field validation wants: Strict refuses, Warn warns.
 StatusResult<void> report_issues(Call& call, FieldValidation validation, const FieldIssues& issues,
                                  std::string_view kind, std::string_view version);
 
-// An object of the call's resource (of its version): kind checked, unknown fields dropped, values
-// canonical. `issues` may be null.
+// Returns an object of the call's resource (of its version): kind checked, unknown fields dropped,
+// values canonical. `issues` may be null.
 StatusResult<Value> normalize(const ResourceInfo& resource, const Value& object,
                               FieldIssues* issues = nullptr, Nulls nulls = Nulls::Dropped);
-// The same, walking only the top-level members that are not those of `base`, which is normal
-// already.
+// Normalises likewise, walking only the top-level members that are not those of `base`, which is
+// normal already.
 StatusResult<Value> normalize_changed(const ResourceInfo& resource, const Value& base,
                                       const Value& object, FieldIssues* issues = nullptr);
 
-// The body of a POST or PUT of the call's resource: parsed, checked, normalised, issues reported.
+// Decodes the body of a POST or PUT of the resource: parsed, checked, normalised, issues reported.
 StatusResult<Value> decode_object(Call& call, const WriteOptions& options);
 
 // 413 above this many bytes.

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <array>
 
-#include "embedded/apiserver/core/respond.hpp"
-#include "embedded/apiserver/extras/subresource.hpp"
+#include "embedded/apiserver/request/respond.hpp"
+#include "embedded/apiserver/request/subresource.hpp"
 #include "embedded/apiserver/resources/versions.hpp"
 #include "embedded/apiserver/write/write.hpp"
 #include "kube/value/condition.hpp"
@@ -16,7 +16,7 @@
 namespace athanor::apiserver {
 namespace {
 
-constexpr int kAttempts = 10;
+constexpr int kDeleteAttempts = 10;
 constexpr std::int64_t kDefaultPodGrace = 30;  // seconds
 constexpr std::string_view kOrphan = "orphan";
 constexpr std::string_view kForeground = "foregroundDeletion";
@@ -383,7 +383,7 @@ StatusResult<Deleted> delete_object(Call& call, const Key& key, const DeleteOpti
     }
     const store::Revision revision = stored->revision;
     auto deleted = Deletion(call, options, std::move(stored), begun).run();
-    if (!deleted.ok() && deleted.error().retriable_conflict && attempt < kAttempts) {
+    if (!deleted.ok() && deleted.error().retriable_conflict && attempt < kDeleteAttempts) {
       continue;
     }
     if (deleted.ok() && call.resource->conversion == nullptr) {

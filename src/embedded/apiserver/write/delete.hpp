@@ -2,7 +2,7 @@
 // Deleting one object (docs/spec/apiserver.md 10).
 #pragma once
 
-#include "embedded/apiserver/core/call.hpp"
+#include "embedded/apiserver/request/call.hpp"
 #include "embedded/apiserver/write/delete_options.hpp"
 #include "embedded/store/store.hpp"
 
@@ -18,7 +18,7 @@ struct Deleted {
 // Deletes the object, or marks it as deleted while it has finalizers or a grace period. NotFound,
 // Conflict (preconditions), and the refusals of admission.
 StatusResult<Deleted> delete_object(Call& call, const Key& key, const DeleteOptions& options);
-// Jobs leave their pods behind by default: a warning says so.
+// Warns that jobs leave their pods behind by default.
 void warn_of_orphans(Call& call, const DeleteOptions& options);
 // Makes the answer of DELETE: the object, or a Status where the kind has it so.
 Response deleted_response(Call& call, const DeleteOptions& options, Deleted deleted);

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "embedded/apiserver/core/call.hpp"
+#include "embedded/apiserver/request/call.hpp"
 
 namespace athanor::apiserver {
 

@@ -4,10 +4,10 @@
 #include <set>
 
 #include "base/cancellation.hpp"
-#include "embedded/apiserver/core/handlers.hpp"
-#include "embedded/apiserver/core/respond.hpp"
 #include "embedded/apiserver/read/read_list.hpp"
-#include "embedded/apiserver/read/shape.hpp"
+#include "embedded/apiserver/request/handlers.hpp"
+#include "embedded/apiserver/request/respond.hpp"
+#include "embedded/apiserver/request/shape.hpp"
 #include "embedded/apiserver/write/delete.hpp"
 
 namespace athanor::apiserver {

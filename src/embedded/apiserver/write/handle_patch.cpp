@@ -3,12 +3,13 @@
 // (docs/spec/apiserver.md 9.4, 9.5, 11.2).
 #include <fmt/format.h>
 
-#include "embedded/apiserver/core/handlers.hpp"
-#include "embedded/apiserver/core/respond.hpp"
+#include "embedded/apiserver/request/handlers.hpp"
+#include "embedded/apiserver/request/respond.hpp"
 #include "embedded/apiserver/write/decode.hpp"
 #include "embedded/apiserver/write/managers.hpp"
 #include "embedded/apiserver/write/patching.hpp"
 #include "embedded/apiserver/write/write.hpp"
+#include "embedded/apiserver/write/written_response.hpp"
 #include "kube/schema/wrap_integers.hpp"
 
 namespace athanor::apiserver {

@@ -2,11 +2,12 @@
 // POST and PUT of objects (docs/spec/apiserver.md 9.2, 9.3).
 #include <fmt/format.h>
 
-#include "embedded/apiserver/core/handlers.hpp"
-#include "embedded/apiserver/core/respond.hpp"
+#include "embedded/apiserver/request/handlers.hpp"
+#include "embedded/apiserver/request/respond.hpp"
 #include "embedded/apiserver/write/decode.hpp"
 #include "embedded/apiserver/write/patching.hpp"
 #include "embedded/apiserver/write/write.hpp"
+#include "embedded/apiserver/write/written_response.hpp"
 
 namespace athanor::apiserver {
 

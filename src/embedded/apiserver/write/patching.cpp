@@ -9,7 +9,7 @@
 #include <map>
 #include <utility>
 
-#include "embedded/apiserver/core/negotiate.hpp"
+#include "embedded/apiserver/request/negotiate.hpp"
 #include "embedded/apiserver/write/metadata_rules.hpp"
 #include "embedded/apiserver/write/write.hpp"
 #include "embedded/kinds/resource_info.hpp"

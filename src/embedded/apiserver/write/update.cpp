@@ -7,8 +7,8 @@
 #include <iterator>
 #include <mutex>
 
+#include "embedded/apiserver/matching/hook.hpp"
 #include "embedded/apiserver/resources/versions.hpp"
-#include "embedded/apiserver/webhooks/hook.hpp"
 #include "embedded/apiserver/write/decode.hpp"
 #include "embedded/apiserver/write/managers.hpp"
 #include "embedded/apiserver/write/metadata_rules.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "embedded/apiserver/core/call.hpp"
+#include "embedded/apiserver/request/call.hpp"
 #include "embedded/apiserver/write/write_options.hpp"
 #include "embedded/store/store.hpp"
 #include "kube/schema/prune.hpp"
@@ -61,23 +61,23 @@ StatusResult<Written> update_object(Call& call, const WriteOptions& options,
 StatusResult<void> run_mutating(Call& call, AdmissionAttributes& request);
 // Runs the validating ones.
 StatusResult<void> run_validating(Call& call, AdmissionAttributes& request);
-// Admission of what is posted to a subresource and never stored (an Eviction, a Binding); changes
+// Admits what is posted to a subresource and never stored (an Eviction, a Binding); changes
 // `object` as webhooks want it.
 StatusResult<void> admit_posted(Call& call, std::string_view subresource, Value& object,
                                 const WriteOptions& options);
-// All errors of an object that is about to be stored; `old_object` Null on create.
+// Reports all errors of an object that is about to be stored; `old_object` Null on create.
 StatusResult<void> validate_object(Call& call, const Value& object, const Value& old_object,
                                    std::string_view subresource, bool dry_run);
-// What an update of a custom object is judged by whatever type it calls itself: its sets and keyed
-// lists, the objects in it and its rules, but neither metadata nor the rest of the schema.
+// Returns errors that an update of a custom object has under any type: of its sets and keyed lists,
+// the objects in it and its rules, but neither of metadata nor of the rest of the schema.
 std::vector<FieldError> errors_of_any_type(Call& call, const Value& object,
                                            const Value& old_object);
 // Adds the defaults of a built-in kind (custom ones come with normalisation).
 void add_defaults(Call& call, Value& object, bool dry_run);
 
-// "2026-11-20T10:20:35Z" of the call's instant.
+// Returns "2026-11-20T10:20:35Z" of the call's instant.
 Value now_value(const Call& call);
-// The revision of an object's metadata; 0 when absent.
+// Returns the revision of an object's metadata; 0 when absent.
 store::Revision revision_of(const Value& object);
 
 }  // namespace athanor::apiserver

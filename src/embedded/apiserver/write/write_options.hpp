@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "embedded/apiserver/request/http.hpp"
 #include "embedded/kinds/status_error.hpp"
 #include "kube/value/value.hpp"
-#include "net/http.hpp"
 
 namespace athanor::apiserver {
 
@@ -23,12 +23,12 @@ struct WriteOptions {
   std::string manager{};  // the parameter, else from User-Agent
   FieldValidation validation = FieldValidation::Warn;
 
-  // {"kind":"CreateOptions","apiVersion":"meta.k8s.io/v1",...} as admission sees them.
+  // Returns {"kind":"CreateOptions","apiVersion":"meta.k8s.io/v1",...} as admission sees them.
   [[nodiscard]] Value to_value(std::string_view kind) const;
 };
 
-// `kind` is CreateOptions, UpdateOptions, PatchOptions or DeleteOptions; `apply` when `force` means
-// something.
+// Reads the options; `kind` is CreateOptions, UpdateOptions, PatchOptions or DeleteOptions; `apply`
+// when `force` means something.
 StatusResult<WriteOptions> read_write_options(const Request& request, std::string_view kind,
                                               bool apply = false);
 

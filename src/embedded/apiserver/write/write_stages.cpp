@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <map>
 #include <memory>
 
 #include "cel/rules/schema_rules.hpp"
-#include "embedded/apiserver/resources/crd/crd_resources.hpp"
-#include "embedded/apiserver/resources/crd/scale_rules.hpp"
+#include "embedded/apiserver/crd/crd_resources.hpp"
+#include "embedded/apiserver/crd/scale_rules.hpp"
 #include "embedded/apiserver/write/decode.hpp"
 #include "embedded/apiserver/write/metadata_rules.hpp"
 #include "embedded/apiserver/write/write.hpp"
@@ -99,13 +100,22 @@ void judge_rules(Call& call, const cel::SchemaRules& rules, const Change& change
   call.warnings.insert(call.warnings.end(), verdict.ratcheted.begin(), verdict.ratcheted.end());
 }
 
-// The store refuses it too, but a dry run does not get there.
-StatusResult<void> check_levels(const Value& object, const Value& old_object) {
-  if (is_deeper_than(object, kMaxObjectLevels) && !is_deeper_than(old_object, kMaxObjectLevels)) {
+// The store refuses too many levels too, but a dry run does not get there. What was too large
+// before may be changed: else it could not become smaller.
+StatusResult<void> check_extent(const Value& object, const Value& old_object) {
+  constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
+  constexpr Extent kLimits{.levels = kMaxObjectLevels, .values = kAny, .bytes = kMaxObjectBytes};
+  Extent found;
+  Extent before;
+  if (measure(object, kLimits, found) || !measure(old_object, kLimits, before)) {
+    return {};
+  }
+  if (found.levels > kMaxObjectLevels) {
     return status::bad_request(fmt::format(
         "the object with its managedFields is nested deeper than {} levels", kMaxObjectLevels));
   }
-  return {};
+  return status::too_large(fmt::format(
+      "the object with its defaults and managedFields has more than {} bytes", kMaxObjectBytes));
 }
 
 }  // namespace
@@ -202,7 +212,7 @@ StatusResult<void> validate_object(Call& call, const Value& object, const Value&
                                    std::string_view subresource, bool dry_run) {
   const ResourceInfo& resource = *call.resource;
   const bool create = old_object.is_null();
-  ATHANOR_TRY_VOID(check_levels(object, old_object));
+  ATHANOR_TRY_VOID(check_extent(object, old_object));
   std::vector<std::string> warnings;
   std::vector<FieldError> errors =
       create ? validate_metadata(resource, object, warnings)

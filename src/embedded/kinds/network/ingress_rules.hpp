@@ -8,9 +8,9 @@ namespace athanor::apiserver {
 
 // Returns the errors of an Ingress's spec, with paths below "spec"; empty: valid.
 FieldErrors check_ingress_spec(const Value& spec);
-// The same of an IngressClass.
+// Returns the errors of an IngressClass's spec in the same way.
 FieldErrors check_ingress_class_spec(const Value& spec);
-// What a status says of addresses.
+// Checks the addresses of a status.
 FieldErrors check_load_balancer(const Value& status);
 
 }  // namespace athanor::apiserver

@@ -16,9 +16,9 @@ class AddressRange {
  public:
   static std::optional<AddressRange> parse(std::string_view cidr);
   [[nodiscard]] bool contains(std::uint32_t address) const;
-  // The address at an offset from the start; offset 1 is the first one.
+  // Returns the address at an offset from the start; offset 1 is the first one.
   [[nodiscard]] std::uint32_t at(std::uint32_t offset) const { return base_ + offset; }
-  // Usable offsets are 1 to this.
+  // Returns the last usable offset; the first is 1.
   [[nodiscard]] std::uint32_t last_offset() const { return size_ - 2; }
 
  private:
@@ -28,7 +28,7 @@ class AddressRange {
 
 // Parses "10.96.0.1" to a number, the first byte highest. nullopt: no IPv4 address.
 std::optional<std::uint32_t> parse_ipv4(std::string_view text);
-// The other direction.
+// Formats a number as "10.96.0.1", the inverse of parse_ipv4().
 std::string format_ipv4(std::uint32_t address);
 
 // Gives a service the addresses and ports that it lacks, or checks those it asks for.

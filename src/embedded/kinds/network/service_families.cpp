@@ -19,7 +19,7 @@ constexpr std::string_view kSingle = "SingleStack";
 constexpr std::string_view kBoth = "RequireDualStack";
 constexpr std::string_view kOlder = "IPv4";
 constexpr std::string_view kNewer = "IPv6";
-constexpr std::string_view kNone = "None";
+constexpr std::string_view kHeadless = "None";
 constexpr std::string_view kIpsPath = "spec.clusterIPs";
 
 bool is_external(const Value& spec) {
@@ -54,7 +54,7 @@ void check_addresses(FieldErrors& errors, const Value& spec) {
   }
   const std::size_t before = errors.size();
   for (std::size_t i = 0; i < shown.size(); ++i) {
-    if (i > 0 || shown[i].as_string() != kNone) {
+    if (i > 0 || shown[i].as_string() != kHeadless) {
       check_ip(errors, at(std::string(kIpsPath), i), shown[i].as_string());
     } else if (shown.size() > 1) {
       errors.push_back(
@@ -74,7 +74,7 @@ void check_addresses(FieldErrors& errors, const Value& spec) {
   }
   const Value& families = spec["ipFamilies"];
   for (std::size_t i = 0;
-       i < std::min(shown.size(), families.size()) && shown[0].as_string() != kNone; ++i) {
+       i < std::min(shown.size(), families.size()) && shown[0].as_string() != kHeadless; ++i) {
     const std::string_view family = families[i].as_string();
     if ((family == kOlder && is_newer(shown[i])) || (family == kNewer && !is_newer(shown[i]))) {
       errors.push_back(FieldError::invalid(

@@ -12,11 +12,11 @@ namespace athanor::apiserver {
 // Returns true if the service has clusterIP None.
 bool is_headless(const Value& spec);
 
-// Policy and families that the writer leaves out. `old_service`: Null for a create. Not a default:
-// what is chosen with the address has no owner.
+// Sets policy and families that the writer leaves out. `old_service`: Null for a create. Not a
+// default: what is chosen with the address has no owner.
 void choose_families(Value& service, const Value& old_service);
 
-// Why the chosen ones cannot be had.
+// Returns why the chosen families cannot be had.
 std::vector<FieldError> family_errors(const Value& service, const Value& old_service);
 
 }  // namespace athanor::apiserver

@@ -439,7 +439,7 @@ Cells slice_cells(const Value& object, Instant now) {
           shortened(addresses, kUnset), age_cell(object, now)};
 }
 
-constexpr std::array kRows = {
+constexpr std::array kServiceRows = {
     KindRow{.group = "",
             .plural = "services",
             .behaviour = {.apply_defaults = &default_service,
@@ -468,7 +468,7 @@ constexpr std::array kRows = {
 }  // namespace
 
 std::span<const KindRow> service_rows() {
-  return kRows;
+  return kServiceRows;
 }
 
 }  // namespace athanor::apiserver

@@ -7,12 +7,12 @@
 
 namespace athanor::apiserver {
 
-// `old_service` is Null on create.
+// Checks a service; `old_service` is Null on create.
 FieldErrors check_service(const Value& service, const Value& old_service);
 
-// Whether clients outside the cluster can reach it.
+// Returns true if clients outside the cluster can reach it.
 bool is_accessible(const Value& spec);
-// Whether a load balancer asks the nodes who serves it.
+// Returns true if a load balancer asks the nodes who serves it.
 bool needs_health_check(const Value& spec);
 
 // Takes out of `spec` what only the old type had, unless the writer changed it: that is for the

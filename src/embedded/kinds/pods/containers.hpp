@@ -9,7 +9,7 @@
 
 namespace athanor::apiserver {
 
-// All errors of the container lists of a pod spec, whose `volumes` are those that can be mounted.
+// Adds all errors of the container lists of a pod spec; `volumes` can be mounted.
 void check_containers(FieldErrors& errors, const Value& spec, const std::set<std::string>& volumes,
                       const std::string& path);
 // Limits and requests of a container, below `path`.

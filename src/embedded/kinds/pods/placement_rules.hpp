@@ -8,9 +8,9 @@
 
 namespace athanor::apiserver {
 
-// Affinity, tolerations, spread constraints and scheduling gates of a pod spec, below `path`.
+// Checks a pod spec's affinity, tolerations, spread constraints and scheduling gates below `path`.
 void check_placement(FieldErrors& errors, const Value& spec, const std::string& path);
-// A list of tolerations.
+// Checks a list of tolerations.
 void check_tolerations(FieldErrors& errors, const Value& tolerations, const std::string& path);
 
 }  // namespace athanor::apiserver

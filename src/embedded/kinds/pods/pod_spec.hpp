@@ -17,14 +17,14 @@ enum class PodSpecOf : std::uint8_t { Pod, Template };
 
 // Sets the defaults of a spec, its containers and volumes.
 void default_pod_spec(Value& spec, PodSpecOf of);
-// `template_` is {metadata, spec}.
+// Sets the defaults of a {metadata, spec}.
 void default_pod_template(Value& pod_template);
-// BestEffort, Burstable or Guaranteed.
+// Returns BestEffort, Burstable or Guaranteed.
 std::string_view qos_class(const Value& pod_spec);
 
-// Errors below `path` ("spec", "spec.template.spec").
+// Returns the errors below `path` ("spec", "spec.template.spec").
 std::vector<FieldError> validate_pod_spec(const Value& spec, const std::string& path);
-// The same of a {metadata, spec}, its labels and annotations included.
+// Returns the errors of a {metadata, spec}, its labels and annotations included.
 std::vector<FieldError> validate_pod_template(const Value& pod_template, const std::string& path);
 
 // Containers in one list: those of "initContainers", then "containers".

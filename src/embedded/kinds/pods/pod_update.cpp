@@ -46,7 +46,7 @@ Toleration without_seconds(const Value& toleration) {
           toleration["value"].as_string(), toleration["effect"].as_string()};
 }
 
-void check_tolerations(FieldErrors& errors, const Value& now, const Value& before) {
+void check_new_tolerations(FieldErrors& errors, const Value& now, const Value& before) {
   std::set<Toleration> kept;
   for (const Value& toleration : now.items()) {
     kept.insert(without_seconds(toleration));
@@ -61,7 +61,7 @@ void check_tolerations(FieldErrors& errors, const Value& now, const Value& befor
   }
 }
 
-void check_gates(FieldErrors& errors, const Value& now, const Value& before) {
+void check_gate_update(FieldErrors& errors, const Value& now, const Value& before) {
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (!includes(before, now[i])) {
       errors.push_back(FieldError::forbidden(
@@ -234,8 +234,8 @@ FieldErrors validate_pod_update(const Value& pod, const Value& old_pod) {
     return errors;
   }
   check_deadline(errors, spec["activeDeadlineSeconds"], old_spec["activeDeadlineSeconds"]);
-  check_gates(errors, spec["schedulingGates"], old_spec["schedulingGates"]);
-  check_tolerations(errors, spec["tolerations"], old_spec["tolerations"]);
+  check_gate_update(errors, spec["schedulingGates"], old_spec["schedulingGates"]);
+  check_new_tolerations(errors, spec["tolerations"], old_spec["tolerations"]);
   if (!old_spec["schedulingGates"].empty() &&
       !narrows_labels(spec["nodeSelector"], old_spec["nodeSelector"])) {
     errors.push_back(FieldError::invalid(

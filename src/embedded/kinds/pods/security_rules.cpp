@@ -10,7 +10,7 @@
 namespace athanor::apiserver {
 namespace {
 
-constexpr std::int64_t kMaxInt32 = 2'147'483'647;
+constexpr std::int64_t kMaxId = 2'147'483'647;
 constexpr std::size_t kMaxSysctl = 253;
 
 bool is_plain(char c) {
@@ -74,11 +74,11 @@ void check_sysctls(FieldErrors& errors, const Value& spec, const std::string& pa
 
 void check_ids(FieldErrors& errors, const Value& context, const std::string& path) {
   for (const std::string_view field : {"fsGroup", "runAsUser", "runAsGroup"}) {
-    check_between(errors, below(path, field), context[field], 0, kMaxInt32);
+    check_between(errors, below(path, field), context[field], 0, kMaxId);
   }
   const Value& groups = context["supplementalGroups"];
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    check_between(errors, at(path + ".supplementalGroups", i), groups[i], 0, kMaxInt32);
+    check_between(errors, at(path + ".supplementalGroups", i), groups[i], 0, kMaxId);
   }
 }
 

@@ -8,9 +8,9 @@
 
 namespace athanor::apiserver {
 
-// The security context of a pod spec; `path` is the spec's.
+// Checks the security context of a pod spec; `path` is the spec's.
 void check_pod_security(FieldErrors& errors, const Value& spec, const std::string& path);
-// The security context of one container of `spec`; `path` is the context's.
+// Checks the security context of one container of `spec`; `path` is the context's.
 void check_container_security(FieldErrors& errors, const Value& context, const Value& spec,
                               const std::string& path);
 

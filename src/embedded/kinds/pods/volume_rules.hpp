@@ -8,18 +8,18 @@
 
 namespace athanor::apiserver {
 
-// The members of one volume's sources; that there is exactly one is checked elsewhere.
+// Checks the members of one volume's sources; that there is exactly one is checked elsewhere.
 void check_volume_source(FieldErrors& errors, const Value& volume, const std::string& path);
-// A hostPath of a volume or a persistent volume.
+// Checks a hostPath of a volume or a persistent volume.
 void check_host_path(FieldErrors& errors, const Value& source, const std::string& path);
-// An NFS export, likewise.
+// Checks an NFS export, likewise.
 void check_nfs(FieldErrors& errors, const Value& source, const std::string& path);
 
-// How a volume may be mounted.
+// Checks how a volume may be mounted.
 void check_access_modes(FieldErrors& errors, const Value& modes, const std::string& path);
-// The spec of a PersistentVolumeClaim, or of a template of one.
+// Checks the spec of a PersistentVolumeClaim, or of a template of one.
 void check_claim_spec(FieldErrors& errors, const Value& spec, const std::string& path);
-// A relative path that does not lead upwards.
+// Checks for a relative path that does not lead upwards.
 void check_descending_path(FieldErrors& errors, const std::string& path, std::string_view text);
 
 }  // namespace athanor::apiserver

@@ -7,12 +7,12 @@
 
 namespace athanor::apiserver {
 
-// Between "autoscaling/v2" (stored) and "autoscaling/v1".
+// Converts between "autoscaling/v2" (stored) and "autoscaling/v1".
 const Converter& autoscaler_converter();
 
-// One version as the other; of an autoscaler that says no metric, v2 has that of the cpu.
+// Converts v2 to v1; for an autoscaler without a metric, v2 has that of the cpu.
 Value autoscaler_to_v1(Value object);
-// The other direction.
+// Converts v1 to v2.
 Value autoscaler_to_v2(Value object);
 
 // Returns true if an object has the annotations in which v1 carries what it has no fields for.
@@ -24,7 +24,7 @@ void tidy_carried(Value& object);
 // Gives an object of v1 the annotations of `part` ("spec", "status") that `old_object` has.
 void keep_carried(Value& object, const Value& old_object, std::string_view part);
 
-// A behaviour that says anything says everything (v2).
+// Sets the defaults of both directions of a `behavior` that is set at all (v2).
 void default_behavior(Value& object);
 
 }  // namespace athanor::apiserver

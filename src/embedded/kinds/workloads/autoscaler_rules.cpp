@@ -14,7 +14,7 @@
 namespace athanor::apiserver {
 namespace {
 
-constexpr std::int64_t kCpuPercent = 80;
+constexpr std::int64_t kDefaultCpuPercent = 80;
 constexpr std::int64_t kMaxWindowSeconds = 3600;
 constexpr std::int64_t kMaxPeriodSeconds = 1800;
 
@@ -232,16 +232,17 @@ void default_metrics(Value& object, std::string_view version) {
       object["metadata"]["annotations"].contains("autoscaling.alpha.kubernetes.io/metrics");
   edit_member(object, "spec", [&](Value& spec) {
     if (first_version && !carries_metrics) {
-      default_to(spec, "targetCPUUtilizationPercentage", kCpuPercent);
+      default_to(spec, "targetCPUUtilizationPercentage", kDefaultCpuPercent);
     }
     if (!first_version && spec["metrics"].empty()) {
       spec.set("metrics",
                Value::list({Value::object(
                    {{"type", "Resource"},
-                    {"resource", Value::object({{"name", "cpu"},
-                                                {"target", Value::object({{"type", "Utilization"},
-                                                                          {"averageUtilization",
-                                                                           kCpuPercent}})}})}})}));
+                    {"resource",
+                     Value::object({{"name", "cpu"},
+                                    {"target", Value::object({{"type", "Utilization"},
+                                                              {"averageUtilization",
+                                                               kDefaultCpuPercent}})}})}})}));
     }
   });
 }

@@ -6,12 +6,12 @@
 
 namespace athanor::apiserver {
 
-// What is not said; `version`: "v1" or "v2".
+// Sets the fields that are not set; `version`: "v1" or "v2".
 void default_autoscaler(Value& object, std::string_view version);
-// The one of them that stays when an object without it is shown in the other version.
+// Sets the default that stays when an object without it is shown in the other version.
 void default_metrics(Value& object, std::string_view version);
 
-// A spec of autoscaling/v2; `old_spec` is Null on create.
+// Checks a spec of autoscaling/v2; `old_spec` is Null on create.
 FieldErrors check_autoscaler_spec(const Value& spec, const Value& old_spec);
 
 }  // namespace athanor::apiserver

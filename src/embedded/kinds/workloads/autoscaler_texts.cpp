@@ -26,7 +26,7 @@ enum class Form : std::uint8_t {
 };
 
 // One member of a flat metric and where v2 has it.
-struct Field {
+struct TextField {
   std::string_view flat{};
   std::string_view part{};  // "": in the source itself
   std::string_view name{};
@@ -34,57 +34,59 @@ struct Field {
 };
 
 // One source of a metric; its fields in the order in which they are printed.
-struct Source {
+struct TextSource {
   std::string_view name{};
-  std::span<const Field> fields{};
+  std::span<const TextField> fields{};
 };
 
 constexpr std::array kObject = {
-    Field{"target", "", "describedObject", Form::Reference},
-    Field{"metricName", "metric", "name", Form::Text},
-    Field{"targetValue", "target", "value", Form::Quantity},
-    Field{"selector", "metric", "selector", Form::Selector},
-    Field{"averageValue", "target", "averageValue", Form::MaybeQuantity}};
-constexpr std::array kPods = {Field{"metricName", "metric", "name", Form::Text},
-                              Field{"targetAverageValue", "target", "averageValue", Form::Quantity},
-                              Field{"selector", "metric", "selector", Form::Selector}};
+    TextField{"target", "", "describedObject", Form::Reference},
+    TextField{"metricName", "metric", "name", Form::Text},
+    TextField{"targetValue", "target", "value", Form::Quantity},
+    TextField{"selector", "metric", "selector", Form::Selector},
+    TextField{"averageValue", "target", "averageValue", Form::MaybeQuantity}};
+constexpr std::array kPods = {
+    TextField{"metricName", "metric", "name", Form::Text},
+    TextField{"targetAverageValue", "target", "averageValue", Form::Quantity},
+    TextField{"selector", "metric", "selector", Form::Selector}};
 constexpr std::array kContainerResource = {
-    Field{"name", "", "name", Form::Text},
-    Field{"targetAverageUtilization", "target", "averageUtilization", Form::Number},
-    Field{"targetAverageValue", "target", "averageValue", Form::MaybeQuantity},
-    Field{"container", "", "container", Form::Text}};
+    TextField{"name", "", "name", Form::Text},
+    TextField{"targetAverageUtilization", "target", "averageUtilization", Form::Number},
+    TextField{"targetAverageValue", "target", "averageValue", Form::MaybeQuantity},
+    TextField{"container", "", "container", Form::Text}};
 constexpr std::array kExternal = {
-    Field{"metricName", "metric", "name", Form::Text},
-    Field{"metricSelector", "metric", "selector", Form::Selector},
-    Field{"targetValue", "target", "value", Form::MaybeQuantity},
-    Field{"targetAverageValue", "target", "averageValue", Form::MaybeQuantity}};
-constexpr std::array<Source, 5> kSources = {{{"object", kObject},
-                                             {"pods", kPods},
-                                             {"resource", std::span(kContainerResource).first<3>()},
-                                             {"containerResource", kContainerResource},
-                                             {"external", kExternal}}};
+    TextField{"metricName", "metric", "name", Form::Text},
+    TextField{"metricSelector", "metric", "selector", Form::Selector},
+    TextField{"targetValue", "target", "value", Form::MaybeQuantity},
+    TextField{"targetAverageValue", "target", "averageValue", Form::MaybeQuantity}};
+constexpr std::array<TextSource, 5> kTextSources = {
+    {{"object", kObject},
+     {"pods", kPods},
+     {"resource", std::span(kContainerResource).first<3>()},
+     {"containerResource", kContainerResource},
+     {"external", kExternal}}};
 
 constexpr std::array kCurrentObject = {
-    Field{"target", "", "describedObject", Form::Reference},
-    Field{"metricName", "metric", "name", Form::Text},
-    Field{"currentValue", "current", "value", Form::Quantity},
-    Field{"selector", "metric", "selector", Form::Selector},
-    Field{"averageValue", "current", "averageValue", Form::MaybeQuantity}};
+    TextField{"target", "", "describedObject", Form::Reference},
+    TextField{"metricName", "metric", "name", Form::Text},
+    TextField{"currentValue", "current", "value", Form::Quantity},
+    TextField{"selector", "metric", "selector", Form::Selector},
+    TextField{"averageValue", "current", "averageValue", Form::MaybeQuantity}};
 constexpr std::array kCurrentPods = {
-    Field{"metricName", "metric", "name", Form::Text},
-    Field{"currentAverageValue", "current", "averageValue", Form::Quantity},
-    Field{"selector", "metric", "selector", Form::Selector}};
+    TextField{"metricName", "metric", "name", Form::Text},
+    TextField{"currentAverageValue", "current", "averageValue", Form::Quantity},
+    TextField{"selector", "metric", "selector", Form::Selector}};
 constexpr std::array kCurrentContainerResource = {
-    Field{"name", "", "name", Form::Text},
-    Field{"currentAverageUtilization", "current", "averageUtilization", Form::Number},
-    Field{"currentAverageValue", "current", "averageValue", Form::Quantity},
-    Field{"container", "", "container", Form::Text}};
+    TextField{"name", "", "name", Form::Text},
+    TextField{"currentAverageUtilization", "current", "averageUtilization", Form::Number},
+    TextField{"currentAverageValue", "current", "averageValue", Form::Quantity},
+    TextField{"container", "", "container", Form::Text}};
 constexpr std::array kCurrentExternal = {
-    Field{"metricName", "metric", "name", Form::Text},
-    Field{"metricSelector", "metric", "selector", Form::Selector},
-    Field{"currentValue", "current", "value", Form::Quantity},
-    Field{"currentAverageValue", "current", "averageValue", Form::MaybeQuantity}};
-constexpr std::array<Source, 5> kCurrentSources = {
+    TextField{"metricName", "metric", "name", Form::Text},
+    TextField{"metricSelector", "metric", "selector", Form::Selector},
+    TextField{"currentValue", "current", "value", Form::Quantity},
+    TextField{"currentAverageValue", "current", "averageValue", Form::MaybeQuantity}};
+constexpr std::array<TextSource, 5> kCurrentSources = {
     {{"object", kCurrentObject},
      {"pods", kCurrentPods},
      {"resource", std::span(kCurrentContainerResource).first<3>()},
@@ -215,9 +217,9 @@ Value flat_value(const Value& value, Form form) {
   return value;
 }
 
-Value flat_source(const Value& source, std::span<const Field> fields) {
+Value flat_source(const Value& source, std::span<const TextField> fields) {
   Value flat = Value::object();
-  for (const Field& field : fields) {
+  for (const TextField& field : fields) {
     const Value& from = field.part.empty() ? source : source[field.part];
     if (Value value = flat_value(from[field.name], field.form); !value.is_null()) {
       flat.set(field.flat, std::move(value));
@@ -226,11 +228,11 @@ Value flat_source(const Value& source, std::span<const Field> fields) {
   return flat;
 }
 
-std::string print_sources(const Value& metrics, std::span<const Source> sources) {
+std::string print_sources(const Value& metrics, std::span<const TextSource> sources) {
   Value flat = Value::list();
   for (const Value& metric : metrics.items()) {
     Value one = Value::object({{"type", Value(metric["type"].as_string())}});
-    for (const Source& source : sources) {
+    for (const TextSource& source : sources) {
       if (const Value& said = metric[source.name]; !said.is_null()) {
         one.set(source.name, flat_source(said, source.fields));
       }
@@ -251,12 +253,12 @@ std::string_view target_type(std::string_view source, const Value& target) {
   return whole ? "Value" : "AverageValue";
 }
 
-std::optional<Value> full_source(const Value& flat, const Source& source) {
+std::optional<Value> full_source(const Value& flat, const TextSource& source) {
   if (!flat.is_object()) {
     return std::nullopt;
   }
   Value made = Value::object();
-  for (const Field& field : source.fields) {
+  for (const TextField& field : source.fields) {
     Value value = member_of(flat, field.flat);
     if (field.form == Form::Reference) {
       value = renamed(value, kReference);
@@ -272,14 +274,14 @@ std::optional<Value> full_source(const Value& flat, const Source& source) {
   return made;
 }
 
-std::optional<Value> read_sources(const Value& document, std::span<const Source> sources,
+std::optional<Value> read_sources(const Value& document, std::span<const TextSource> sources,
                                   std::string_view type) {
   return read_list(document, type, [&](const Value& item) -> std::optional<Value> {
     Value metric = Value::object();
     if (Value name = member_of(item, "type"); !name.is_null()) {
       metric.set("type", std::move(name));
     }
-    for (const Source& source : sources) {
+    for (const TextSource& source : sources) {
       const Value flat = member_of(item, source.name);
       if (flat.is_null()) {
         continue;
@@ -288,7 +290,7 @@ std::optional<Value> read_sources(const Value& document, std::span<const Source>
       if (!full) {
         return std::nullopt;
       }
-      if (sources.data() == kSources.data()) {
+      if (sources.data() == kTextSources.data()) {
         Value& target = full->member("target");
         target.set("type", target_type(source.name, target));
       }
@@ -299,11 +301,11 @@ std::optional<Value> read_sources(const Value& document, std::span<const Source>
 }
 
 std::string print_metrics(const Value& metrics) {
-  return print_sources(metrics, kSources);
+  return print_sources(metrics, kTextSources);
 }
 
 std::optional<Value> read_metrics(const Value& document) {
-  return read_sources(document, kSources, "autoscaling.v2.MetricSpec");
+  return read_sources(document, kTextSources, "autoscaling.v2.MetricSpec");
 }
 
 std::string print_current(const Value& metrics) {

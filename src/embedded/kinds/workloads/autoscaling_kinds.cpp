@@ -140,7 +140,7 @@ Cells autoscaler_cells(const Value& object, Instant now) {
           age_cell(object, now)};
 }
 
-constexpr std::array kRows = {
+constexpr std::array kAutoscalingRows = {
     KindRow{.group = "autoscaling",
             .plural = "horizontalpodautoscalers",
             .behaviour = {.apply_defaults = &default_kind,
@@ -154,7 +154,7 @@ constexpr std::array kRows = {
 }  // namespace
 
 std::span<const KindRow> autoscaling_rows() {
-  return kRows;
+  return kAutoscalingRows;
 }
 
 }  // namespace athanor::apiserver

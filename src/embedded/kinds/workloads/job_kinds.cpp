@@ -161,7 +161,7 @@ void warn_of_cron_job(const Value& object, const Value& old_object, const KindCo
   }
 }
 
-constexpr std::array kRows = {
+constexpr std::array kJobRows = {
     KindRow{.group = "batch",
             .plural = "jobs",
             .behaviour = {.apply_defaults = &default_job,
@@ -182,7 +182,7 @@ constexpr std::array kRows = {
 }  // namespace
 
 std::span<const KindRow> job_rows() {
-  return kRows;
+  return kJobRows;
 }
 
 }  // namespace athanor::apiserver

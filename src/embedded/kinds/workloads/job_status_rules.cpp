@@ -41,7 +41,7 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
                                                                   : std::nullopt;
 }
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
+std::vector<std::string_view> split_indexes(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   for (std::size_t at = 0;; ++at) {
     const std::size_t end = std::min(text.find(separator, at), text.size());
@@ -55,7 +55,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 
 // "3" or "3-5", below the number of completions.
 ParsedInterval parse_interval(std::string_view text, std::int64_t completions) {
-  const std::vector<std::string_view> parts = split(text, '-');
+  const std::vector<std::string_view> parts = split_indexes(text, '-');
   if (parts.size() > 2) {
     return {.error = fmt::format("the fragment {} violates the requirement that an index interval "
                                  "can have at most two parts separated by '-'",
@@ -86,7 +86,7 @@ std::string indexes_error(std::string_view text, std::int64_t completions) {
     return "";
   }
   std::optional<std::int64_t> last;
-  for (const std::string_view part : split(text, ',')) {
+  for (const std::string_view part : split_indexes(text, ',')) {
     const ParsedInterval parsed = parse_interval(part, completions);
     if (!parsed.error.empty()) {
       return parsed.error;
@@ -103,7 +103,7 @@ std::string indexes_error(std::string_view text, std::int64_t completions) {
 // The intervals of a list, sorted; what does not parse is reported elsewhere.
 std::vector<Interval> intervals_of(std::string_view list, std::int64_t completions) {
   std::vector<Interval> intervals;
-  for (const std::string_view part : split(list, ',')) {
+  for (const std::string_view part : split_indexes(list, ',')) {
     if (const ParsedInterval parsed = parse_interval(part, completions); parsed.error.empty()) {
       intervals.push_back(parsed.interval);
     }

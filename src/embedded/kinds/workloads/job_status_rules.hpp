@@ -7,7 +7,7 @@
 
 namespace athanor::apiserver {
 
-// What is wrong with a Job whose status is written. Rules about a field count from its change on.
+// Returns the errors of a written Job status. Rules about a field count from its change on.
 FieldErrors validate_job_status(const Value& job, const Value& old_job);
 
 }  // namespace athanor::apiserver

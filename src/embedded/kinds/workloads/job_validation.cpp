@@ -5,11 +5,12 @@
 
 #include <utility>
 
+#include "base/files/time_zone_files.hpp"
 #include "embedded/kinds/edit.hpp"
 #include "embedded/kinds/pods/pod_spec.hpp"
-#include "embedded/kinds/workloads/cron_schedule.hpp"
 #include "embedded/kinds/workloads/job_status_rules.hpp"
 #include "kube/names/selector.hpp"
+#include "kube/text/cron.hpp"
 
 namespace athanor::apiserver {
 namespace {
@@ -250,8 +251,12 @@ FieldErrors validate_cron_job(const Value& object, const KindContext& /*context*
   const std::string schedule = spec["schedule"].str();
   if (schedule.empty()) {
     errors.push_back(FieldError::required("spec.schedule"));
-  } else if (const auto error = cron_error(schedule)) {
-    errors.push_back(FieldError::invalid("spec.schedule", schedule, *error));
+  } else if (schedule.find("TZ") != std::string::npos) {
+    errors.push_back(
+        FieldError::invalid("spec.schedule", schedule,
+                            "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"));
+  } else if (const auto parsed = CronSchedule::parse(schedule); !parsed.ok()) {
+    errors.push_back(FieldError::invalid("spec.schedule", schedule, parsed.error().message));
   }
   if (const Value* zone = spec.find("timeZone")) {
     const std::string_view text = zone->as_string();
@@ -262,9 +267,8 @@ FieldErrors validate_cron_job(const Value& object, const KindContext& /*context*
       errors.push_back(FieldError::invalid("spec.timeZone", text,
                                            "timeZone must be an explicit time zone as defined in "
                                            "https://www.iana.org/time-zones"));
-    } else if (!is_time_zone(text)) {
-      errors.push_back(
-          FieldError::invalid("spec.timeZone", text, fmt::format("unknown time zone {}", text)));
+    } else if (const auto found = find_time_zone(text); !found.ok()) {
+      errors.push_back(FieldError::invalid("spec.timeZone", text, found.error().message));
     }
   }
   check_choice(errors, "spec.concurrencyPolicy", spec["concurrencyPolicy"],

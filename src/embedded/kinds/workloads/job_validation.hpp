@@ -9,12 +9,12 @@ namespace athanor::apiserver {
 
 // Returns the errors of a Job at create; empty: valid, here and below.
 FieldErrors validate_job(const Value& object, const KindContext& context);
-// The same at update, of its status where `context` names that subresource.
+// Returns the errors of a Job at update, of its status where `context` names that subresource.
 FieldErrors validate_job_update(const Value& object, const Value& old_object,
                                 const KindContext& context);
 // Returns the errors of a CronJob at create.
 FieldErrors validate_cron_job(const Value& object, const KindContext& context);
-// The same at update of its spec.
+// Returns the errors of a CronJob at update of its spec.
 FieldErrors validate_cron_job_update(const Value& object, const Value& old_object,
                                      const KindContext& context);
 

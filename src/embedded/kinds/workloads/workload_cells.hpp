@@ -6,7 +6,7 @@
 
 namespace athanor::apiserver {
 
-// Return the row of an object.
+// Returns the row of an object.
 Cells deployment_cells(const Value& object, Instant now);
 Cells replica_set_cells(const Value& object, Instant now);
 Cells replication_controller_cells(const Value& object, Instant now);

@@ -192,7 +192,7 @@ void warn_of_stateful_set(const Value& object, const Value& old_object,
   }
 }
 
-constexpr std::array kRows = {
+constexpr std::array kWorkloadRows = {
     KindRow{.group = "apps",
             .plural = "deployments",
             .behaviour = {.apply_defaults = &default_deployment,
@@ -240,7 +240,7 @@ constexpr std::array kRows = {
 }  // namespace
 
 std::span<const KindRow> workload_rows() {
-  return kRows;
+  return kWorkloadRows;
 }
 
 }  // namespace athanor::apiserver

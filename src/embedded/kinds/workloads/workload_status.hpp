@@ -9,9 +9,9 @@ namespace athanor::apiserver {
 // Returns the errors of a Deployment's status: counters not below 0, parts not above the whole, a
 // collisionCount that does not fall. Empty: valid.
 FieldErrors validate_deployment_status(const Value& status, const Value& old_status);
-// For ReplicaSets and ReplicationControllers.
+// Returns the errors of the status of a ReplicaSet or ReplicationController.
 FieldErrors validate_replica_status(const Value& status);
-// The same of a StatefulSet.
+// Returns the errors of the status of a StatefulSet.
 FieldErrors validate_stateful_status(const Value& status, const Value& old_status);
 // Returns the errors of a DaemonSet's status: counters not below 0.
 FieldErrors validate_daemon_status(const Value& status);

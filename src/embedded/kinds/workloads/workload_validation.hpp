@@ -7,7 +7,7 @@
 
 namespace athanor::apiserver {
 
-// Return the errors of an object at create and at update, of its status where `context` names that
+// Returns the errors of an object at create and at update, of its status where `context` names that
 // subresource; empty: valid.
 FieldErrors validate_deployment(const Value& object, const KindContext& context);
 FieldErrors validate_deployment_update(const Value& object, const Value& old_object,

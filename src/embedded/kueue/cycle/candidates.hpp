@@ -38,7 +38,7 @@ class HeldLine {
  public:
   HeldLine(const View& view, const Snapshot& snapshot, const ClusterQueue& queue,
            std::string group);
-  // nullptr behind the last. What it returned stays.
+  // Returns the workload at that place, which stays valid; nullptr behind the last.
   [[nodiscard]] const Held* at(std::size_t index);
   [[nodiscard]] bool evicted() const { return evicted_; }
   [[nodiscard]] std::int64_t priority() const { return priority_; }
@@ -62,12 +62,12 @@ class HeldLine {
 // All of them, for one run.
 class HeldWorkloads {
  public:
-  // Both must outlive it.
+  // Requires that `view` and `snapshot` outlive it.
   HeldWorkloads(const View& view, const Snapshot& snapshot) : view_(view), snapshot_(snapshot) {}
-  // The lines of a queue that use the cell.
+  // Returns the lines of a queue that use the cell.
   [[nodiscard]] const std::vector<HeldLine*>& lines(const ClusterQueue& queue,
                                                     QuotaTree::CellId cell);
-  // The lines of a queue that use one of the cells.
+  // Returns the lines of a queue that use one of the cells.
   [[nodiscard]] std::vector<HeldLine*> lines(const ClusterQueue& queue,
                                              const std::vector<QuotaTree::CellId>& cells);
 
@@ -90,7 +90,7 @@ struct Preemptor {
   std::string queued{};
 };
 
-// Whether a policy lets the preemptor take the quota of a workload.
+// Returns true if a policy lets the preemptor take the quota of a workload.
 bool satisfies(PreemptionPolicy policy, const Preemptor& preemptor, const Held& held);
 
 // Returns true if the policy may let the preemptor take from a workload of the line; reads none.
@@ -110,7 +110,7 @@ class CandidateMerge {
     const Held* held = nullptr;
     std::size_t tag = 0;
   };
-  // held is nullptr at the end.
+  // Returns the next candidate; its held is nullptr at the end.
   [[nodiscard]] Candidate next();
 
  private:

@@ -16,7 +16,6 @@
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
-#include "embedded/kueue/configuration.hpp"
 #include "embedded/kueue/cycle/entry_order.hpp"
 #include "embedded/kueue/cycle/flavor_assigner.hpp"
 #include "embedded/kueue/cycle/holding.hpp"
@@ -25,8 +24,9 @@
 #include "embedded/kueue/cycle/preempting.hpp"
 #include "embedded/kueue/cycle/requests.hpp"
 #include "embedded/kueue/cycle/waiting.hpp"
-#include "embedded/kueue/workload/reasons.hpp"
-#include "embedded/kueue/workload/workload_status.hpp"
+#include "embedded/kueue/cycle/workload_status.hpp"
+#include "embedded/kueue/model/configuration.hpp"
+#include "embedded/kueue/model/reasons.hpp"
 #include "kube/value/condition.hpp"
 #include "runtime/view/failures.hpp"
 
@@ -46,6 +46,25 @@ struct Nominee {
   std::vector<Target> targets{};
   CellAmounts usage{};
   bool preempting = false;  // an earlier run preempted for it: its victims are going, or are gone
+};
+
+// A head without preemption candidates that comes first again in every round, for its queue is
+// StrictFIFO or it waits for longer than it may: it reserves in its turn.
+struct StandingHead {
+  const ClusterQueue* queue = nullptr;
+  QueueOrder order{};
+  int borrow_height = 0;
+  CellAmounts usage{};
+};
+
+// The turn of a queue in a round: its standing heads reserve, then its nominee is settled.
+struct Turn {
+  const ClusterQueue* queue = nullptr;
+  int borrow_height = 0;
+  QueueOrder order{};
+  const CellAmounts* usage = nullptr;
+  Nominee* nominee = nullptr;  // null: the queue has none in this round
+  std::vector<const StandingHead*> standing{};
 };
 
 // Why the workloads of a shape wait, some of them with another message.
@@ -79,11 +98,13 @@ Waits why_waits(const Assignment& assignment) {
 // One run. Invariants:
 //   - every decision uses quota_: what the view counts as in use, plus what this run admitted
 //     (take), promised to preemptors (promised_), keeps for a lock (withheld_) and, until a
-//     round ends, for heads without candidates (reserved_). Nothing becomes free within a run:
+//     round ends, for heads without candidates: those that are dropped (reserved_), and those that
+//     stand, from their turn in each round on (kept_). Nothing becomes free within a run:
 //     freed quota arrives as a change of the view, with a run of its own;
 //   - so a head that was refused stays refused in this run, with all of its shape, and a round
 //     either drops a shape, takes a head or blocks a line, or the head lost its room to an entry
-//     settled earlier in the same round: the rounds end;
+//     settled earlier in the same round, or to what one that was dropped then reserved for the
+//     round, or is blocked by what earlier rounds promised: the rounds end;
 //   - the order of a round is fixed before its first entry is settled (with fair sharing: share by
 //     share); who waits for its own preemptions comes before all others, so that no victim takes
 //     the quota back before its preemptor was tried. While victims are there, this does not depend
@@ -130,6 +151,8 @@ class Cycle {
   }
 
  private:
+  using Kept = std::vector<std::tuple<QuotaTree::NodeId, QuotaTree::CellId, Amount>>;
+
   [[nodiscard]] bool is_full() const { return plan_.steps().size() >= most_steps_; }
 
   // Is neither held back by an annotation nor backing off.
@@ -285,18 +308,26 @@ class Cycle {
   // One cycle of the reference: the head of every queue, in entry order (7.4).
   void one_round() {
     std::vector<Nominee> nominees;
+    took_ = false;
+    // What was promised in earlier rounds takes the place of quota that is not free yet, so neither
+    // is counted where flavors are chosen; still_fits() counts both.
+    count_promises(-1);
     for (auto& [name, line] : lines_) {
       if (line.has_head()) {
         nominate(line, nominees);
       }
     }
+    count_promises(1);
     const auto others = std::ranges::stable_partition(nominees, &Nominee::preempting).begin();
-    settle_in_order({nominees.begin(), others});
-    settle_in_order({others, nominees.end()});
-    for (const auto& [node, cell, amount] : reserved_) {
-      quota_.add_usage(node, cell, -amount);
+    const std::vector<StandingHead> standing = standing_;  // this round's own join it later
+    settle_in_order({nominees.begin(), others}, {});
+    settle_in_order({others, nominees.end()}, standing);
+    for (auto* reservations : {&reserved_, &kept_}) {
+      for (const auto& [node, cell, amount] : *reservations) {
+        quota_.add_usage(node, cell, -amount);
+      }
+      reservations->clear();
     }
-    reserved_.clear();
   }
 
   void nominate(Line& line, std::vector<Nominee>& nominees) {
@@ -313,6 +344,12 @@ class Cycle {
     if (lock && !result.admits()) {
       withhold(line, line.head());
     }
+    if (decided_ && result.admits() && result.assignment.is_partial(nominee.requests)) {
+      // Whom to preempt for all of its pods depends on what this run decided: the next run sees
+      // that.
+      line.block();
+      return;
+    }
     nominee.assignment = std::move(result.assignment);
     nominee.targets = std::move(result.targets);
     nominee.preempting =
@@ -324,35 +361,63 @@ class Cycle {
     nominees.push_back(std::move(nominee));
   }
 
-  void settle_in_order(std::span<Nominee> nominees) {
+  // Settles the nominees, and reserves for the standing heads, each queue in its turn (7.4).
+  void settle_in_order(std::span<Nominee> nominees, std::span<const StandingHead> standing) {
+    const std::vector<Turn> turns = turns_of(nominees, standing);
+    const auto have = [&](const Turn& turn) {
+      for (const StandingHead* head : turn.standing) {
+        keep(*head->queue, head->usage, head->borrow_height > 0, kept_);
+      }
+      if (turn.nominee != nullptr) {
+        settle(*turn.nominee);
+      }
+    };
     if (settings_.fair_sharing) {
-      settle_by_share(nominees);
+      std::vector<Entry> entries;
+      entries.reserve(turns.size());
+      for (const Turn& turn : turns) {
+        entries.push_back({.queue = turn.queue, .usage = *turn.usage, .order = turn.order});
+      }
+      FairOrder order(*queues_, quota_, preempting_->shares(), std::move(entries));
+      for (auto next = order.next(); next && !is_full(); next = order.next()) {
+        have(turns[*next]);
+      }
       return;
     }
-    std::ranges::stable_sort(nominees, [](const Nominee& a, const Nominee& b) {
-      return std::tie(a.assignment.borrow_height, a.line->order()) <
-             std::tie(b.assignment.borrow_height, b.line->order());
-    });
-    for (Nominee& nominee : nominees) {
+    for (const Turn& turn : turns) {
       if (is_full()) {
         return;
       }
-      settle(nominee);
+      have(turn);
     }
   }
 
-  void settle_by_share(std::span<Nominee> nominees) {
-    std::vector<Entry> entries;
-    entries.reserve(nominees.size());
+  // One for each queue, by borrowing and the order of their first heads.
+  static std::vector<Turn> turns_of(std::span<Nominee> nominees,
+                                    std::span<const StandingHead> standing) {
+    std::vector<Turn> turns;
+    turns.reserve(nominees.size() + standing.size());
     for (Nominee& nominee : nominees) {
-      entries.push_back({.queue = &nominee.line->queue(),
-                         .usage = nominee.usage,
-                         .order = nominee.line->order()});
+      turns.push_back({.queue = &nominee.line->queue(),
+                       .borrow_height = nominee.assignment.borrow_height,
+                       .order = nominee.line->order(),
+                       .usage = &nominee.usage,
+                       .nominee = &nominee});
     }
-    FairOrder order(*queues_, quota_, preempting_->shares(), std::move(entries));
-    for (auto next = order.next(); next && !is_full(); next = order.next()) {
-      settle(nominees[*next]);
+    for (const StandingHead& head : standing) {
+      auto turn = std::ranges::find(turns, head.queue, &Turn::queue);
+      if (turn == turns.end()) {
+        turn = turns.insert(turn, {.queue = head.queue,
+                                   .borrow_height = head.borrow_height,
+                                   .order = head.order,
+                                   .usage = &head.usage});
+      }
+      turn->standing.push_back(&head);
     }
+    std::ranges::stable_sort(turns, [](const Turn& one, const Turn& other) {
+      return std::tie(one.borrow_height, one.order) < std::tie(other.borrow_height, other.order);
+    });
+    return turns;
   }
 
   void settle(Nominee& nominee) {
@@ -367,12 +432,17 @@ class Cycle {
       return;
     }
     if (!still_fits(nominee)) {
-      if (!fits_as_it_is && awaits_preemption(line.head())) {
+      if ((fits_as_it_is && took_) || !reserved_.empty()) {
+        // Lost to an earlier entry of this round, which is settled, or has given up what it
+        // reserved: considered again in the next.
+        return;
+      }
+      if (awaits_preemption(line.head())) {
         line.block();  // its message stays
-      } else if (!fits_as_it_is) {
+      } else {
         lose(nominee, "Workload no longer fits after processing another workload");
       }
-      return;  // lost to an earlier entry of this round: considered again in the next
+      return;
     }
     if (!fits_as_it_is) {
       preempt(nominee);
@@ -472,7 +542,13 @@ class Cycle {
     });
   }
 
+  void count_promises(Amount sign) {
+    for (const auto& [node, cell, amount] : promised_) {
+      quota_.add_usage(node, cell, sign * amount);
+    }
+  }
   void take(const Nominee& nominee) {
+    took_ = true;
     for (const auto& [cell, amount] : nominee.usage) {
       quota_.add_usage(nominee.line->queue().node, cell, amount);
     }
@@ -497,13 +573,9 @@ class Cycle {
     return fit && (!nominee.targets.empty() || fits_with_preempted(nominee));
   }
   bool fits_with_preempted(const Nominee& nominee) {
-    for (const auto& [node, cell, amount] : promised_) {
-      quota_.add_usage(node, cell, -amount);
-    }
+    count_promises(-1);
     const bool fit = fits(quota_, nominee.line->queue(), nominee.usage, true);
-    for (const auto& [node, cell, amount] : promised_) {
-      quota_.add_usage(node, cell, amount);
-    }
+    count_promises(1);
     return fit;
   }
 
@@ -552,24 +624,35 @@ class Cycle {
     nominee.line->block();
   }
 
-  // Reserves what a workload without preemption candidates need not borrow, against those after it
-  // in the round; with `for_good` (StrictFIFO, where it comes first again in the next round)
-  // against all (7.7).
-  void reserve(const Nominee& nominee, bool for_good) {
+  // Reserves what a workload without preemption candidates would take against those after it in
+  // the round (7.7); a head that `stands` (StrictFIFO, where it comes first again in the next
+  // round) does so in each round.
+  void reserve(const Nominee& nominee, bool stands) {
     const ClusterQueue& queue = nominee.line->queue();
     if (nominee.assignment.mode != Mode::NoPreemptionCandidates ||
-        queue.reclaim == PreemptionPolicy::Any) {
+        (queue.reclaim == PreemptionPolicy::Any && !awaits_preemption(nominee.line->head()))) {
       return;
     }
-    for (const auto& [cell, amount] : nominee.usage) {
+    const int height = nominee.assignment.borrow_height;
+    keep(queue, nominee.usage, height > 0, stands ? kept_ : reserved_);
+    if (stands) {
+      standing_.push_back({.queue = &queue,
+                           .order = nominee.line->order(),
+                           .borrow_height = height,
+                           .usage = nominee.usage});
+    }
+  }
+  // Counts this use as taken within the queue's limit, and notes it in `kept`. A workload that does
+  // not borrow keeps within its queue's own quota.
+  void keep(const ClusterQueue& queue, const CellAmounts& usage, bool borrows, Kept& kept) {
+    for (const auto& [cell, amount] : usage) {
+      const std::optional<Amount> above =
+          borrows ? quota_.borrowing_limit(queue.node, cell) : std::optional<Amount>(0);
       const Amount own = quota_.nominal(queue.node, cell) - quota_.usage(queue.node, cell);
-      const Amount kept = std::max<Amount>(0, std::min(amount, own));
-      if (kept == 0) {
-        continue;
-      }
-      quota_.add_usage(queue.node, cell, kept);
-      if (!for_good) {
-        reserved_.emplace_back(queue.node, cell, kept);
+      const Amount part = above ? std::max<Amount>(0, std::min(amount, own + *above)) : amount;
+      if (part > 0) {
+        quota_.add_usage(queue.node, cell, part);
+        kept.emplace_back(queue.node, cell, part);
       }
     }
   }
@@ -645,11 +728,14 @@ class Cycle {
   Plan plan_{};
   std::map<std::string, Line> lines_{};
   std::map<std::pair<QuotaTree::NodeId, FlavorResource>, Amount> withheld_{};
-  std::vector<std::tuple<QuotaTree::NodeId, QuotaTree::CellId, Amount>> reserved_{};
-  std::vector<std::tuple<QuotaTree::NodeId, QuotaTree::CellId, Amount>> promised_{};
+  Kept reserved_{};
+  Kept kept_{};
+  Kept promised_{};
+  std::vector<StandingHead> standing_{};
   std::map<std::string, const Held*, std::less<>> preempted_{};  // by uid
   int admitted_ = 0;
   bool decided_ = false;  // this run admits or preempts
+  bool took_ = false;     // this round does
   std::vector<Report> reports_{};
 };
 

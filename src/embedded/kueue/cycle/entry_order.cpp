@@ -3,6 +3,7 @@
 // settles below one of its cohorts.
 #include "embedded/kueue/cycle/entry_order.hpp"
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -41,14 +42,18 @@ void FairOrder::compute(std::size_t entry) {
     quota_.add_usage(own, cell, amount);
   }
   for (NodeId node = own; quota_.parent(node); node = *quota_.parent(node)) {
-    standing.shares.push_back(shares_.share(quota_, node));
+    const bool borrows = std::ranges::any_of(entries_[entry].usage, [&](const auto& taken) {
+      const auto& [cell, amount] = taken;
+      return amount > 0 && quota_.usage(node, cell) > quota_.subtree(node, cell);
+    });
+    standing.shares.emplace_back(borrows, shares_.share(quota_, node));
   }
   for (const auto& [cell, amount] : entries_[entry].usage) {
     quota_.add_usage(own, cell, -amount);
   }
 }
 
-Share FairOrder::share_below(std::size_t entry, NodeId cohort) const {
+std::pair<bool, Share> FairOrder::share_below(std::size_t entry, NodeId cohort) const {
   std::size_t depth = 0;
   for (NodeId node = entries_[entry].queue->node; quota_.parent(node) != cohort;
        node = *quota_.parent(node)) {
@@ -59,10 +64,10 @@ Share FairOrder::share_below(std::size_t entry, NodeId cohort) const {
 
 std::size_t FairOrder::winner_below(NodeId cohort) {
   std::size_t best = kNone;
-  Share best_share;
+  std::pair<bool, Share> best_share;
   const auto consider = [&](std::size_t entry) {
     compute(entry);
-    const Share share = share_below(entry, cohort);
+    const std::pair<bool, Share> share = share_below(entry, cohort);
     if (best == kNone ||
         std::tie(share, entries_[entry].order) < std::tie(best_share, entries_[best].order)) {
       best = entry;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // In which order the heads of a round are settled where queues share by weight
-// (docs/spec/kueue.md 7.4): from the root of a tree down, the branch with the lowest share
-// including the request goes first.
+// (docs/spec/kueue.md 7.4): from the root of a tree down, the branch that does not borrow what is
+// requested goes first, then the one with the lowest share including the request.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "embedded/kueue/cycle/candidates.hpp"
@@ -24,17 +25,19 @@ struct Entry {
 // Orders the entries of one cycle by share. Not thread-safe.
 class FairOrder {
  public:
-  // All but the entries must outlive it. The tree is the same after each call.
+  // Requires that all but the entries outlive it. The tree is the same after each call.
   FairOrder(const Snapshot& snapshot, QuotaTree& quota, FairShares& shares,
             std::vector<Entry> entries);
-  // The place of the next entry; what the one before it took is in the tree by now. nullopt: none
-  // is left.
+  // Returns the place of the next entry; the tree must have what the one before it took. nullopt:
+  // none is left.
   std::optional<std::size_t> next();
 
  private:
   using NodeId = QuotaTree::NodeId;
   struct Standing {
-    std::vector<Share> shares{};  // of its queue and of the cohorts around it, from below
+    // Of its queue and of the cohorts around it, from below: whether the node borrows what is
+    // requested, and its share.
+    std::vector<std::pair<bool, Share>> shares{};
     bool known = false;
     bool open = true;
   };
@@ -45,8 +48,8 @@ class FairOrder {
   // Returns the entry that wins below a cohort, at that depth of the shares; kNone: it has no entry
   // left.
   std::size_t winner_below(NodeId cohort);
-  // The share of an entry where its branch meets the others below a cohort.
-  [[nodiscard]] Share share_below(std::size_t entry, NodeId cohort) const;
+  // Returns the standing of an entry where its branch meets the others below a cohort.
+  [[nodiscard]] std::pair<bool, Share> share_below(std::size_t entry, NodeId cohort) const;
   void settle(std::size_t entry);
 
   const Snapshot& snapshot_;

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace athanor::kueue {
@@ -45,7 +46,8 @@ class Donor {
     }
     return next_ == candidates_.size();
   }
-  // Requires that it is not empty().
+  // Both require that it is not empty().
+  [[nodiscard]] const Held& first() const { return *candidates_[next_]; }
   const Held& take() { return *candidates_[next_++]; }
   void drop() {
     rest_.clear();
@@ -66,7 +68,8 @@ struct Standing {
   Share share{};
   NodeId queue = 0;
   std::size_t donor = 0;
-  // The last in this order gives first: the largest share, then the first queue.
+  // The last in this order gives first: the largest share; largest_of_queues() decides between
+  // equal ones.
   friend bool operator<(const Standing& a, const Standing& b) {
     return a.share == b.share ? a.queue > b.queue : a.share < b.share;
   }
@@ -93,10 +96,10 @@ class Donors {
   std::vector<Donor> donors_{};
 };
 
-class Search {
+class FairSearch {
  public:
-  Search(const Snapshot& snapshot, QuotaTree& quota, HeldWorkloads& held, FairShares& shares,
-         const std::vector<FairStrategy>& strategies, const Claim& claim)
+  FairSearch(const Snapshot& snapshot, QuotaTree& quota, HeldWorkloads& held, FairShares& shares,
+             const std::vector<FairStrategy>& strategies, const Claim& claim)
       : snapshot_(snapshot),
         quota_(quota),
         held_(held),
@@ -228,8 +231,23 @@ class Search {
     while (!order.empty() && !has_candidates(donors.at(order.back()))) {
       order.pop_back();
     }
+    // Of equal shares the one whose candidate comes first.
+    for (std::size_t i = order.size(); i-- > 1 && order[i - 1].share == order.back().share;) {
+      if (has_candidates(donors.at(order[i - 1])) &&
+          comes_before(donors.at(order[i - 1]).first(), donors.at(order.back()).first())) {
+        std::swap(order[i - 1], order.back());
+      }
+    }
     return order.empty() ? std::pair(static_cast<Donor*>(nullptr), Share{.value = -1})
                          : std::pair(&donors.at(order.back()), order.back().share);
+  }
+  // Returns true if one candidate is preempted before the other (7.8).
+  [[nodiscard]] bool comes_before(const Held& one, const Held& other) const {
+    const auto place = [&](const Held& held) {
+      return std::tuple(!held.evicted, held.queue == claim_.preemptor.queue, held.priority,
+                        -held.reserved, held.uid);
+    };
+    return place(one) < place(other);
   }
   // Computes the share. False: the queue gives nothing any more.
   bool stands(Standing& standing) {
@@ -289,9 +307,19 @@ class Search {
   }
 
   bool first_strategy(Donors& donors) {
+    // Within its own quota, the claim is counted, a queue takes back what others borrow, whatever
+    // the shares are.
+    const bool owns_claim = within_nominal(quota_, own().node, claim_.scarce);
     while (Donor* donor = next_donor(donors)) {
       if (&donor->queue() == claim_.preemptor.queue) {
         if (take(donor->take(), PreemptedFor::InClusterQueue)) {
+          return true;
+        }
+        gave(donors, *donor);
+        continue;
+      }
+      if (owns_claim) {
+        if (take(donor->take(), PreemptedFor::InCohortReclamation)) {
           return true;
         }
         gave(donors, *donor);
@@ -365,7 +393,7 @@ std::vector<Target> fair_preemption_targets(const Snapshot& snapshot, QuotaTree&
                                             HeldWorkloads& held, FairShares& shares,
                                             const std::vector<FairStrategy>& strategies,
                                             const Claim& claim) {
-  return Search(snapshot, quota, held, shares, strategies, claim).run();
+  return FairSearch(snapshot, quota, held, shares, strategies, claim).run();
 }
 
 }  // namespace athanor::kueue

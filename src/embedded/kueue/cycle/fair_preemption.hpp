@@ -14,8 +14,8 @@ namespace athanor::kueue {
 // after the preemption, or is below the donor's share before it.
 enum class FairStrategy : std::uint8_t { LessThanOrEqualToFinalShare, LessThanInitialShare };
 
-// `strategies`: in order; the second is tried with those that the first one spared. Empty:
-// preemption makes no room. The tree is the same afterwards.
+// Returns the targets; empty: preemption makes no room. Tries `strategies` in order, the second
+// with those workloads that the first one spared. The tree is the same afterwards.
 std::vector<Target> fair_preemption_targets(const Snapshot& snapshot, QuotaTree& quota,
                                             HeldWorkloads& held, FairShares& shares,
                                             const std::vector<FairStrategy>& strategies,

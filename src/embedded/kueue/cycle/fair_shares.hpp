@@ -26,13 +26,13 @@ struct Share {
 // Computes weighted shares in thousandths, and caches what each cohort can lend. Not thread-safe.
 class FairShares {
  public:
-  // The snapshot must outlive it.
+  // Requires that the snapshot outlives it.
   explicit FairShares(const Snapshot& snapshot);
-  // 0 without a cohort around the node, or without borrowing.
+  // Returns the share; 0 without a cohort around the node, or without borrowing.
   [[nodiscard]] Share share(const QuotaTree& quota, QuotaTree::NodeId node);
 
  private:
-  // What may be used at most below a cohort, by resource.
+  // Returns what may be used at most below a cohort, by resource.
   const std::vector<Amount>& lendable(QuotaTree::NodeId cohort);
 
   const Snapshot& snapshot_;

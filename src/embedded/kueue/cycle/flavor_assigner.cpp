@@ -49,7 +49,7 @@ struct Fitness {
   }
 };
 
-struct Candidate {
+struct FlavorCandidate {
   Fitness worst{.mode = Mode::NoFit};
   int borrow_height = 0;  // the largest
   const FlavorQuotas* quotas = nullptr;
@@ -71,14 +71,14 @@ class GroupSearch {
 
   // The best flavor for all of `requests`, or a NoFit candidate; every flavor tried leaves its
   // reasons.
-  Candidate run(const std::vector<Wanted>& requests, const PodSetRequests& pod_set,
-                std::vector<Reason>& reasons, std::vector<Attempt>& attempts) {
+  FlavorCandidate run(const std::vector<Wanted>& requests, const PodSetRequests& pod_set,
+                      std::vector<Reason>& reasons, std::vector<Attempt>& attempts) {
     // Where nothing that preemption makes free comes before what is free, the first look is for
     // that, and mostly the only one.
     simulates_ =
         options_.simulates_all || !queue_.try_next_when_preempting || queue_.prefers_preemption;
     const std::size_t before = attempts.size();
-    Candidate best = scan(requests, pod_set, reasons, attempts);
+    FlavorCandidate best = scan(requests, pod_set, reasons, attempts);
     if (postponed_ && best.worst.mode != Mode::Fit) {
       simulates_ = true;
       reasons.clear();
@@ -90,7 +90,7 @@ class GroupSearch {
   // Whether a flavor was passed over without asking.
   [[nodiscard]] bool guessed() const { return postponed_ && !simulates_; }
   // Returns true if a search that ended with `best` ends so whatever other searches choose.
-  [[nodiscard]] bool is_hopeless(const Candidate& best) const {
+  [[nodiscard]] bool is_hopeless(const FlavorCandidate& best) const {
     return best.worst.mode <= Mode::NoPreemptionCandidates && start_ == 0 &&
            std::ranges::none_of(taken_, [&](const Taken& one) {
              return std::ranges::any_of(group_.flavors, [&](const FlavorQuotas& quotas) {
@@ -100,15 +100,15 @@ class GroupSearch {
   }
 
  private:
-  Candidate scan(const std::vector<Wanted>& requests, const PodSetRequests& pod_set,
-                 std::vector<Reason>& reasons, std::vector<Attempt>& attempts) {
+  FlavorCandidate scan(const std::vector<Wanted>& requests, const PodSetRequests& pod_set,
+                       std::vector<Reason>& reasons, std::vector<Attempt>& attempts) {
     const FlavorSelector of_group(pod_set.pod_spec, group_.label_keys);
     const auto matches = [&](const Flavor& flavor) {
       return options_.keys == SelectorKeys::Group
                  ? of_group.matches(flavor)
                  : FlavorSelector(pod_set.pod_spec, own_keys(flavor)).matches(flavor);
     };
-    Candidate best;
+    FlavorCandidate best;
     reasons.reserve(group_.flavors.size() * requests.size());
     attempts.reserve(attempts.size() + group_.flavors.size());
     std::size_t next = 0;
@@ -128,14 +128,14 @@ class GroupSearch {
         reasons.push_back({.why = Reason::Why::NoMatch, .flavor = quotas.name});
         continue;
       }
-      Candidate candidate = judge(quotas, requests, reasons);
+      FlavorCandidate candidate = judge(quotas, requests, reasons);
       const Fitness& worst = candidate.worst;
       attempt.mode = worst.mode;
       attempt.borrow_height = candidate.borrow_height;
       const bool continues = worst.mode <= Mode::NoPreemptionCandidates ||
                              (worst.mode != Mode::Fit && queue_.try_next_when_preempting) ||
                              (worst.borrow_height > 0 && queue_.try_next_when_borrowing);
-      if (best.quotas == nullptr || prefers(candidate.worst, best.worst)) {
+      if (!continues || best.quotas == nullptr || prefers(candidate.worst, best.worst)) {
         best = std::move(candidate);
       }
       if (!continues) {
@@ -147,8 +147,13 @@ class GroupSearch {
     return best;
   }
 
+  // The preference of the queue ranks only flavors that admit or preempt.
   [[nodiscard]] bool prefers(const Fitness& a, const Fitness& b) const {
-    if (a.mode == Mode::NoFit || b.mode == Mode::NoFit || !queue_.prefers_preemption) {
+    const Mode worse = std::min(a.mode, b.mode);
+    if (worse <= Mode::NoPreemptionCandidates && a.mode != b.mode) {
+      return a.mode > b.mode;
+    }
+    if (worse == Mode::NoFit || !queue_.prefers_preemption) {
       return a.better_than(b);
     }
     return a.borrow_height != b.borrow_height ? a.borrow_height < b.borrow_height : a.mode > b.mode;
@@ -215,9 +220,9 @@ class GroupSearch {
   }
 
   // The worst over the resources.
-  Candidate judge(const FlavorQuotas& quotas, const std::vector<Wanted>& requests,
-                  std::vector<Reason>& reasons) {
-    Candidate result{.worst = {}, .quotas = &quotas};
+  FlavorCandidate judge(const FlavorQuotas& quotas, const std::vector<Wanted>& requests,
+                        std::vector<Reason>& reasons) {
+    FlavorCandidate result{.worst = {}, .quotas = &quotas};
     for (const Wanted& wanted : requests) {
       const Fitness fitness = judge(quotas, wanted, reasons, result.scarce);
       if (result.worst.better_than(fitness)) {
@@ -238,13 +243,15 @@ class GroupSearch {
   bool postponed_ = false;  // would have
 };
 
-Amounts effective_requests(const ClusterQueue& queue, const PodSetRequests& pod_set) {
+Amounts effective_requests(const ClusterQueue& queue, const PodSetRequests& pod_set,
+                           bool ignores_undeclared) {
   Amounts requests = pod_set.total;
   if (queue.covers("pods")) {
     requests["pods"] = pod_set.count;
   }
-  std::erase_if(requests,
-                [&](const auto& entry) { return entry.second == 0 && !queue.covers(entry.first); });
+  std::erase_if(requests, [&](const auto& entry) {
+    return (entry.second == 0 || ignores_undeclared) && !queue.covers(entry.first);
+  });
   return requests;
 }
 
@@ -252,7 +259,7 @@ Amounts effective_requests(const ClusterQueue& queue, const PodSetRequests& pod_
 void assign_pod_set(const QuotaTree& quota, const ClusterQueue& queue,
                     const PodSetRequests& pod_set, const AssignOptions& options, Usage& taken,
                     PodSetAssignment& out, Assignment& whole) {
-  Amounts open = effective_requests(queue, pod_set);
+  Amounts open = effective_requests(queue, pod_set, options.ignores_undeclared);
   out.usage = open;
   const std::size_t first_place = whole.next.size();
   whole.next.resize(first_place + queue.groups.size());
@@ -272,7 +279,7 @@ void assign_pod_set(const QuotaTree& quota, const ClusterQueue& queue,
     std::vector<Reason> reasons;
     GroupSearch search(quota, queue, group, taken, options,
                        options.starts.empty() ? 0 : options.starts.at(place));
-    const Candidate best = search.run(of_group, pod_set, reasons, out.attempts);
+    const FlavorCandidate best = search.run(of_group, pod_set, reasons, out.attempts);
     whole.next[place] = best.next;
     whole.hopeless = whole.hopeless || search.is_hopeless(best);
     whole.mode = std::min(whole.mode, best.worst.mode);
@@ -337,6 +344,15 @@ std::vector<std::pair<QuotaTree::CellId, Amount>> Assignment::usage(const QuotaT
 
 bool Assignment::leaves_flavors() const {
   return std::ranges::any_of(next, [](std::size_t place) { return place > 0; });
+}
+
+bool Assignment::is_partial(const std::vector<PodSetRequests>& requests) const {
+  for (std::size_t i = 0; i < pod_sets.size(); ++i) {
+    if (pod_sets[i].count < requests.at(i).count) {
+      return true;
+    }
+  }
+  return false;
 }
 
 std::string Assignment::message() const {

@@ -64,6 +64,8 @@ struct AssignOptions {
   bool simulates_all = false;
   PreemptionOracle* oracle = nullptr;  // nullptr: no preemption
   bool fair_sharing = false;
+  // Leaves resources uncounted that the queue does not cover.
+  bool ignores_undeclared = false;
   // Where each search begins; empty: with the first flavor.
   Places starts{};
 };
@@ -102,15 +104,17 @@ struct Assignment {
   // A pod set finds no flavor wherever the searches begin.
   bool hopeless = false;
   [[nodiscard]] bool leaves_flavors() const;
+  // Returns true if it is for fewer pods than these.
+  [[nodiscard]] bool is_partial(const std::vector<PodSetRequests>& requests) const;
 
-  // What the assignment takes, cell by cell.
+  // Returns what the assignment takes, cell by cell.
   [[nodiscard]] std::vector<std::pair<QuotaTree::CellId, Amount>> usage(
       const QuotaTree& quota) const;
-  // "couldn't assign flavors to pod set main: ..." with sorted reasons; empty when everything fits.
+  // Returns "couldn't assign flavors to pod set main: ..." with sorted reasons; empty: all fits.
   [[nodiscard]] std::string message() const;
 };
 
-// `quota`: with what is in use.
+// Assigns flavors; `quota` includes what is in use.
 Assignment assign_flavors(const QuotaTree& quota, const ClusterQueue& queue,
                           const std::vector<PodSetRequests>& pod_sets,
                           const AssignOptions& options = {});

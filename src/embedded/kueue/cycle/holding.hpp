@@ -14,11 +14,11 @@ namespace athanor::kueue {
 
 // Returns true if a workload has quota reserved, is active and not finished.
 bool holds_quota(const Object& workload);
-// Index "kueue-reserved-in": the ClusterQueue that a workload, active and not finished, holds quota
-// of. Index "kueue-reserved-local": "namespace/queue" of its LocalQueue.
+// Returns the index "kueue-reserved-in": the ClusterQueue whose quota a workload, active and not
+// finished, holds; or "kueue-reserved-local": "namespace/queue" of its LocalQueue.
 const Index& reserved_index();
 const Index& reserved_local_index();
-// Index "kueue-not-ready": "all" while a workload holds quota and its pods are not ready.
+// Returns the index "kueue-not-ready": "all" while a workload holds quota with unready pods.
 const Index& not_ready_index();
 
 // Selects the workloads of not_ready_index().

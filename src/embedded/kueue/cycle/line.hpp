@@ -19,7 +19,7 @@ namespace athanor::kueue {
 // thread-safe.
 class Line {
  public:
-  // Under BestEffortFIFO workloads that wait for their own preemptions go first.
+  // Puts workloads that wait for their own preemptions first under BestEffortFIFO.
   Line(const ClusterQueue& queue, RequeueTimestamp timestamp)
       : queue_(&queue), timestamp_(timestamp) {}
 
@@ -36,7 +36,7 @@ class Line {
   [[nodiscard]] Shape& shape() { return shapes_[heads_.begin()->second]; }
   [[nodiscard]] const QueueOrder& order() const { return std::get<1>(heads_.begin()->first); }
   [[nodiscard]] const Object& head() { return *shape().head(); }
-  // The head was admitted.
+  // Takes the head, which was admitted.
   void take() {
     const std::size_t index = heads_.begin()->second;
     shapes_[index].take();

@@ -14,14 +14,14 @@
 
 namespace athanor::kueue {
 
-// "untolerated taint {key value effect <nil>} in flavor f" for the first NoSchedule or NoExecute
-// taint that neither the pod nor the flavor tolerates; else empty.
+// Returns "untolerated taint {key value effect <nil>} in flavor f" for the first NoSchedule or
+// NoExecute taint that neither the pod nor the flavor tolerates; else empty.
 std::string untolerated_taint(const Flavor& flavor, const Value& pod_spec);
 
 // The node selector and the required affinity of a pod, read once for many flavors.
 class FlavorSelector {
  public:
-  // Only `known_keys` count. Valid as long as the pod.
+  // Counts only `known_keys`. Valid as long as the pod.
   FlavorSelector(const Value& pod_spec, const std::set<std::string, std::less<>>& known_keys);
   [[nodiscard]] bool matches(const Flavor& flavor) const;
 

@@ -132,6 +132,7 @@ AssignOptions Preempting::options(Oracle& oracle, const Places& starts) const {
                                                              : SelectorKeys::Group,
           .oracle = &oracle,
           .fair_sharing = settings_.fair_sharing,
+          .ignores_undeclared = settings_.quota_check_strategy == "IgnoreUndeclared",
           .starts = starts};
 }
 

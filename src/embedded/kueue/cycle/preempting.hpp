@@ -11,14 +11,14 @@
 #include "embedded/kueue/cycle/fair_preemption.hpp"
 #include "embedded/kueue/cycle/flavor_assigner.hpp"
 #include "embedded/kueue/cycle/preemption.hpp"
-#include "embedded/kueue/settings.hpp"
+#include "embedded/kueue/model/settings.hpp"
 
 namespace athanor::kueue {
 
 // Flavor assignment and preemption of one cycle. Not thread-safe.
 class Preempting {
  public:
-  // All must outlive it. Each call leaves the tree as it is.
+  // Requires that all outlive it. Each call leaves the tree as it is.
   Preempting(const View& view, const Snapshot& snapshot, QuotaTree& quota,
              const Settings& settings);
   // Bars preemption for this cell, except for a preemptor that may `pass`.
@@ -35,7 +35,7 @@ class Preempting {
   // one with the reasons of all.
   [[nodiscard]] Result nominate(const Preemptor& preemptor,
                                 const std::vector<PodSetRequests>& requests, bool passes);
-  // Which flavors were tried for an assignment (considered.hpp).
+  // Returns which flavors were tried for an assignment (considered.hpp).
   [[nodiscard]] std::string considered(const Preemptor& preemptor,
                                        const std::vector<PodSetRequests>& requests,
                                        const Assignment& assignment, bool passes);
@@ -43,7 +43,7 @@ class Preempting {
 
  private:
   class Oracle;
-  // One round of nominate().
+  // Does one round of nominate().
   [[nodiscard]] Result nominate_from(const Places& starts, const Preemptor& preemptor,
                                      const std::vector<PodSetRequests>& requests, bool passes);
   [[nodiscard]] Result assign(const Places& starts, const Preemptor& preemptor,

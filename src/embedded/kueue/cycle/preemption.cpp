@@ -6,7 +6,7 @@
 #include <array>
 #include <optional>
 
-#include "embedded/kueue/workload/workload_info.hpp"
+#include "embedded/kueue/model/workload_info.hpp"
 
 namespace athanor::kueue {
 namespace {

@@ -47,11 +47,11 @@ void release(QuotaTree& quota, const Held& held);
 // Adds it again.
 void restore(QuotaTree& quota, const Held& held);
 
-// Whether what a queue asks for is available; without borrowing: within its own quota.
+// Returns true if what a queue asks for is available; without borrowing: within its own quota.
 bool fits(const QuotaTree& quota, const ClusterQueue& queue, const CellAmounts& usage,
           bool borrowing);
 
-// Whether a node uses no more than its own quota of any of these cells.
+// Returns true if a node uses no more than its own quota of any of these cells.
 bool within_nominal(const QuotaTree& quota, QuotaTree::NodeId node,
                     const std::vector<QuotaTree::CellId>& cells);
 
@@ -60,7 +60,7 @@ bool within_nominal(const QuotaTree& quota, QuotaTree::NodeId node,
 void keep_fewest(QuotaTree& quota, const Claim& claim, bool borrowing,
                  std::vector<Target>& targets);
 
-// Empty: preemption makes no room. The tree is the same afterwards.
+// Returns the targets; empty: preemption makes no room. The tree is the same afterwards.
 std::vector<Target> preemption_targets(const Snapshot& snapshot, QuotaTree& quota,
                                        HeldWorkloads& held, const Claim& claim);
 

@@ -127,6 +127,10 @@ Amount QuotaTree::nominal(NodeId node, CellId cell) const {
   return quota(node, cell).limits.nominal;
 }
 
+std::optional<Amount> QuotaTree::borrowing_limit(NodeId node, CellId cell) const {
+  return quota(node, cell).limits.borrowing;
+}
+
 Amount QuotaTree::subtree(NodeId node, CellId cell) const {
   return quota(node, cell).subtree;
 }

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/text_hash.hpp"
-#include "embedded/kueue/cycle/amounts.hpp"
+#include "embedded/kueue/model/amounts.hpp"
 
 namespace athanor::kueue {
 
@@ -36,11 +36,11 @@ class QuotaTree {
   // Sums quotas upwards; after the last set_limits and before anything below.
   void finish();
 
-  // nullopt: no node of the tree has quota for this resource.
+  // Returns the cell; nullopt: no node of the tree has quota for this resource.
   [[nodiscard]] std::optional<CellId> find(std::string_view flavor,
                                            std::string_view resource) const;
 
-  // All cells that have quota somewhere, in order.
+  // Returns all cells that have quota somewhere, in order.
   [[nodiscard]] const std::map<FlavorResource, CellId>& cells() const { return quotas_->cells; }
 
   // Takes quota at a node (a negative amount gives back); what exceeds the node's own share counts
@@ -50,19 +50,20 @@ class QuotaTree {
 
   [[nodiscard]] std::optional<NodeId> parent(NodeId node) const { return quotas_->parents[node]; }
   [[nodiscard]] std::size_t nodes() const { return quotas_->parents.size(); }
-  // The node's own quota, that of the tree below it with what may be lent, and its own borrowing
-  // limit.
+  // Returns the node's own quota, its own borrowing limit, or the quota of the tree below it with
+  // what may be lent.
   [[nodiscard]] Amount nominal(NodeId node, CellId cell) const;
+  [[nodiscard]] std::optional<Amount> borrowing_limit(NodeId node, CellId cell) const;
   [[nodiscard]] Amount subtree(NodeId node, CellId cell) const;
-  // What is left of the share that the node keeps to itself.
+  // Returns what is left of the share that the node keeps to itself.
   [[nodiscard]] Amount local_available(NodeId node, CellId cell) const;
 
   [[nodiscard]] Amount usage(NodeId node, CellId cell) const;
   [[nodiscard]] Amount usage(NodeId node, const FlavorResource& cell) const;
-  // What can still be taken; negative after quota was cut below its use.
+  // Returns what can still be taken; negative after quota was cut below its use.
   [[nodiscard]] Amount available(NodeId node, CellId cell) const;
   [[nodiscard]] Amount available(NodeId node, const FlavorResource& cell) const;
-  // What could be taken if nothing was in use.
+  // Returns what could be taken if nothing was in use.
   [[nodiscard]] Amount max_capacity(NodeId node, CellId cell) const;
   [[nodiscard]] Amount max_capacity(NodeId node, const FlavorResource& cell) const;
   // The lowest tree around the node whose quota holds the use with `amount`: its height (0: the
@@ -72,17 +73,17 @@ class QuotaTree {
     bool is_part = false;
   };
   [[nodiscard]] Lowest lowest_sufficient(NodeId node, CellId cell, Amount amount) const;
-  // Its height.
+  // Returns the height of lowest_sufficient().
   [[nodiscard]] int borrow_height(NodeId node, CellId cell, Amount amount) const;
   [[nodiscard]] int borrow_height(NodeId node, const FlavorResource& cell, Amount amount) const;
-  // Use above the node's own quota; 0 without a parent.
+  // Returns the use above the node's own quota; 0 without a parent.
   [[nodiscard]] Amount borrowed(NodeId node, const FlavorResource& cell) const;
 
  private:
   struct Quota {
     Limits limits{};
     Amount subtree = 0;
-    // The share of its quota that a node keeps to itself.
+    // Returns the share of its quota that a node keeps to itself.
     [[nodiscard]] Amount local() const;
   };
   struct CellHash {

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "api/builtin.hpp"
 
@@ -96,11 +97,30 @@ std::string claims_of(const Value& pod_sets) {
   return {};
 }
 
-// What `amount` of the input counts as of an output, rounded up. Amounts of cpu are thousandths.
-Amount scaled(std::string_view input, Amount amount, const Member& output) {
-  constexpr Amount kMilli = 1000;
+constexpr Amount kMilli = 1000;
+constexpr Amount kMost = std::numeric_limits<Amount>::max() / kMilli;  // sums of it fit, too
+
+// An amount as a fraction: cpu is in thousandths.
+struct Fraction {
+  Amount amount = 0;
+  Amount divisor = 1;
+};
+Fraction fraction_of(std::string_view resource, Amount amount) {
+  return {.amount = amount, .divisor = resource == "cpu" ? kMilli : 1};
+}
+// What is too large for a number is as large as one can ask for.
+Fraction product(const Fraction& a, const Fraction& b) {
+  Fraction result{.divisor = a.divisor * b.divisor};
+  if (__builtin_mul_overflow(a.amount, b.amount, &result.amount)) {
+    return {.amount = kMost};
+  }
+  return result;
+}
+
+// What the input counts as of an output, rounded up.
+Amount scaled(const Fraction& input, const Member& output) {
   Amount factor = amount_of(output.key(), output.value);
-  Amount divisor = input == "cpu" ? kMilli : 1;
+  Amount divisor = input.divisor;
   const auto exact = Quantity::parse(output.value);
   // "500m" for each; of large amounts the fraction does not count, and thousandths would not fit.
   if (exact && output.key() != "cpu" && factor < kMilli * kMilli &&
@@ -108,8 +128,11 @@ Amount scaled(std::string_view input, Amount amount, const Member& output) {
     factor = exact->milli_value();
     divisor *= kMilli;
   }
-  const Amount product = amount * factor;
-  return product / divisor + (product % divisor > 0 ? 1 : 0);
+  Amount total = 0;
+  if (__builtin_mul_overflow(input.amount, factor, &total)) {
+    return kMost;
+  }
+  return total / divisor + (total % divisor > 0 ? 1 : 0);
 }
 
 }  // namespace
@@ -174,8 +197,13 @@ void RequestRules::transform(Amounts& amounts) const {
     if (found == amounts.end()) {
       continue;
     }
+    Fraction amount = fraction_of(input, found->second);
+    const std::string factor = rule["multiplyBy"].str();
+    if (const auto by = amounts.find(factor); by != amounts.end()) {
+      amount = product(amount, fraction_of(factor, by->second));
+    }
     for (const Member& output : rule["outputs"].members()) {
-      added[std::string(output.key())] += scaled(input, found->second, output);
+      added[std::string(output.key())] += scaled(amount, output);
     }
     if (rule["strategy"].as_string() == "Replace") {
       replaced.push_back(input);

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "api/runtime_class.hpp"
-#include "embedded/kueue/settings.hpp"
-#include "embedded/kueue/workload/workload_info.hpp"
+#include "embedded/kueue/model/settings.hpp"
+#include "embedded/kueue/model/workload_info.hpp"
 #include "kube/value/kind.hpp"
 #include "runtime/view/view.hpp"
 
@@ -35,16 +35,16 @@ struct LimitRanges {
 // thread-safe.
 class RequestRules {
  public:
-  // Both must outlive it.
+  // Requires that `view` and `settings` outlive it.
   RequestRules(const View& view, const Settings& settings) : view_(view), settings_(settings) {}
-  // Of each pod set, without the pods that need nothing any more.
+  // Returns the requests of each pod set, without the pods that need nothing any more.
   [[nodiscard]] std::vector<PodSetRequests> requests(const Object& workload);
-  // Why they cannot be counted, as a message; empty: they can.
+  // Returns a message why they cannot be counted; empty: they can.
   [[nodiscard]] std::string problem(const Object& workload);
 
  private:
   const LimitRanges& limit_ranges(const std::string& ns);
-  // With the overhead of the runtime class, where the pod does not say its own.
+  // Returns requests with the runtime class's overhead, where the pod does not set its own.
   [[nodiscard]] Amounts pod_requests_of(const Value& pod_spec, const LimitRanges& ranges) const;
   void transform(Amounts& amounts) const;
 
@@ -53,7 +53,7 @@ class RequestRules {
   std::map<std::string, LimitRanges> ranges_{};
 };
 
-// The same requests for `count` pods of the pod set at that place.
+// Returns the same requests for `count` pods of the pod set at that place.
 std::vector<PodSetRequests> with_count(std::vector<PodSetRequests> requests, std::size_t pod_set,
                                        std::int64_t count);
 

@@ -11,8 +11,8 @@ const Operator& scheduler_operator();
 // Decides the same, but writes why a Workload waits only once. Messages that change with every
 // release of quota are most of the writes of a busy fleet, and the trace simulator reads none.
 const Operator& trace_scheduler_operator();
-// One Workload's life beside the queue: admission checks, deactivation, stopped queues, its
-// priority class.
+// Returns the operator of one Workload's life beside the queue: admission checks, deactivation,
+// stopped queues, its priority class.
 const Operator& workload_operator();
 // Writes conditions, counts and usage of ClusterQueues, and keeps their finalizer.
 const Operator& cluster_queue_operator();

@@ -57,7 +57,7 @@ double fair_weight(const Object& object) {
 }
 
 template <class Names>
-std::string joined(const Names& names) {
+std::string joined_names(const Names& names) {
   std::string text;
   for (const std::string& name : names) {
     text += (text.empty() ? "" : ",") + name;
@@ -105,16 +105,16 @@ void judge(ClusterQueue& queue, const Snapshot& snapshot, const std::map<std::st
   if (!missing_checks.empty()) {
     problems.emplace_back(
         "AdmissionCheckNotFound",
-        fmt::format("references missing AdmissionCheck(s): {}", joined(missing_checks)));
+        fmt::format("references missing AdmissionCheck(s): {}", joined_names(missing_checks)));
   }
   if (!inactive_checks.empty()) {
     problems.emplace_back(
         "AdmissionCheckInactive",
-        fmt::format("references inactive AdmissionCheck(s): {}", joined(inactive_checks)));
+        fmt::format("references inactive AdmissionCheck(s): {}", joined_names(inactive_checks)));
   }
   if (!cycle.empty()) {
     problems.emplace_back("CohortCycle",
-                          fmt::format("is below a cycle of Cohorts: {}", joined(cycle)));
+                          fmt::format("is below a cycle of Cohorts: {}", joined_names(cycle)));
   }
   if (problems.empty()) {
     return;

@@ -14,7 +14,7 @@
 
 #include "base/time.hpp"
 #include "embedded/kueue/cycle/quota_tree.hpp"
-#include "embedded/kueue/workload/workload_info.hpp"
+#include "embedded/kueue/model/workload_info.hpp"
 #include "kube/names/selector.hpp"
 #include "runtime/view/view.hpp"
 
@@ -121,7 +121,7 @@ inline constexpr char kSumSeparator = '\n';
 // Returns the name under which the caches sum the use of a flavor's resource.
 std::string sum_name(std::string_view flavor, std::string_view resource);
 
-// "/root/cohort/queue" (7.8).
+// Returns "/root/cohort/queue" (7.8).
 std::string path_of(const Snapshot& snapshot, QuotaTree::NodeId node);
 
 // Returns the current snapshot; rebuilt only when a queue, a flavor, a cohort or a check changes by

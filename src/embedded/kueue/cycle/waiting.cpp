@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "api/kueue.hpp"
+#include "api/kueue_integration.hpp"
 #include "base/digest.hpp"
 #include "kube/text/json.hpp"
 #include "kube/value/condition.hpp"
@@ -19,23 +20,23 @@ namespace {
 constexpr char kSeparator = '\n';
 constexpr std::string_view kWaitingIndex = "kueue-waiting";
 constexpr std::string_view kWaitingInIndex = "kueue-waiting-in";
-constexpr std::string_view kAll = "all";
+constexpr std::string_view kAllWaiting = "all";
 // Read at a time from a group, behind its head: about as many as one cycle admits.
-constexpr std::size_t kChunk = 16;
+constexpr std::size_t kWaitingChunk = 16;
 
 Key queue_key(const Object& workload) {
   return {std::string(workload.ns()), workload.spec()["queueName"].str()};
 }
 
 std::vector<std::string> waiting(const Object& workload) {
-  return is_waiting(workload) ? std::vector{std::string(kAll)} : std::vector<std::string>{};
+  return is_waiting(workload) ? std::vector{std::string(kAllWaiting)} : std::vector<std::string>{};
 }
 std::vector<std::string> waiting_in_queue(const Object& workload) {
   return is_waiting(workload) ? std::vector{queue_key(workload).text()}
                               : std::vector<std::string>{};
 }
 
-std::string group_of(const Object& workload) {
+std::string waiting_group_of(const Object& workload) {
   const Value& status = workload.status();
   // Everything that the rules of a cycle look at, besides the queue.
   std::string shape = json::print(workload.spec()["podSets"]);
@@ -58,34 +59,35 @@ std::string group_of(const Object& workload) {
 }
 
 // Sorts as queue_order does.
-std::string place_of(const Object& workload, RequeueTimestamp timestamp) {
+std::string waiting_place_of(const Object& workload, RequeueTimestamp timestamp) {
   const auto [priority, queued, uid] = queue_order(workload, timestamp);
   constexpr std::uint64_t kSign = std::uint64_t{1} << 63U;
   return fmt::format("{:016x}{} {}", static_cast<std::uint64_t>(priority) ^ kSign, queued, uid);
 }
 std::string place_by_eviction(const Object& workload) {
-  return place_of(workload, RequeueTimestamp::Eviction);
+  return waiting_place_of(workload, RequeueTimestamp::Eviction);
 }
 std::string place_by_creation(const Object& workload) {
-  return place_of(workload, RequeueTimestamp::Creation);
+  return waiting_place_of(workload, RequeueTimestamp::Creation);
 }
 
-constexpr Ranking kByEviction{.group = group_of, .place = place_by_eviction};
-constexpr Ranking kByCreation{.group = group_of, .place = place_by_creation};
+constexpr Ranking kByEviction{.group = waiting_group_of, .place = place_by_eviction};
+constexpr Ranking kByCreation{.group = waiting_group_of, .place = place_by_creation};
 
 const Ranking& line_of(RequeueTimestamp timestamp) {
   return timestamp == RequeueTimestamp::Creation ? kByCreation : kByEviction;
 }
 
 Select all_waiting() {
-  return {.index = std::string(kWaitingIndex), .index_value = std::string(kAll)};
+  return {.index = std::string(kWaitingIndex), .index_value = std::string(kAllWaiting)};
 }
 
 }  // namespace
 
 bool is_waiting(const Object& workload) {
   return !has_quota(workload) && is_active(workload) && !is_finished(workload) &&
-         !workload.deleting();
+         !workload.deleting() &&
+         !condition_is(workload.status()["conditions"], api::kueue::kWaitingForReplacement, "True");
 }
 
 bool is_message_due(const Object& workload) {
@@ -123,7 +125,7 @@ const Object* Shape::head_of(Entries& entries) {
   if (entries.next == entries.read.size() && !entries.whole) {
     // Of most groups a cycle sees the head alone.
     const Object last = entries.read.empty() ? Object() : entries.read.back();
-    const std::size_t wanted = entries.read.empty() ? 1 : kChunk;
+    const std::size_t wanted = entries.read.empty() ? 1 : kWaitingChunk;
     entries.read = view_.ranked(api::kueue::kWorkload, all_waiting(), line_of(timestamp_),
                                 entries.group, entries.read.empty() ? nullptr : &last, wanted);
     entries.next = 0;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "api/kueue_integration.hpp"
-#include "embedded/kueue/workload/workload_info.hpp"
+#include "embedded/kueue/model/workload_info.hpp"
 #include "runtime/view/operator.hpp"
 #include "runtime/view/view.hpp"
 
@@ -24,9 +24,9 @@ using api::kueue::kGatedBy;
 
 // Returns true if a workload is active, without quota, neither finished nor being deleted.
 bool is_waiting(const Object& workload);
-// Index "kueue-waiting": "all" while a workload waits.
+// Returns the index "kueue-waiting": "all" while a workload waits.
 const Index& waiting_index();
-// Index "kueue-waiting-in": "namespace/queue" while a workload waits.
+// Returns the index "kueue-waiting-in": "namespace/queue" while a workload waits.
 const Index& waiting_in_index();
 // Returns the select of waiting_in_index() for one LocalQueue.
 Select waiting_in(const Key& local_queue);
@@ -46,9 +46,9 @@ class Shape {
   Shape(const View& view, RequeueTimestamp timestamp) : view_(view), timestamp_(timestamp) {}
   void add_group(std::string group, std::string message_digest);
 
-  // From now on workloads that wait for their own preemptions go first (7.2).
+  // Puts workloads that wait for their own preemptions first from now on (7.2).
   void put_preemptors_first();
-  // The first in queue order that was not taken; nullptr at the end.
+  // Returns the first in queue order that was not taken; nullptr at the end.
   [[nodiscard]] const Object* head();
   void take();
   // Returns those not taken whose last message has another digest.
@@ -86,7 +86,7 @@ struct WaitingShape {
   Key local_queue{};
   Shape shape;
 };
-// Every shape that waits, by LocalQueue.
+// Returns every shape that waits, by LocalQueue.
 std::vector<WaitingShape> waiting_shapes(const View& view, RequeueTimestamp timestamp);
 
 }  // namespace athanor::kueue

@@ -15,81 +15,23 @@
 #include "embedded/kueue/cycle/holding.hpp"
 #include "embedded/kueue/cycle/scheduler.hpp"
 #include "embedded/kueue/cycle/waiting.hpp"
-#include "embedded/kueue/workload/workload_status.hpp"
+#include "embedded/kueue/cycle/workload_status.hpp"
+#include "embedded/kueue/explain/history.hpp"
 #include "kube/value/condition.hpp"
+#include "systems/fournos/kinds/fournos_job.hpp"
 
 namespace athanor::kueue {
 namespace {
 
 // Workloads looked at, over all steps of one play.
 constexpr std::size_t kMostLooks = 200'000;
-constexpr double kHalf = 0.5;
-constexpr double kMost = 0.9;
-
-enum class Pace : std::uint8_t { Fast, Slow };
-
+constexpr std::size_t kMostSteps = 5'000;  // of one play
 QuotaTree::NodeId root_of(const QuotaTree& quota, QuotaTree::NodeId node) {
   while (const auto parent = quota.parent(node)) {
     node = *parent;
   }
   return node;
 }
-
-// How long runs took, in order, by the queue that they came from.
-class Runs {
- public:
-  void add(const Object& workload) {
-    const Value& conditions = workload.status()["conditions"];
-    const auto began =
-        parse_time(find_condition(conditions, "Admitted")["lastTransitionTime"].as_string());
-    const auto ended =
-        parse_time(find_condition(conditions, "Finished")["lastTransitionTime"].as_string());
-    if (began && ended && *ended >= *began) {
-      by_queue_[queue_of(workload)].push_back(*ended - *began);
-      ++count_;
-    }
-  }
-  void finish() {
-    for (auto& [queue, lengths] : by_queue_) {
-      std::ranges::sort(lengths);
-    }
-  }
-  [[nodiscard]] std::size_t count() const { return count_; }
-
-  // How much longer a run takes that has taken `elapsed`; nullopt: unknown.
-  [[nodiscard]] std::optional<Duration> left(const Object& workload, Duration elapsed,
-                                             Pace pace) const {
-    const std::int64_t seconds = workload.spec()["maximumExecutionTimeSeconds"].as_int();
-    const std::optional<Duration> allowed =
-        seconds > 0 ? std::optional<Duration>(std::max<Duration>(
-                          Duration::zero(), std::chrono::seconds(seconds) - elapsed))
-                    : std::nullopt;
-    if (pace == Pace::Slow && allowed) {
-      return allowed;
-    }
-    const auto known = by_queue_.find(queue_of(workload));
-    if (known == by_queue_.end()) {
-      return allowed;
-    }
-    // Of those that took longer than it has taken.
-    const auto longer = std::ranges::upper_bound(known->second, elapsed);
-    const auto rest = static_cast<std::size_t>(known->second.end() - longer);
-    if (rest == 0) {
-      return Duration::zero();  // it may end at any moment
-    }
-    const double share = pace == Pace::Fast ? kHalf : kMost;
-    const auto at = std::min(rest - 1, static_cast<std::size_t>(share * static_cast<double>(rest)));
-    const Duration expected = *(longer + static_cast<std::ptrdiff_t>(at)) - elapsed;
-    return allowed ? std::min(*allowed, expected) : expected;
-  }
-
- private:
-  static Key queue_of(const Object& workload) {
-    return {std::string(workload.ns()), workload.spec()["queueName"].str()};
-  }
-  std::map<Key, std::vector<Duration>> by_queue_{};
-  std::size_t count_ = 0;
-};
 
 // The Workloads of a play, under the indexes that the cycle asks for.
 class PlayedWorld final : public athanor::Snapshot {
@@ -157,7 +99,7 @@ class PlayedWorld final : public athanor::Snapshot {
 
 class Play {
  public:
-  Play(const View& view, const std::vector<Object>& workloads, const Runs& runs, Pace pace)
+  Play(const View& view, const std::vector<Object>& workloads, const RunHistory& runs, Pace pace)
       : world_(view), runs_(runs), pace_(pace) {
     for (const Object& workload : workloads) {
       world_.put(workload);
@@ -166,7 +108,9 @@ class Play {
 
   // When `wanted` is given quota.
   std::optional<Instant> run(const Key& wanted, Instant now) {
-    for (std::size_t looks = 0; looks < kMostLooks; looks += world_.workloads().size() + 1) {
+    std::size_t looks = 0;
+    for (std::size_t step = 0; step < kMostSteps && looks < kMostLooks; ++step) {
+      looks += world_.workloads().size() + 1;
       const std::optional<Instant> wake = admit(now);
       const auto found = world_.workloads().find(wanted);
       if (found == world_.workloads().end()) {
@@ -182,12 +126,38 @@ class Play {
       if (!next) {
         return std::nullopt;
       }
+      if (step == 0) {
+        make_ready();
+      }
       now = *next;
     }
     return std::nullopt;
   }
 
  private:
+  // Pods of a play are ready at once, those of runs that have begun from the second step on: with
+  // blockAdmission the cycle would look for them every second.
+  void make_ready() {
+    std::vector<Object> begun;
+    for (const auto& [key, workload] : world_.workloads()) {
+      const Value& conditions = workload.status()["conditions"];
+      if (condition_is(conditions, "Admitted", "True") &&
+          !condition_is(conditions, "PodsReady", "True")) {
+        begun.push_back(workload);
+      }
+    }
+    for (const Object& workload : begun) {
+      Value conditions = workload.status()["conditions"];
+      const auto since =
+          parse_time(find_condition(conditions, "Admitted")["lastTransitionTime"].as_string());
+      set_condition(conditions, {"PodsReady", "True", "Started", "", {}},
+                    since.value_or(Instant()));
+      Value body = workload.body();
+      body.member("status").set("conditions", std::move(conditions));
+      world_.put(Object(std::move(body)));
+    }
+  }
+
   // Runs the cycle until it changes nothing; victims give their quota back at once.
   std::optional<Instant> admit(Instant now) {
     constexpr int kMostRounds = 20;
@@ -255,11 +225,10 @@ class Play {
       const auto began = parse_time(
           find_condition(workload.status()["conditions"], "Admitted")["lastTransitionTime"]
               .as_string());
-      const Duration elapsed = began ? std::max(now - *began, Duration::zero()) : Duration::zero();
       // What it takes is drawn once: by the time that had passed when the play began.
       const auto [at, fresh] = ends_.try_emplace({key, began.value_or(now)});
       if (fresh) {
-        if (const auto left = runs_.left(workload, elapsed, pace_)) {
+        if (const auto left = runs_.left(workload, began.value_or(now), now, pace_)) {
           at->second = now + *left;
         }
       }
@@ -279,7 +248,7 @@ class Play {
   }
 
   PlayedWorld world_;
-  const Runs& runs_;
+  const RunHistory& runs_;
   Pace pace_;
   std::map<std::pair<Key, Instant>, std::optional<Instant>> ends_{};  // by start
 };
@@ -294,8 +263,9 @@ StartEstimate estimate_start(const View& view, const Snapshot& queues, const Clu
     return found != queues.cluster_queues.end() &&
            root_of(queues.quota, found->second.node) == root;
   };
-  Runs runs;
+  RunHistory runs;
   std::vector<Object> taking_part;
+  std::map<std::string, std::set<std::string>> job_queues;  // of FournosJobs, by namespace
   for (const Object& one : view.list(api::kueue::kWorkload)) {
     const auto local =
         queues.local_queues.find({std::string(one.ns()), one.spec()["queueName"].str()});
@@ -306,9 +276,19 @@ StartEstimate estimate_start(const View& view, const Snapshot& queues, const Clu
       }
       continue;
     }
+    if (const auto owner = one.controller();
+        ours && owner && owner->kind == api::kFournosJob.name) {
+      job_queues[std::string(one.ns())].insert(local->first.name);
+    }
     if ((ours && is_waiting(one)) ||
         (holds_quota(one) && in_tree(one.status()["admission"]["clusterQueue"].str()))) {
       taking_part.push_back(one);
+    }
+  }
+  // Their Workloads are deleted at the end.
+  for (const auto& [ns, names] : job_queues) {
+    for (const Object& job : view.list(api::kFournosJob, {.ns = ns})) {
+      runs.add_job(job, names);
     }
   }
   runs.finish();

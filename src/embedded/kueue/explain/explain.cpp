@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "api/builtin.hpp"
 #include "api/describe.hpp"
 #include "api/kueue.hpp"
-#include "embedded/kueue/configuration.hpp"
 #include "embedded/kueue/cycle/holding.hpp"
 #include "embedded/kueue/cycle/max_wait.hpp"
 #include "embedded/kueue/cycle/preempting.hpp"
@@ -19,9 +19,10 @@
 #include "embedded/kueue/cycle/snapshot.hpp"
 #include "embedded/kueue/cycle/waiting.hpp"
 #include "embedded/kueue/explain/unblocking.hpp"
-#include "embedded/kueue/settings.hpp"
-#include "embedded/kueue/visibility.hpp"
-#include "embedded/kueue/workload/workload_info.hpp"
+#include "embedded/kueue/explain/visibility.hpp"
+#include "embedded/kueue/model/configuration.hpp"
+#include "embedded/kueue/model/settings.hpp"
+#include "embedded/kueue/model/workload_info.hpp"
 #include "kube/value/condition.hpp"
 
 namespace athanor::kueue {
@@ -194,6 +195,7 @@ class Explainer {
     return result_.estimate && result_.estimate->latest && *result_.estimate->latest <= now_;
   }
 
+  // Each obstacle with what ends it; quotas of the flavors that its pods may use.
   void note_quota(const ClusterQueue& queue) {
     const auto settings = api::decode<Settings>(configured_section(view_));
     RequestRules rules(view_, settings);
@@ -218,8 +220,9 @@ class Explainer {
       }
       return;
     }
-    cause("ClusterQueue/" + queue.name, result.assignment.message(),
-          quota_event(result.assignment, result.targets.size()));
+    for (QuotaObstacle& one : quota_obstacles(result.assignment, queue, result.targets.size())) {
+      cause("ClusterQueue/" + queue.name, std::move(one.text), std::move(one.unblocked_by));
+    }
     for (const Target& target : result.targets) {
       result_.preempts.push_back({.workload = target.held->object.key(),
                                   .cluster_queue = target.held->queue->name,
@@ -234,6 +237,9 @@ class Explainer {
     }
     HeldWorkloads held(view_, *queues_);
     result_.quotas = quota_reports(*queues_, quota, held, preemptor, wanted, result.targets);
+    const std::set<std::string> closed = closed_flavors(result.assignment);
+    std::erase_if(result_.quotas,
+                  [&](const QuotaReport& report) { return closed.contains(report.flavor); });
   }
 
   // It fits, and admission waits for others to be ready (8.5).

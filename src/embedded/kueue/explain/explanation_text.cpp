@@ -41,7 +41,7 @@ Value value_of(const StartEstimate& estimate) {
   return value;
 }
 
-std::string text_of(const QuotaReport& report) {
+std::string sentence_of(const QuotaReport& report) {
   std::string out = fmt::format(
       "  {} of flavor {}: {} wanted, {} available, {} of it borrowed ({} used of {}, at most {})\n",
       report.resource, report.flavor, report.wanted, report.available, report.borrowable,
@@ -75,12 +75,12 @@ Value value_of(const Explanation::Preempted& preempted) {
                         {"frees", std::move(frees)}});
 }
 
-std::string text_of(const Explanation::Cause& cause) {
+std::string sentence_of(const Explanation::Cause& cause) {
   return fmt::format("  {}: {}\n", cause.object, cause.text) +
          (cause.unblocked_by.empty() ? "" : fmt::format("    ends when {}\n", cause.unblocked_by));
 }
 
-std::string text_of(const Explanation::Preempted& preempted) {
+std::string sentence_of(const Explanation::Preempted& preempted) {
   std::string frees;
   for (const auto& [of, amount] : preempted.frees) {
     frees += fmt::format("{}{} {} of flavor {}", frees.empty() ? "" : ", ", amount, of.resource,
@@ -90,7 +90,7 @@ std::string text_of(const Explanation::Preempted& preempted) {
                      preempted.workload.text(), preempted.cluster_queue, preempted.why, frees);
 }
 
-std::string text_of(const StartEstimate& estimate, Instant now) {
+std::string sentence_of(const StartEstimate& estimate, Instant now) {
   const auto moment = [&](Instant when) {
     return when <= now
                ? std::string("now")
@@ -158,20 +158,20 @@ std::string Explanation::text(Instant now) const {
   }
   out += "\n";
   for (const Cause& one : causes) {
-    out += text_of(one);
+    out += sentence_of(one);
   }
   for (const Ahead& one : ahead) {
     out += fmt::format("  ahead at place {}: {} (priority {})\n", one.position, one.workload.text(),
                        one.priority);
   }
   for (const QuotaReport& one : quotas) {
-    out += text_of(one);
+    out += sentence_of(one);
   }
   for (const Preempted& one : preempts) {
-    out += text_of(one);
+    out += sentence_of(one);
   }
   if (estimate) {
-    out += text_of(*estimate, now);
+    out += sentence_of(*estimate, now);
   }
   if (state == "waits" && causes.empty()) {
     out += "  nothing speaks against it: it is admitted in the next cycle\n";

@@ -7,9 +7,10 @@
 #include <cstdint>
 
 #include "api/kueue.hpp"
+#include "base/ascii.hpp"
 #include "embedded/kueue/cycle/holding.hpp"
 #include "embedded/kueue/cycle/snapshot.hpp"
-#include "embedded/kueue/visibility.hpp"
+#include "embedded/kueue/explain/visibility.hpp"
 
 namespace athanor::kueue {
 namespace {
@@ -149,6 +150,24 @@ void print(const Value& node, std::size_t depth, std::size_t width, std::string&
   }
 }
 
+std::string count_text(const Value& node, std::string_view member) {
+  return node.contains(member) ? fmt::format("{}", node[member].as_int()) : "-";
+}
+
+void add_rows(const Value& node, const std::string& parent,
+              std::vector<std::vector<std::string>>& rows) {
+  const std::string name = node["name"].str();
+  for (const Value& one : node["resources"].items()) {
+    rows.push_back({node["kind"].str(), name, parent, one["flavor"].str(), one["resource"].str(),
+                    one["quota"].str(), one["used"].str(),
+                    fmt::format("{}%", one["share"].as_int()), one["borrowed"].str(),
+                    count_text(node, "admitted"), count_text(node, "waiting")});
+  }
+  for (const Value& child : node["children"].items()) {
+    add_rows(child, name, rows);
+  }
+}
+
 }  // namespace
 
 Value queue_tree(const View& view) {
@@ -163,6 +182,33 @@ std::string queue_tree_text(const Value& tree) {
     print(root, 0, width, out);
   }
   return out;
+}
+
+std::string queue_tree_names(const Value& tree) {
+  std::string names;
+  for (const Value& node : tree.items()) {
+    names += fmt::format("{}.kueue.x-k8s.io/{}\n", lower(node["kind"].as_string()),
+                         node["name"].as_string());
+    for (const Value& local : node["localQueues"].items()) {
+      const std::string_view key = local.as_string();
+      names += fmt::format("localqueue.kueue.x-k8s.io/{}\n", key.substr(key.find('/') + 1));
+    }
+    names += queue_tree_names(node["children"]);
+  }
+  return names;
+}
+
+std::vector<std::string> queue_tree_header() {
+  return {"KIND", "NAME",  "PARENT",   "FLAVOR",   "RESOURCE", "QUOTA",
+          "USED", "SHARE", "BORROWED", "ADMITTED", "WAITING"};
+}
+
+std::vector<std::vector<std::string>> queue_tree_rows(const Value& tree) {
+  std::vector<std::vector<std::string>> rows;
+  for (const Value& node : tree.items()) {
+    add_rows(node, "-", rows);
+  }
+  return rows;
 }
 
 }  // namespace athanor::kueue

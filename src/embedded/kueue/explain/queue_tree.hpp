@@ -4,16 +4,22 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "kube/value/value.hpp"
 #include "runtime/view/view.hpp"
 
 namespace athanor::kueue {
 
-// A list of roots: {kind, name, waiting, admitted, resources: [{flavor, resource, nominal, used,
-// borrowed}], queues: [LocalQueues], children: [...]}.
+// Returns a list of roots: {kind, name, waiting, admitted, resources: [{flavor, resource, nominal,
+// used, borrowed}], queues: [LocalQueues], children: [...]}.
 Value queue_tree(const View& view);
-// One line a node and one a quota, with a bar of 20 places.
+// Returns one line a node and one a quota, with a bar of 20 places.
 std::string queue_tree_text(const Value& tree);
+// Returns a line for each cohort, ClusterQueue and LocalQueue: "clusterqueue.kueue.x-k8s.io/a".
+std::string queue_tree_names(const Value& tree);
+// Returns the titles of the columns, or a row for each quota of each node.
+std::vector<std::string> queue_tree_header();
+std::vector<std::vector<std::string>> queue_tree_rows(const Value& tree);
 
 }  // namespace athanor::kueue

@@ -10,6 +10,7 @@
 #include "api/kueue.hpp"
 #include "base/ascii.hpp"
 #include "kube/text/quantity.hpp"
+#include "runtime/view/usage.hpp"
 
 namespace athanor::kueue {
 namespace {
@@ -23,7 +24,7 @@ Result<std::int64_t> whole_number(std::string_view what, const std::string& text
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number < least ||
       number > std::numeric_limits<std::int32_t>::max()) {
-    return Error::bad_request(
+    return wrong_usage(
         fmt::format("{} \"{}\": must be a whole number of at least {}", what, text, least));
   }
   return number;
@@ -38,13 +39,13 @@ Result<Value> requests_of(const std::string& text) {
                               ? std::nullopt
                               : Quantity::parse(Value(part.substr(equals + 1)));
     if (equals == 0 || !quantity || quantity->is_negative()) {
-      return Error::bad_request(fmt::format(
+      return wrong_usage(fmt::format(
           "\"{}\": must be RESOURCE=QUANTITY, several with commas: cpu=4,nvidia.com/gpu=8", part));
     }
     requests.set(part.substr(0, equals), part.substr(equals + 1));
   }
   if (requests.empty()) {
-    return Error::bad_request("no resource is asked for: cpu=4,nvidia.com/gpu=8");
+    return wrong_usage("no resource is asked for: cpu=4,nvidia.com/gpu=8");
   }
   return requests;
 }

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
-#include <vector>
+#include <optional>
+#include <utility>
 
 namespace athanor::kueue {
 namespace {
@@ -35,35 +35,71 @@ std::string event_of(const Reason& reason) {
   return {};
 }
 
-// The events of a pod set: all reasons of one flavor must end, one flavor is enough.
-std::string pod_set_event(const PodSetAssignment& pod_set) {
-  std::map<std::string_view, std::vector<std::string>> by_flavor;
-  std::set<std::string_view> scarce;  // that lack nothing but free quota
-  std::set<std::string_view> closed;  // that its pods may not use
+bool is_closed(const Reason& reason) {
+  return reason.why == Why::Tainted || reason.why == Why::NoMatch;
+}
+
+// What one group of flavors lacks for a pod set.
+QuotaObstacle group_obstacle(const std::vector<const Reason*>& reasons) {
+  std::map<std::string_view, std::vector<const Reason*>> open;
+  std::set<std::string_view> scarce;  // lack nothing but free quota
+  for (const Reason* reason : reasons) {
+    open[reason->flavor].push_back(reason);
+  }
+  std::erase_if(open, [](const auto& entry) {
+    return std::ranges::any_of(entry.second, [](const Reason* one) { return is_closed(*one); });
+  });
+  for (const auto& [flavor, of_flavor] : open) {
+    if (std::ranges::all_of(of_flavor,
+                            [](const Reason* one) { return one->why == Why::NoneFree; })) {
+      scarce.insert(flavor);
+    }
+  }
+  std::vector<std::string> texts;
+  std::vector<std::string> ways;  // one flavor is enough
+  for (const auto& [flavor, of_flavor] : open) {
+    if (!scarce.empty() && !scarce.contains(flavor)) {
+      continue;
+    }
+    std::vector<std::string> events;  // all must come
+    for (const Reason* reason : of_flavor) {
+      texts.push_back(reason->text());
+      events.push_back(event_of(*reason));
+    }
+    ways.push_back(fmt::format("{}", fmt::join(events, " and ")));
+  }
+  if (open.empty()) {
+    for (const Reason* reason : reasons) {
+      texts.push_back(reason->text());
+    }
+    ways.emplace_back("the ClusterQueue has quota of a flavor that its pods may use");
+  }
+  std::ranges::sort(texts);
+  return {.text = fmt::format("{}", fmt::join(texts, ", ")),
+          .unblocked_by = fmt::format("{}", fmt::join(ways, ", or ")),
+          .lasts = scarce.empty()};
+}
+
+// The obstacles of one pod set: the resources that the queue does not cover, and its groups.
+std::vector<QuotaObstacle> pod_set_obstacles(const PodSetAssignment& pod_set,
+                                             const ClusterQueue& queue) {
+  std::vector<QuotaObstacle> found;
+  std::map<std::size_t, std::vector<const Reason*>> by_group;
   for (const Reason& reason : pod_set.reasons) {
-    if (reason.why == Why::NoneFree) {
-      scarce.insert(reason.flavor);
+    if (reason.why == Why::NotCovered) {
+      found.push_back({.text = reason.text(), .unblocked_by = event_of(reason), .lasts = true});
+      continue;
     }
+    const auto group = std::ranges::find_if(queue.groups, [&](const ResourceGroup& one) {
+      return std::ranges::any_of(
+          one.flavors, [&](const FlavorQuotas& quotas) { return quotas.name == reason.flavor; });
+    });
+    by_group[static_cast<std::size_t>(group - queue.groups.begin())].push_back(&reason);
   }
-  for (const Reason& reason : pod_set.reasons) {
-    std::string event = event_of(reason);
-    if (reason.why != Why::NoneFree) {
-      scarce.erase(reason.flavor);
-    }
-    if (event.empty()) {
-      closed.insert(reason.flavor);
-    } else {
-      by_flavor[reason.flavor].push_back(std::move(event));
-    }
+  for (const auto& [group, reasons] : by_group) {
+    found.push_back(group_obstacle(reasons));
   }
-  std::vector<std::string> ways;
-  for (const auto& [flavor, events] : by_flavor) {
-    if (!closed.contains(flavor) && (scarce.empty() || scarce.contains(flavor))) {
-      ways.push_back(fmt::format("{}", fmt::join(events, " and ")));
-    }
-  }
-  return ways.empty() ? "the ClusterQueue has quota of a flavor that its pods may use"
-                      : fmt::format("{}", fmt::join(ways, ", or "));
+  return found;
 }
 
 }  // namespace
@@ -87,21 +123,53 @@ std::string check_event(std::string_view state) {
                             : fmt::format("its state is no longer {}", state);
 }
 
-std::string quota_event(const Assignment& assignment, std::size_t targets) {
-  if (targets > 0) {
-    return fmt::format("{} workload{} that it preempts release{} quota", targets,
-                       targets == 1 ? "" : "s", targets == 1 ? "s" : "");
-  }
-  std::vector<std::string> events;
+std::vector<QuotaObstacle> quota_obstacles(const Assignment& assignment, const ClusterQueue& queue,
+                                           std::size_t targets) {
+  std::vector<QuotaObstacle> all;
+  std::vector<std::string> names;  // of the pod sets of each
   for (const PodSetAssignment& pod_set : assignment.pod_sets) {
-    if (!pod_set.reasons.empty()) {
-      events.push_back(pod_set_event(pod_set));
+    for (QuotaObstacle& one : pod_set_obstacles(pod_set, queue)) {
+      // Pod sets of one shape meet the same obstacles.
+      const auto same = std::ranges::find_if(
+          all, [&](const QuotaObstacle& other) { return other.text == one.text; });
+      if (same == all.end()) {
+        all.push_back(std::move(one));
+        names.push_back(pod_set.name);
+      } else {
+        names[static_cast<std::size_t>(same - all.begin())] += ", " + pod_set.name;
+      }
     }
   }
-  // Pod sets of one shape name the same events.
-  const auto doubles = std::ranges::unique(events);
-  events.erase(doubles.begin(), doubles.end());
-  return fmt::format("{}", fmt::join(events, "; "));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].text = fmt::format("pod set {}: {}", names[i], all[i].text);
+    if (targets > 0 && !all[i].lasts) {
+      all[i].unblocked_by = fmt::format("{} workload{} that it preempts release{} quota", targets,
+                                        targets == 1 ? "" : "s", targets == 1 ? "s" : "");
+    }
+  }
+  std::ranges::stable_sort(
+      all, [](const QuotaObstacle& a, const QuotaObstacle& b) { return a.lasts && !b.lasts; });
+  return all;
+}
+
+std::set<std::string> closed_flavors(const Assignment& assignment) {
+  std::optional<std::set<std::string>> closed;
+  for (const PodSetAssignment& pod_set : assignment.pod_sets) {
+    std::set<std::string> here;
+    for (const std::vector<Reason>* reasons : {&pod_set.reasons, &pod_set.passed_over}) {
+      for (const Reason& reason : *reasons) {
+        if (is_closed(reason) || reason.why == Why::NotFound) {
+          here.emplace(reason.flavor);
+        }
+      }
+    }
+    if (closed) {
+      std::erase_if(*closed, [&](const std::string& flavor) { return !here.contains(flavor); });
+    } else {
+      closed = std::move(here);
+    }
+  }
+  return closed.value_or(std::set<std::string>());
 }
 
 }  // namespace athanor::kueue

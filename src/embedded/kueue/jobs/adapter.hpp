@@ -41,10 +41,10 @@ struct Adapter {
   std::span<const std::string_view> suspend{};  // members on the way to the flag
   std::vector<PodSetPlace> (*pod_sets)(const Object& job) = nullptr;
   std::optional<Outcome> (*outcome)(const Object& job) = nullptr;
-  // Whether pods of the job may still run.
+  // Returns true while pods of the job may still run.
   bool (*active)(const View& view, const Object& job) = nullptr;
   bool (*ready)(const View& view, const Object& job) = nullptr;
-  // status.reclaimablePods of its Workload; nullptr: it never has some.
+  // Returns status.reclaimablePods of its Workload; nullptr: it never has some.
   Value (*reclaimable)(const Object& job) = nullptr;
   // Runs a pod set with another number of pods; nullptr: the kind cannot.
   void (*set_count)(Value& job, const PodSetPlace& place, std::int64_t count) = nullptr;
@@ -54,10 +54,10 @@ struct Adapter {
   std::span<const Kind* const> reads{};
 };
 
-// The integrated kinds but plain pods and AppWrapper.
+// Returns the integrated kinds but plain pods and AppWrapper.
 std::span<const Adapter* const> adapters();
 
-// Return the adapter of one kind each (docs/spec/kueue.md 10).
+// Returns the adapter of one kind (docs/spec/kueue.md 10).
 const Adapter& batch_job();
 const Adapter& job_set();
 const Adapter& pytorch_job();

@@ -10,6 +10,7 @@
 
 #include "api/kueue.hpp"
 #include "embedded/kueue/jobs/follow.hpp"
+#include "embedded/kueue/jobs/identifiers.hpp"
 #include "embedded/kueue/jobs/job_workload.hpp"
 #include "embedded/kueue/jobs/names.hpp"
 #include "kube/apply/patch.hpp"
@@ -21,12 +22,6 @@ namespace {
 constexpr std::string_view kMultiKueue = "kueue.x-k8s.io/multikueue";
 // After an error of the API server.
 constexpr Duration kAskAgain = std::chrono::seconds(5);
-
-// A prebuilt Workload is named by an annotation since Kueue 0.18, by a label before.
-std::string prebuilt_of(const Object& app) {
-  const std::string_view annotation = app.annotation(name::kPrebuilt);
-  return std::string(annotation.empty() ? app.label(name::kPrebuilt) : annotation);
-}
 
 bool some_admitted(const std::vector<Object>& workloads) {
   return std::ranges::any_of(workloads, [](const Object& one) { return says(one, "Admitted"); });
@@ -46,7 +41,7 @@ bool waits(const Object& app) {
 // the job.
 Live live_workloads(const View& view, const Object& app, const Object& job, Instant now) {
   const std::string ns(app.ns());
-  if (const std::string prebuilt = prebuilt_of(app); !prebuilt.empty()) {
+  if (const std::string prebuilt(prebuilt_name(app)); !prebuilt.empty()) {
     return read_live(view, api::kueue::kWorkload, {ns, prebuilt}, now, job.resource_version());
   }
   return list_live(view, api::kueue::kWorkload,

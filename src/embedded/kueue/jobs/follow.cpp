@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/kueue/jobs/follow.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "api/kueue_integration.hpp"
 #include "api/kueue_pods_ready.hpp"
+#include "embedded/kueue/jobs/identifiers.hpp"
 #include "embedded/kueue/jobs/job_workload.hpp"
 #include "embedded/kueue/jobs/names.hpp"
 
@@ -15,15 +18,37 @@ using api::kueue::ClassChange;
 
 ClassChange wanted_class(const Object& workload, const Object& job) {
   return api::kueue::class_change(workload, job.label(name::kPriorityClass),
-                                  !job.label(name::kPrebuilt).empty());
+                                  !prebuilt_name(job).empty());
 }
 
 void add_conditions(Value& list, const Object& workload, std::vector<Condition> conditions,
                     Instant now) {
   for (Condition& one : conditions) {
     one.observed_generation = workload.generation();
-    set_condition(list, one, now);
+    api::kueue::set_workload_condition(list, one, now);
   }
+}
+
+// Returns status.reclaimablePods with these pods added: counts never fall while quota is held
+// (5.3), nor exceed their pod set.
+Value grown(const Object& workload, const Value& pods) {
+  const Value& before = workload.status()["reclaimablePods"];
+  const auto count_in = [](const Value& list, const Value& name) {
+    const auto items = list.items();
+    const auto found =
+        std::ranges::find_if(items, [&](const Value& one) { return one["name"] == name; });
+    return found == items.end() ? 0 : (*found)["count"].as_int();
+  };
+  Value list = Value::list();
+  for (const Value& pod_set : workload.spec()["podSets"].items()) {
+    const Value& name = pod_set["name"];
+    const std::int64_t count = std::max(count_in(before, name),
+                                        std::min(count_in(pods, name), pod_set["count"].as_int(1)));
+    if (count > 0) {
+      list.push_back(Value::object({{"name", name}, {"count", count}}));
+    }
+  }
+  return list;
 }
 
 }  // namespace
@@ -33,7 +58,7 @@ bool says(const Object& workload, std::string_view type) {
 }
 
 bool follow_gate(Plan& plan, const Object& workload, const Object& job) {
-  if (!job.label(name::kPrebuilt).empty()) {
+  if (!prebuilt_name(job).empty()) {
     return false;  // a prebuilt Workload has its own
   }
   auto merge = api::kueue::gate_patch(workload, job);
@@ -109,6 +134,39 @@ void release_quota(Plan& plan, const Object& workload, std::string_view reason, 
       .target = ref_to(workload), .status = std::move(status), .guard = guard_for(workload)});
 }
 
+bool write_replacements(Plan& plan, const Object& workload, bool wanted, Instant now) {
+  const Value& current =
+      find_condition(workload.status()["conditions"], api::kueue::kWaitingForReplacement);
+  Condition condition{std::string(api::kueue::kWaitingForReplacement),
+                      "True",
+                      "PodsFailed",
+                      "Some Failed pods need replacement",
+                      {}};
+  if (!wanted) {
+    if (current["status"].as_string() != "True") {
+      return false;
+    }
+    condition.status = "False";
+    condition.reason = "PodsReady";
+    condition.message = "No pods need replacement";
+  } else if (says(workload, "Evicted")) {
+    const Value& evicted = find_condition(workload.status()["conditions"], "Evicted");
+    condition.reason = evicted["reason"].str();
+    condition.message = evicted["message"].str();
+  }
+  if (current["status"].as_string() == condition.status &&
+      (!says(workload, "Evicted") || (current["reason"].as_string() == condition.reason &&
+                                      current["message"].as_string() == condition.message))) {
+    return false;
+  }
+  Value list = workload.status()["conditions"];
+  add_conditions(list, workload, {std::move(condition)}, now);
+  plan.then(Status{.target = ref_to(workload),
+                   .status = Value::object({{"conditions", std::move(list)}}),
+                   .guard = guard_for(workload)});
+  return true;
+}
+
 void follow_readiness(Plan& plan, const Object& workload, const Readiness& readiness, Instant now) {
   Value status = Value::object();
   auto condition = readiness.awaited
@@ -121,10 +179,11 @@ void follow_readiness(Plan& plan, const Object& workload, const Readiness& readi
     add_conditions(list, workload, {*std::move(condition)}, now);
     status.set("conditions", std::move(list));
   }
-  // It only grows while quota is held (5.3).
-  if (const Value& pods = readiness.reclaimable;
-      readiness.admitted && pods.is_list() && pods != workload.status()["reclaimablePods"]) {
-    status.set("reclaimablePods", pods);
+  if (readiness.admitted && readiness.reclaimable.is_list()) {
+    if (Value pods = grown(workload, readiness.reclaimable);
+        !pods.empty() && pods != workload.status()["reclaimablePods"]) {
+      status.set("reclaimablePods", std::move(pods));
+    }
   }
   if (!status.empty()) {
     plan.then(Status{

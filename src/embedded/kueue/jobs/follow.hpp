@@ -36,12 +36,14 @@ Result<bool> follow_priority(Plan& plan, const View& view, const Object& workloa
 // job's label.
 std::optional<std::string> kept_priority(const Object& workload, const Object& job);
 
-// Finished True.
+// Writes Finished True.
 void write_finished(Plan& plan, const Object& workload, std::string_view reason,
                     std::string_view message, Instant now);
-// The job of an evicted Workload has stopped: the quota is free. `reason` is that of QuotaReserved
+// Releases the quota: the job of an evicted Workload has stopped. `reason` is that of QuotaReserved
 // False.
 void release_quota(Plan& plan, const Object& workload, std::string_view reason, Instant now);
+// Writes condition WaitingForReplacementPods of a pod group's Workload. False: it is so already.
+bool write_replacements(Plan& plan, const Object& workload, bool wanted, Instant now);
 // State of a job's pods, for the status of its Workload.
 struct Readiness {
   bool admitted = false;

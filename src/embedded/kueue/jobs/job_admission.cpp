@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "api/kueue.hpp"
+#include "embedded/kueue/jobs/identifiers.hpp"
 #include "embedded/kueue/jobs/names.hpp"
 #include "embedded/kueue/jobs/pods.hpp"
 #include "kube/names/names.hpp"
@@ -56,7 +57,7 @@ bool may_be_labelled(const Value& object) {
 void add_default_queue(const View& view, const Integrations& settings, Value& object) {
   const Object read(object);
   if (!may_be_labelled(object) || !label(object, name::kQueue).is_null() ||
-      is_system_namespace(read.ns()) ||
+      is_system_namespace(read.ns()) || !selects(view, settings, read.ns()) ||
       !view.get(api::kueue::kLocalQueue,
                 {std::string(read.ns()), std::string(name::kDefaultQueue)}) ||
       is_below_managed(view, settings, read)) {
@@ -75,9 +76,25 @@ void check_name_label(const Value& object, std::string_view key, FieldTexts& err
   }
 }
 
+// A name by label, annotation or both.
+void check_identifier(const Value& object, std::string_view key, FieldTexts& errors) {
+  check_name_label(object, key, errors);
+  const std::string_view by_annotation = annotation(object, key).as_string();
+  const std::string_view by_label = label(object, key).as_string();
+  if (by_annotation.empty()) {
+    return;
+  }
+  if (const auto wrong = validate_dns1123_subdomain(by_annotation)) {
+    errors.push_back(invalid(annotation_path(key), quoted(by_annotation), *wrong));
+  } else if (!by_label.empty() && by_label != by_annotation) {
+    errors.push_back(invalid(annotation_path(key), quoted(by_annotation),
+                             fmt::format("must be equal to {}", label_path(key))));
+  }
+}
+
 void check_labels(const Value& object, FieldTexts& errors) {
   check_name_label(object, name::kQueue, errors);
-  check_name_label(object, name::kPrebuilt, errors);
+  check_identifier(object, name::kPrebuilt, errors);
   const Value& text = label(object, name::kMaxExecTime);
   if (text.is_null()) {
     return;
@@ -131,6 +148,21 @@ void check_unchanged(const Value& object, const Value& old_object, std::string_v
   }
 }
 
+// The same of a name by label or annotation: it may move from one to the other.
+void check_identifier_unchanged(const Value& object, const Value& old_object, std::string_view key,
+                                FieldTexts& errors) {
+  const auto given = [key](const Value& one) {
+    const Value& by_annotation = annotation(one, key);
+    return by_annotation.as_string().empty() ? label(one, key).str() : by_annotation.str();
+  };
+  const std::string now = given(object);
+  if (now != given(old_object)) {
+    const bool by_annotation = !annotation(object, key).as_string().empty();
+    errors.push_back(invalid(by_annotation ? annotation_path(key) : label_path(key), quoted(now),
+                             kFieldImmutable));
+  }
+}
+
 void check_priority_class(const Value& object, const Value& old_object, bool suspended,
                           FieldTexts& errors) {
   const std::string_view now = label(object, name::kPriorityClass).as_string();
@@ -146,7 +178,7 @@ void check_priority_class(const Value& object, const Value& old_object, bool sus
 }
 
 void check_group(const Value& object, FieldTexts& errors) {
-  const std::string_view group = label(object, name::kGroup).as_string();
+  const std::string group(group_name(Object(object)));
   const Value& total = annotation(object, name::kGroupTotal);
   if (group.empty() && total.is_null()) {
     return;
@@ -157,7 +189,7 @@ void check_group(const Value& object, FieldTexts& errors) {
                     label_path(name::kGroup), name::kGroupTotal, name::kGroup));
     return;
   }
-  check_name_label(object, name::kGroup, errors);
+  check_identifier(object, name::kGroup, errors);
   if (total.is_null()) {
     errors.push_back(
         fmt::format("{}: Required value: both the '{}' annotation and the '{}' label should be set",
@@ -228,7 +260,7 @@ FieldTexts validate_job_update(const Adapter& adapter, const Value& object, cons
   const bool was_suspended = is_suspended(adapter, old_object);
   if (!suspended) {
     check_unchanged(object, old_object, name::kQueue, errors);
-    check_unchanged(object, old_object, name::kPrebuilt, errors);
+    check_identifier_unchanged(object, old_object, name::kPrebuilt, errors);
   }
   if (!suspended || !was_suspended) {
     check_unchanged(object, old_object, name::kMaxExecTime, errors);
@@ -270,9 +302,11 @@ Value with_pod_defaults(const View& view, const Integrations& settings, const Va
   metadata.member("labels").set(name::kManaged, "true");
   add_once(metadata.member("finalizers"), name::kManaged);
   const Value& annotations = metadata["annotations"];
-  if (!label(result, name::kGroup).as_string().empty() &&
-      (annotations.is_null() || annotations.is_object())) {
-    metadata.member("annotations").set(name::kRoleHash, role_hash(result["spec"]));
+  if (!group_name(Object(result)).empty() && (annotations.is_null() || annotations.is_object())) {
+    Value& hash = metadata.member("annotations").member(name::kRoleHash);
+    if (hash.as_string().empty()) {  // else its owner says which role it has
+      hash = role_hash(result["spec"]);
+    }
   }
   add_once(result.member("spec").member("schedulingGates"), Value::object({{"name", name::kGate}}));
   return result;
@@ -294,14 +328,20 @@ FieldTexts validate_pod(const Value& object, const Value& old_object) {
     check_unchanged(object, old_object, name::kQueue, errors);
   }
   if (label(old_object, name::kManaged).as_string() == "true") {
-    check_unchanged(object, old_object, name::kPrebuilt, errors);
+    check_identifier_unchanged(object, old_object, name::kPrebuilt, errors);
     if (!gated) {
       check_unchanged(object, old_object, name::kMaxExecTime, errors);
     }
     check_priority_class(object, old_object, gated, errors);
   }
-  for (const std::string_view key : {name::kManaged, name::kGroup}) {
-    check_unchanged(object, old_object, key, errors);
+  check_unchanged(object, old_object, name::kManaged, errors);
+  check_identifier_unchanged(object, old_object, name::kGroup, errors);
+  if (!group_name(Object(object)).empty() &&
+      annotation(old_object, name::kRetriable).as_string() == "false" &&
+      annotation(object, name::kRetriable).as_string() != "false") {
+    errors.push_back(
+        fmt::format("{}: Forbidden: unretriable pod group can't be converted to retriable",
+                    annotation_path(name::kRetriable)));
   }
   return errors;
 }

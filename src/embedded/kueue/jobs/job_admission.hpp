@@ -13,10 +13,10 @@
 namespace athanor::kueue::jobs {
 
 using FieldTexts = std::vector<std::string>;  // one error each: "<path>: <Type>: <value>: <detail>"
-// "e", or "[e1, e2]".
+// Returns "e", or "[e1, e2]".
 std::string joined(const FieldTexts& errors);
 
-// At create: the default queue, and suspend where it is managed.
+// Adds, at create, the default queue, and suspend where it is managed.
 Value with_job_defaults(const View& view, const Integrations& settings, const Adapter& adapter,
                         const Value& object);
 // Checks labels and partial admission of a job at create; empty: valid.
@@ -26,7 +26,7 @@ FieldTexts validate_new_job(const Adapter& adapter, const Value& object);
 FieldTexts validate_job_update(const Adapter& adapter, const Value& object, const Value& old_object,
                                bool has_default_queue);
 
-// At create: the default queue, and gate, label and finalizer where it is managed.
+// Adds, at create, the default queue, and gate, label and finalizer where it is managed.
 Value with_pod_defaults(const View& view, const Integrations& settings, const Value& object);
 // Checks labels and group of a managed pod; at update also that they are unchanged. `old_object`:
 // Null at create. Empty: valid.

@@ -13,12 +13,13 @@
 #include "embedded/kueue/jobs/adapter.hpp"
 #include "embedded/kueue/jobs/child_jobs.hpp"
 #include "embedded/kueue/jobs/follow.hpp"
+#include "embedded/kueue/jobs/identifiers.hpp"
 #include "embedded/kueue/jobs/job_workload.hpp"
 #include "embedded/kueue/jobs/managed.hpp"
 #include "embedded/kueue/jobs/names.hpp"
 #include "embedded/kueue/jobs/pod_set_info.hpp"
 #include "embedded/kueue/jobs/reconcile.hpp"
-#include "embedded/kueue/workload/reasons.hpp"
+#include "embedded/kueue/model/reasons.hpp"
 #include "kube/apply/patch.hpp"
 
 namespace athanor::kueue::jobs {
@@ -51,7 +52,7 @@ class Manager {
   }
 
  private:
-  [[nodiscard]] std::string prebuilt() const { return std::string(job_->label(name::kPrebuilt)); }
+  [[nodiscard]] std::string prebuilt() const { return std::string(prebuilt_name(*job_)); }
   [[nodiscard]] bool suspended() const { return is_suspended(adapter_, job_->body()); }
   [[nodiscard]] bool active() const { return adapter_.active(view_, *job_); }
 
@@ -177,7 +178,10 @@ class Manager {
       if (Value* pod_template = reach(wanted, places[i].pod_template)) {
         restore(*pod_template, pod_sets[i]["template"]);
       }
-      if (adapter_.set_count != nullptr && pod_sets[i]["count"] != Value(places[i].count)) {
+      // Only partial admission runs other numbers of pods than the job asks for; what differs
+      // otherwise is a change of its owner's.
+      if (adapter_.set_count != nullptr && !pod_sets[i]["minCount"].is_null() &&
+          pod_sets[i]["count"] != Value(places[i].count)) {
         adapter_.set_count(wanted, places[i], pod_sets[i]["count"].as_int());
       }
     }
@@ -394,7 +398,7 @@ Plan reconcile_job(const Adapter& adapter, const View& view, const Key& key, Ins
 
 using Which = const Adapter& (*)();
 template <Which which>
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_job(const View& view, const Key& key, Instant now) {
   return reconcile_job(which(), view, key, now);
 }
 
@@ -436,7 +440,7 @@ const Operator& operator_of() {
                                   .primary = which().kind,
                                   .reads = kTouched.reads,
                                   .writes = kTouched.writes,
-                                  .reconcile = reconcile<which>,
+                                  .reconcile = reconcile_job<which>,
                                   .small = kSmall,
                                   .access = kTouched.access};
   return kOperator;

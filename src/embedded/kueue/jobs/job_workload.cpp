@@ -10,6 +10,7 @@
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "api/kueue_integration.hpp"
+#include "embedded/kueue/jobs/identifiers.hpp"
 #include "embedded/kueue/jobs/names.hpp"
 #include "kube/value/condition.hpp"
 
@@ -80,7 +81,7 @@ Value max_execution_time(const Object& job) {
 
 bool is_equivalent(const Adapter& adapter, const Integrations& settings, const Object& workload,
                    const Object& job) {
-  const bool prebuilt = !job.label(name::kPrebuilt).empty();
+  const bool prebuilt = !prebuilt_name(job).empty();
   if (!prebuilt && workload.spec()["maximumExecutionTimeSeconds"] != max_execution_time(job)) {
     return false;
   }

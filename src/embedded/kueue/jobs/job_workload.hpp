@@ -20,17 +20,17 @@ namespace athanor::kueue::jobs {
 using api::kueue::NameLength;
 // Returns the limit by the setting.
 NameLength name_length(const Integrations& settings);
-// "job-train-0b2f1".
+// Returns "job-train-0b2f1".
 std::string workload_name(const Kind& kind, const Object& job, NameLength longest);
 
-// spec.podSets as the job asks for them; without partial admission without minimum.
+// Returns spec.podSets as the job asks for them; without partial admission without minimum.
 Value pod_sets_of(const Adapter& adapter, const Integrations& settings, const Object& job);
 
-// spec.maximumExecutionTimeSeconds by the job's label, or Null.
+// Returns spec.maximumExecutionTimeSeconds by the job's label, or Null.
 Value max_execution_time(const Object& job);
 
-// True if a Workload holds what its job asks for. Of a running job counts and placement are the
-// admission's.
+// Returns true if a Workload holds what its job asks for. Counts and placement of a running job are
+// the admission's.
 bool is_equivalent(const Adapter& adapter, const Integrations& settings, const Object& workload,
                    const Object& job);
 
@@ -39,11 +39,11 @@ struct Priority {
   Value class_ref{};  // Null: none
   std::int64_t value = 0;
 };
-// By the WorkloadPriorityClass of the label, else the PriorityClass of the first pod set that names
-// one, else the global default, else 0. Errors: `WorkloadPriorityClass "<n>" not found`.
+// Returns that of the label's WorkloadPriorityClass, else of the PriorityClass of the first pod set
+// that names one, else the global default, else 0. Errors: `WorkloadPriorityClass "<n>" not found`.
 Result<Priority> priority_of(const View& view, const Object& job, const Value& pod_sets);
 
-// A Workload with these owners (values of ownerReferences).
+// Returns a Workload with these owners (values of ownerReferences).
 Value new_workload(const std::string& name, const Object& job, Value owners, Value pod_sets,
                    const Priority& priority);
 

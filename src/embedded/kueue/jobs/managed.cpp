@@ -5,8 +5,9 @@
 #include <utility>
 
 #include "api/builtin.hpp"
-#include "embedded/kueue/configuration.hpp"
+#include "embedded/kueue/jobs/identifiers.hpp"
 #include "embedded/kueue/jobs/names.hpp"
+#include "embedded/kueue/model/configuration.hpp"
 #include "kube/names/selector.hpp"
 
 namespace athanor::kueue::jobs {
@@ -31,7 +32,7 @@ std::string_view framework_of(const Kind& kind) {
 }
 
 bool names_queue(const Object& object) {
-  return !object.label(name::kQueue).empty() || !object.label(name::kPrebuilt).empty();
+  return !object.label(name::kQueue).empty() || !prebuilt_name(object).empty();
 }
 
 // Returns the managed objects of the chain of controllers above, from the bottom up.
@@ -54,7 +55,7 @@ std::vector<Object> managers_of(const View& view, const Integrations& settings,
     }
     owner = above->controller();
     if (settings.has(framework_of(**kind)) &&
-        (names_queue(*above) || (settings.manage_without_queue && selects(view, settings, ns)))) {
+        (names_queue(*above) || settings.manage_without_queue) && selects(view, settings, ns)) {
       managers.push_back(*std::move(above));
     }
   }
@@ -123,9 +124,8 @@ bool is_managed(const View& view, const Integrations& settings, const Object& ob
   if (is_system_namespace(object.ns())) {
     return false;
   }
-  const bool wanted = names_queue(object) ||
-                      (settings.manage_without_queue && selects(view, settings, object.ns()));
-  return wanted && !is_below_managed(view, settings, object);
+  return (names_queue(object) || settings.manage_without_queue) &&
+         selects(view, settings, object.ns()) && !is_below_managed(view, settings, object);
 }
 
 }  // namespace athanor::kueue::jobs

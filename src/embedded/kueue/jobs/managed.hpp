@@ -41,19 +41,20 @@ using api::kueue::kPodFramework;
 
 using api::kueue::is_system_namespace;
 
-// Kinds whose objects may own jobs or pods, managed or not: what is_below_managed reads.
+// Returns kinds whose objects may own jobs or pods, managed or not: is_below_managed reads them.
 std::span<const Kind* const> ancestor_kinds();
-// True if an object of the chain of controllers above is managed: it queues for all below.
+// Returns true if a controller in the chain above is managed: it queues for all below.
 bool is_below_managed(const View& view, const Integrations& settings, const Object& object);
 // Returns the outermost managed AppWrapper above; nullopt: there is none.
 std::optional<Object> managing_app(const View& view, const Integrations& settings,
                                    const Object& object);
 
-// True if the configuration selects the namespace: in others pods run unqueued, also those that
-// name a queue.
+// Returns true if the configuration selects the namespace: in others nothing is queued, even if it
+// names a queue.
 bool selects(const View& view, const Integrations& settings, std::string_view ns);
 
-// True if the object itself waits in a queue: by its label, or because every job does.
+// Returns true if the object itself waits in a queue: by its label, or because every job does, in a
+// namespace that the configuration selects.
 bool is_managed(const View& view, const Integrations& settings, const Object& object);
 
 }  // namespace athanor::kueue::jobs

@@ -13,6 +13,7 @@ namespace name {
 // Labels, unless noted otherwise.
 inline constexpr std::string_view kQueue = "kueue.x-k8s.io/queue-name";
 inline constexpr std::string_view kPriorityClass = "kueue.x-k8s.io/priority-class";
+// Label or annotation, as that of the group (identifiers.hpp).
 inline constexpr std::string_view kPrebuilt = "kueue.x-k8s.io/prebuilt-workload-name";
 using api::kueue::kMaxExecTime;
 inline constexpr std::string_view kJobUid = "kueue.x-k8s.io/job-uid";
@@ -26,6 +27,12 @@ inline constexpr std::string_view kGroup = "kueue.x-k8s.io/pod-group-name";
 inline constexpr std::string_view kRoleHash = "kueue.x-k8s.io/role-hash";  // an annotation
 inline constexpr std::string_view kGroupTotal =
     "kueue.x-k8s.io/pod-group-total-count";  // an annotation
+// An annotation: "true" makes the Workload of a group as soon as its first pod is there.
+inline constexpr std::string_view kFastAdmission = "kueue.x-k8s.io/pod-group-fast-admission";
+// An annotation: "false" ends a group as soon as no pod of it runs.
+inline constexpr std::string_view kRetriable = "kueue.x-k8s.io/retriable-in-group";
+inline constexpr std::string_view kIsGroup =
+    "kueue.x-k8s.io/is-group-workload";  // an annotation of Workloads
 inline constexpr std::string_view kMinParallelism =
     "kueue.x-k8s.io/job-min-parallelism";  // an annotation
 // An annotation.

@@ -4,19 +4,23 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "api/kueue_integration.hpp"
 #include "embedded/kueue/jobs/follow.hpp"
+#include "embedded/kueue/jobs/identifiers.hpp"
 #include "embedded/kueue/jobs/job_workload.hpp"
 #include "embedded/kueue/jobs/managed.hpp"
 #include "embedded/kueue/jobs/names.hpp"
+#include "embedded/kueue/jobs/pod_labels.hpp"
 #include "embedded/kueue/jobs/pod_set_info.hpp"
 #include "embedded/kueue/jobs/pods.hpp"
 #include "embedded/kueue/jobs/reconcile.hpp"
-#include "embedded/kueue/workload/reasons.hpp"
+#include "embedded/kueue/model/reasons.hpp"
 #include "kube/apply/patch.hpp"
 
 namespace athanor::kueue::jobs {
@@ -27,6 +31,10 @@ bool is_ready(const Object& pod) {
          condition_is(pod.status()["conditions"], "Ready", "True");
 }
 
+// Time for the pods of a group to come, and for others in the places of evicted ones.
+constexpr Duration kAssembly = std::chrono::seconds(5);
+constexpr Duration kReplacementPatience = std::chrono::minutes(10);
+
 class PodManager {
  public:
   PodManager(const View& view, const Integrations& settings, PodGroup group, Instant now)
@@ -36,12 +44,14 @@ class PodManager {
     const auto workload = view_.get(api::kueue::kWorkload, {ns(), workload_key()});
     if (!workload) {
       create();
+    } else if (is_foreign(*workload)) {
+      refuse(*workload);
     } else if (workload->deleting()) {
       end(*workload);
-    } else if (says(*workload, "Finished")) {
-      let_go(group_.pods);
-    } else if (is_finished(*workload)) {
+    } else if (!says(*workload, "Finished") && is_finished()) {
       finish(*workload);
+    } else if (says(*workload, "Finished") || is_dead(*workload)) {
+      let_go(group_.pods);  // the garbage collector deletes a dead Workload with its last owner
     } else if (!own(*workload)) {
       follow(*workload);
     }
@@ -52,8 +62,12 @@ class PodManager {
   [[nodiscard]] const Object& first() const { return group_.pods.front(); }
   [[nodiscard]] std::string ns() const { return std::string(first().ns()); }
   [[nodiscard]] bool single() const { return group_.name.empty(); }
+  // Returns true for a group that waits with its first pod, and takes in the others as they come.
+  [[nodiscard]] bool is_fast() const {
+    return !single() && first().annotation(name::kFastAdmission) == "true";
+  }
   [[nodiscard]] std::string workload_key() const {
-    if (const std::string_view built = first().label(name::kPrebuilt); !built.empty()) {
+    if (const std::string_view built = prebuilt_name(first()); !built.empty()) {
       return std::string(built);
     }
     if (!single()) {
@@ -69,12 +83,6 @@ class PodManager {
     return workload_name(api::kPod, first(), name_length(settings_));
   }
 
-  void emit_for_pods(std::string_view reason, const std::string& note) {
-    for (const Object& pod : group_.pods) {
-      tell(plan_, api::kPod, pod, reason, note);
-    }
-  }
-
   // Takes the finalizer off pods that are over.
   void let_go(const std::vector<Object>& pods) {
     for (const Object& pod : pods) {
@@ -84,16 +92,39 @@ class PodManager {
     }
   }
 
-  // True: pods were still there to be deleted.
-  bool stop(const std::string& why) {
-    bool some = false;
-    for (const Object& pod : group_.living()) {
-      plan_.then(
-          Delete{.target = {&api::kPod, pod.key()}, .guard = {.uid = std::string(pod.uid())}});
+  // Deletes these pods and says why. True: there were some.
+  bool stop(const std::vector<Object>& pods, const std::string& why) {
+    for (const Object& pod : pods) {
+      remove(pod);
       tell(plan_, api::kPod, pod, "Stopped", why);
-      some = true;
     }
-    return some;
+    return !pods.empty();
+  }
+  void remove(const Object& pod) {
+    plan_.then(Delete{.target = {&api::kPod, pod.key()}, .guard = {.uid = std::string(pod.uid())}});
+  }
+
+  // Returns true if a Workload of this name belongs to another owner: a pod group has its own
+  // annotation, or pods that own it together.
+  [[nodiscard]] bool is_foreign(const Object& workload) const {
+    const auto controller = workload.controller();
+    const bool prebuilt = !prebuilt_name(first()).empty();
+    if (single() || prebuilt) {
+      return controller && controller->uid != first().uid();
+    }
+    const std::vector<OwnerReference> all = workload.owners();
+    return workload.annotation(name::kIsGroup) != "true" &&
+           std::ranges::none_of(all, [](const OwnerReference& owner) {
+             return owner.kind == api::kPod.name && !owner.controller;
+           });
+  }
+  void refuse(const Object& workload) {
+    let_go(group_.pods);
+    tell(plan_, api::kPod, first(), "WorkloadNameConflict",
+         fmt::format("A Workload named \"{}\" already exists but is not a pod group workload; this "
+                     "pod group cannot be admitted",
+                     workload.name()),
+         "Warning");
   }
 
   [[nodiscard]] Value owners() const {
@@ -111,21 +142,19 @@ class PodManager {
   }
 
   void create() {
+    let_go(group_.pods);  // no Workload waits for those that are over
     const std::vector<Object> alive = group_.living();
-    if (alive.empty()) {
-      let_go(group_.pods);  // no Workload waits for them, nor will one
+    if (alive.empty() || !prebuilt_name(first()).empty()) {
+      return;  // a prebuilt one is read: its creation runs this again
+    }
+    if (static_cast<std::int64_t>(alive.size()) < group_.total && !is_fast()) {
+      tell_incomplete(alive);
       return;
-    }
-    if (!first().label(name::kPrebuilt).empty()) {
-      return;  // read: its creation runs this again
-    }
-    if (static_cast<std::int64_t>(alive.size()) < group_.total) {
-      return;  // the group is not complete
     }
     if (drop_excess(alive)) {
       return;
     }
-    Value pod_sets = pod_sets_of(group_);
+    Value pod_sets = is_fast() ? pod_set_of_first(group_) : pod_sets_of(group_);
     const auto priority = priority_of(view_, alive.front(), pod_sets);
     if (!priority.ok()) {
       tell(plan_, api::kPod, alive.front(), "WorkloadPriorityClassNotFound",
@@ -133,10 +162,28 @@ class PodManager {
       return;  // the class is read: its creation runs this again
     }
     const Key key{ns(), workload_key()};
-    plan_.then(Create{
-        .target = {&api::kueue::kWorkload, key},
-        .object = new_workload(key.name, alive.front(), owners(), std::move(pod_sets), *priority)});
-    emit_for_pods("CreatedWorkload", fmt::format("Created Workload: {}", key.text()));
+    Value workload =
+        new_workload(key.name, alive.front(), owners(), std::move(pod_sets), *priority);
+    if (!single()) {
+      workload.member("metadata").member("annotations").set(name::kIsGroup, "true");
+    }
+    plan_.then(Create{.target = {&api::kueue::kWorkload, key}, .object = std::move(workload)});
+    emit_for_pods(plan_, group_, "CreatedWorkload",
+                  fmt::format("Created Workload: {}", key.text()));
+  }
+
+  // Emits an event about an incomplete group, kAssembly after its last pod.
+  void tell_incomplete(const std::vector<Object>& alive) {
+    Instant last = alive.front().creation_time().value_or(now_);
+    for (const Object& pod : alive) {
+      last = std::max(last, pod.creation_time().value_or(now_));
+    }
+    if (now_ < last + kAssembly) {
+      plan_.wake_at(last + kAssembly);
+      return;
+    }
+    tell(plan_, api::kPod, alive.front(), "ErrWorkloadCompose",
+         fmt::format("'{}' group has fewer runnable pods than expected", group_.name), "Warning");
   }
 
   // A group has as many pods as it says: the newest of more go.
@@ -144,37 +191,88 @@ class PodManager {
     std::ranges::stable_sort(alive, {}, [](const Object& pod) { return pod.creation_time(); });
     bool some = false;
     for (std::size_t i = static_cast<std::size_t>(group_.total); i < alive.size(); ++i) {
-      tell(plan_, api::kPod, alive[i], "ExcessPodDeleted", "Excess pod deleted");
-      plan_.then(Delete{.target = {&api::kPod, alive[i].key()},
-                        .guard = {.uid = std::string(alive[i].uid())}});
+      remove_excess(alive[i]);
       some = true;
     }
     return some;
   }
+  void remove_excess(const Object& pod) {
+    tell(plan_, api::kPod, pod, "ExcessPodDeleted", "Excess pod deleted");
+    remove(pod);
+  }
 
-  // A deleted Workload holds its quota until the pods are over.
+  // Stops the pods of a deleted Workload, which holds its quota until they are over. Pods that do
+  // not own it came later, and get another one.
   void end(const Object& workload) {
-    if (stop("Workload is deleted") || !group_.all_over()) {
+    std::vector<Object> living;
+    bool some_run = false;
+    for (const Object& pod : group_.pods) {
+      if (!single() && !workload.owned_by(pod.uid())) {
+        continue;
+      }
+      if (is_living(pod)) {
+        living.push_back(pod);
+      }
+      some_run = some_run || runs(pod);
+    }
+    if (stop(living, "Workload is deleted") || some_run) {
       return;
     }
-    drop_workload(workload);
+    drop_workload(plan_, workload);
     let_go(group_.pods);
   }
-  void drop_workload(const Object& workload) {
-    if (workload.has_finalizer(api::kueue::kInUseFinalizer)) {
-      drop_finalizer(plan_, api::kueue::kWorkload, workload, api::kueue::kInUseFinalizer);
-    }
-  }
-
-  // A single pod is done when it is over; a group, when as many pods as it has are over and none
-  // was evicted, which others may replace.
-  [[nodiscard]] bool is_finished(const Object& workload) const {
-    if (!group_.all_over()) {
+  // Returns true while the pod holds what it asked for.
+  bool runs(const Object& pod) {
+    if (is_gated(pod) || holds_nothing(pod, now_)) {
       return false;
     }
-    const auto ended = std::ranges::count_if(
-        group_.pods, [](const Object& pod) { return !is_living(pod) && !is_gated(pod); });
-    return single() || (ended >= group_.total && !says(workload, "Evicted"));
+    if (const auto lost = lost_at(pod)) {
+      plan_.wake_at(*lost);
+    }
+    return true;
+  }
+
+  // Returns true if the single pod is over, or as many pods of the group as its total have
+  // succeeded. Failed ones wait for replacements, unless the group is unretriable.
+  [[nodiscard]] bool is_finished() const {
+    if (single()) {
+      return group_.all_over();
+    }
+    const bool some_ended = std::ranges::any_of(group_.pods, [](const Object& pod) {
+      return is_succeeded(pod) || pod.status()["phase"].as_string() == "Failed";
+    });
+    return group_.succeeded() >= group_.total ||
+           (group_.is_unretriable() && some_ended && group_.all_over());
+  }
+
+  // Returns true if every pod of the group is over and being deleted, and nothing will take their
+  // places: their owner deleted them, or has not replaced those that lost admission for
+  // kReplacementPatience.
+  bool is_dead(const Object& workload) {
+    if (single() || !std::ranges::all_of(group_.pods, [](const Object& pod) {
+          return pod.deleting() && is_over(pod);
+        })) {
+      return false;
+    }
+    if (std::ranges::none_of(group_.pods,
+                             [&](const Object& pod) { return was_stopped(workload, pod); })) {
+      return true;
+    }
+    const Value& waits =
+        find_condition(workload.status()["conditions"], api::kueue::kWaitingForReplacement);
+    const auto since = parse_time(waits["lastTransitionTime"].as_string());
+    if (waits["status"].as_string() != "True" || !since) {
+      return false;
+    }
+    if (now_ < *since + kReplacementPatience) {
+      plan_.wake_at(*since + kReplacementPatience);
+      return false;
+    }
+    return true;
+  }
+  // Returns true if the pod ended because its Workload lost its admission.
+  [[nodiscard]] static bool was_stopped(const Object& workload, const Object& pod) {
+    return !is_gated(pod) && (says(workload, "Evicted") || !says(workload, "Admitted"));
   }
 
   void finish(const Object& workload) {
@@ -184,7 +282,7 @@ class PodManager {
       message = fmt::format("Pods succeeded: {}/{}.", group_.succeeded(), group_.total);
     }
     write_finished(plan_, workload, good ? "Succeeded" : "Failed", message, now_);
-    emit_for_pods("FinishedWorkload",
+    emit_for_pods(plan_, group_, "FinishedWorkload",
                   fmt::format("Workload '{}' is declared finished", workload.key().text()));
     let_go(group_.pods);
   }
@@ -210,12 +308,16 @@ class PodManager {
   }
 
   void follow(const Object& workload) {
+    tidy(workload);
+    if (follow_replacements(workload)) {
+      return;
+    }
     if (says(workload, "Evicted")) {
       const std::string why =
           find_condition(workload.status()["conditions"], "Evicted")["message"].str();
       if (says(workload, "QuotaReserved")) {
         // Pods that wait behind their gate hold nothing and go on waiting.
-        if (!stop_ungated(why) && nothing_runs()) {
+        if (!stop(ungated(), why) && nothing_runs()) {
           release_quota(plan_, workload, reason_of(Waits::Evaluation, settings_.granular), now_);
         }
         return;
@@ -223,21 +325,19 @@ class PodManager {
       if (const auto due = api::kueue::retires_at(workload, settings_.keep_deactivated);
           due && *due > now_) {
         plan_.wake_at(*due);
-      } else if (due && stop(std::string(api::kueue::kRetired))) {
+      } else if (due && stop(group_.living(), std::string(api::kueue::kRetired))) {
         return;
       }
     }
-    replace_over();
-    if (follow_labels(workload) || follow_gate(plan_, workload, first())) {
+    if (follow_labels(plan_, view_, group_, workload) || follow_gate(plan_, workload, first())) {
       return;
     }
     const bool admitted = says(workload, "Admitted");
     if (admitted) {
       start(workload);
-    } else if (stop_ungated("Not admitted by cluster queue")) {
+    } else if (stop(ungated(), "Not admitted by cluster queue")) {
       return;
     }
-    const auto alive = group_.living();
     const auto ready = std::ranges::count_if(group_.pods, is_ready);
     follow_readiness(plan_, workload,
                      {.admitted = admitted,
@@ -247,105 +347,56 @@ class PodManager {
                      now_);
   }
 
-  // What the labels of the first living pod say of its place in the queue is the Workload's. True:
-  // something is written.
-  bool follow_labels(const Object& workload) {
-    const std::vector<Object> alive = group_.living();
-    if (alive.empty()) {
-      return false;
-    }
-    const Object& pod = alive.front();
-    const bool prebuilt = !pod.label(name::kPrebuilt).empty();
-    const std::string_view queue =
-        api::kueue::wanted_queue(workload, pod.label(name::kQueue), prebuilt);
-    if (follow_queue(plan_, workload, queue) || (!prebuilt && follow_limit(workload, pod)) ||
-        follow_despite_quota(workload, pod, queue)) {
-      return true;
-    }
-    const auto written = follow_priority(plan_, view_, workload, pod);
-    if (!written.ok()) {
-      tell(plan_, api::kPod, pod, "WorkloadPriorityClassNotFound", written.error().message,
-           "Warning");
-      return false;
-    }
-    if (*written) {
-      emit_for_pods("UpdatedWorkload",
-                    fmt::format("Updated workload priority class: {}", workload.key().text()));
-    } else if (auto kept = kept_priority(workload, pod); kept && is_gated(pod)) {
-      tell(plan_, api::kPod, pod, api::kueue::kNotUpdated, *std::move(kept), "Warning");
-    }
-    return *written;
+  [[nodiscard]] std::vector<Object> ungated() const {
+    std::vector<Object> pods = group_.living();
+    std::erase_if(pods, is_gated);
+    return pods;
   }
-
-  // A queue or a limit that a Workload with quota cannot take: it is made anew as long as all pods
-  // are behind their gates. True: something is written.
-  bool follow_despite_quota(const Object& workload, const Object& pod, std::string_view queue) {
-    const bool prebuilt = !pod.label(name::kPrebuilt).empty();
-    const bool elsewhere = api::kueue::holds_elsewhere(workload, queue);
-    const bool limited = !prebuilt && says(workload, "QuotaReserved") &&
-                         workload.spec()["maximumExecutionTimeSeconds"] != max_execution_time(pod);
-    if ((!elsewhere && !limited) || !is_gated(pod)) {
-      return false;
-    }
-    const std::vector<Object> alive = group_.living();
-    if (prebuilt || !std::ranges::all_of(alive, is_gated) ||
-        static_cast<std::int64_t>(alive.size()) < group_.total) {
-      tell(plan_, api::kPod, pod, api::kueue::kNotUpdated,
-           api::kueue::not_updated(workload, elsewhere ? "queue" : "time limit"), "Warning");
-      return false;
-    }
-    // Without its finalizer it goes at once: one that is being deleted stops its pods.
-    drop_workload(workload);
-    plan_.then(Delete{.target = ref_to(workload), .guard = {.uid = std::string(workload.uid())}});
-    emit_for_pods("DeletedWorkload",
-                  fmt::format("Deleted not matching Workload: {}", workload.key().text()));
-    return true;
-  }
-  bool follow_limit(const Object& workload, const Object& pod) {
-    const Value limit = max_execution_time(pod);
-    if (says(workload, "QuotaReserved") ||
-        workload.spec()["maximumExecutionTimeSeconds"] == limit) {
-      return false;
-    }
-    plan_.then(Patch{
-        .target = ref_to(workload),
-        .merge = Value::object({{"spec", Value::object({{"maximumExecutionTimeSeconds", limit}})}}),
-        .guard = guard_for(workload)});
-    return true;
-  }
-
-  bool stop_ungated(const std::string& why) {
+  bool nothing_runs() {
     bool some = false;
-    for (const Object& pod : group_.living()) {
-      if (!is_gated(pod)) {
-        plan_.then(
-            Delete{.target = {&api::kPod, pod.key()}, .guard = {.uid = std::string(pod.uid())}});
-        tell(plan_, api::kPod, pod, "Stopped", why);
-        some = true;
-      }
+    for (const Object& pod : group_.pods) {
+      some = runs(pod) || some;
     }
-    return some;
-  }
-  [[nodiscard]] bool nothing_runs() const {
-    return std::ranges::all_of(group_.pods,
-                               [](const Object& pod) { return is_over(pod) || is_gated(pod); });
+    return !some;
   }
 
-  // Pods of a group that others have replaced go.
-  void replace_over() {
+  // Deletes pods beyond the count of their role. Removes the finalizer of replaced pods and of
+  // deleted ones that failed or never ran. Pods that lost admission keep it until they are
+  // replaced: they own the Workload, which keeps its place.
+  void tidy(const Object& workload) {
     if (single()) {
       return;
     }
-    auto alive = static_cast<std::int64_t>(group_.living().size()) + group_.succeeded();
-    if (alive < group_.total) {
-      return;
-    }
-    for (const Object& pod : group_.pods) {
-      if (is_over(pod) && pod.status()["phase"].as_string() != "Succeeded" &&
-          pod.has_finalizer(name::kManaged)) {
+    std::set<std::string_view> dropped;
+    const auto drop = [&](const Object& pod) {
+      if (pod.has_finalizer(name::kManaged) && dropped.insert(pod.uid()).second) {
         drop_finalizer(plan_, api::kPod, pod, name::kManaged);
       }
+    };
+    for (const Object& pod : group_.pods) {
+      if (pod.deleting() && is_over(pod) && !is_succeeded(pod) && !was_stopped(workload, pod)) {
+        drop(pod);
+      }
     }
+    for (const Value& pod_set : workload.spec()["podSets"].items()) {
+      const RoleMembers members = members_in(pod_set);
+      std::ranges::for_each(members.replaced, [&](const Object* pod) { drop(*pod); });
+      std::ranges::for_each(members.excess, [&](const Object* pod) { remove_excess(*pod); });
+    }
+  }
+
+  [[nodiscard]] RoleMembers members_in(const Value& pod_set) const {
+    return members_of(group_, pod_set["name"].as_string(), pod_set["count"].as_int(1));
+  }
+
+  // Writes condition WaitingForReplacementPods: a group that lacks pods takes no part in admission.
+  // Returns true if it is written.
+  bool follow_replacements(const Object& workload) {
+    std::int64_t absent = 0;
+    for (const Value& pod_set : workload.spec()["podSets"].items()) {
+      absent += single() || is_fast() ? 0 : members_in(pod_set).absent;
+    }
+    return write_replacements(plan_, workload, absent > 0, now_);
   }
 
   void start(const Object& workload) {
@@ -354,14 +405,14 @@ class PodManager {
       write_finished(plan_, workload, "FailedToStart", infos.error().message, now_);
       return;
     }
-    for (const Object& pod : group_.living()) {
-      if (!is_gated(pod)) {
-        continue;
+    for (const PodSetInfo& info : *infos) {
+      for (const Object* pod : members_of(group_, info.name, info.count).startable) {
+        ungate(workload, *pod, info);
       }
-      const auto info = std::ranges::find(*infos, role_of(pod), &PodSetInfo::name);
-      if (info != infos->end()) {
-        ungate(workload, pod, *info);
-      } else {
+    }
+    for (const Object& pod : group_.living()) {
+      if (is_gated(pod) &&
+          std::ranges::find(*infos, role_of(pod), &PodSetInfo::name) == infos->end()) {
         tell(plan_, api::kPod, pod, "PodSetNotFound",
              fmt::format("Workload {} has no pod set of this pod's shape", workload.key().text()),
              "Warning");
@@ -401,15 +452,16 @@ bool is_managed_pod(const Object& pod) {
   return pod.label(name::kManaged) == "true";
 }
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_pod(const View& view, const Key& key, Instant now) {
   const auto pod = view.get(api::kPod, key);
   if (!pod || !is_managed_pod(*pod)) {
     return Plan::done();
   }
   const Integrations settings = integrations_of(view);
   std::vector<Object> pods{*pod};
-  if (const std::string group(pod->label(name::kGroup)); !group.empty()) {
-    pods = view.list(api::kPod, {.ns = key.ns, .labels = {{std::string(name::kGroup), group}}});
+  if (const std::string group(group_name(*pod)); !group.empty()) {
+    pods = view.list(
+        api::kPod, {.index = std::string(group_index().name), .index_value = key.ns + "/" + group});
     std::erase_if(pods, [](const Object& one) { return !is_managed_pod(one); });
     if (pods.empty() || pods.front().key() != key) {
       return Plan::done();
@@ -438,7 +490,8 @@ const Operator& pod_operator() {
                                   .primary = &api::kPod,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile,
+                                  .indexes = {&group_index(), 1},
+                                  .reconcile = reconcile_pod,
                                   .small = kSmall,
                                   .access = kAccess};
   return kOperator;

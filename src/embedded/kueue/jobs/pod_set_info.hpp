@@ -15,9 +15,9 @@ namespace athanor::kueue::jobs {
 
 using api::kueue::PodSetInfo;
 
-// One for each pod set of an admitted Workload: the flavors' labels and tolerations, the names of
-// queues, and what admission checks add. Errors: `invalid admission check PodSetUpdate: conflict
-// for <field>: ...`.
+// Returns one for each pod set of an admitted Workload: the flavors' labels and tolerations, the
+// names of queues, and what admission checks add. Errors: `invalid admission check PodSetUpdate:
+// conflict for <field>: ...`.
 Result<std::vector<PodSetInfo>> pod_set_infos(const View& view, const Object& workload);
 
 // Adds the info to a pod template. Errors: `conflict for nodeSelector: conflict for key=<k>,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workloads whose job is gone: their quota is free (docs/spec/kueue.md 6.2, 9).
+// Workloads whose job is gone or being deleted: their quota is free (docs/spec/kueue.md 6.2, 9). A
+// deletion in the foreground waits for the Workload, so the Workload never waits for it.
 #include <algorithm>
 
 #include "api/builtin.hpp"
@@ -35,6 +36,7 @@ Plan release(const View& view, const Key& key, Instant now) {
     return Plan::done();
   }
   bool ours = false;
+  bool ending = false;
   for (const OwnerReference& owner : workload->owners()) {
     const Kind* kind = kind_of(owner);
     if (kind == nullptr) {
@@ -42,9 +44,14 @@ Plan release(const View& view, const Key& key, Instant now) {
     }
     ours = true;
     const auto job = view.get(*kind, {key.ns, owner.name});
-    if (job && job->uid() == owner.uid) {
+    if (!job || job->uid() != owner.uid) {
+      continue;
+    }
+    // A pod runs until its end; its own reconciler waits for that.
+    if (kind == &api::kPod || !job->deleting()) {
       return Plan::done();
     }
+    ending = true;
   }
   // One whose job was deleted without it has no owner any more, and the label of that job.
   const bool orphaned = workload->owners().empty() && !workload->label(name::kJobUid).empty();
@@ -53,17 +60,15 @@ Plan release(const View& view, const Key& key, Instant now) {
   }
   Plan plan;
   const Instant certain = workload->creation_time().value_or(now) + kCertain;
-  if (workload->deleting()) {
-    drop_finalizer(plan, api::kueue::kWorkload, *workload, api::kueue::kInUseFinalizer);
-  } else if (ours && now < certain) {
+  if (!workload->deleting() && ours && !ending && now < certain) {
     plan.wake_at(now + kLookAgain);  // the garbage collector deletes it
-  } else {
-    if (!says(*workload, "Finished")) {
-      write_finished(plan, *workload, "OwnerNotFound", "The workload's owner no longer exists",
-                     now);
-    }
-    drop_finalizer(plan, api::kueue::kWorkload, *workload, api::kueue::kInUseFinalizer);
+    return plan;
   }
+  if (!workload->deleting() && !says(*workload, "Finished")) {
+    write_finished(plan, *workload, "OwnerNotFound", "The workload's owner no longer exists", now);
+    return plan;
+  }
+  drop_finalizer(plan, api::kueue::kWorkload, *workload, api::kueue::kInUseFinalizer);
   return plan;
 }
 

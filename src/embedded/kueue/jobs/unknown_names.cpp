@@ -12,20 +12,26 @@
 namespace athanor::kueue::jobs {
 namespace {
 
-enum class On : std::uint8_t { Jobs, BatchJob, Pod };
+enum class On : std::uint8_t { Any, Jobs, BatchJob, Pod };
 struct Known {
   api::kueue::KnownName name{};
   On on = On::Jobs;
 };
 constexpr Known kKnown[] = {{{"labels", name::kGroup}, On::Pod},
                             {{"annotations", kElasticAnnotation}, On::Jobs},
+                            {{"annotations", name::kPrebuilt}, On::Any},
+                            {{"annotations", name::kGroup}, On::Pod},
+                            {{"annotations", name::kFastAdmission}, On::Pod},
                             {{"annotations", name::kMinParallelism}, On::BatchJob},
                             {{"annotations", name::kEqualCompletions}, On::BatchJob},
                             {{"annotations", name::kGroupTotal}, On::Pod},
+                            {{"annotations", name::kRetriable}, On::Pod},
                             {{"annotations", name::kRoleHash}, On::Pod}};
 
 bool is_read(On on, const Kind& kind) {
   switch (on) {
+    case On::Any:
+      return true;
     case On::Jobs:
       return &kind != &api::kPod;
     case On::BatchJob:

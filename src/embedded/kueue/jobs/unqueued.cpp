@@ -7,10 +7,11 @@
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
+#include "embedded/kueue/jobs/identifiers.hpp"
 #include "embedded/kueue/jobs/managed.hpp"
 #include "embedded/kueue/jobs/names.hpp"
 #include "embedded/kueue/jobs/reconcile.hpp"
-#include "embedded/kueue/one_event.hpp"
+#include "embedded/kueue/model/one_event.hpp"
 
 namespace athanor::kueue::jobs {
 namespace {
@@ -23,12 +24,11 @@ bool asks_for_quota(const Object& app) {
   const std::string_view phase = app.status()["phase"].as_string();
   const std::string_view manager = app.spec()["managedBy"].as_string();
   return !app.deleting() && !app.label(name::kQueue).empty() && !is_system_namespace(app.ns()) &&
-         app.label(name::kPrebuilt).empty() && app.annotation(name::kPrebuilt).empty() &&
-         (manager.empty() || manager == kAppWrapperController) && phase != "Succeeded" &&
-         phase != "Failed";
+         prebuilt_name(app).empty() && (manager.empty() || manager == kAppWrapperController) &&
+         phase != "Succeeded" && phase != "Failed";
 }
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_unqueued(const View& view, const Key& key, Instant now) {
   const auto app = view.get(kAppWrapper, key);
   Plan plan;
   if (!app || !asks_for_quota(*app) ||
@@ -64,7 +64,7 @@ const Operator& unqueued_operator() {
                                   .primary = &kAppWrapper,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile,
+                                  .reconcile = reconcile_unqueued,
                                   .access = kAccess};
   return kOperator;
 }

@@ -11,7 +11,7 @@
 #include "embedded/kueue/jobs/names.hpp"
 #include "embedded/kueue/jobs/reconcile.hpp"
 #include "embedded/kueue/jobs/unsupported.hpp"
-#include "embedded/kueue/one_event.hpp"
+#include "embedded/kueue/model/one_event.hpp"
 
 namespace athanor::kueue::jobs {
 namespace {
@@ -29,7 +29,7 @@ Plan warn(const View& view, const Kind& kind, const Key& key, Instant now) {
 }
 
 template <const Kind* kind>
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_unsupported(const View& view, const Key& key, Instant now) {
   return warn(view, *kind, key, now);
 }
 
@@ -50,7 +50,7 @@ Operator make(std::string_view name) {
           .primary = kind,
           .reads = kReads,
           .writes = kWrites,
-          .reconcile = reconcile<kind>,
+          .reconcile = reconcile_unsupported<kind>,
           .access = kAccess};
 }
 

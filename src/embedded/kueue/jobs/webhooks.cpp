@@ -8,6 +8,7 @@
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
+#include "embedded/kueue/jobs/identifiers.hpp"
 #include "embedded/kueue/jobs/job_admission.hpp"
 #include "embedded/kueue/jobs/job_workload.hpp"
 #include "embedded/kueue/jobs/names.hpp"
@@ -34,12 +35,24 @@ Verdict answer(const FieldTexts& errors) {
   return errors.empty() ? Verdict::allow() : Verdict::deny(joined(errors));
 }
 
+// The warning about a queue label in a namespace that the configuration leaves out.
+void warn_unselected(const View& view, const Integrations& settings,
+                     const AdmissionRequest& request, std::vector<std::string>& warnings) {
+  if (!Object(request.object).label(name::kQueue).empty() &&
+      !selects(view, settings, request.key.ns)) {
+    warnings.push_back(
+        fmt::format("metadata.labels[{}] has no effect: managedJobsNamespaceSelector does not "
+                    "select the namespace",
+                    name::kQueue));
+  }
+}
+
 void append(std::vector<std::string>& to, const std::vector<std::string>& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
 std::string prebuilt_of(const Object& job) {
-  return std::string(job.label(name::kPrebuilt));
+  return std::string(prebuilt_name(job));
 }
 
 template <Which which>
@@ -65,6 +78,7 @@ Verdict judge(const View& view, const AdmissionRequest& request, Instant /*now*/
     if (verdict.allowed && labelled) {
       verdict.warnings = left_out_of_job(object, pod_sets_of(which(), settings, Object(object)));
     }
+    warn_unselected(view, settings, request, verdict.warnings);
     append(verdict.warnings, unknown_names(*which().kind, object));
     append(verdict.warnings, api::kueue::left_to_prebuilt(object, request.old_object, prebuilt_of));
     return verdict;
@@ -105,19 +119,14 @@ Verdict judge_pod(const View& view, const AdmissionRequest& request, Instant /*n
   if (!verdict.allowed || request.operation != Operation::Create) {
     return verdict;
   }
-  if (!pod.label(name::kQueue).empty() && !selects(view, settings, request.key.ns)) {
-    verdict.warnings.push_back(
-        fmt::format("metadata.labels[{}] has no effect: managedJobsNamespaceSelector does not "
-                    "select the namespace",
-                    name::kQueue));
-  }
+  warn_unselected(view, settings, request, verdict.warnings);
   append(verdict.warnings, left_out_of_pod(request.object));
   append(verdict.warnings, unknown_names(api::kPod, request.object));
   return verdict;
 }
 
 // Nothing is refused: it runs, and its owner should know without what.
-Verdict warn(const View& view, const AdmissionRequest& request, Instant /*now*/) {
+Verdict warn_of_unsupported(const View& view, const AdmissionRequest& request, Instant /*now*/) {
   Verdict verdict = Verdict::allow();
   const Object object(placed(request));
   for (const Kind* kind : unsupported_kinds()) {
@@ -178,15 +187,21 @@ constexpr Webhook kWebhooks[] = {
     {.name = "vraycluster.kb.io", .rules = kAnyRayCluster, .admit = judge<ray_cluster>},
     {.name = "vrayjob.kb.io", .rules = kAnyRayJob, .admit = judge<ray_job>},
     {.name = "vpod.kb.io", .rules = kPod, .admit = judge_pod, .ignore_failure = true},
-    {.name = "vdeployment.kb.io", .rules = kDeployment, .admit = warn, .ignore_failure = true},
-    {.name = "vstatefulset.kb.io", .rules = kStatefulSet, .admit = warn, .ignore_failure = true},
+    {.name = "vdeployment.kb.io",
+     .rules = kDeployment,
+     .admit = warn_of_unsupported,
+     .ignore_failure = true},
+    {.name = "vstatefulset.kb.io",
+     .rules = kStatefulSet,
+     .admit = warn_of_unsupported,
+     .ignore_failure = true},
     {.name = "vleaderworkerset.kb.io",
      .rules = kNewLeaderWorkerSet,
-     .admit = warn,
+     .admit = warn_of_unsupported,
      .ignore_failure = true},
     {.name = "vunsupported.kb.io",
      .rules = kNewUnsupported,
-     .admit = warn,
+     .admit = warn_of_unsupported,
      .ignore_failure = true}};
 
 }  // namespace

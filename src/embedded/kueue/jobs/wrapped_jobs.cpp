@@ -30,14 +30,14 @@ std::optional<Outcome> by_conditions(const Object& job, std::string_view success
   return std::nullopt;
 }
 
-bool is_over(const Object& pod) {
+bool has_finished(const Object& pod) {
   const std::string_view phase = pod.status()["phase"].as_string();
   return phase == "Succeeded" || phase == "Failed";
 }
 
 bool has_living_pods(const View& view, const Object& job) {
   const std::vector<Object> pods = view.list(api::kPod, of_owner(job));
-  return !std::ranges::all_of(pods, is_over);
+  return !std::ranges::all_of(pods, has_finished);
 }
 
 bool pods_are_ready(const View& view, const Object& job, std::int64_t wanted) {
@@ -70,6 +70,23 @@ std::vector<PodSetPlace> job_set_pods(const Object& set) {
                       .count = number(jobs[i]["replicas"]) * each});
   }
   return places;
+}
+// Returns the pods of complete replicas.
+Value job_set_reclaimable(const Object& set) {
+  Value list = Value::list();
+  const std::vector<PodSetPlace> places = job_set_pods(set);
+  const Value& replicated = set.spec()["replicatedJobs"];
+  for (const Value& status : set.status()["replicatedJobsStatus"].items()) {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const std::int64_t replicas = number(replicated[i]["replicas"]);
+      const std::int64_t succeeded = status["succeeded"].as_int();
+      if (status["name"].as_string() == places[i].name && succeeded > 0 && succeeded <= replicas) {
+        list.push_back(Value::object(
+            {{"name", places[i].name}, {"count", succeeded * (places[i].count / replicas)}}));
+      }
+    }
+  }
+  return list.empty() ? Value() : list;
 }
 std::optional<Outcome> job_set_outcome(const Object& set) {
   return by_conditions(set, "Completed");
@@ -180,6 +197,7 @@ const Adapter& job_set() {
                                     .outcome = job_set_outcome,
                                     .active = job_set_active,
                                     .ready = job_set_ready,
+                                    .reclaimable = job_set_reclaimable,
                                     .reads = kReadsJobs};
   return kAdapter;
 }

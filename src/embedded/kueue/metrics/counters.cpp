@@ -123,6 +123,23 @@ void count_eviction(const ObjectChanged& change, const Queues& queues, Samples& 
   }
 }
 
+// Pods that were ready were so since the condition before says.
+void count_ready_time(const ObjectChanged& change, const Queues& queues, Samples& samples) {
+  const Value& ready = condition_of(*change.before, "PodsReady");
+  const auto since = parse_time(ready["lastTransitionTime"].as_string());
+  const auto until = turned(*change.after, "Evicted");
+  if (ready["status"].as_string() != "True" || !since || !until || *until < *since) {
+    return;
+  }
+  const Value& entry = raised(change);
+  const Value& counted = entry.is_null() ? condition_of(*change.after, "Evicted") : entry;
+  put_seconds(kReadyUntilEvicted,
+              {queues.cluster.front(),
+               {"reason", counted["reason"].str()},
+               {"underlying_cause", entry["underlyingCause"].str()}},
+              *until - *since, samples);
+}
+
 }  // namespace
 
 void count_change(const ObjectChanged& change, Samples& samples) {
@@ -159,6 +176,7 @@ void count_change(const ObjectChanged& change, Samples& samples) {
   }
   if (became_true(change, "Evicted")) {
     count_eviction(change, queues, samples);
+    count_ready_time(change, queues, samples);
   }
   if (became_true(change, "Preempted")) {
     const Value& preempted = condition_of(workload, "Preempted");

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "api/kueue.hpp"
-#include "embedded/kueue/configuration.hpp"
 #include "embedded/kueue/cycle/waiting.hpp"
 #include "embedded/kueue/metrics/names.hpp"
 #include "embedded/kueue/metrics/samples.hpp"
+#include "embedded/kueue/model/configuration.hpp"
 #include "kube/text/quantity.hpp"
 #include "kube/value/condition.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 
 using namespace metric;
 
-void put(Samples& samples, std::string_view metric, MetricLabels labels, double value = 1) {
+void put_gauge(Samples& samples, std::string_view metric, MetricLabels labels, double value = 1) {
   samples.push_back({.metric = metric, .labels = std::move(labels), .value = value});
 }
 
@@ -65,7 +65,7 @@ void put_usage(Samples& samples, std::string_view metric, const MetricLabels& la
       MetricLabels all = labels;
       all.emplace_back("flavor", flavor["name"].str());
       all.emplace_back("resource", resource["name"].str());
-      put(samples, metric, std::move(all), number(resource["total"]));
+      put_gauge(samples, metric, std::move(all), number(resource["total"]));
     }
   }
 }
@@ -79,12 +79,12 @@ void put_quotas(Samples& samples, const Object& queue) {
                                             {kLending, "lendingLimit"}}) {
           const Value& amount = resource[std::string_view(field)];
           if (!amount.is_null()) {
-            put(samples, metric,
-                {{"cohort", queue.spec()["cohortName"].str()},
-                 {"cluster_queue", std::string(queue.name())},
-                 {"flavor", flavor["name"].str()},
-                 {"resource", resource["name"].str()}},
-                number(amount));
+            put_gauge(samples, metric,
+                      {{"cohort", queue.spec()["cohortName"].str()},
+                       {"cluster_queue", std::string(queue.name())},
+                       {"flavor", flavor["name"].str()},
+                       {"resource", resource["name"].str()}},
+                      number(amount));
           }
         }
       }
@@ -98,41 +98,54 @@ void put_pending(Samples& samples, std::string_view metric, const MetricLabels& 
        {std::pair{"active", waiting.active}, {"inadmissible", waiting.inadmissible}}) {
     MetricLabels all = labels;
     all.emplace_back("status", status);
-    put(samples, metric, std::move(all), count);
+    put_gauge(samples, metric, std::move(all), count);
   }
 }
 
 void put_counts_of(Samples& samples, const Object& queue, const MetricLabels& labels,
                    std::string_view reserving, std::string_view active) {
-  put(samples, reserving, labels,
-      static_cast<double>(queue.status()["reservingWorkloads"].as_int()));
-  put(samples, active, labels, static_cast<double>(queue.status()["admittedWorkloads"].as_int()));
+  put_gauge(samples, reserving, labels,
+            static_cast<double>(queue.status()["reservingWorkloads"].as_int()));
+  put_gauge(samples, active, labels,
+            static_cast<double>(queue.status()["admittedWorkloads"].as_int()));
 }
 
-// What waits, by LocalQueue. Not by an index: the operators that keep one may not run here.
-std::map<Key, Totals> all_waiting(const View& view) {
-  std::map<Key, Totals> waiting;
+// What waits and what has finished, by LocalQueue. Not by an index: the operators that keep one may
+// not run here.
+struct Counted {
+  std::map<Key, Totals> waiting{};
+  std::map<Key, double> finished{};
+};
+Counted count_workloads(const View& view) {
+  Counted counted;
   for (const Object& workload : view.list(api::kueue::kWorkload)) {
+    const Key queue{std::string(workload.ns()), workload.spec()["queueName"].str()};
     if (is_waiting(workload)) {
-      measure_waiting(workload,
-                      waiting[{std::string(workload.ns()), workload.spec()["queueName"].str()}]);
+      measure_waiting(workload, counted.waiting[queue]);
+    } else if (condition_is(workload.status()["conditions"], "Finished", "True")) {
+      ++counted.finished[queue];
     }
   }
-  return waiting;
+  return counted;
 }
 
-void measure_queue(const Object& queue, const std::vector<Object>& locals,
-                   std::map<Key, Totals>& waiting_by_queue, bool resources, Samples& samples) {
+void measure_queue(const Object& queue, const std::vector<Object>& locals, Counted& counted,
+                   bool resources, Samples& samples) {
   const std::string name(queue.name());
   const bool strict = queue.spec()["queueingStrategy"].as_string() == "StrictFIFO";
   const Value& condition = find_condition(queue.status()["conditions"], "Active");
   const bool active = condition["status"].as_string() == "True";
   Waiting all;
+  double finished = 0;
   for (const Object& local : locals) {
     if (local.spec()["clusterQueue"].as_string() != name) {
       continue;
     }
-    const Waiting waiting = waiting_of(waiting_by_queue[local.key()], strict, !active);
+    const Waiting waiting = waiting_of(counted.waiting[local.key()], strict, !active);
+    const double ended = counted.finished[local.key()];
+    finished += ended;
+    put_gauge(samples, kLocalFinishedNow,
+              {{"name", std::string(local.name())}, {"namespace", std::string(local.ns())}}, ended);
     all.active += waiting.active;
     all.inadmissible += waiting.inadmissible;
     all.skipped += waiting.skipped;
@@ -142,12 +155,13 @@ void measure_queue(const Object& queue, const std::vector<Object>& locals,
   }
   const MetricLabels labels{{"cluster_queue", name}};
   put_pending(samples, kPending, labels, all);
-  put(samples, kSkips, labels, all.skipped);
+  put_gauge(samples, kSkips, labels, all.skipped);
+  put_gauge(samples, kFinishedNow, labels, finished);
   put_counts_of(samples, queue, labels, kReserving, kActive);
   const std::string_view now = queue.deleting() ? "terminating" : active ? "active" : "pending";
   for (const std::string_view status : {"pending", "active", "terminating"}) {
-    put(samples, kQueueStatus, {{"cluster_queue", name}, {"status", std::string(status)}},
-        status == now ? 1 : 0);
+    put_gauge(samples, kQueueStatus, {{"cluster_queue", name}, {"status", std::string(status)}},
+              status == now ? 1 : 0);
   }
   if (!resources) {
     return;
@@ -157,8 +171,9 @@ void measure_queue(const Object& queue, const std::vector<Object>& locals,
   put_usage(samples, kResourceUsage, place, queue.status()["flavorsUsage"]);
   put_quotas(samples, queue);
   if (const Value& sharing = queue.status()["fairSharing"]; sharing.is_object()) {
-    put(samples, kShare, {{"cluster_queue", name}, {"cohort", queue.spec()["cohortName"].str()}},
-        sharing["weightedShare"].as_double());
+    put_gauge(samples, kShare,
+              {{"cluster_queue", name}, {"cohort", queue.spec()["cohortName"].str()}},
+              share_gauge(sharing));
   }
 }
 
@@ -166,11 +181,12 @@ void measure_queue(const Object& queue, const std::vector<Object>& locals,
 
 void measure_queues(const View& view, Samples& samples) {
   const std::vector<Object> locals = view.list(api::kueue::kLocalQueue);
-  std::map<Key, Totals> waiting = all_waiting(view);
+  Counted counted = count_workloads(view);
   const bool resources = configured_section(view)["clusterQueueResourceMetrics"].as_bool();
   for (const Object& queue : view.list(api::kueue::kClusterQueue)) {
-    measure_queue(queue, locals, waiting, resources, samples);
+    measure_queue(queue, locals, counted, resources, samples);
   }
+  measure_cohorts(view, resources, samples);
   for (const Object& local : locals) {
     const MetricLabels labels{{"name", std::string(local.name())},
                               {"namespace", std::string(local.ns())}};
@@ -184,8 +200,8 @@ void measure_queues(const View& view, Samples& samples) {
     for (const std::string_view status : {"True", "False", "Unknown"}) {
       MetricLabels all = labels;
       all.emplace_back("active", status);
-      put(samples, kLocalStatus, std::move(all),
-          status == (now.empty() ? std::string_view("Unknown") : now) ? 1 : 0);
+      put_gauge(samples, kLocalStatus, std::move(all),
+                status == (now.empty() ? std::string_view("Unknown") : now) ? 1 : 0);
     }
   }
   samples.push_back(

@@ -39,6 +39,8 @@ constexpr MetricInfo kMetrics[] = {
     counter(kEvictedOnce, "Workloads that were evicted for the first time, by reason."),
     counter(kPreempted, "Workloads that others pushed aside, by whose queue."),
     counter(kFinished, "Workloads that finished."),
+    {.name = kFinishedNow, .help = "Finished Workloads that are there, by ClusterQueue."},
+    waits(kReadyUntilEvicted, "From ready pods to the eviction, by reason."),
     {.name = kReserving, .help = "Workloads that hold quota."},
     {.name = kActive, .help = "Workloads that are admitted and not finished."},
     {.name = kQueueStatus, .help = "1 for the status that a ClusterQueue has."},
@@ -48,6 +50,10 @@ constexpr MetricInfo kMetrics[] = {
     {.name = kBorrowing, .help = "Borrowing limit."},
     {.name = kLending, .help = "Lending limit."},
     {.name = kShare, .help = "Weighted share of a ClusterQueue."},
+    {.name = kCohortShare, .help = "Weighted share of a Cohort."},
+    {.name = kCohortQuota, .help = "Nominal quota of a cohort and all below it."},
+    {.name = kCohortReservations, .help = "Quota reserved in a cohort and all below it."},
+    {.name = kCohortActive, .help = "Admitted Workloads in a cohort and all below it."},
     {.name = kLocalPending, .help = "Workloads that wait, by LocalQueue and status."},
     {.name = kLocalReserving, .help = "Workloads of a LocalQueue that hold quota."},
     {.name = kLocalActive, .help = "Workloads of a LocalQueue that are admitted."},
@@ -61,13 +67,14 @@ constexpr MetricInfo kMetrics[] = {
     waits(kLocalAdmittedUntilReady, "From admission until the pods were ready, by LocalQueue."),
     counter(kLocalEvicted, "Evictions of Workloads of a LocalQueue, by reason."),
     counter(kLocalFinished, "Workloads of a LocalQueue that finished."),
+    {.name = kLocalFinishedNow, .help = "Finished Workloads of a LocalQueue that are there."},
     {.name = kLocalResourceReservation, .help = "Quota reserved by Workloads of a LocalQueue."},
     {.name = kLocalResourceUsage, .help = "Quota used by admitted Workloads of a LocalQueue."},
     {.name = kBuild, .help = "1, with what this queueing is.", .without_role = true},
 };
 
 constexpr const Kind* kKinds[] = {&api::kueue::kWorkload, &api::kueue::kClusterQueue,
-                                  &api::kueue::kLocalQueue, &api::kConfigMap};
+                                  &api::kueue::kLocalQueue, &api::kueue::kCohort, &api::kConfigMap};
 
 }  // namespace
 

@@ -24,6 +24,8 @@ inline constexpr std::string_view kEvicted = "kueue_evicted_workloads_total";
 inline constexpr std::string_view kEvictedOnce = "kueue_evicted_workloads_once_total";
 inline constexpr std::string_view kPreempted = "kueue_preempted_workloads_total";
 inline constexpr std::string_view kFinished = "kueue_finished_workloads_total";
+inline constexpr std::string_view kFinishedNow = "kueue_finished_workloads";
+inline constexpr std::string_view kReadyUntilEvicted = "kueue_pods_ready_to_evicted_time_seconds";
 inline constexpr std::string_view kReserving = "kueue_reserving_active_workloads";
 inline constexpr std::string_view kActive = "kueue_admitted_active_workloads";
 inline constexpr std::string_view kQueueStatus = "kueue_cluster_queue_status";
@@ -33,6 +35,11 @@ inline constexpr std::string_view kNominal = "kueue_cluster_queue_nominal_quota"
 inline constexpr std::string_view kBorrowing = "kueue_cluster_queue_borrowing_limit";
 inline constexpr std::string_view kLending = "kueue_cluster_queue_lending_limit";
 inline constexpr std::string_view kShare = "kueue_cluster_queue_weighted_share";
+inline constexpr std::string_view kCohortShare = "kueue_cohort_weighted_share";
+inline constexpr std::string_view kCohortQuota = "kueue_cohort_subtree_quota";
+inline constexpr std::string_view kCohortReservations =
+    "kueue_cohort_subtree_resource_reservations";
+inline constexpr std::string_view kCohortActive = "kueue_cohort_subtree_admitted_active_workloads";
 inline constexpr std::string_view kLocalPending = "kueue_local_queue_pending_workloads";
 inline constexpr std::string_view kLocalReserving = "kueue_local_queue_reserving_active_workloads";
 inline constexpr std::string_view kLocalActive = "kueue_local_queue_admitted_active_workloads";
@@ -51,6 +58,7 @@ inline constexpr std::string_view kLocalAdmittedUntilReady =
     "kueue_local_queue_admitted_until_ready_wait_time_seconds";
 inline constexpr std::string_view kLocalEvicted = "kueue_local_queue_evicted_workloads_total";
 inline constexpr std::string_view kLocalFinished = "kueue_local_queue_finished_workloads_total";
+inline constexpr std::string_view kLocalFinishedNow = "kueue_local_queue_finished_workloads";
 inline constexpr std::string_view kLocalResourceReservation =
     "kueue_local_queue_resource_reservation";
 inline constexpr std::string_view kLocalResourceUsage = "kueue_local_queue_resource_usage";

@@ -9,9 +9,9 @@
 
 namespace athanor::kueue {
 
-// `object` carries its kind and the apiVersion it is written in; the result carries `to_version`
-// ("kueue.x-k8s.io/v1beta1"). Fields that only one version has are dropped; everything else
-// survives.
+// Converts `object`, which carries its kind and the apiVersion in which it is written; the result
+// carries `to_version` ("kueue.x-k8s.io/v1beta1"). Fields that only one version has are dropped;
+// everything else survives.
 Value convert(const Value& object, std::string_view to_version);
 
 }  // namespace athanor::kueue

@@ -12,12 +12,12 @@ namespace athanor::kueue {
 
 using Errors = std::vector<std::string>;
 
-// "PATH: Invalid value: VALUE: WHY"; `value` as it is printed, a text with its quotes.
+// Adds "PATH: Invalid value: VALUE: WHY"; `value` as it is printed, a text with its quotes.
 void invalid(Errors& errors, const std::string& path, std::string_view value, std::string_view why);
-// "PATH: Unsupported value: VALUE: supported values: "a", "b"".
+// Adds "PATH: Unsupported value: VALUE: supported values: "a", "b"".
 void unsupported(Errors& errors, const std::string& path, std::string_view value,
                  const std::vector<std::string>& supported);
-// A quantity in its canonical text with quotes; another value as JSON.
+// Shows a quantity in its canonical text with quotes; another value as JSON.
 std::string shown_quantity(const Value& value);
 
 // Refuses a negative quantity; no quantity passes.
@@ -28,13 +28,13 @@ void check_labels(Errors& errors, const std::string& path, const Value& labels);
 void check_annotations(Errors& errors, const std::string& path, const Value& annotations);
 // Refuses keys of tolerations that break it.
 void check_tolerations(Errors& errors, const std::string& path, const Value& tolerations);
-// metav1.LabelSelector.
+// Checks a metav1.LabelSelector.
 void check_selector(Errors& errors, const std::string& path, const Value& selector);
 // Checks the weight of fair sharing: 0 or more than 10n; other values than quantities pass.
 void check_weight(Errors& errors, const std::string& path, const Value& weight);
 
-// True if a client that drops what is empty, and writes quantities its own way, would read the two
-// as one.
+// Returns true if a client that drops what is empty, and writes quantities its own way, would read
+// the two as one.
 bool equivalent(const Value& a, const Value& b);
 
 }  // namespace athanor::kueue

@@ -23,9 +23,9 @@ std::string left_out_weight(const Value& object, bool fair_sharing);
 // Returns a sentence for each field of a kind of kueue.x-k8s.io that is set and has no effect, and
 // for each annotation athanor.dev/* of a queue that its kind does not have (17).
 std::vector<std::string> left_out(const Value& object);
-// The same for a job with these pod sets ({template}), and for its own annotations.
+// Returns them for a job with these pod sets ({template}), and for its own annotations.
 std::vector<std::string> left_out_of_job(const Value& job, const Value& pod_sets);
-// The same for each topology annotation of a pod.
+// Returns them for each topology annotation of a pod.
 std::vector<std::string> left_out_of_pod(const Value& pod);
 
 }  // namespace athanor::kueue

@@ -8,9 +8,9 @@
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
-#include "embedded/kueue/configuration.hpp"
+#include "embedded/kueue/model/configuration.hpp"
+#include "embedded/kueue/rules/admission.hpp"
 #include "embedded/kueue/rules/left_out.hpp"
-#include "embedded/kueue/workload/admission.hpp"
 
 namespace athanor::kueue {
 namespace {

@@ -36,6 +36,7 @@ const Value& by_name(const Value& list, std::string_view name) {
   return found == items.end() ? kNone : *found;
 }
 
+// A container, or a pod spec with resources of its own.
 void check_container(Errors& errors, const std::string& path, const Value& container) {
   for (const char* list : {"requests", "limits"}) {
     for (const Member& entry : container["resources"][std::string_view(list)].members()) {
@@ -58,6 +59,7 @@ void check_pod_sets(Errors& errors, const Value& pod_sets) {
                         containers[j]);
       }
     }
+    check_container(errors, fmt::format("spec.podSets[{}].template.spec", i), spec);
   }
   const auto items = pod_sets.items();
   const auto partial = std::ranges::count_if(
@@ -65,6 +67,17 @@ void check_pod_sets(Errors& errors, const Value& pod_sets) {
   if (partial > 1) {
     invalid(errors, "spec.podSets", fmt::format("{}", partial),
             "at most one podSet can use minCount");
+  }
+}
+
+// One that was like this before may change and converge.
+void check_admission(Errors& errors, const Value& workload, const Value* old) {
+  const auto lacks = [](const Value& one) {
+    return is_reserved(one) && one["status"]["admission"].is_null();
+  };
+  if (lacks(workload) && (old == nullptr || !lacks(*old))) {
+    errors.push_back(
+        "status.admission: Required value: must be set while the QuotaReserved condition is true");
   }
 }
 
@@ -174,6 +187,7 @@ Errors check_workload(const Value& object, const Value* old) {
   Errors errors;
   check_pod_sets(errors, object["spec"]["podSets"]);
   if (is_reserved(object)) {
+    check_admission(errors, object, old);
     check_assignments(errors, object);
   }
   check_reclaimable(errors, object);

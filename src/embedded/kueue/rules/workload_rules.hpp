@@ -7,7 +7,7 @@
 
 namespace athanor::kueue {
 
-// `old`: nullptr at create.
+// Checks a Workload; `old`: nullptr at create.
 Errors check_workload(const Value& object, const Value* old);
 
 }  // namespace athanor::kueue

@@ -7,7 +7,7 @@
 namespace athanor::kueue {
 namespace {
 
-Plan reconcile(const View& view, const Key& key, Instant /*now*/) {
+Plan reconcile_check(const View& view, const Key& key, Instant /*now*/) {
   const auto check = view.get(api::kueue::kAdmissionCheck, key);
   Plan plan;
   if (!check || check->deleting()) {
@@ -36,7 +36,7 @@ const Operator& check_finalizer_operator() {
                                   .primary = &api::kueue::kAdmissionCheck,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile,
+                                  .reconcile = reconcile_check,
                                   .access = kAccess};
   return kOperator;
 }

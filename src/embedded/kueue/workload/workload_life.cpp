@@ -9,12 +9,12 @@
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
-#include "embedded/kueue/configuration.hpp"
 #include "embedded/kueue/cycle/scheduler.hpp"
 #include "embedded/kueue/cycle/snapshot.hpp"
+#include "embedded/kueue/cycle/workload_status.hpp"
+#include "embedded/kueue/model/configuration.hpp"
+#include "embedded/kueue/model/settings.hpp"
 #include "embedded/kueue/rules/left_out.hpp"
-#include "embedded/kueue/settings.hpp"
-#include "embedded/kueue/workload/workload_status.hpp"
 #include "kube/value/condition.hpp"
 
 namespace athanor::kueue {
@@ -379,6 +379,10 @@ void follow_reserved(const View& view, const Object& workload, Plan& plan, Insta
       apply_retry(workload, settings.granular(), plan, now)) {
     return;
   }
+  if (!workload.status()["resourceRequests"].empty()) {
+    forget_requests(plan, workload, now);
+    return;
+  }
   const Queues queues = queues_of(view, workload);
   const bool admitted = condition_is(workload.status()["conditions"], "Admitted", "True");
   if (admitted && apply_drain(queues, workload, plan, now)) {
@@ -397,14 +401,15 @@ void follow_reserved(const View& view, const Object& workload, Plan& plan, Insta
     }
     return;
   }
-  if (const auto [why, lost] = lost_reservation(queues); !lost.empty()) {
-    add_release(plan, workload, {.why = why, .granular = settings.granular()}, lost, now);
-  } else if (all_checks_ready(workload)) {
+  // A reservation without pending checks is admitted, whichever client made it.
+  if (all_checks_ready(workload)) {
     add_checks_passed(plan, workload, now);
+  } else if (const auto [why, lost] = lost_reservation(queues); !lost.empty()) {
+    add_release(plan, workload, {.why = why, .granular = settings.granular()}, lost, now);
   }
 }
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_workload(const View& view, const Key& key, Instant now) {
   const auto workload = view.get(api::kueue::kWorkload, key);
   if (!workload || workload->deleting()) {
     return Plan::done();
@@ -452,7 +457,7 @@ const Operator& workload_operator() {
                                   .primary = &api::kueue::kWorkload,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile,
+                                  .reconcile = reconcile_workload,
                                   .overlooks = overlooks,
                                   .access = kAccess};
   return kOperator;

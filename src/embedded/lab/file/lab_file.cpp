@@ -2,6 +2,8 @@
 // Parsing and checking of lab files.
 #include "embedded/lab/file/lab_file.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/ascii.hpp"
@@ -84,6 +86,50 @@ Queue read_queue(Reader& reader, const Value& value, const std::string& path) {
   return queue;
 }
 
+Value read_words(Reader& reader, const Value& value, const std::string& path) {
+  Value words = Value::list();
+  if (!value.is_null() && !value.is_list()) {
+    reader.problem(path, "must be a list of words");
+    return words;
+  }
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    words.push_back(reader.text(value[i], Reader::join(path, i)));
+  }
+  return words;
+}
+
+LabImage read_image(Reader& reader, const Value& value, const std::string& path) {
+  LabImage image;
+  if (!reader.object(
+          value, path,
+          {"name", "entrypoint", "cmd", "env", "user", "group", "workingDir", "archive"})) {
+    return image;
+  }
+  const auto at = [&](const char* member) { return Reader::join(path, member); };
+  image.name = reader.text(value["name"], at("name"));
+  if (image.name.empty()) {
+    reader.problem(at("name"), "is required");
+  }
+  image.archive = reader.text(value["archive"], at("archive"));
+  Value env = Value::list();
+  for (const auto& [name, text] : reader.scalars(value["env"], at("env"))) {
+    env.push_back(fmt::format("{}={}", name, text));
+  }
+  image.value =
+      Value::object({{"name", image.name},
+                     {"entrypoint", read_words(reader, value["entrypoint"], at("entrypoint"))},
+                     {"cmd", read_words(reader, value["cmd"], at("cmd"))},
+                     {"env", std::move(env)},
+                     {"workingDir", reader.text(value["workingDir"], at("workingDir"))}});
+  constexpr std::int64_t kMostId = 2'147'483'647;
+  for (const char* member : {"user", "group"}) {
+    if (value.contains(member)) {
+      image.value.set(member, reader.integer(value[member], at(member), 0, 0, kMostId));
+    }
+  }
+  return image;
+}
+
 // Reads a list of named entries and refuses a name used twice.
 template <class T, class ReadOne>
 std::vector<T> read_list(Reader& reader, const Value& list, const std::string& path,
@@ -150,7 +196,7 @@ Result<Lab> parse_lab(std::string_view text, std::string_view name, const LabWor
   const Value& root = *parsed;
   if (reader.object(root, "",
                     {"apiVersion", "kind", "namespace", "nodes", "clusters", "targets", "queues",
-                     "priorityClasses", "manifests", "settings"})) {
+                     "priorityClasses", "images", "manifests", "settings"})) {
     if (root["apiVersion"].as_string() != "athanor.dev/v1" || root["kind"].as_string() != "Lab") {
       reader.problem("apiVersion",
                      "a lab file starts with \"apiVersion: athanor.dev/v1\" and \"kind: Lab\"");
@@ -166,6 +212,7 @@ Result<Lab> parse_lab(std::string_view text, std::string_view name, const LabWor
     lab.targets = read_targets(reader, root["targets"], "targets");
     lab.queues = read_list<Queue>(reader, root["queues"], "queues", read_queue);
     read_priority_classes(reader, root["priorityClasses"], lab);
+    lab.images = read_list<LabImage>(reader, root["images"], "images", read_image);
     read_settings(reader, root["settings"], words.settings, lab);
     for (std::size_t i = 0; i < root["manifests"].size(); ++i) {
       lab.manifests.push_back(reader.text(root["manifests"][i], Reader::join("manifests", i)));

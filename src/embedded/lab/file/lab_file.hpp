@@ -58,6 +58,13 @@ struct LabTarget {
   std::string ttl{};
 };
 
+// An image as the lab file describes it: what a container without a command runs.
+struct LabImage {
+  std::string name{};
+  Value value{};          // as find_image() of nodes/image_entrypoints.hpp knows it
+  std::string archive{};  // an image folder or archive with its files; may be empty
+};
+
 // A lab as its file declares it, with defaults for what it leaves out.
 struct Lab {
   bool built_in = false;  // no file: the systems' samples are there, too
@@ -67,6 +74,7 @@ struct Lab {
   std::vector<LabTarget> targets{};
   std::vector<Queue> queues{};
   std::vector<std::pair<std::string, std::int64_t>> priority_classes{};
+  std::vector<LabImage> images{};
   std::vector<std::string> manifests{};  // names, resolved against the lab file's folder
   std::map<std::string, std::string>
       settings{};  // environment of the controllers: FOURNOS_..., ...
@@ -85,13 +93,13 @@ struct LabWords {
 // error's message; all problems are reported together.
 Result<Lab> parse_lab(std::string_view text, std::string_view name, const LabWords& words = {});
 
-// The Secret in the jobs' namespace that a run on the cluster reads.
+// Returns the Secret in the jobs' namespace that a run on the cluster reads.
 Value kubeconfig_secret(const Lab& lab, const std::string& cluster, const std::string& text);
 
 // Reads a file that the lab names; given the name as written.
 using ReadFile = std::function<Result<std::string>(const std::string& name)>;
-// The objects to apply, in order: namespace, nodes, Secrets, queueing, then the manifests' objects
-// (those without a namespace get the lab's when `namespaced` says their kind has one).
+// Returns the objects to apply, in order: namespace, nodes, Secrets, queueing, then the manifests'
+// objects (those without a namespace get the lab's when `namespaced` says their kind has one).
 Result<std::vector<Value>> lab_objects(const Lab& lab, const ReadFile& read_file);
 
 }  // namespace athanor::lab

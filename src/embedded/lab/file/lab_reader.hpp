@@ -27,27 +27,27 @@ class Reader {
 
   // Notes "NAME:LINE: PATH: what is wrong".
   void problem(const std::string& path, std::string_view what);
-  // "NAME:LINE: PATH".
+  // Returns "NAME:LINE: PATH".
   [[nodiscard]] std::string place(const std::string& path) const;
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
-  // All of them, one a line.
+  // Returns all of them, one a line.
   [[nodiscard]] std::string text_of_problems() const;
 
-  // Each notes a problem and gives its fallback (or what there is) when the value is wrong; Null
-  // is an absent value.
-  // False unless `value` is an object with these keys alone.
+  // Returns false unless `value` is an object with these keys alone. This and the following note a
+  // problem and give their fallback (or what there is) when the value is wrong; Null is an absent
+  // value.
   bool object(const Value& value, const std::string& path, std::span<const std::string_view> keys);
   bool object(const Value& value, const std::string& path,
               std::initializer_list<std::string_view> keys) {
     return object(value, path, std::span(keys.begin(), keys.size()));
   }
   std::string text(const Value& value, const std::string& path, std::string fallback = {});
-  // A required DNS label.
+  // Reads a required DNS label.
   std::string dns_name(const Value& value, const std::string& path);
   std::int64_t integer(const Value& value, const std::string& path, std::int64_t fallback,
                        std::int64_t least, std::int64_t most);
   bool flag(const Value& value, const std::string& path, bool fallback);
-  // A positive Go duration.
+  // Reads a positive Go duration.
   std::chrono::milliseconds duration(const Value& value, const std::string& path);
   // Scalars become text: capacities and settings are written 8 as often as "8".
   std::map<std::string, std::string> scalars(const Value& value, const std::string& path);
@@ -58,7 +58,7 @@ class Reader {
   static std::string join(const std::string& path, std::size_t index);
 
  private:
-  // The line of the node, or of its nearest parent.
+  // Returns the line of the node, or of its nearest parent.
   [[nodiscard]] std::size_t line_of(std::string path) const;
 
   std::string name_;

@@ -177,7 +177,7 @@ Value written_faults(const Faults& faults) {
   return map;
 }
 
-Value make_object(const char* kind, const std::string& name, const std::string& ns) {
+Value make_target_object(const char* kind, const std::string& name, const std::string& ns) {
   Value metadata = Value::object({{"name", name}});
   if (!ns.empty()) {
     metadata.set("namespace", ns);
@@ -186,7 +186,7 @@ Value make_object(const char* kind, const std::string& name, const std::string& 
 }
 
 Value config_map(const std::string& ns, const LabTarget& entry) {
-  Value object = make_object("ConfigMap", "target-" + entry.name, ns);
+  Value object = make_target_object("ConfigMap", "target-" + entry.name, ns);
   object.set_path({"metadata", "labels"}, Value::object({{kTargetLabel, entry.name}}));
   object.set("data", Value::object({{"nodes", yaml::print(written_nodes(entry.target.nodes))},
                                     {"faults", yaml::print(written_faults(entry.target.faults))}}));
@@ -199,7 +199,11 @@ Plan reconcile(const View& view, const Key& key, Instant /*now*/) {
     return Plan::done();
   }
   Plan plan;
-  const auto configuration = configuration_of(*map);
+  const std::string ns = view.config(kTargetSection)["namespace"].str();
+  const auto configuration =
+      key.ns == ns ? configuration_of(*map)
+                   : Result<Value>(Error::bad_request(fmt::format(
+                         "targets are configured by ConfigMaps of namespace \"{}\" alone", ns)));
   if (!configuration.ok()) {
     plan.then(Emit{.about = {&api::kConfigMap, key},
                    .about_uid = std::string(map->uid()),
@@ -254,7 +258,7 @@ std::vector<Value> target_objects(const Lab& lab, const TargetWorld& world) {
   if (lab.targets.empty()) {
     return objects;
   }
-  objects.push_back(make_object("Namespace", world.ns, {}));
+  objects.push_back(make_target_object("Namespace", world.ns, {}));
   for (const LabTarget& entry : lab.targets) {
     objects.push_back(config_map(world.ns, entry));
     if (entry.onboard) {

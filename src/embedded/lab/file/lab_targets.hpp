@@ -18,10 +18,11 @@ namespace athanor::lab {
 
 // Label of a ConfigMap with the present state of a target: its name.
 inline constexpr const char* kTargetLabel = "athanor.dev/emulated-target";
+inline constexpr const char* kTargetSection = "emulated-target";
 // The step that makes it so; its arguments are {name, nodes, faults} as in the lab file.
 inline constexpr const char* kConfigureTarget = "target.configure";
 
-// The list `targets` of a lab file.
+// Reads the list `targets` of a lab file.
 std::vector<LabTarget> read_targets(Reader& reader, const Value& list, const std::string& path);
 
 // What a lab's targets need from the rest of the lab.
@@ -42,7 +43,8 @@ Result<targets::Target> configured_target(const Value& args);
 // is wrong.
 Result<Value> configuration_of(const Object& config_map);
 
-// Carries edits of those ConfigMaps to the targets.
+// Carries edits of those ConfigMaps to the targets: of those in the namespace that the section
+// kTargetSection of its settings names as "namespace".
 const Operator& target_operator();
 
 }  // namespace athanor::lab

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/files/folder.hpp"
 #include "base/log.hpp"
 #include "base/mutex.hpp"
 #include "kube/text/yaml.hpp"
@@ -76,7 +77,7 @@ class LogFile final : public apiserver::AuditSink {
     }
     // A level may have put Secrets into it: readable by the owner alone.
     if (!fs::exists(path_, ignored)) {
-      ATHANOR_TRY_VOID(transport::write_private_file(path_.string(), ""));
+      ATHANOR_TRY_VOID(net::write_private_file(path_.string(), ""));
     }
     file_.open(path_, std::ios::app | std::ios::binary);
     if (!file_) {
@@ -122,9 +123,9 @@ class LogFile final : public apiserver::AuditSink {
     std::vector<std::pair<Instant, fs::path>> old;
     std::error_code failed;
     const fs::path folder = path_.has_parent_path() ? path_.parent_path() : fs::path(".");
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed)) {
-      if (const auto time = time_of(entry.path())) {
-        old.emplace_back(*time, entry.path());
+    for (const std::string& name : names_in_folder(folder.string())) {
+      if (const auto time = time_of(folder / name)) {
+        old.emplace_back(*time, folder / name);
       }
     }
     std::ranges::sort(old, std::greater<>());
@@ -149,7 +150,7 @@ class LogFile final : public apiserver::AuditSink {
 };
 
 Result<std::shared_ptr<const apiserver::AuditPolicy>> read_policy(const std::string& path) {
-  ATHANOR_TRY(const auto text, transport::read_file(path));
+  ATHANOR_TRY(const auto text, net::read_file(path));
   if (!text) {
     return Error::not_found(fmt::format("open {}: no such file or directory", path));
   }

@@ -8,7 +8,7 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "embedded/apiserver/extras/request_audit.hpp"
+#include "embedded/apiserver/audit/request_audit.hpp"
 
 namespace athanor::lab {
 
@@ -27,7 +27,7 @@ struct Audit {
   std::unique_ptr<apiserver::AuditSink> sink{};
 };
 
-// Errors: a policy that cannot be read, a log that cannot be written.
+// Opens the audit. Errors: a policy that cannot be read, a log that cannot be written.
 Result<Audit> open_audit(const AuditOptions& options, const Clock& clock);
 
 }  // namespace athanor::lab

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "embedded/lab/process_metrics.hpp"
+#include "embedded/lab/serving/process_metrics.hpp"
 #include "embedded/lab/serving/served_api.hpp"
 #include "embedded/store/data_dir.hpp"
 #include "embedded/store/journal_sqlite.hpp"
@@ -29,7 +29,7 @@ Result<std::string> text_of(const std::string& path) {
   if (path.empty()) {
     return std::string();
   }
-  ATHANOR_TRY(auto text, transport::read_file(path));
+  ATHANOR_TRY(auto text, net::read_file(path));
   if (!text) {
     return Error::not_found(fmt::format("open {}: no such file or directory", path));
   }
@@ -95,7 +95,7 @@ class RunningServer final : public BareServer {
       if (folder.empty() && directory_) {
         folder = directory_->pki();
       }
-      ATHANOR_TRY(auto pair, transport::ensure_serving_pair(
+      ATHANOR_TRY(auto pair, net::ensure_serving_pair(
                                  {.directory = folder,
                                   .hosts = {options_.bind_address, options_.advertise_address},
                                   .now = clock_->now()}));
@@ -158,8 +158,8 @@ class RunningServer final : public BareServer {
     if (!options_.service_account_signing_key_file.empty()) {
       return text_of(options_.service_account_signing_key_file);
     }
-    return directory_ ? transport::ensure_service_account_key(directory_->pki())
-                      : transport::make_service_account_key();
+    return directory_ ? net::ensure_service_account_key(directory_->pki())
+                      : net::make_service_account_key();
   }
 
   const BareServerOptions options_;

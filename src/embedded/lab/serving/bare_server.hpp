@@ -9,7 +9,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
-#include "embedded/apiserver/core/options.hpp"
+#include "embedded/apiserver/request/options.hpp"
 #include "embedded/lab/serving/serving_options.hpp"
 
 namespace athanor::lab {
@@ -51,7 +51,7 @@ class BareServer {
   virtual ~BareServer() = default;
 
   [[nodiscard]] virtual const std::string& address() const = 0;  // https://HOST:PORT
-  // /readyz answers 500 and watches end; other requests are still answered.
+  // Begins to shut down: /readyz answers 500, watches end; other requests are still answered.
   virtual void begin_shutdown() = 0;
   // Ends connections, then storage.
   virtual void stop() = 0;

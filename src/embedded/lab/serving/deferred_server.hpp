@@ -14,17 +14,17 @@ namespace athanor::lab {
 // Passes every call on to the server that set() names.
 class DeferredServer final : public apiserver::Server {
  public:
-  // Once; before the first request.
+  // Sets the server; call it once, before the first request.
   void set(apiserver::Server& server) { server_.store(&server); }
 
-  apiserver::Response handle(apiserver::Request request, Instant now) override {
+  net::Response handle(net::Request request, Instant now) override {
     return inner().handle(std::move(request), now);
   }
-  void handle_async(apiserver::Request request, Instant now, apiserver::Executor resume,
-                    UniqueFunction<void(apiserver::Response)> done) override {
+  void handle_async(net::Request request, Instant now, apiserver::Executor resume,
+                    UniqueFunction<void(net::Response)> done) override {
     inner().handle_async(std::move(request), now, std::move(resume), std::move(done));
   }
-  [[nodiscard]] bool admits(const apiserver::Request& head, Instant now) override {
+  [[nodiscard]] bool admits(const net::Request& head, Instant now) override {
     return inner().admits(head, now);
   }
   void tick(Instant now) override { inner().tick(now); }

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/lab/serving/network.hpp"
 
+#include <fmt/core.h>
+
+#include <charconv>
+#include <cstdint>
+#include <system_error>
 #include <utility>
+
+#include "embedded/nodes/network/address.hpp"
 
 namespace athanor::lab {
 namespace {
 
-class BodyStream final : public apiserver::Stream {
+class BodyStream final : public net::Stream {
  public:
   explicit BodyStream(std::shared_ptr<client::HttpBody> body) : body_(std::move(body)) {}
   State pull(std::string& out) override { return body_->pull(out) ? State::Open : State::Ended; }
@@ -16,7 +23,7 @@ class BodyStream final : public apiserver::Stream {
   std::shared_ptr<client::HttpBody> body_;
 };
 
-class ChannelTunnel final : public apiserver::Tunnel {
+class ChannelTunnel final : public net::Tunnel {
  public:
   explicit ChannelTunnel(std::shared_ptr<client::HttpChannel> channel)
       : channel_(std::move(channel)) {}
@@ -40,6 +47,29 @@ apiserver::OutsideAnswer answer_of(client::HttpReply reply) {
   return answer;
 }
 
+// Returns the "HOST:PORT" to connect to for a URL; another one than it names where a pod listens
+// elsewhere (nodes::pod_port()).
+std::string connect_place(const std::string& url, std::string place) {
+  std::string_view named = place;
+  if (named.empty()) {
+    const std::size_t begin = url.find("://");
+    named =
+        begin == std::string::npos ? std::string_view() : std::string_view(url).substr(begin + 3);
+    named = named.substr(0, named.find('/'));
+  }
+  const std::size_t colon = named.find(':');
+  const auto ip = nodes::ip_of(named.substr(0, colon));
+  std::uint16_t port = 0;
+  if (!ip || colon == std::string_view::npos ||
+      std::from_chars(named.data() + colon + 1, named.data() + named.size(), port).ec !=
+          std::errc()) {
+    return place;
+  }
+  const nodes::Address wanted{.ip = *ip, .port = port};
+  const nodes::Address reached = nodes::reachable(wanted);
+  return reached == wanted ? place : fmt::format("{}:{}", nodes::ip_text(*ip), reached.port);
+}
+
 }  // namespace
 
 void Network::ask(apiserver::OutsideRequest request,
@@ -49,6 +79,7 @@ void Network::ask(apiserver::OutsideRequest request,
       return done(std::move(*answer));
     }
   }
+  std::string place = connect_place(request.url, std::move(request.connect_to));
   client::HttpQuery query{.method = std::move(request.method),
                           .url = std::move(request.url),
                           .headers = std::move(request.headers),
@@ -56,7 +87,7 @@ void Network::ask(apiserver::OutsideRequest request,
                           .ca_pem = std::move(request.ca_pem),
                           .certificate_pem = std::move(request.certificate_pem),
                           .key_pem = std::move(request.key_pem),
-                          .connect_to = std::move(request.connect_to),
+                          .connect_to = std::move(place),
                           .insecure_skip_verify = request.insecure_skip_verify,
                           .link_local = request.link_local,
                           .timeout = request.timeout,

@@ -6,15 +6,15 @@
 
 #include "client/http/async_http.hpp"
 #include "client/http/http_upgrade.hpp"
-#include "embedded/apiserver/core/outside.hpp"
-#include "embedded/lab/local_services.hpp"
+#include "embedded/apiserver/request/outside.hpp"
+#include "embedded/lab/serving/local_services.hpp"
 
 namespace athanor::lab {
 
 // Thread-safe.
 class Network final : public apiserver::Outside {
  public:
-  // `local` may be empty.
+  // Takes `local`, which may be empty.
   explicit Network(LocalServices local = {}) : local_(std::move(local)) {}
 
   void ask(apiserver::OutsideRequest request,

@@ -11,8 +11,8 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "embedded/apiserver/core/server.hpp"
-#include "embedded/lab/local_services.hpp"
 #include "embedded/lab/serving/deferred_server.hpp"
+#include "embedded/lab/serving/local_services.hpp"
 #include "embedded/lab/serving/network.hpp"
 #include "embedded/lab/serving/ticker.hpp"
 #include "embedded/store/store.hpp"
@@ -38,8 +38,8 @@ struct ServedApiOptions {
 // Owns the store, the server, its socket and its ticker.
 class ServedApi {
  public:
-  // Clock, entropy and what `dependencies` name outlive it. The port is bound; requests are
-  // answered from start() on.
+  // Binds the port; answers requests from start() on. Requires that clock, entropy and what
+  // `dependencies` name outlive it.
   static Result<std::unique_ptr<ServedApi>> create(ServedApiOptions options, Clock& clock,
                                                    Entropy& entropy);
   ServedApi(const ServedApi&) = delete;
@@ -51,9 +51,9 @@ class ServedApi {
   [[nodiscard]] int port() const { return port_; }
   [[nodiscard]] const std::string& address() const { return address_; }  // https://HOST:PORT
 
-  // `also` runs with each tick, on the ticker's thread.
+  // Starts to answer; `also` runs with each tick, on the ticker's thread.
   void start(std::function<void(Instant)> also = {});
-  // /readyz answers 500 and watches end; other requests are still answered.
+  // Begins to shut down: /readyz answers 500, watches end; other requests are still answered.
   void begin_shutdown() { server_->begin_shutdown(); }
   // Ends calls of webhooks: no request waits for one any more.
   void end_calls();

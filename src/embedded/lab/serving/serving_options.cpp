@@ -12,7 +12,7 @@ Result<transport::Encryption> read_encryption(const std::string& path) {
   if (path.empty()) {
     return transport::Encryption();
   }
-  ATHANOR_TRY(const auto text, transport::read_file(path));
+  ATHANOR_TRY(const auto text, net::read_file(path));
   if (!text) {
     return Error::not_found(fmt::format("open {}: no such file or directory", path));
   }

@@ -26,7 +26,7 @@ struct ServingOptions {
   bool proxy_named_endpoints = false;
 };
 
-// What --encryption-provider-config says.
+// Reads the file of --encryption-provider-config.
 Result<transport::Encryption> read_encryption(const std::string& path);
 
 }  // namespace athanor::lab

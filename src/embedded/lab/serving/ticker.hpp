@@ -13,7 +13,7 @@ namespace athanor::lab {
 // Calls Server::tick() from its own thread.
 class Ticker {
  public:
-  // Both outlive the ticker. `also` runs after each tick, on the ticker's thread.
+  // Requires that both outlive it. Runs `also` after each tick, on the ticker's thread.
   Ticker(apiserver::Server& server, const Clock& clock, std::function<void(Instant)> also = {});
   ~Ticker();  // stops
   Ticker(const Ticker&) = delete;

@@ -19,10 +19,13 @@
 #include <vector>
 
 #include "base/child_process.hpp"
-#include "embedded/nodes/process/confinement.hpp"
+#include "embedded/nodes/network/address.hpp"
+#include "embedded/nodes/network/call_listener.hpp"
 #include "embedded/nodes/process/output_copies.hpp"
-#include "embedded/nodes/process/own_pids.hpp"
-#include "embedded/nodes/process/private_root.hpp"
+#include "embedded/nodes/process/view/confinement.hpp"
+#include "embedded/nodes/process/view/container_identity.hpp"
+#include "embedded/nodes/process/view/own_pids.hpp"
+#include "embedded/nodes/process/view/private_root.hpp"
 
 namespace athanor::nodes {
 namespace {
@@ -47,18 +50,28 @@ void reset_signals() {
   ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
 }
 
-void redirect(int input, int output, int error) {
+// Where a child has its channel once all else is closed.
+constexpr int kChannel = STDERR_FILENO + 1;
+
+void redirect(int input, int output, int error, int channel) {
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   ::dup2(input >= 0 ? input : nothing, STDIN_FILENO);
   ::dup2(output, STDOUT_FILENO);
   ::dup2(error, STDERR_FILENO);
-  ::close_range(STDERR_FILENO + 1, ~0U, 0);
+  if (channel < 0) {
+    ::close_range(kChannel, ~0U, 0);
+    return;
+  }
+  if (channel != kChannel) {
+    ::dup3(channel, kChannel, O_CLOEXEC);
+  }
+  ::close_range(kChannel + 1, ~0U, 0);
 }
 
 // The session's terminal, and its three files.
-void take_terminal(int slave) {
+void take_terminal(int slave, int channel) {
   ::ioctl(slave, TIOCSCTTY, 0);
-  redirect(slave, slave, slave);
+  redirect(slave, slave, slave, channel);
 }
 
 void end_with(const Parent& parent) {
@@ -95,26 +108,31 @@ std::string enter_view_of(int pid) {
   for (int i = 0; i < kTries && identity_of(folder + "/root/.") == own; ++i) {
     ::poll(nullptr, 0, kPause);
   }
-  const int user = identity_of(folder + "/ns/user") == identity_of("/proc/self/ns/user")
-                       ? -1
-                       : ::open((folder + "/ns/user").c_str(), O_RDONLY | O_CLOEXEC);
   const int mounts = ::open((folder + "/ns/mnt").c_str(), O_RDONLY | O_CLOEXEC);
-  const int pids = identity_of(folder + "/ns/pid") == identity_of("/proc/self/ns/pid")
-                       ? -1
-                       : ::open((folder + "/ns/pid").c_str(), O_RDONLY | O_CLOEXEC);
+  const auto other_namespace = [&](const char* name) {
+    return identity_of(folder + name) == identity_of(std::string("/proc/self") + name)
+               ? -1
+               : ::open((folder + name).c_str(), O_RDONLY | O_CLOEXEC);
+  };
+  const int pids = other_namespace("/ns/pid");
+  const int user = other_namespace("/ns/user");
+  const int names = other_namespace("/ns/uts");
+  const int memory = other_namespace("/ns/ipc");
   const int root = ::open((folder + "/root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (mounts < 0 || root < 0) {
     return "the container has ended";
   }
   if ((user >= 0 && ::setns(user, CLONE_NEWUSER) != 0) ||
-      (pids >= 0 && ::setns(pids, CLONE_NEWPID) != 0) || ::setns(mounts, CLONE_NEWNS) != 0 ||
+      (pids >= 0 && ::setns(pids, CLONE_NEWPID) != 0) ||
+      (names >= 0 && ::setns(names, CLONE_NEWUTS) != 0) ||
+      (memory >= 0 && ::setns(memory, CLONE_NEWIPC) != 0) || ::setns(mounts, CLONE_NEWNS) != 0 ||
       ::fchdir(root) != 0 || ::chroot(".") != 0) {
     return fmt::format("enter the container: {}", error_text());
   }
   return {};
 }
 
-std::vector<std::string> environment_of(const Value& order) {
+std::vector<std::string> ordered_environment(const Value& order) {
   // Of the container that it belongs to, whatever its own id.
   const std::int64_t container = order["container"].as_int(order["id"].as_int());
   std::vector<std::string> environment{fmt::format("{}={}", kContainerMark, container)};
@@ -136,7 +154,7 @@ std::vector<std::string> environment_of(const Value& order) {
   if (!folder.empty() && ::chdir(folder.c_str()) != 0) {
     give_up(fmt::format("working directory {}: {}", folder, error_text()));
   }
-  std::vector<std::string> environment = environment_of(order);
+  std::vector<std::string> environment = ordered_environment(order);
   std::vector<std::string> command;
   for (const Value& word : order["argv"].items()) {
     command.push_back(word.str());
@@ -156,19 +174,38 @@ enum class Role : std::uint8_t { Runs, Waits };
 void begin_session(const ContainerFiles& files, int error, Role role) {
   ::setsid();
   if (files.terminal >= 0 && role == Role::Waits) {
-    redirect(files.terminal, files.terminal, files.terminal);
+    redirect(files.terminal, files.terminal, files.terminal, files.channel);
   } else if (files.terminal >= 0) {
-    take_terminal(files.terminal);
+    take_terminal(files.terminal, files.channel);
   } else {
-    redirect(files.input, files.output, error);
+    redirect(files.input, files.output, error, files.channel);
   }
   ::umask(S_IWGRP | S_IWOTH);
 }
 
+// Puts the pod's addresses in the place of this machine's, where the kernel can do it.
+void join_network(const Value& network) {
+  const auto ip = ip_of(network["ip"].as_string());
+  if (!network.is_object() || !ip) {
+    return;
+  }
+  static_cast<void>(
+      supervise_calls(kChannel, {.ip = *ip, .host_network = network["host"].as_bool() ? 1U : 0U}));
+  ::close(kChannel);
+}
+
 [[noreturn]] void run_confined(const Value& order) {
   reset_signals();
+  const Value& security = order["security"];
+  if (order["isolate"].as_bool() && ::geteuid() == 0) {
+    limit_capabilities(security);
+  }
+  if (!become_user(security)) {
+    give_up(fmt::format("become user {}: {}", security["user"].as_int(), error_text()));
+  }
   if (order["isolate"].as_bool()) {
     confine();
+    join_network(order["network"]);
   }
   const OutputFiles copies{.output = order["stdout"].str(), .error = order["stderr"].str()};
   if (!copies.output.empty() || !copies.error.empty()) {
@@ -202,14 +239,36 @@ void become_container(const Value& order, const ContainerFiles& files, const Par
   end_with(parent);
   View view{.scratch = order["scratch"].str(),
             .working_folder = order["cwd"].str(),
+            .hostname = order["hostname"].str(),
             .made_by = parent.made_by};
+  if (view.made_by && view.made_by->user != 0) {
+    // Of this user one id can be mapped: to the one asked for.
+    const Ids own = *view.made_by;
+    view.made_by->as_user = static_cast<unsigned>(order["security"]["user"].as_int(own.user));
+    view.made_by->as_group = static_cast<unsigned>(order["security"]["group"].as_int(own.group));
+  }
   if (order["isolate"].as_bool()) {
     view.hidden = order["hide"].str();
+    if (parent.layers != LayerPlace::None) {
+      view.layer = order["layer"].str();
+      view.layer_in_memory = parent.layers == LayerPlace::Memory;
+      view.read_only = order["readOnlyRoot"].as_bool();
+    }
+    view.image = order["image"].str();
+    for (const Value& folder : order["ownFolders"].items()) {
+      view.own_folders.push_back(folder.str());
+    }
   }
   for (const Value& mount : order["mounts"].items()) {
     view.mounts.push_back({mount["from"].str(), mount["to"].str(), mount["readOnly"].as_bool()});
   }
-  begin_session(files, files.output, parent.made_by ? Role::Waits : Role::Runs);
+  ContainerFiles given = files;
+  given.channel = parent.channel;
+  const bool no_layer = !order["image"].as_string().empty() && view.layer.empty();
+  begin_session(given, files.output, parent.made_by ? Role::Waits : Role::Runs);
+  if (no_layer) {
+    give_up("the files of its image need overlayfs in a user namespace and --pod-isolation on");
+  }
   if (const std::string problem = enter_private_root(std::move(view)); !problem.empty()) {
     give_up(problem);
   }
@@ -230,6 +289,7 @@ void become_exec(const Value& order, std::span<const int> files, int container,
   } else if (order["stdin"].as_bool()) {
     given = {.input = files[0], .output = files[1]};
   }
+  given.channel = parent.channel;
   const bool own_pids =
       identity_of(fmt::format("/proc/{}/ns/pid", container)) != identity_of("/proc/self/ns/pid");
   begin_session(given, error, own_pids ? Role::Waits : Role::Runs);

@@ -6,7 +6,8 @@
 #include <span>
 #include <string>
 
-#include "embedded/nodes/process/private_root.hpp"
+#include "embedded/nodes/process/view/layered_root.hpp"
+#include "embedded/nodes/process/view/private_root.hpp"
 #include "kube/value/value.hpp"
 
 namespace athanor::nodes {
@@ -26,18 +27,21 @@ struct ContainerFiles {
   int input = -1;
   int output = -1;
   int terminal = -1;
+  int channel = -1;  // to who supervises its calls (call_listener.hpp)
 };
 // The process that forked a child, as the child knows it.
 struct Parent {
   int pid = -1;
-  int handle = -1;               // a pidfd, as pids mean nothing in another PID namespace
-  std::optional<Ids> made_by{};  // set: the child is the first of its own PID namespace
+  int handle = -1;                       // a pidfd, as pids mean nothing in another PID namespace
+  std::optional<Ids> made_by{};          // set: the child is the first of its own PID namespace
+  LayerPlace layers = LayerPlace::None;  // where an isolated child writes
+  int channel = -1;                      // as in ContainerFiles
 };
 [[noreturn]] void become_container(const Value& order, const ContainerFiles& files,
                                    const Parent& parent);
 
-// As above, but in the view of a running container whose first process is `container`; `files` are
-// those of the order in spawner.hpp.
+// Becomes one, as above, in the view of a running container whose first process is `container`;
+// `files` are those of the order in spawner.hpp.
 [[noreturn]] void become_exec(const Value& order, std::span<const int> files, int container,
                               const Parent& parent);
 

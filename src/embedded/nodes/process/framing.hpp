@@ -13,7 +13,7 @@
 
 namespace athanor::nodes {
 
-// The bytes of one message.
+// Returns the bytes of one message.
 std::string frame_of(const Value& message);
 // Blocks until all of it is written; false when the other side is gone. For the side whose partner
 // always reads (the spawner does).
@@ -43,10 +43,10 @@ class FrameReader {
   ~FrameReader();
   // Reads what is there without blocking; false at the end of the stream.
   bool fill(int socket);
-  // A message other than JSON reads as Null.
+  // Returns the next message; one other than JSON reads as Null.
   std::optional<Value> next();
-  // The descriptors of the message that next() gave, which says how many it has; the caller's now.
-  // Fewer, when the sender lied.
+  // Returns the descriptors of the message that next() gave, which says how many it has; the caller
+  // owns them. Fewer, when the sender lied.
   std::vector<int> take_files(std::size_t count);
 
  private:

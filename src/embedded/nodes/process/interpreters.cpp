@@ -17,7 +17,7 @@ std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-Words words_of(std::string_view line) {
+Words line_words(std::string_view line) {
   Words words;
   std::size_t at = line.find_first_not_of(" \t");
   while (at != std::string_view::npos) {
@@ -38,11 +38,28 @@ Words present_shell(ProgramFinder find) {
   return {};
 }
 
+// Programs of images that machines have under another name.
+constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
+    {"python", "python3"}, {"pip", "pip3"}, {"nodejs", "node"}, {"awk", "mawk"}};
+
+std::string other_name(std::string_view program, ProgramFinder find) {
+  for (const auto& [name, other] : kOtherNames) {
+    if (name == base_name(program)) {
+      return find(other).empty() ? std::string() : std::string(other);
+    }
+  }
+  return {};
+}
+
 // What replaces the first words of a command line, or nullopt when they can run as they are
 // or nothing can take them.
 std::optional<Words> stand_in(Words words, ProgramFinder find) {
   if (words.empty() || !find(words.front()).empty()) {
     return std::nullopt;
+  }
+  if (std::string other = other_name(words.front(), find); !other.empty()) {
+    words.front() = std::move(other);
+    return words;
   }
   const bool applet = base_name(words.front()) == "busybox";
   if (applet) {
@@ -84,7 +101,7 @@ std::vector<std::string> script_interpreter(std::string_view script, ProgramFind
   if (!script.starts_with("#!")) {
     return {};
   }
-  Words words = words_of(script.substr(2, script.find('\n') - 2));
+  Words words = line_words(script.substr(2, script.find('\n') - 2));
   if (!words.empty() && base_name(words.front()) == "env") {
     words.erase(words.begin());
     if (!words.empty() && words.front() == "-S") {
@@ -92,6 +109,22 @@ std::vector<std::string> script_interpreter(std::string_view script, ProgramFind
     }
   }
   return stand_in(std::move(words), find).value_or(Words());
+}
+
+Value with_busybox(Value command, ProgramFinder find) {
+  const std::string busybox = find("busybox");
+  const std::string_view first = command[0].as_string();
+  const std::string_view name = base_name(first);
+  const bool shell = name == "sh" || name == "ash";
+  if (busybox.empty() || command.empty() || name == "busybox" ||
+      (!shell && (!find(first).empty() || !other_name(first, find).empty()))) {
+    return with_present_shell(std::move(command), find);
+  }
+  Value result = Value::list({busybox, std::string(name)});
+  for (std::size_t i = 1; i < command.size(); ++i) {
+    result.push_back(command[i]);
+  }
+  return result;
 }
 
 Value with_present_shell(Value command, ProgramFinder find) {

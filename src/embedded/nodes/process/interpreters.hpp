@@ -16,10 +16,14 @@ using ProgramFinder = std::string (*)(std::string_view program);
 // Searches this machine.
 std::string find_program(std::string_view program);
 
-// The words to put in front of a script's path where the program of its first line is not here;
-// empty: the kernel can run the script as it is.
+// Returns the words to put in front of a script's path where the program of its first line is not
+// here; empty: the kernel can run the script as it is.
 std::vector<std::string> script_interpreter(std::string_view script, ProgramFinder find);
-// The command with its first words replaced where they name a shell that is not here.
+// Returns the command with its first words replaced where they name a shell that is not here.
 Value with_present_shell(Value command, ProgramFinder find);
+
+// Returns the command as busybox runs it, where this machine has one: its shell, and programs that
+// are not here; else as with_present_shell().
+Value with_busybox(Value command, ProgramFinder find);
 
 }  // namespace athanor::nodes

@@ -17,8 +17,9 @@ namespace athanor::nodes {
 namespace {
 
 constexpr std::size_t kBlock = std::size_t{64} * 1024;
-constexpr std::size_t kAhead = std::size_t{64} * 1024;       // text that waits for the client
-constexpr std::size_t kLongestLine = std::size_t{1} << 20U;  // longer ones are no lines of ours
+constexpr std::size_t kAhead = std::size_t{64} * 1024;  // text that waits for the client
+constexpr std::size_t kLongestStreamedLine = std::size_t{1}
+                                             << 20U;  // longer ones are no lines of ours
 
 }  // namespace
 
@@ -38,14 +39,14 @@ LogFileStream::~LogFileStream() {
   }
 }
 
-apiserver::Stream::State LogFileStream::pull(std::string& out) {
+net::Stream::State LogFileStream::pull(std::string& out) {
   const MutexLock lock(mutex_);
   out += std::exchange(ready_, {});
   if (ended_) {
-    return apiserver::Stream::State::Ended;
+    return net::Stream::State::Ended;
   }
   schedule();
-  return apiserver::Stream::State::Open;
+  return net::Stream::State::Open;
 }
 
 void LogFileStream::on_ready(std::function<void()> wake) {
@@ -165,7 +166,7 @@ void LogFileStream::cut_lines(std::string& out) {
     start = end + 1;
   }
   pending_.erase(0, start);
-  if (pending_.size() > kLongestLine && !full_) {
+  if (pending_.size() > kLongestStreamedLine && !full_) {
     emit(pending_, out);
     pending_.clear();
   }

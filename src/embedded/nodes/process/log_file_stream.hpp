@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/mutex.hpp"
-#include "embedded/apiserver/core/pod_logs.hpp"
+#include "embedded/apiserver/request/pod_logs.hpp"
 #include "embedded/nodes/process/log_reader.hpp"
 #include "net/paced_stream.hpp"
 
@@ -27,10 +27,10 @@ class LogFileStream final : public LogReader::Job,
   LogFileStream& operator=(const LogFileStream&) = delete;
   ~LogFileStream() override;
 
-  // As those of apiserver::Stream.
-  apiserver::Stream::State pull(std::string& out);
+  // Pulls or waits as apiserver::Stream does.
+  net::Stream::State pull(std::string& out);
   void on_ready(std::function<void()> wake);
-  // The log has grown, or its container has ended.
+  // Records that the log has grown, or its container has ended.
   void notify(bool ended);
 
   bool read_block() override;
@@ -43,7 +43,7 @@ class LogFileStream final : public LogReader::Job,
   };
 
   void schedule() ATHANOR_REQUIRES(mutex_);
-  // False: the beginning is found.
+  // Seeks the tail's beginning; returns false once it is found.
   bool seek_tail();
   // Appends the text of a block to `out`; false: the file has no more for now.
   bool read_file(std::string& out);

@@ -10,16 +10,16 @@
 #include <optional>
 #include <utility>
 
-#include "embedded/nodes/process/regular_file.hpp"
+#include "embedded/nodes/process/files/regular_file.hpp"
 
 namespace athanor::nodes {
 namespace {
 
-constexpr int kMostFiles = 64;  // whatever the setting was when they were written
+constexpr int kMostLogFiles = 64;  // whatever the setting was when they were written
 
 using Identity = std::pair<dev_t, ino_t>;
 
-std::optional<Identity> identity_of(const std::string& path) {
+std::optional<Identity> file_identity(const std::string& path) {
   struct stat status {};
   return ::lstat(path.c_str(), &status) == 0 ? std::optional(Identity(status.st_dev, status.st_ino))
                                              : std::nullopt;
@@ -27,13 +27,13 @@ std::optional<Identity> identity_of(const std::string& path) {
 
 // How many rotations ago a file was written; nullopt: it is no longer kept.
 std::optional<int> age_of(const std::string& path, Identity file) {
-  for (int age = 0; age < kMostFiles; ++age) {
-    const auto found = identity_of(log_file(path, age));
+  for (int age = 0; age < kMostLogFiles; ++age) {
+    const auto found = file_identity(log_file(path, age));
     if (found == file) {
       return age;
     }
     // While files are renamed, one of the row is missing.
-    if (!found && age > 0 && !identity_of(log_file(path, age + 1))) {
+    if (!found && age > 0 && !file_identity(log_file(path, age + 1))) {
       return std::nullopt;
     }
   }
@@ -59,7 +59,7 @@ bool shift_logs(const std::string& path, int files) {
 }
 
 void move_logs(const std::string& path, const std::string& new_path) {
-  for (int age = 0; age < kMostFiles; ++age) {
+  for (int age = 0; age < kMostLogFiles; ++age) {
     const std::string target = log_file(new_path, age);
     const bool moved = ::rename(log_file(path, age).c_str(), target.c_str()) == 0;
     if (!moved && ::unlink(target.c_str()) != 0 && age > 0) {
@@ -85,7 +85,7 @@ int open_next_log(const std::string& path, int file) {
     return -1;
   }
   const Identity own(status.st_dev, status.st_ino);
-  for (int tries = 0; tries < kMostFiles; ++tries) {
+  for (int tries = 0; tries < kMostLogFiles; ++tries) {
     const std::optional<int> age = age_of(path, own);
     if (age == 0) {
       return -1;  // it is the newest
@@ -93,13 +93,13 @@ int open_next_log(const std::string& path, int file) {
     if (!age) {
       // What followed it is gone, too: on with the oldest that is kept.
       int oldest = 0;
-      while (oldest + 1 < kMostFiles && identity_of(log_file(path, oldest + 1))) {
+      while (oldest + 1 < kMostLogFiles && file_identity(log_file(path, oldest + 1))) {
         ++oldest;
       }
       return open_regular(log_file(path, oldest));
     }
     const int next = open_regular(log_file(path, *age - 1));
-    if (identity_of(log_file(path, *age)) == own) {
+    if (file_identity(log_file(path, *age)) == own) {
       return next;  // -1 while the newest is not made yet
     }
     if (next >= 0) {

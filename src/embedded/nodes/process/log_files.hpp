@@ -13,7 +13,7 @@ struct LogLimits {
   int files = 5;                                // with the one that is written to
 };
 
-// The file that was written `age` rotations ago; PATH itself for 0.
+// Returns the file that was written `age` rotations ago; PATH itself for 0.
 std::string log_file(const std::string& path, int age);
 // Renames PATH to PATH.1 and so on; the oldest goes. False: PATH is where it was.
 bool shift_logs(const std::string& path, int files);

@@ -21,7 +21,7 @@ struct LogLine {
   std::string_view text{};
   bool finished = true;
 };
-// One line of the file, without its line end.
+// Parses one line of the file, without its line end.
 LogLine parse_log_line(std::string_view line);
 
 }  // namespace athanor::nodes

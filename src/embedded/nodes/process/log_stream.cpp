@@ -7,8 +7,8 @@
 
 #include <utility>
 
+#include "embedded/nodes/process/files/regular_file.hpp"
 #include "embedded/nodes/process/log_files.hpp"
-#include "embedded/nodes/process/regular_file.hpp"
 #include "net/paced_stream.hpp"
 
 namespace athanor::nodes {
@@ -16,7 +16,7 @@ namespace athanor::nodes {
 namespace {
 
 // What the server owns; the runtime keeps a weak reference to the same file.
-class OpenLog final : public apiserver::PacedStream {
+class OpenLog final : public net::PacedStream {
  public:
   explicit OpenLog(std::shared_ptr<LogFileStream> stream) : stream_(std::move(stream)) {}
   State pull(std::string& out) override { return stream_->pull(out); }
@@ -28,10 +28,10 @@ class OpenLog final : public apiserver::PacedStream {
 
 }  // namespace
 
-Result<std::unique_ptr<apiserver::Stream>> LogStreams::open(const std::string& path,
-                                                            const std::string& uid,
-                                                            const apiserver::LogOptions& options,
-                                                            bool running) {
+Result<std::unique_ptr<net::Stream>> LogStreams::open(const std::string& path,
+                                                      const std::string& uid,
+                                                      const apiserver::LogOptions& options,
+                                                      bool running) {
   std::string file = path;
   if (options.previous) {
     file.insert(file.size() - std::string_view(".log").size(), ".previous");
@@ -53,7 +53,7 @@ Result<std::unique_ptr<apiserver::Stream>> LogStreams::open(const std::string& p
     std::erase_if(followers_, [](const Follower& follower) { return follower.stream.expired(); });
     followers_.push_back({.uid = uid, .container = options.container, .stream = stream});
   }
-  return std::unique_ptr<apiserver::Stream>(std::make_unique<OpenLog>(std::move(stream)));
+  return std::unique_ptr<net::Stream>(std::make_unique<OpenLog>(std::move(stream)));
 }
 
 void LogStreams::grew(const std::string& uid, std::string_view container) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "embedded/apiserver/core/pod_logs.hpp"
+#include "embedded/apiserver/request/pod_logs.hpp"
 #include "embedded/nodes/process/log_file_stream.hpp"
 #include "embedded/nodes/process/log_reader.hpp"
 
@@ -17,9 +17,8 @@ namespace athanor::nodes {
 // The open log streams of a node. Not thread-safe; the streams it hands out are.
 class LogStreams {
  public:
-  Result<std::unique_ptr<apiserver::Stream>> open(const std::string& path, const std::string& uid,
-                                                  const apiserver::LogOptions& options,
-                                                  bool running);
+  Result<std::unique_ptr<net::Stream>> open(const std::string& path, const std::string& uid,
+                                            const apiserver::LogOptions& options, bool running);
   void grew(const std::string& uid, std::string_view container);
   void end_container(const std::string& uid, std::string_view container);
   void end_pod(const std::string& uid);

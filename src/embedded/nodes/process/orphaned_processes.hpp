@@ -10,11 +10,11 @@
 
 namespace athanor::nodes {
 
-// Children of the calling process, which has one thread.
+// Returns the children of the calling process, which has one thread.
 std::vector<int> own_children();
-// The container whose mark is in the process's environment.
+// Returns the container whose mark is in the process's environment.
 std::optional<std::int64_t> marked_container(int pid);
-// The mount namespace a process is in; nullopt when that is unknown (it has ended).
+// Returns a process's mount namespace; nullopt when that is unknown (it has ended).
 std::optional<std::uint64_t> mount_namespace(int pid);
 // Kills a process and, if it leads one, its group.
 void kill_tree(int pid);

@@ -42,7 +42,7 @@ int open_file(const std::string& path) {
   return ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 }
 
-void write_all(int file, std::string_view bytes) {
+void write_copy(int file, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::write(file, bytes.data(), bytes.size());
     if (count > 0) {
@@ -59,8 +59,8 @@ bool pass_on(Copy& copy) {
   const ssize_t count = ::read(copy.from, chunk.data(), chunk.size());
   if (count > 0) {
     const std::string_view bytes(chunk.data(), static_cast<std::size_t>(count));
-    write_all(copy.log, bytes);
-    write_all(copy.file, bytes);
+    write_copy(copy.log, bytes);
+    write_copy(copy.file, bytes);
     return true;
   }
   if (count == 0 || errno != EINTR) {

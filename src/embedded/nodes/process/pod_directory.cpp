@@ -3,19 +3,23 @@
 #include "embedded/nodes/process/pod_directory.hpp"
 
 #include <fmt/core.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <vector>
 
 #include "base/digest.hpp"
+#include "embedded/nodes/process/files/folder_removal.hpp"
+#include "embedded/nodes/process/files/payload_volume.hpp"
+#include "embedded/nodes/process/files/regular_file.hpp"
 #include "embedded/nodes/process/interpreters.hpp"
 #include "embedded/nodes/process/log_files.hpp"
 #include "embedded/nodes/process/log_format.hpp"
-#include "embedded/nodes/process/regular_file.hpp"
 #include "kube/text/json.hpp"
 
 namespace athanor::nodes {
@@ -87,11 +91,12 @@ std::string end_of_log(const std::string& path) {
   return message.size() > kMostLogBytes ? message.substr(message.size() - kMostLogBytes) : message;
 }
 
-// Paths inside a volume stay inside it.
-bool is_inside(std::string_view path) {
-  const std::filesystem::path parts(path);
-  return !path.empty() && path.front() != '/' &&
-         std::ranges::none_of(parts, [](const auto& part) { return part == ".."; });
+// The group that owns the volumes, where this user may give files away.
+std::optional<unsigned> group_of(const Value& spec) {
+  const Value& group = spec["fsGroup"];
+  return group.is_integer() && ::geteuid() == 0
+             ? std::optional(static_cast<unsigned>(group.as_int()))
+             : std::nullopt;
 }
 
 std::string script_text(std::string_view script) {
@@ -117,38 +122,76 @@ std::string PodDirectory::log_path(std::string_view container) const {
   return fmt::format("{}/logs/{}.log", path_, container);
 }
 
+Result<void> PodDirectory::write_contents(const Value& spec, const Value& volume,
+                                          const TokenSource& tokens) const {
+  const std::string folder = volume_path(volume);
+  std::vector<PayloadFile> files;
+  for (const Value& file : volume["files"].items()) {
+    files.push_back({.path = file["path"].str(),
+                     .data = base64_decode(file["data"].as_string()).value_or(""),
+                     .mode = static_cast<unsigned>(file["mode"].as_int(0644))});
+  }
+  for (const Value& wish : volume["tokens"].items()) {
+    PayloadFile file{.path = wish["path"].str()};
+    if (auto known = payload_data(folder, file.path)) {
+      file.data = *std::move(known);  // an update of what is beside it
+    } else {
+      ATHANOR_TRY(file.data, tokens({.ns = ns_,
+                                     .service_account = volume["serviceAccount"].str(),
+                                     .pod = spec["name"].str(),
+                                     .pod_uid = spec["uid"].str(),
+                                     .audience = wish["audience"].str(),
+                                     .seconds = wish["seconds"].as_int()}));
+    }
+    files.push_back(std::move(file));
+  }
+  auto written = write_payload(folder, files, group_of(spec));
+  return written.ok() ? written
+                      : Error{written.error()}.with_context(
+                            fmt::format("volume {}", volume["name"].as_string()));
+}
+
+Result<void> PodDirectory::update(const Value& spec, const TokenSource& tokens) const {
+  for (const Value& volume : spec["volumes"].items()) {
+    if (volume["type"].as_string() == "files") {
+      ATHANOR_TRY_VOID(write_contents(spec, volume, tokens));
+    }
+  }
+  return {};
+}
+
 Result<void> PodDirectory::prepare(const Value& spec, const TokenSource& tokens) const {
   ATHANOR_TRY_VOID(make_folders(path_ + "/logs"));
   for (const Value& volume : spec["volumes"].items()) {
     const std::string folder = volume_path(volume);
     ATHANOR_TRY_VOID(make_folders(folder));
-    for (const Value& file : volume["files"].items()) {
-      if (!is_inside(file["path"].as_string())) {
-        return Error::bad_request(fmt::format("volume {}: path {} leaves the volume",
-                                              volume["name"].as_string(),
-                                              file["path"].as_string()));
-      }
-      const auto data = base64_decode(file["data"].as_string());
-      ATHANOR_TRY_VOID(write_file(fmt::format("{}/{}", folder, file["path"].as_string()),
-                                  data.value_or(""),
-                                  static_cast<unsigned>(file["mode"].as_int(0644))));
+    if (volume["type"].as_string() == "empty") {
+      ::chmod(folder.c_str(), 0777);
     }
-    for (const Value& wish : volume["tokens"].items()) {
-      ATHANOR_TRY(const std::string token,
-                  tokens({.ns = ns_,
-                          .service_account = volume["serviceAccount"].str(),
-                          .pod = spec["name"].str(),
-                          .pod_uid = spec["uid"].str(),
-                          .audience = wish["audience"].str(),
-                          .seconds = wish["seconds"].as_int()}));
-      ATHANOR_TRY_VOID(
-          write_file(fmt::format("{}/{}", folder, wish["path"].as_string()), token, 0644));
+    if (const auto group = group_of(spec); group && volume["type"].as_string() != "files") {
+      give_to_group(folder, *group);
     }
+  }
+  ATHANOR_TRY_VOID(update(spec, tokens));
+  if (const std::string_view hosts = spec["hosts"].as_string(); !hosts.empty()) {
+    ATHANOR_TRY_VOID(write_new_file(path_ + "/hosts", hosts, 0644));
+  }
+  if (const std::string_view resolver = spec["resolver"].as_string(); !resolver.empty()) {
+    ATHANOR_TRY_VOID(write_new_file(path_ + "/resolver", resolver, 0644));
   }
   if (spec["sequential"].as_bool()) {
     ATHANOR_TRY_VOID(make_folders(path_ + "/workspace"));
     for (const char* folder : kStepFolders) {
       ATHANOR_TRY_VOID(make_folders(fmt::format("{}/tekton/{}", path_, folder)));
+    }
+  }
+  // A copy for HOME, where programs may change it, and one that stays.
+  for (const Value& file : spec["credentials"].items()) {
+    const std::string data = base64_decode(file["data"].as_string()).value_or("");
+    for (const char* folder : {"home", "creds"}) {
+      ATHANOR_TRY_VOID(
+          write_file(fmt::format("{}/tekton/{}/{}", path_, folder, file["path"].as_string()), data,
+                     static_cast<unsigned>(file["mode"].as_int())));
     }
   }
   return {};
@@ -159,6 +202,12 @@ Value PodDirectory::mounts_of(const Value& spec, const Value& container) const {
   const auto add = [&](const std::string& from, std::string_view to, bool read_only) {
     mounts.push_back(Value::object({{"from", from}, {"to", to}, {"readOnly", read_only}}));
   };
+  if (!spec["hosts"].as_string().empty()) {
+    add(path_ + "/hosts", "/etc/hosts", false);
+  }
+  if (!spec["resolver"].as_string().empty()) {
+    add(path_ + "/resolver", "/etc/resolv.conf", false);
+  }
   if (container["sidecar"].as_bool()) {
     if (container.contains("script")) {
       add(path_ + "/tekton/scripts", "/tekton/scripts", true);
@@ -179,12 +228,15 @@ Value PodDirectory::mounts_of(const Value& spec, const Value& container) const {
       std::string from = volume_path(volume);
       if (!mount["subPath"].as_string().empty()) {  // inside: sandbox_spec.cpp refuses others
         from += "/" + mount["subPath"].str();
-        if (!std::filesystem::exists(from)) {
-          std::error_code ignored;  // a failing bind mount says it better
+        std::error_code ignored;  // a failing bind mount says it better
+        if (!std::filesystem::exists(from, ignored)) {
           std::filesystem::create_directories(from, ignored);
         }
       }
-      add(from, mount["path"].as_string(), mount["readOnly"].as_bool());
+      // A kubelet keeps what it writes itself from being written by others.
+      const bool read_only = mount["readOnly"].as_bool() || volume["readOnly"].as_bool() ||
+                             volume["type"].as_string() == "files";
+      add(from, mount["path"].as_string(), read_only);
     }
   }
   return mounts;
@@ -216,7 +268,8 @@ Value environment_of(const Value& spec, const Value& container) {
 Result<Value> PodDirectory::run_order(const Value& spec, const Value& container,
                                       std::int64_t id) const {
   const std::string name = container["name"].str();
-  const std::string scratch = fmt::format("{}/scratch/{}", path_, name);
+  const std::string layer = layer_path(id);
+  const std::string scratch = layer + "/root";
   ATHANOR_TRY_VOID(make_folders(scratch));
   const bool steps = spec["sequential"].as_bool() && !container["sidecar"].as_bool();
   Value argv = container["command"];
@@ -225,12 +278,15 @@ Result<Value> PodDirectory::run_order(const Value& spec, const Value& container,
     const std::string script = script_text(container["script"].as_string());
     ATHANOR_TRY_VOID(write_file(path_ + path, script, 0755));
     argv.insert_item(0, path);
-    const std::vector<std::string> interpreter = script_interpreter(script, find_program);
+    const std::vector<std::string> interpreter = container.contains("image")
+                                                     ? std::vector<std::string>()
+                                                     : script_interpreter(script, find_program);
     for (auto word = interpreter.rbegin(); word != interpreter.rend(); ++word) {
       argv.insert_item(0, *word);
     }
-  } else {
-    argv = with_present_shell(std::move(argv), find_program);
+  } else if (!container.contains("image")) {  // whose own programs run
+    argv = container["busybox"].as_bool() ? with_busybox(std::move(argv), find_program)
+                                          : with_present_shell(std::move(argv), find_program);
   }
   if (!spec["sequential"].as_bool()) {
     ATHANOR_TRY_VOID(make_folders(path_ + "/termination"));
@@ -251,17 +307,25 @@ Result<Value> PodDirectory::run_order(const Value& spec, const Value& container,
       folder.pop_back();
     }
   }
-  return Value::object({{"op", "run"},
-                        {"id", id},
-                        {"argv", argv},
-                        {"env", env},
-                        {"cwd", folder},
-                        {"scratch", scratch},
-                        {"mounts", mounts_of(spec, container)},
-                        {"stdout", container["stdout"]},
-                        {"stderr", container["stderr"]},
-                        {"problem", container["problem"]},
-                        {"log", log_path(name)}});
+  return Value::object(
+      {{"op", "run"},
+       {"id", id},
+       {"argv", argv},
+       {"env", env},
+       {"cwd", folder},
+       {"scratch", scratch},
+       {"layer", layer},
+       {"image", container.contains("image")
+                     ? fmt::format("{}/images/{}/root", root_, container["image"].as_string())
+                     : std::string()},
+       {"readOnlyRoot", container["readOnlyRoot"]},
+       {"security", container["security"]},
+       {"hostname", spec["hostname"].as_string().empty() ? spec["name"] : spec["hostname"]},
+       {"mounts", mounts_of(spec, container)},
+       {"stdout", container["stdout"]},
+       {"stderr", container["stderr"]},
+       {"problem", container["problem"]},
+       {"log", log_path(name)}});
 }
 
 namespace {
@@ -329,10 +393,12 @@ void PodDirectory::rotate_log(std::string_view container) const {
   move_logs(log_path(container), before);
 }
 
+std::string PodDirectory::layer_path(std::int64_t id) const {
+  return fmt::format("{}/layers/{}", path_, id);
+}
+
 void PodDirectory::remove() const {
-  std::error_code
-      ignored;  // what cannot be removed now is found by name when the data folder is cleaned
-  std::filesystem::remove_all(path_, ignored);
+  remove_folder(path_);  // what stays is found by name when the data folder is cleaned
 }
 
 }  // namespace athanor::nodes

@@ -21,29 +21,37 @@ using TokenSource = std::function<Result<std::string>(const TokenWish& wish)>;
 // The folder of one pod. Holds no state but the path.
 class PodDirectory {
  public:
-  // `root` holds pods/ and claims/.
+  // Takes `root`, which holds pods/ and claims/.
   PodDirectory(std::string root, const Value& spec);
 
   // Makes the folders and writes what the volumes hold. Errors name the file.
   Result<void> prepare(const Value& spec, const TokenSource& tokens) const;
-  // What the spawner needs to run one container; writes its script. `id` names the process.
+  // Writes the contents of volumes again, where they have changed.
+  Result<void> update(const Value& spec, const TokenSource& tokens) const;
+  // Returns the spawner's order to run one container; writes its script. `id` names the process.
   Result<Value> run_order(const Value& spec, const Value& container, std::int64_t id) const;
-  // The results a step wrote, as its status message; the error is a step's failure (too large).
+  // Returns a step's results as its status message. Error: the failure of the step (too large).
   Result<std::string> read_results(const Value& container) const;
   void write_exit_code(const Value& container, int code) const;
   // Returns the message that a container of an ordinary pod left: its termination log, else, where
   // it failed and asks for that, the end of its log.
   [[nodiscard]] std::string termination_message(const Value& container, int code) const;
 
+  // Returns the folder of a volume.
+  [[nodiscard]] std::string volume_path(const Value& volume) const;
   [[nodiscard]] std::string log_path(std::string_view container) const;
   // Leaves what a step leaves that did not run: exit code 0 and an empty log.
   void skip(const Value& container) const;
   // Keeps the log of the run before for `logs --previous`.
   void rotate_log(std::string_view container) const;
+  // Returns the folder in which one run of a container writes (spawner.hpp), to be removed after
+  // it.
+  [[nodiscard]] std::string layer_path(std::int64_t id) const;
   void remove() const;
 
  private:
-  [[nodiscard]] std::string volume_path(const Value& volume) const;
+  Result<void> write_contents(const Value& spec, const Value& volume,
+                              const TokenSource& tokens) const;
   [[nodiscard]] Value mounts_of(const Value& spec, const Value& container) const;
 
   std::string root_;

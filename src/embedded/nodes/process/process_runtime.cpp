@@ -21,9 +21,16 @@
 
 #include "base/clock.hpp"
 #include "base/condition_variable.hpp"
+#include "base/contain.hpp"
+#include "base/files/folder.hpp"
 #include "base/log.hpp"
 #include "base/mutex.hpp"
+#include "embedded/nodes/network/address.hpp"
 #include "embedded/nodes/pod_machine.hpp"
+#include "embedded/nodes/process/check_loop.hpp"
+#include "embedded/nodes/process/container_ending.hpp"
+#include "embedded/nodes/process/files/folder_removal.hpp"
+#include "embedded/nodes/process/files/owned_file.hpp"
 #include "embedded/nodes/process/framing.hpp"
 #include "embedded/nodes/process/log_stream.hpp"
 #include "embedded/nodes/process/session_files.hpp"
@@ -34,27 +41,7 @@ namespace {
 
 using Notices = std::vector<std::pair<std::string, Value>>;  // query and state
 
-constexpr int kCannotStart = 128;
-
-// A descriptor, closed with this.
-class OwnedFile {
- public:
-  explicit OwnedFile(int file) : file_(file) {}
-  OwnedFile(OwnedFile&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
-  OwnedFile& operator=(OwnedFile&& other) noexcept {
-    std::swap(file_, other.file_);
-    return *this;
-  }
-  ~OwnedFile() {
-    if (file_ >= 0) {
-      ::close(file_);
-    }
-  }
-  [[nodiscard]] int duplicate() const { return ::fcntl(file_, F_DUPFD_CLOEXEC, 0); }
-
- private:
-  int file_;
-};
+constexpr int kRefusedStart = 128;
 
 struct Pod {
   PodMachine machine;
@@ -71,6 +58,13 @@ class SpawnedRuntime final : public ProcessRuntime {
       : spawner_(std::move(spawner)),
         options_(std::move(options)),
         wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    for (const std::string& folder : options_.own_folders) {
+      own_folders_.push_back(folder);
+    }
+    if (options_.isolate) {
+      send_frame(spawner_.socket(),
+                 Value::object({{"op", "prepare"}, {"folder", options_.folder}}));
+    }
     thread_ = std::jthread([this](const std::stop_token& stop) { loop(stop); });
   }
   SpawnedRuntime(const SpawnedRuntime&) = delete;
@@ -79,6 +73,7 @@ class SpawnedRuntime final : public ProcessRuntime {
     thread_.request_stop();
     wake();
     thread_.join();
+    checks_.reset();
     ::close(wake_);
   }
 
@@ -114,7 +109,9 @@ class SpawnedRuntime final : public ProcessRuntime {
       if (closing_) {
         pod.machine.stop(Duration::zero(), options_.clock->now());
       }
-      if (!prepared.ok()) {
+      if (prepared.ok()) {
+        mount_memory(spec, pod.directory);
+      } else {
         log::warn("cannot prepare a pod",
                   {{"pod", pod.query}, {"error", prepared.error().message}});
         pod.machine.fail(prepared.error().message, options_.clock->now());
@@ -150,6 +147,46 @@ class SpawnedRuntime final : public ProcessRuntime {
     wake();
   }
 
+  void update(const Value& change) override {
+    const std::string uid = change["uid"].str();
+    std::optional<PodDirectory> directory;
+    Value spec;
+    {
+      const MutexLock lock(mutex_);
+      const auto found = pods_.find(uid);
+      if (found == pods_.end()) {
+        return;
+      }
+      found->second.machine.update_volumes(change["volumes"], change["digest"]);
+      directory = found->second.directory;
+      spec = found->second.machine.spec();
+    }
+    if (const auto written = directory->update(spec, options_.tokens); !written.ok()) {
+      log::warn("cannot update the volumes of a pod",
+                {{"pod", spec["name"].str()}, {"error", written.error().message}});
+    }
+    {
+      const MutexLock lock(mutex_);
+      if (const auto found = pods_.find(uid); found != pods_.end()) {
+        notices_.emplace_back(found->second.query, found->second.machine.state());
+      }
+    }
+    wake();
+  }
+
+  void events_written(const std::string& uid, std::int64_t last) override {
+    {
+      const MutexLock lock(mutex_);
+      const auto found = pods_.find(uid);
+      if (found == pods_.end()) {
+        return;
+      }
+      found->second.machine.events_written(last);
+      notices_.emplace_back(found->second.query, found->second.machine.state());
+    }
+    wake();
+  }
+
   void forget(const std::string& uid) override {
     std::optional<PodDirectory> directory;
     {
@@ -177,8 +214,8 @@ class SpawnedRuntime final : public ProcessRuntime {
     return found == by_query_.end() ? nothing() : pods_.at(found->second).machine.state();
   }
 
-  Result<std::unique_ptr<apiserver::Stream>> open(const Key& pod, std::string_view uid,
-                                                  const apiserver::LogOptions& options) override {
+  Result<std::unique_ptr<net::Stream>> open(const Key& pod, std::string_view uid,
+                                            const apiserver::LogOptions& options) override {
     const MutexLock lock(mutex_);
     const auto found = pods_.find(std::string(uid));
     if (found == pods_.end()) {
@@ -206,16 +243,10 @@ class SpawnedRuntime final : public ProcessRuntime {
       argv.push_back(Value(word));
     }
     const std::int64_t id = ++last_process_;
-    const Value order = Value::object({{"op", "exec"},
-                                       {"id", id},
-                                       {"container", target.process},
-                                       {"argv", argv},
-                                       {"env", run["env"]},
-                                       {"cwd", run["cwd"]},
-                                       {"isolate", run["isolate"]},
-                                       {"stdin", options.input},
-                                       {"tty", options.terminal},
-                                       {"files", ends.theirs.size()}});
+    Value order = exec_order(id, target.process, argv, run);
+    order.set("stdin", options.input);
+    order.set("tty", options.terminal);
+    order.set("files", ends.theirs.size());
     const bool sent = send_frame(spawner_.socket(), order, ends.theirs);
     ends.close_theirs();
     if (!sent) {
@@ -257,14 +288,20 @@ class SpawnedRuntime final : public ProcessRuntime {
 
   Result<std::unique_ptr<apiserver::PodSession>> connect(const Key& pod, std::string_view uid,
                                                          std::uint16_t port) override {
+    std::optional<std::uint32_t> ip;
     {
       const MutexLock lock(mutex_);
       const auto found = pods_.find(std::string(uid));
       if (found == pods_.end() || found->second.processes.empty()) {
         return Error::not_found(fmt::format("pod {} does not run", pod.text()));
       }
+      if (options_.supervised) {
+        ip = ip_of(found->second.machine.spec()["network"]["ip"].as_string());
+      }
     }
-    auto files = dial(port);
+    // As a connection from within the pod.
+    const Address machine{.ip = kLoopback, .port = port};
+    auto files = ip ? dial({.ip = *ip, .port = port}, machine) : dial(machine);
     if (!files.ok()) {
       return Error{.code = files.error().code,
                    .reason = files.error().reason,
@@ -276,17 +313,36 @@ class SpawnedRuntime final : public ProcessRuntime {
 
   void keep_only(const std::vector<std::string>& uids) override {
     const std::set<std::string> kept(uids.begin(), uids.end());
-    std::error_code ignored;  // what cannot be removed now is tried again at the next start
-    std::vector<std::filesystem::path> gone;
-    for (const auto& entry :
-         std::filesystem::directory_iterator(options_.folder + "/pods", ignored)) {
-      if (!kept.contains(entry.path().filename().string())) {
-        gone.push_back(entry.path());
+    const std::string pods = options_.folder + "/pods";
+    for (const std::string& uid : names_in_folder(pods)) {
+      if (!kept.contains(uid)) {
+        remove_folder(fmt::format("{}/{}", pods, uid));
       }
     }
-    for (const std::filesystem::path& path : gone) {
-      std::filesystem::remove_all(path, ignored);
+  }
+
+  [[nodiscard]] std::map<std::string, std::map<std::string, ContainerUsage>> usage()
+      const override {
+    std::map<int, std::pair<std::string, std::string>> names;  // by first process
+    {
+      const MutexLock lock(mutex_);
+      for (const auto& [id, place] : processes_) {
+        if (const auto pid = pids_.find(id); pid != pids_.end()) {
+          const PodMachine& machine = pods_.at(place.first).machine;
+          names[pid->second] = {place.first, machine.container(place.second)["name"].str()};
+        }
+      }
     }
+    std::vector<int> pids;
+    pids.reserve(names.size());
+    for (const auto& [pid, name] : names) {
+      pids.push_back(pid);
+    }
+    std::map<std::string, std::map<std::string, ContainerUsage>> result;
+    for (const auto& [pid, used] : usage_of(pids)) {
+      result[names[pid].first][names[pid].second] = used;
+    }
+    return result;
   }
 
   void shut_down(Duration grace) override {
@@ -304,8 +360,8 @@ class SpawnedRuntime final : public ProcessRuntime {
 
  private:
   // The log of a pod that ended before this program started: its files are still there.
-  Result<std::unique_ptr<apiserver::Stream>> open_of_before(const Key& pod, std::string_view uid,
-                                                            const apiserver::LogOptions& options) {
+  Result<std::unique_ptr<net::Stream>> open_of_before(const Key& pod, std::string_view uid,
+                                                      const apiserver::LogOptions& options) {
     if (uid.empty() || uid.find('/') != std::string_view::npos || uid.starts_with('.')) {
       return Error::not_found(fmt::format("pod {} has no logs on its node", pod.text()));
     }
@@ -316,6 +372,21 @@ class SpawnedRuntime final : public ProcessRuntime {
       return Error::not_found(fmt::format("pod {} has no logs on its node", pod.text()));
     }
     return log;
+  }
+
+  // A command in a container that `run` started; its output and errors are two files.
+  static Value exec_order(std::int64_t id, std::int64_t container, const Value& argv,
+                          const Value& run) {
+    return Value::object({{"op", "exec"},
+                          {"id", id},
+                          {"container", container},
+                          {"argv", argv},
+                          {"env", run["env"]},
+                          {"cwd", run["cwd"]},
+                          {"isolate", run["isolate"]},
+                          {"security", run["security"]},
+                          {"network", run["network"]},
+                          {"files", 2}});
   }
 
   static Value nothing() {
@@ -353,6 +424,10 @@ class SpawnedRuntime final : public ProcessRuntime {
       pod.directory.skip(pod.machine.container(order.container));
       return true;
     }
+    if (order.type == Order::Type::Probe || order.type == Order::Type::Hook) {
+      check(uid, pod, order);
+      return true;
+    }
     if (order.type != Order::Type::Run) {
       const auto process = pod.processes.find(order.container);
       if (process != pod.processes.end()) {
@@ -365,18 +440,15 @@ class SpawnedRuntime final : public ProcessRuntime {
       return true;
     }
     const Value& container = pod.machine.container(order.container);
-    if (const std::string missing = missing_devices(container); !missing.empty()) {
+    if (const std::string missing = missing_devices(options_.folder, container); !missing.empty()) {
       pod.machine.not_made(order.container,
                            "CDI device injection failed: unresolvable CDI devices " + missing,
                            options_.clock->now());
       return false;
     }
-    pod.directory.rotate_log(container["name"].as_string());
     const std::int64_t id = ++last_process_;
-    auto run = pod.directory.run_order(pod.machine.spec(), container, id);
-    if (const auto sent = run.ok() ? send_run(pod, order.container, *run) : run.error();
-        !sent.ok()) {
-      pod.machine.exited(order.container, kCannotStart, sent.error().message,
+    if (const auto sent = start_container(pod, order.container, id); !sent.ok()) {
+      pod.machine.exited(order.container, kRefusedStart, sent.error().message,
                          options_.clock->now());
       return false;
     }
@@ -385,30 +457,84 @@ class SpawnedRuntime final : public ProcessRuntime {
     return true;
   }
 
-  [[nodiscard]] std::filesystem::path device_file(const Value& device) const {
-    return std::filesystem::path(options_.folder) / "nodes" / device["file"].as_string();
-  }
-
-  // Names the CDI devices of a container whose file is gone; empty: all are there.
-  [[nodiscard]] std::string missing_devices(const Value& container) const {
-    std::string missing;
-    for (const Value& device : container["devices"].items()) {
-      std::error_code failure;
-      if (!std::filesystem::exists(device_file(device), failure)) {
-        missing += (missing.empty() ? "" : ", ") + device["name"].str();
+  // Its volumes in memory are mounts that only containers see.
+  void mount_memory(const Value& spec, const PodDirectory& directory) {
+    for (const Value& volume : spec["volumes"].items()) {
+      if (volume["memory"].as_bool()) {
+        send_frame(spawner_.socket(), Value::object({{"op", "memory"},
+                                                     {"path", directory.volume_path(volume)},
+                                                     {"sizeBytes", volume["sizeBytes"]},
+                                                     {"group", spec["fsGroup"]}}));
       }
     }
-    return missing;
   }
 
-  // Does what the poststop hooks of its CDI devices say.
-  void run_poststop(const Value& container) const {
-    for (const Value& device : container["devices"].items()) {
-      if (device["poststop"].as_bool()) {
-        std::error_code failure;  // the system that wrote it may have removed it
-        std::filesystem::remove(device_file(device), failure);
-      }
+  // Asks what a probe or a hook says; the answer comes to answered().
+  void check(const std::string& uid, Pod& pod, const Order& order) ATHANOR_REQUIRES(mutex_) {
+    const Value& container = pod.machine.container(order.container);
+    const bool probes = order.type == Order::Type::Probe;
+    const Value& action = probes ? container["probes"][probe_member(order.probe)]
+                                 : container[hook_member(order.hook)];
+    // A hook has the time that its container has.
+    const Duration timeout =
+        probes ? Duration(std::chrono::seconds(action["timeoutSeconds"].as_int(1)))
+               : Duration::zero();
+    auto done = [this, uid, order](const ProbeAnswer& answer) { answered(uid, order, answer); };
+    if (action["type"].as_string() != "exec") {
+      return checks_->ask(action, timeout, std::move(done));
     }
+    const auto process = pod.processes.find(order.container);
+    const auto run = pod.orders.find(order.container);
+    const std::int64_t id = ++last_process_;
+    int ends[2] = {-1, -1};
+    if (process == pod.processes.end() || run == pod.orders.end() ||
+        ::pipe2(ends, O_CLOEXEC) != 0) {
+      return checks_->ask(
+          Value::object({{"type", "error"}, {"message", "the container does not run"}}), timeout,
+          std::move(done));
+    }
+    const int both[] = {ends[1], ends[1]};
+    const Value exec = exec_order(id, process->second, action["command"], run->second);
+    send_frame(spawner_.socket(), exec, both);
+    ::close(ends[1]);
+    check_execs_.insert(id);
+    checks_->watch(id, ends[0], timeout, action, std::move(done), [this, id] {
+      send_frame(spawner_.socket(),
+                 Value::object({{"op", "signal"}, {"id", id}, {"signal", SIGKILL}}));
+    });
+  }
+
+  // On the thread of the checks.
+  void answered(const std::string& uid, const Order& order, const ProbeAnswer& answer) {
+    {
+      const MutexLock lock(mutex_);
+      const auto found = pods_.find(uid);
+      if (found == pods_.end()) {
+        return;
+      }
+      PodMachine& machine = found->second.machine;
+      if (order.type == Order::Type::Probe) {
+        machine.probed(order, answer, options_.clock->now());
+      } else {
+        machine.hooked(order, answer.success, options_.clock->now());
+      }
+      advance(uid, found->second);
+    }
+    wake();
+  }
+
+  // What breaks is the container's failure: this thread runs the other pods, too.
+  Result<void> start_container(Pod& pod, std::size_t index, std::int64_t id)
+      ATHANOR_REQUIRES(mutex_) {
+    Result<void> sent;
+    const auto broken = contain([&] {
+      mutex_.assert_held();  // contain() runs it at once, on this thread
+      const Value& container = pod.machine.container(index);
+      pod.directory.rotate_log(container["name"].as_string());
+      auto run = pod.directory.run_order(pod.machine.spec(), container, id);
+      sent = run.ok() ? send_run(pod, index, *run) : run.error();
+    });
+    return broken ? Error::internal(*broken) : sent;
   }
 
   // Sends the order, with what the container reads where it wants to read.
@@ -424,6 +550,10 @@ class SpawnedRuntime final : public ProcessRuntime {
     }
     order.set("isolate", options_.isolate);
     order.set("hide", options_.folder);
+    if (options_.supervised) {
+      order.set("network", pod.machine.spec()["network"]);
+    }
+    order.set("ownFolders", own_folders_);
     order.set("tty", terminal);
     order.set("logBytes", options_.log_limits.bytes);
     order.set("logFiles", options_.log_limits.files);
@@ -541,62 +671,50 @@ class SpawnedRuntime final : public ProcessRuntime {
     const std::int64_t id = event["id"].as_int();
     const int code = static_cast<int>(event["code"].as_int());
     const std::string_view kind = event["event"].as_string();
-    std::optional<Ended> ended_one;
+    if (kind == "isolation") {
+      if (const std::string missing = event["missing"].str(); !missing.empty()) {
+        log::warn("containers are isolated less than they could be", {{"missing", missing}});
+      }
+      return;
+    }
+    std::optional<EndedContainer> ended_one;
     {
       const MutexLock lock(mutex_);
       const auto process = processes_.find(id);
       if (process == processes_.end()) {
-        if (execs_.erase(id) > 0 && kind == "exited") {
+        if (kind == "exited" && execs_.erase(id) > 0) {
           sessions_.finish(id, code);
+        } else if (kind == "exited" && check_execs_.erase(id) > 0) {
+          checks_->ended(id, code);
         }
         return;
       }
       const auto [uid, index] = process->second;
       const Pod& pod = pods_.at(uid);
+      if (kind == "started") {
+        pids_[id] = static_cast<int>(event["pid"].as_int());
+      }
       if (kind == "log") {
         logs_.grew(uid, pod.machine.container(index)["name"].as_string());
       }
       if (kind != "exited") {
         return;
       }
-      ended_one = Ended{.directory = pod.directory,
-                        .container = pod.machine.container(index),
-                        .is_step = pod.machine.spec()["sequential"].as_bool()};
+      ended_one = EndedContainer{.directory = pod.directory,
+                                 .container = pod.machine.container(index),
+                                 .is_step = pod.machine.spec()["sequential"].as_bool()};
     }
-    const Ending ending = ending_of(*ended_one, code);
-    run_poststop(ended_one->container);
+    const ContainerEnding ending = ending_of(*ended_one, code);
+    run_poststop(options_.folder, ended_one->container);
+    remover_.add(ended_one->directory.layer_path(id));
     const MutexLock lock(mutex_);
     ended(id, ending);
   }
 
-  // A container that has ended, and where its files are.
-  struct Ended {
-    PodDirectory directory;
-    Value container{};
-    bool is_step = false;
-  };
-  struct Ending {
-    int code = 0;
-    std::string message{};
-  };
-
-  // Without the lock: what a container left behind may be anything.
-  static Ending ending_of(const Ended& ended, int code) {
-    if (std::string problem = ended.container["problem"].str(); !problem.empty()) {
-      return {.code = code, .message = std::move(problem)};
-    }
-    if (!ended.is_step) {
-      return {.code = code, .message = ended.directory.termination_message(ended.container, code)};
-    }
-    ended.directory.write_exit_code(ended.container, code);
-    auto results = ended.directory.read_results(ended.container);
-    return results.ok() ? Ending{.code = code, .message = *std::move(results)}
-                        : Ending{.code = 1, .message = results.error().message};
-  }
-
-  void ended(std::int64_t id, const Ending& ending) ATHANOR_REQUIRES(mutex_) {
+  void ended(std::int64_t id, const ContainerEnding& ending) ATHANOR_REQUIRES(mutex_) {
     const auto [uid, index] = processes_.at(id);
     processes_.erase(id);
+    pids_.erase(id);
     sessions_.finish(id, 0);  // those who are attached
     Pod& pod = pods_.at(uid);
     pod.processes.erase(index);
@@ -621,6 +739,9 @@ class SpawnedRuntime final : public ProcessRuntime {
     for (const std::int64_t exec : std::exchange(execs_, {})) {
       sessions_.finish(exec, kKilled);
     }
+    for (const std::int64_t exec : std::exchange(check_execs_, {})) {
+      checks_->ended(exec, kKilled);
+    }
   }
 
   Spawner spawner_;
@@ -640,10 +761,16 @@ class SpawnedRuntime final : public ProcessRuntime {
   // Process to uid and container.
   std::map<std::int64_t, std::pair<std::string, std::size_t>> processes_
       ATHANOR_GUARDED_BY(mutex_){};
-  std::set<std::int64_t> execs_ ATHANOR_GUARDED_BY(mutex_){};  // running ones
+  std::map<std::int64_t, int> pids_ ATHANOR_GUARDED_BY(mutex_){};    // of running ones
+  std::set<std::int64_t> execs_ ATHANOR_GUARDED_BY(mutex_){};        // running ones
+  std::set<std::int64_t> check_execs_ ATHANOR_GUARDED_BY(mutex_){};  // of probes and hooks
   std::int64_t last_process_ ATHANOR_GUARDED_BY(mutex_) = 0;
+  Value own_folders_ = Value::list();
+  FolderRemover remover_{};
   SessionLoop sessions_{};
   LogStreams logs_{};  // its streams have their own lock
+  // Ends before what its answers change.
+  std::unique_ptr<CheckLoop> checks_ = std::make_unique<CheckLoop>();
   std::jthread thread_{};
 };
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -14,10 +15,12 @@
 #include <cstring>
 #include <utility>
 
+#include "embedded/nodes/network/sockets.hpp"
+
 namespace athanor::nodes {
 namespace {
 
-Error system_error(const char* what) {
+Error session_error(const char* what) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's is safe
   return Error::internal(fmt::format("{}: {}", what, std::strerror(errno)));
 }
@@ -56,7 +59,7 @@ Result<SessionEnds> make_pipes(bool with_input, bool with_output) {
                     (!with_output || (add_pipe(ends, ends.ours.output, false) &&
                                       add_pipe(ends, ends.ours.error, false)));
   if (!made) {
-    Error error = system_error("pipe");
+    Error error = session_error("pipe");
     ends.close_all();
     return error;
   }
@@ -72,7 +75,7 @@ Result<SessionEnds> make_terminal() {
   const int slave =
       usable ? ::ioctl(ends.ours.output, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC) : -1;
   if (slave < 0) {
-    Error error = system_error("pseudo terminal");
+    Error error = session_error("pseudo terminal");
     ends.close_all();
     return error;
   }
@@ -81,21 +84,23 @@ Result<SessionEnds> make_terminal() {
   return ends;
 }
 
-Result<SessionFiles> dial(std::uint16_t port) {
+Result<SessionFiles> dial(const Address& address, const std::optional<Address>& otherwise) {
   const int file = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (file < 0) {
-    return system_error("socket");
+    return session_error("socket");
   }
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const sockaddr_in wanted = socket_address(reachable(address));
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the sockets interface is so
-  if (::connect(file, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&
+  if (::connect(file, reinterpret_cast<const sockaddr*>(&wanted), sizeof wanted) != 0 &&
       errno != EINPROGRESS) {
-    Error error = system_error("connect");
+    Error error = session_error("connect");
     ::close(file);
     return error;
+  }
+  pollfd polled{file, POLLOUT, 0};
+  if (otherwise && ::poll(&polled, 1, 0) > 0 && (polled.revents & POLLERR) != 0) {
+    ::close(file);
+    return dial(*otherwise);
   }
   return SessionFiles{.input = ::fcntl(file, F_DUPFD_CLOEXEC, 0),
                       .output = file,

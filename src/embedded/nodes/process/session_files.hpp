@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/result.hpp"
+#include "embedded/nodes/network/address.hpp"
 #include "embedded/nodes/process/session_loop.hpp"
 
 namespace athanor::nodes {
@@ -22,7 +24,9 @@ struct SessionEnds {
 Result<SessionEnds> make_pipes(bool with_input, bool with_output);
 // Makes a pseudo terminal; fails likewise.
 Result<SessionEnds> make_terminal();
-// Begins to connect to a port of this machine.
-Result<SessionFiles> dial(std::uint16_t port);
+// Begins to connect to a port of this machine. With `otherwise`, the second one is taken where the
+// first one refuses, which ports of this machine do at once.
+Result<SessionFiles> dial(const Address& address,
+                          const std::optional<Address>& otherwise = std::nullopt);
 
 }  // namespace athanor::nodes

@@ -34,7 +34,7 @@ void close_file(int& file) {
   }
 }
 
-bool would_block() {
+bool session_would_block() {
   return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 }
 
@@ -98,7 +98,7 @@ struct Session {
       const ssize_t count = ::write(files.input, in.data() + written, in.size() - written);
       if (count > 0) {
         written += static_cast<std::size_t>(count);
-      } else if (count < 0 && would_block()) {
+      } else if (count < 0 && session_would_block()) {
         break;
       } else {
         written = in.size();
@@ -131,7 +131,7 @@ struct Session {
       if (count > 0) {
         buffer.append(chunk, 0, static_cast<std::size_t>(count));
         changed = true;
-      } else if (count == 0 || !would_block() || finished) {
+      } else if (count == 0 || !session_would_block() || finished) {
         close_file(file);
         changed = true;
       } else {

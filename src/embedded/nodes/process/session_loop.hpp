@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "embedded/apiserver/extras/pod_streams.hpp"
+#include "embedded/apiserver/streaming/pod_streams.hpp"
 
 namespace athanor::nodes {
 
@@ -31,11 +31,11 @@ class SessionLoop {
   SessionLoop& operator=(const SessionLoop&) = delete;
   ~SessionLoop();
 
-  // A session that ends when finish() is called for `owner`, sockets by themselves. Takes the
-  // descriptors. `input_over` is called once when the client will write nothing more.
+  // Adds a session that ends when finish() is called for `owner`, sockets by themselves. Takes the
+  // descriptors. Calls `input_over` once, when the client will write nothing more.
   std::unique_ptr<apiserver::PodSession> add(std::int64_t owner, const SessionFiles& files,
                                              std::function<void()> input_over = {});
-  // What `owner` names is over; its sessions end once their output is read.
+  // Finishes what `owner` names; its sessions end once their output is read.
   void finish(std::int64_t owner, int exit_code, const std::string& failure = {});
 
  private:

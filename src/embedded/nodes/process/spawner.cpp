@@ -24,14 +24,18 @@
 #include <utility>
 #include <vector>
 
+#include "base/memory.hpp"
 #include "base/time.hpp"
+#include "embedded/nodes/network/call_listener.hpp"
 #include "embedded/nodes/process/container_process.hpp"
 #include "embedded/nodes/process/framing.hpp"
 #include "embedded/nodes/process/log_files.hpp"
 #include "embedded/nodes/process/log_format.hpp"
 #include "embedded/nodes/process/orphaned_processes.hpp"
-#include "embedded/nodes/process/own_pids.hpp"
-#include "embedded/nodes/process/private_root.hpp"
+#include "embedded/nodes/process/view/layered_root.hpp"
+#include "embedded/nodes/process/view/memory_volume.hpp"
+#include "embedded/nodes/process/view/own_pids.hpp"
+#include "embedded/nodes/process/view/private_root.hpp"
 
 namespace athanor::nodes {
 namespace {
@@ -70,7 +74,7 @@ struct Tap {
 
 class SpawnerLoop {
  public:
-  explicit SpawnerLoop(int socket) : socket_(socket), self_(::getpid()) {
+  SpawnerLoop(int socket, int channel) : socket_(socket), channel_(channel), self_(::getpid()) {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
@@ -84,6 +88,7 @@ class SpawnerLoop {
     signals_ = ::signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
     ::signal(SIGPIPE, SIG_IGN);  // children have it reset
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    memory::allow_huge_pages();
     ::prctl(PR_SET_NAME, "athanor-spawner");
   }
 
@@ -136,6 +141,15 @@ class SpawnerLoop {
           orders_.take_files(static_cast<std::size_t>((*order)["files"].as_int()));
       if (op == "run") {
         run_child(*order, files);
+      } else if (op == "memory") {
+        if (const std::string problem = mount_memory(*order); !problem.empty()) {
+          reports_.push(
+              Value::object({{"event", "isolation"},
+                             {"missing", "volumes of medium Memory are on the disk: " + problem}}));
+        }
+      } else if (op == "prepare") {
+        layers_ = try_layers((*order)["folder"].str());
+        reports_.push(Value::object({{"event", "isolation"}, {"missing", layers_.missing}}));
       } else if (op == "exec") {
         run_exec(*order, files);
       } else if (op == "tap" && !files.empty()) {
@@ -169,10 +183,11 @@ class SpawnerLoop {
     child.log = open_log_to_write(child.log_path);
     const bool ready = child.log >= 0 && (terminal || ::pipe2(ends, O_CLOEXEC) == 0);
     given.output = ends[1];
-    Parent parent{.pid = self_};
+    Parent parent{.pid = self_, .channel = channel_};
     if (order["isolate"].as_bool() && handle_ >= 0 && can_have_own_pids()) {
       parent.handle = handle_;
       parent.made_by = own_ids();
+      parent.layers = layers_.place;
     }
     child.pid = !ready ? -1 : parent.made_by ? fork_into_own_pids() : ::fork();
     if (child.pid == 0) {
@@ -189,7 +204,7 @@ class SpawnerLoop {
     }
     // This end alone: programs do not expect EAGAIN from their output.
     ::fcntl(child.output, F_SETFL, O_NONBLOCK);
-    reports_.push(Value::object({{"event", "started"}, {"id", child.id}}));
+    reports_.push(Value::object({{"event", "started"}, {"id", child.id}, {"pid", child.pid}}));
     children_.emplace(child.id, std::move(child));
   }
 
@@ -200,7 +215,7 @@ class SpawnerLoop {
     const bool ready = container != children_.end() && files.size() == needed;
     const pid_t pid = ready ? ::fork() : -1;
     if (pid == 0) {
-      become_exec(order, files, container->second.pid, {.pid = self_});
+      become_exec(order, files, container->second.pid, {.pid = self_, .channel = channel_});
     }
     if (pid < 0) {
       return report_exit(id, kCannotStart, 0);
@@ -252,6 +267,12 @@ class SpawnerLoop {
     if (found != children_.end()) {
       ::kill(-found->second.pid, signal);
       ::kill(found->second.pid, signal);  // before its setsid(), the group does not exist yet
+      return;
+    }
+    const auto exec =
+        std::ranges::find_if(execs_, [id](const Exec& entry) { return entry.id == id; });
+    if (exec != execs_.end()) {
+      ::kill(exec->pid, signal);  // what it waits for in the container dies with it
     }
   }
 
@@ -402,9 +423,11 @@ class SpawnerLoop {
   }
 
   int socket_;
+  int channel_;
   pid_t self_;
   int handle_ = -1;  // a pidfd of this process
   int signals_ = -1;
+  LayerSupport layers_{};
   FrameReader orders_{};
   FrameWriter reports_{};
   std::map<std::int64_t, Child> children_{};  // running ones
@@ -417,6 +440,20 @@ Error system_error(const char* what) {
   return Error::internal(fmt::format("{}: {}", what, std::strerror(errno)));
 }
 
+// Closes what the program has open, or others would wait for its end.
+void close_all_but(int one, int other) {
+  const auto low = static_cast<unsigned>(std::min(one, other < 0 ? one : other));
+  const auto high = static_cast<unsigned>(std::max(one, other));
+  unsigned first = STDERR_FILENO + 1;
+  for (const unsigned kept : {low, high}) {
+    if (kept > first) {
+      ::close_range(first, kept - 1, 0);
+    }
+    first = std::max(first, kept + 1);
+  }
+  ::close_range(first, ~0U, 0);
+}
+
 }  // namespace
 
 Result<Spawner> Spawner::start() {
@@ -424,33 +461,42 @@ Result<Spawner> Spawner::start() {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return system_error("socketpair");
   }
+  int channel[2] = {-1, -1};
+  if (can_supervise_calls() &&
+      ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) != 0) {
+    return system_error("socketpair");
+  }
   const pid_t pid = ::fork();
   if (pid < 0) {
     const Error error = system_error("fork");
-    ::close(ends[0]);
-    ::close(ends[1]);
+    for (const int file : {ends[0], ends[1], channel[0], channel[1]}) {
+      ::close(file);
+    }
     return error;
   }
   if (pid == 0) {
-    // Nothing of the program stays open here, or others would wait for its end.
-    const auto socket = static_cast<unsigned>(ends[1]);
-    if (socket > STDERR_FILENO + 1) {
-      ::close_range(STDERR_FILENO + 1, socket - 1, 0);
-    }
-    ::close_range(socket + 1, ~0U, 0);
+    close_all_but(ends[1], channel[1]);
     ::setsid();  // a terminal's Ctrl-C is for the program, which then ends the pods in order
-    SpawnerLoop(ends[1]).run();
+    SpawnerLoop(ends[1], channel[1]).run();
     ::_exit(0);
   }
   ::close(ends[1]);
-  return Spawner(ends[0], pid);
+  ::close(channel[1]);
+  return Spawner(ends[0], channel[0], pid);
+}
+
+int Spawner::take_channel() {
+  return std::exchange(channel_, -1);
 }
 
 Spawner::Spawner(Spawner&& other) noexcept
-    : socket_(std::exchange(other.socket_, -1)), pid_(std::exchange(other.pid_, -1)) {}
+    : socket_(std::exchange(other.socket_, -1)),
+      channel_(std::exchange(other.channel_, -1)),
+      pid_(std::exchange(other.pid_, -1)) {}
 
 Spawner& Spawner::operator=(Spawner&& other) noexcept {
   std::swap(socket_, other.socket_);
+  std::swap(channel_, other.channel_);
   std::swap(pid_, other.pid_);
   return *this;
 }
@@ -458,6 +504,9 @@ Spawner& Spawner::operator=(Spawner&& other) noexcept {
 Spawner::~Spawner() {
   if (socket_ >= 0) {
     ::close(socket_);
+  }
+  if (channel_ >= 0) {
+    ::close(channel_);
   }
   if (pid_ > 0) {
     ::waitpid(pid_, nullptr, 0);

@@ -4,8 +4,12 @@
 // by kill -9, the spawner sees its socket close and ends every container.
 //
 // Messages to it:    {op: "run", id, argv, env: [[name, value]..], cwd, scratch, mounts: [{from,
-// to, readOnly}], log, isolate, hide}: with `isolate` in a PID namespace of its own, confined
-// (confinement.hpp), and without the host's folder `hide`, as far as the kernel allows
+// to, readOnly}], log, isolate, hide, layer, ownFolders, readOnlyRoot, hostname,
+// network: {ip, host}, where its calls are supervised}: with `isolate` in
+// namespaces of its own, confined (confinement.hpp), without the host's folder `hide`, and with
+// what it writes in `layer` (layered_root.hpp), as far as the kernel allows
+//                    {op: "memory", path, sizeBytes, group}: mounts a tmpfs there, for containers
+//                    {op: "prepare", folder}: tries what the kernel allows, below that folder
 //                    {op: "exec", id, container, argv, env, cwd, stdin, tty}: in the view of a
 //                    running container; with its input (where stdin), output and errors, or its
 //                    terminal
@@ -14,7 +18,8 @@
 //                    {op: "signal", id, signal}
 //                    A container with `stdin` gets its input along, one with `tty` its terminal and
 //                    the terminal's master. Each message says how many `files` go along.
-// Messages from it:  {event: "started", id}  {event: "log", id}  {event: "exited", id, code,
+// Messages from it:  {event: "isolation", missing}: what the kernel or the disk lack, or ""
+//                    {event: "started", id, pid}  {event: "log", id}  {event: "exited", id, code,
 // signal}
 //
 // A container is over when its first process has ended; everything else it started is killed then,
@@ -35,12 +40,17 @@ class Spawner {
   // Closes the socket and waits until it has ended every container.
   ~Spawner();
 
-  // The socket to talk to it (framing.hpp); owned here.
+  // Returns the socket to talk to it (framing.hpp); owned here.
   [[nodiscard]] int socket() const { return socket_; }
+  // Returns the end of the channel on which children send the descriptors of their filters
+  // (network/call_listener.hpp), the caller's from now on; -1 where the kernel cannot supervise
+  // calls.
+  int take_channel();
 
  private:
-  Spawner(int socket, int pid) : socket_(socket), pid_(pid) {}
+  Spawner(int socket, int channel, int pid) : socket_(socket), channel_(channel), pid_(pid) {}
   int socket_ = -1;
+  int channel_ = -1;
   int pid_ = -1;
 };
 

@@ -4,6 +4,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+
 #include "embedded/nodes/pod_runtime.hpp"
 #include "kube/text/json.hpp"
 
@@ -54,6 +58,59 @@ Duration stop_time(std::string_view uid) {
   return kLeastStop + std::chrono::milliseconds(sum % kStopSpread);
 }
 
+// What runs nothing: a container that is well stays so, and no volume has a content.
+Value timed_spec(Value spec) {
+  spec.set("probesOnce", true);
+  spec.erase("volumesDigest");
+  return spec;
+}
+
+// "3", "0.5", "2m", "infinity" (negative): an argument of sleep(1); nullopt: none.
+std::optional<double> sleep_argument(std::string_view text) {
+  if (text.starts_with("inf")) {
+    return -1;
+  }
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc{} || seconds < 0) {
+    return std::nullopt;
+  }
+  constexpr std::pair<char, double> kUnits[] = {{'m', 60}, {'h', 3600}, {'d', 86400}};
+  for (const auto& [unit, factor] : kUnits) {
+    if (end != text.data() + text.size() && *end == unit) {
+      seconds *= factor;
+    }
+  }
+  return seconds;
+}
+
+// What the command sleeps: "sleep N", or the sum of them in a script; negative: for ever; nullopt:
+// it does not sleep.
+std::optional<double> sleep_seconds(const Value& container) {
+  std::string text = container["script"].str();
+  for (const Value& word : container["command"].items()) {
+    text += " " + word.str();
+  }
+  std::optional<double> sum;
+  bool sleeps = false;
+  constexpr std::string_view kBetween = " \t\n;&|()\"'";
+  for (std::size_t at = text.find_first_not_of(kBetween); at != std::string::npos;) {
+    const std::size_t end = std::min(text.find_first_of(kBetween, at), text.size());
+    const std::string_view word = std::string_view(text).substr(at, end - at);
+    if (const auto argument = sleeps ? sleep_argument(word) : std::nullopt) {
+      sum = *argument < 0 ? *argument : sum.value_or(0) + *argument;
+      if (*sum < 0) {
+        return sum;
+      }
+    }
+    sleeps = word == "sleep" || word.ends_with("/sleep");
+    at = text.find_first_not_of(kBetween, end);
+  }
+  const bool loops =
+      text.find("while true") != std::string::npos || text.find("while :") != std::string::npos;
+  return sum && loops ? std::optional(-1.0) : sum;
+}
+
 Value nothing() {
   return Value::object({{"uid", ""}, {"init", Value::list()}, {"containers", Value::list()}});
 }
@@ -64,12 +121,18 @@ std::optional<TimedPods::Ending> TimedPods::ending_of(const Value& spec, std::si
                                                       const Value& container, Instant now) {
   const Value& simulation = simulation_of(spec, container["name"].as_string());
   const bool init = index < spec["init"].size();
-  const bool serves =
-      container["sidecar"].as_bool() || (!init && spec["restartPolicy"].as_string() == "Always");
+  const bool serves = container["sidecar"].as_bool() || container["native"].as_bool() ||
+                      (!init && spec["restartPolicy"].as_string() == "Always");
   if (simulation.is_null() && serves) {
     return std::nullopt;
   }
-  const std::chrono::duration<double> time(simulation["seconds"].as_double(kUsualSeconds));
+  const bool steps = spec["sequential"].as_bool();
+  const auto slept = steps ? std::nullopt : sleep_seconds(container);
+  if (simulation.is_null() && slept && *slept < 0) {
+    return std::nullopt;
+  }
+  const std::chrono::duration<double> time(
+      simulation["seconds"].as_double(slept.value_or(kUsualSeconds)));
   return Ending{.at = now + std::chrono::duration_cast<Duration>(time),
                 .code = static_cast<int>(simulation["exitCode"].as_int()),
                 .message = results_of(container, simulation)};
@@ -82,7 +145,7 @@ void TimedPods::start(const Value& spec, Instant now) {
   }
   Pod& pod =
       pods_
-          .emplace(uid, Pod{.machine = PodMachine(spec),
+          .emplace(uid, Pod{.machine = PodMachine(timed_spec(spec)),
                             .query = pod_query(spec["ns"].as_string(), spec["name"].as_string())})
           .first->second;
   by_query_[pod.query] = uid;
@@ -93,6 +156,13 @@ void TimedPods::stop(const std::string& uid, Duration grace, Instant now) {
   if (const auto found = pods_.find(uid); found != pods_.end()) {
     found->second.machine.stop(grace, now);
     run(uid, found->second, now);
+  }
+}
+
+void TimedPods::events_written(const std::string& uid, std::int64_t last) {
+  if (const auto found = pods_.find(uid); found != pods_.end()) {
+    found->second.machine.events_written(last);
+    notices_.emplace_back(found->second.query, found->second.machine.state());
   }
 }
 
@@ -152,6 +222,13 @@ void TimedPods::run(const std::string& uid, Pod& pod, Instant now) {
         if (ending) {
           pod.endings[order.container] = *std::move(ending);
         }
+      } else if (order.type == Order::Type::Probe) {
+        // Nothing runs: who is asked is well, once it may be asked.
+        pod.machine.probed(order, {.success = true}, now);
+        again = true;
+      } else if (order.type == Order::Type::Hook) {
+        pod.machine.hooked(order, true, now);
+        again = true;
       } else if (order.type != Order::Type::Skip) {
         const bool killed = order.type == Order::Type::Kill;
         // Sidecars take no time of the steps.

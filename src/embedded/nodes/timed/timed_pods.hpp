@@ -22,23 +22,25 @@ namespace athanor::nodes {
 //
 //   {"load/run": {"seconds": 90, "exitCode": 1, "results": {"score": "7"}}}
 //
-// Without one it takes 0.1 s and ends with 0; in a pod that always restarts (a server) it runs
-// until it is stopped, once its init containers have ended. A polite signal ends it within 10 to 50
-// ms with 143. Costs O(log pods) an event.
+// Without one it takes the time of the "sleep N" in its command, else 0.1 s, and ends with 0; in a
+// pod that always restarts (a server) it runs until it is stopped, once its init containers have
+// ended. A polite signal ends it within 10 to 50 ms with 143. Costs O(log pods) an event.
 class TimedPods {
  public:
   using Notices = std::vector<std::pair<std::string, Value>>;  // query and state, oldest first
 
-  // `spec` of sandbox_spec.hpp. A second start of the same uid does nothing.
+  // Starts the pod of `spec` (sandbox_spec.hpp). A second start of the same uid does nothing.
   void start(const Value& spec, Instant now);
   void stop(const std::string& uid, Duration grace, Instant now);
+  // Records that the pod's events up to this number are written.
+  void events_written(const std::string& uid, std::int64_t last);
   // Removes a pod that has ended; leaves any other.
   void forget(const std::string& uid);
-  // What has happened until `now`, and what the calls above have changed since the last time. To be
-  // called after them and at next_due().
+  // Returns what has happened until `now`, and what the calls above have changed since the last
+  // time. Call it after them and at next_due().
   Notices advance(Instant now);
   [[nodiscard]] std::optional<Instant> next_due() const;
-  // As PodRuntime::state().
+  // Returns what PodRuntime::state() does.
   [[nodiscard]] Value state(std::string_view query) const;
 
  private:
@@ -55,7 +57,7 @@ class TimedPods {
   };
 
   void run(const std::string& uid, Pod& pod, Instant now);
-  // `index` counts init containers first. nullopt: it runs until it is stopped.
+  // Returns the ending; `index` counts init containers first. nullopt: it runs until stopped.
   [[nodiscard]] static std::optional<Ending> ending_of(const Value& spec, std::size_t index,
                                                        const Value& container, Instant now);
 

@@ -36,6 +36,11 @@ class TimedRuntime final : public PodRuntime {
   void stop(const std::string& uid, Duration grace) override {
     change([&]() ATHANOR_REQUIRES(mutex_) { pods_.stop(uid, grace, clock_.now()); });
   }
+  // No volume has a content here.
+  void update(const Value& /*change*/) override {}
+  void events_written(const std::string& uid, std::int64_t last) override {
+    change([&]() ATHANOR_REQUIRES(mutex_) { pods_.events_written(uid, last); });
+  }
   void forget(const std::string& uid) override {
     change([&]() ATHANOR_REQUIRES(mutex_) { pods_.forget(uid); });
   }

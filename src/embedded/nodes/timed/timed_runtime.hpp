@@ -9,7 +9,7 @@
 
 namespace athanor::nodes {
 
-// Thread-safe; owns one thread, from which the listener is called. `clock` outlives it.
+// Returns a thread-safe runtime with one thread that calls the listener. `clock` outlives it.
 std::unique_ptr<PodRuntime> timed_runtime(const Clock& clock);
 
 }  // namespace athanor::nodes

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/tekton/pipelinerun/matrix.hpp"
 
+#include <algorithm>
 #include <utility>
 
-#include "embedded/tekton/runs.hpp"
-#include "embedded/tekton/text.hpp"
+#include "embedded/tekton/model/runs.hpp"
+#include "embedded/tekton/model/text.hpp"
 
 namespace athanor::tekton {
 namespace {
@@ -82,6 +83,20 @@ std::vector<Value> matrix_combinations(const Value& matrix) {
     }
   }
   return combinations;
+}
+
+std::string combination_name(const Value& matrix, const Value& params) {
+  std::string name;
+  for (const Value& include : matrix["include"].items()) {
+    const auto wanted = include["params"].items();
+    const bool agrees = std::all_of(wanted.begin(), wanted.end(), [&](const Value& one) {
+      return named(params, one["name"].as_string())["value"] == one["value"];
+    });
+    if (agrees && !include["name"].as_string().empty()) {
+      name = include["name"].str();
+    }
+  }
+  return name;
 }
 
 }  // namespace athanor::tekton

@@ -2,18 +2,22 @@
 // The combinations of a matrix task: one TaskRun each (docs/spec/tekton.md 3.3).
 #pragma once
 
+#include <string>
 #include <vector>
 
-#include "embedded/tekton/substitute.hpp"
+#include "embedded/tekton/model/substitute.hpp"
 #include "kube/value/value.hpp"
 
 namespace athanor::tekton {
 
-// The matrix with results and other variables replaced.
+// Returns the matrix with results and other variables replaced.
 Value substituted_matrix(Value matrix, const Replacements& replacements);
 
-// The params of every combination, in the order of their TaskRuns: the first param varies fastest;
-// then what `include` adds. A list that is not known yet gives none. `matrix` is substituted.
+// Returns the params of every combination, in the order of their TaskRuns: the first param varies
+// fastest; then `include`'s. An unknown list gives none. Requires a substituted `matrix`.
 std::vector<Value> matrix_combinations(const Value& matrix);
+
+// Returns the name of the last named include that agrees with the params of a TaskRun; empty: none.
+std::string combination_name(const Value& matrix, const Value& params);
 
 }  // namespace athanor::tekton

@@ -9,15 +9,15 @@
 
 #include "api/builtin.hpp"
 #include "api/tekton.hpp"
-#include "embedded/tekton/operators.hpp"
-#include "embedded/tekton/params.hpp"
+#include "embedded/tekton/model/operators.hpp"
+#include "embedded/tekton/model/params.hpp"
+#include "embedded/tekton/model/runs.hpp"
+#include "embedded/tekton/model/text.hpp"
+#include "embedded/tekton/model/workspaces.hpp"
 #include "embedded/tekton/pipelinerun/pipelinerun_facts.hpp"
 #include "embedded/tekton/pipelinerun/pipelinerun_resolve.hpp"
 #include "embedded/tekton/pipelinerun/pipelinerun_status.hpp"
 #include "embedded/tekton/pipelinerun/task_run_maker.hpp"
-#include "embedded/tekton/runs.hpp"
-#include "embedded/tekton/taskrun/workspaces.hpp"
-#include "embedded/tekton/text.hpp"
 #include "runtime/view/failures.hpp"
 #include "runtime/view/step.hpp"
 
@@ -51,6 +51,7 @@ class Pass {
   void patch_metadata();
   void stop_children(const std::vector<Object>& task_runs, std::string_view message);
   void stop_late_children(const RunFacts& facts);
+  void stop_late_custom_runs(const TaskState& task);
   // Errors: why a claim or TaskRun was refused for good.
   Result<void, Refusal> make_claims();
   Result<void, Refusal> start_children(const RunFacts& facts, const Value& pipeline);
@@ -77,9 +78,13 @@ class Pass {
 };
 
 std::vector<Object> Pass::children() const {
-  return view_.list(api::kTaskRun, Select{.ns = std::string(run_.ns()),
-                                          .index = "owner",
-                                          .index_value = std::string(run_.uid())});
+  const Select owned{
+      .ns = std::string(run_.ns()), .index = "owner", .index_value = std::string(run_.uid())};
+  std::vector<Object> all = view_.list(api::kTaskRun, owned);
+  for (Object& custom : view_.list(api::kCustomRun, owned)) {
+    all.push_back(std::move(custom));
+  }
+  return all;
 }
 
 void Pass::adopt_metadata(const Value& labels, const Value& annotations) {
@@ -158,10 +163,15 @@ void Pass::stop_children(const std::vector<Object>& task_runs, std::string_view 
         !task_run.spec()["status"].as_string().empty()) {
       continue;
     }
+    const bool custom = is_custom_run(task_run);
+    const std::string_view words = !custom                       ? message
+                                   : message == kTimedOutWithRun ? kCustomTimedOutWithRun
+                                                                 : kCustomCancelledWithRun;
     before_.then(
-        Patch{.target = {&api::kTaskRun, task_run.key()},
-              .merge = Value::object({{"spec", Value::object({{"status", "TaskRunCancelled"},
-                                                              {"statusMessage", message}})}}),
+        Patch{.target = {custom ? &api::kCustomRun : &api::kTaskRun, task_run.key()},
+              .merge = Value::object(
+                  {{"spec", Value::object({{"status", custom ? kCustomStop : "TaskRunCancelled"},
+                                           {"statusMessage", words}})}}),
               .guard = {.uid = std::string(task_run.uid())}});
   }
 }
@@ -172,8 +182,21 @@ void Pass::cancel() {
 }
 
 void Pass::refuse(const Refusal& refusal) {
-  write_status({.status = "False", .reason = refusal.reason, .message = refusal.message},
+  write_status({.status = refusal.awaiting ? "Unknown" : "False",
+                .reason = refusal.reason,
+                .message = refusal.message},
                Value::object());
+}
+
+// CustomRuns past their own timeout: their controllers need not know of it.
+void Pass::stop_late_custom_runs(const TaskState& task) {
+  for (const Object& run : task.task_runs) {
+    const auto limit = duration_of(run.spec()["timeout"]);
+    if (is_custom_run(run) && limit && *limit > Duration::zero() &&
+        run.creation_time().value_or(now_) + *limit <= now_) {
+      stop_children({run}, kTimedOutWithRun);
+    }
+  }
 }
 
 // Running tasks that a timeout or a graceful cancel ends.
@@ -188,6 +211,8 @@ void Pass::stop_late_children(const RunFacts& facts) {
       stop_children(task.task_runs, kTimedOutWithRun);
     } else if (!task.is_final && facts.gracefully_cancelled()) {
       stop_children(task.task_runs, kCancelledWithRun);
+    } else {
+      stop_late_custom_runs(task);
     }
   }
 }
@@ -216,6 +241,7 @@ Result<void, Refusal> Pass::start_children(const RunFacts& facts, const Value& p
                            .labels = labels_,
                            .annotations = annotations_,
                            .values = values,
+                           .variables = pipeline_variables(pipeline, values, run_),
                            .settings = settings_};
   for (std::size_t i = 0; i < facts.tasks().size(); ++i) {
     const TaskState& task = facts.tasks()[i];
@@ -224,12 +250,15 @@ Result<void, Refusal> Pass::start_children(const RunFacts& facts, const Value& p
     }
     for (Value& task_run : make_task_runs(context, facts, task)) {
       const std::string name = task_run["metadata"]["name"].str();
-      Create step{.target = {&api::kTaskRun, {std::string(run_.ns()), name}},
-                  .object = std::move(task_run)};
+      Value reference = child_reference(facts, task, task_run);
+      const bool custom = task_run["kind"].as_string() == api::kCustomRun.name;
+      Create step{
+          .target = {custom ? &api::kCustomRun : &api::kTaskRun, {std::string(run_.ns()), name}},
+          .object = std::move(task_run)};
       if (const auto error = refused(view_, step)) {
         return Refusal{"CreateRunFailed", error->message};
       }
-      started_references_.push_back(child_reference(task, name));
+      started_references_.push_back(std::move(reference));
       after_.then(std::move(step));
     }
   }
@@ -365,15 +394,20 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   return Pass(view, *std::move(run), now).plan();
 }
 
-constexpr const Kind* kReads[] = {&api::kPipelineRun, &api::kPipeline,
-                                  &api::kTask,        &api::kTaskRun,
-                                  &api::kConfigMap,   &api::kPersistentVolumeClaim};
-constexpr const Kind* kWrites[] = {&api::kPipelineRun, &api::kTaskRun,
+constexpr const Kind* kReads[] = {&api::kPipelineRun,
+                                  &api::kPipeline,
+                                  &api::kTask,
+                                  &api::kTaskRun,
+                                  &api::kCustomRun,
+                                  &api::kConfigMap,
+                                  &api::kPersistentVolumeClaim};
+constexpr const Kind* kWrites[] = {&api::kPipelineRun, &api::kTaskRun, &api::kCustomRun,
                                    &api::kPersistentVolumeClaim};
 constexpr Access kAccess[] = {{&api::kPipelineRun, "patch"},
                               {&api::kPipelineRun, "patch", "status"},
                               {&api::kPipelineRun, "update", "finalizers"},
                               {&api::kTaskRun, "create patch"},
+                              {&api::kCustomRun, "create patch"},
                               {&api::kPersistentVolumeClaim, "create delete"},
                               {&api::kEvent, "create patch"}};
 

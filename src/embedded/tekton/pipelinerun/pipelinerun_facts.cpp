@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <utility>
 
+#include "embedded/tekton/model/runs.hpp"
+#include "embedded/tekton/model/text.hpp"
 #include "embedded/tekton/pipelinerun/matrix.hpp"
 #include "embedded/tekton/pipelinerun/when.hpp"
-#include "embedded/tekton/runs.hpp"
-#include "embedded/tekton/text.hpp"
 
 namespace athanor::tekton {
 namespace {
@@ -21,6 +22,11 @@ Progress progress_of_one(const Object& task_run, bool continues) {
   }
   if (status != "False") {
     return Progress::Running;
+  }
+  if (is_custom_run(task_run) && task_run.spec()["status"].as_string() == kCustomStop) {
+    return task_run.spec()["statusMessage"].as_string() == kCustomTimedOutWithRun
+               ? Progress::TimedOut
+               : Progress::Cancelled;
   }
   if (condition["reason"].as_string() == "TaskRunCancelled") {
     return task_run.spec()["statusMessage"].as_string() == kTimedOutWithRun ? Progress::TimedOut
@@ -281,6 +287,9 @@ void RunFacts::judge_dag() {
       task.skip = {};
       if (parents_done(index) && intent_.empty()) {
         task.invalid = missing_from_success(task, results);
+        if (task.invalid.empty()) {
+          task.invalid = when_problem(resolved_when(task.task["when"], results));
+        }
       }
       if (task.invalid.empty()) {
         task.skip = dag_skip(index, stopping, results);
@@ -312,6 +321,8 @@ void RunFacts::judge_finally() {
     task.when = resolved_when(task.task["when"], results);
     if (misses_results(task, results)) {
       task.skip = kSkipResults;
+    } else if (std::string problem = when_problem(task.when); !problem.empty()) {
+      task.invalid = std::move(problem);
     } else if (!when_allows(task.when)) {
       task.skip = kSkipWhen;
     } else if (pipeline_timed_out_) {
@@ -378,7 +389,28 @@ Replacements RunFacts::results_for(const TaskState& task) const {
   if (task.is_final) {
     replacements.set("tasks.status", aggregate_status());
   }
+  add_lengths(replacements);
   return replacements;
+}
+
+void RunFacts::add_lengths(Replacements& replacements) const {
+  for (const TaskState& source : tasks_) {
+    if (!source.task["matrix"].is_object()) {
+      continue;
+    }
+    const std::string prefix = "tasks." + source.name + ".matrix.";
+    const Value matrix = substituted_matrix(source.task["matrix"], replacements);
+    replacements.set(prefix + "length", std::to_string(matrix_combinations(matrix).size()));
+    std::map<std::string, std::size_t> lengths;
+    for (const Object& task_run : source.task_runs) {
+      for (const Value& result : task_run.status()["results"].items()) {
+        ++lengths[result["name"].str()];
+      }
+    }
+    for (const auto& [result, length] : lengths) {
+      replacements.set(prefix + result + ".length", std::to_string(length));
+    }
+  }
 }
 
 std::optional<Instant> RunFacts::next_deadline() const {
@@ -393,6 +425,13 @@ std::optional<Instant> RunFacts::next_deadline() const {
     consider(start_, timeouts_.tasks);
   }
   consider(finally_start_, timeouts_.finally);
+  for (const TaskState& task : tasks_) {
+    for (const Object& run : task.task_runs) {
+      if (is_custom_run(run) && !is_done(run)) {
+        consider(run.creation_time(), none_when_zero(duration_of(run.spec()["timeout"])));
+      }
+    }
+  }
   return next;
 }
 

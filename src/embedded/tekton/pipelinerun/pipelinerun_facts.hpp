@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "embedded/tekton/pipelinerun/graph.hpp"
-#include "embedded/tekton/settings.hpp"
-#include "embedded/tekton/substitute.hpp"
+#include "embedded/tekton/model/graph.hpp"
+#include "embedded/tekton/model/settings.hpp"
+#include "embedded/tekton/model/substitute.hpp"
 #include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
 
@@ -53,7 +53,7 @@ struct TaskState {
   std::string invalid{};      // why it failed result validation
   Value when{};               // with results, once they are known
 
-  // It ended, was skipped, or failed validation.
+  // Returns true if the task has ended, was skipped, or failed validation.
   [[nodiscard]] bool done() const {
     return progress > Progress::Running || !skip.empty() || !invalid.empty();
   }
@@ -71,7 +71,7 @@ Timeouts timeouts_of(const Value& spec, const Settings& settings);
 // The states of all tasks at one reconcile. `settings` must outlive it.
 class RunFacts {
  public:
-  // `task_runs`: those the run owns. `pipeline` is status.pipelineSpec.
+  // Requires the TaskRuns that the run owns as `task_runs`, and status.pipelineSpec as `pipeline`.
   RunFacts(const Object& run, const Value& pipeline, const std::vector<Object>& task_runs,
            const Settings& settings, Instant start, Instant now);
 
@@ -80,32 +80,32 @@ class RunFacts {
   [[nodiscard]] bool dag_done() const;
   [[nodiscard]] bool finally_done() const;
   [[nodiscard]] bool has_finally() const { return dag_size_ < tasks_.size(); }
-  // All predecessors of a DAG task are done; for a final task: every DAG task is.
+  // Returns true if all predecessors of a DAG task, or for a final task all DAG tasks, are done.
   [[nodiscard]] bool parents_done(std::size_t task) const;
   [[nodiscard]] bool pipeline_timed_out() const { return pipeline_timed_out_; }
   [[nodiscard]] bool tasks_timed_out() const { return tasks_timed_out_; }
   [[nodiscard]] bool finally_timed_out() const { return finally_timed_out_; }
   [[nodiscard]] bool gracefully_cancelled() const { return intent_ == "CancelledRunFinally"; }
   [[nodiscard]] bool gracefully_stopped() const { return intent_ == "StoppedRunFinally"; }
-  // finallyStartTime: kept, or now when every DAG task is done for the first time.
+  // Returns finallyStartTime: the stored one, or now if every DAG task is done for the first time.
   [[nodiscard]] std::optional<Instant> finally_start() const { return finally_start_; }
-  // The next instant at which a timeout changes something.
+  // Returns the next instant at which a timeout changes something.
   [[nodiscard]] std::optional<Instant> next_deadline() const;
 
   // Results of the tasks that ended, as $(tasks.…) sees them; with the statuses of tasks for a
   // final task.
   [[nodiscard]] Replacements results_for(const TaskState& task) const;
-  // tasks.<t>.status.
+  // Returns the value of $(tasks.<t>.status).
   [[nodiscard]] static std::string_view status_word(const TaskState& task);
 
  private:
   void read_tasks(const Value& pipeline, const std::vector<Object>& task_runs);
   void judge_deadlines(const Object& run);
-  // Matrix tasks of which not every TaskRun was made yet still run.
+  // Sets matrix tasks of which some TaskRuns have not been made yet to Running.
   void judge_fan_outs();
   void judge_dag();
   void judge_finally();
-  // A missing result of a succeeded task; empty when all are there.
+  // Returns an error about a missing result of a succeeded task; empty when all results exist.
   [[nodiscard]] std::string missing_from_success(const TaskState& task,
                                                  const Replacements& results) const;
   [[nodiscard]] bool misses_results(const TaskState& task, const Replacements& results) const;
@@ -113,6 +113,8 @@ class RunFacts {
                                           const Replacements& results);
   [[nodiscard]] const TaskState* find(std::string_view name) const;
   [[nodiscard]] std::string_view aggregate_status() const;
+  // Adds the lengths of matrix tasks: of their combinations and of their results.
+  void add_lengths(Replacements& replacements) const;
 
   const Settings& settings_;
   Instant start_{}, now_{};
@@ -126,7 +128,7 @@ class RunFacts {
        finally_timed_out_ = false;
 };
 
-// A task's progress from its TaskRuns.
+// Returns a task's progress, derived from its TaskRuns.
 Progress progress_of(const std::vector<Object>& task_runs, const Value& task);
 // Adds the results of a task's TaskRuns under "tasks.<t>.results.".
 void add_results(Replacements& replacements, const TaskState& task, std::string_view scope);

@@ -6,15 +6,16 @@
 #include <vector>
 
 #include "api/tekton.hpp"
-#include "embedded/tekton/definitions.hpp"
-#include "embedded/tekton/names.hpp"
-#include "embedded/tekton/params.hpp"
-#include "embedded/tekton/pipelinerun/graph.hpp"
+#include "embedded/tekton/model/definitions.hpp"
+#include "embedded/tekton/model/graph.hpp"
+#include "embedded/tekton/model/names.hpp"
+#include "embedded/tekton/model/params.hpp"
+#include "embedded/tekton/model/remote_definitions.hpp"
+#include "embedded/tekton/model/runs.hpp"
+#include "embedded/tekton/model/text.hpp"
 #include "embedded/tekton/pipelinerun/matrix.hpp"
+#include "embedded/tekton/pipelinerun/task_checks.hpp"
 #include "embedded/tekton/pipelinerun/when.hpp"
-#include "embedded/tekton/runs.hpp"
-#include "embedded/tekton/text.hpp"
-#include "embedded/tekton/validation/task_checks.hpp"
 #include "embedded/tekton/validation/validation.hpp"
 
 namespace athanor::tekton {
@@ -140,7 +141,9 @@ Value substituted_task(Value task, Replacements replacements) {
   static constexpr std::string_view kTexts[] = {"displayName", "onError"};
   static constexpr std::string_view kRefTexts[] = {"name"};
   static constexpr std::string_view kWorkspaceTexts[] = {"subPath"};
-  replacements.set("context.pipelineTask.retries", std::to_string(task["retries"].as_int()));
+  Replacements retries;
+  retries.set("context.pipelineTask.retries", std::to_string(task["retries"].as_int()));
+  replacements.then(std::move(retries));
   substitute_members(task, kTexts, replacements);
   if (task.contains("params")) {
     substitute_params(task.member("params"), replacements);
@@ -182,6 +185,9 @@ Result<Value, Refusal> found_spec(const View& view, const Object& run, ResolvedP
   const auto pipeline = find_definition(view, api::kPipeline, ref, run.ns());
   if (!pipeline) {
     const std::string name = std::string(run.name());
+    if (is_awaited(pipeline.error())) {
+      return awaited_refusal("ResolvingPipelineRef", run);
+    }
     std::string why = pipeline.error().message;
     if (pipeline.error().code == 404) {
       why = "error when getting Pipeline for PipelineRun " + name +
@@ -198,6 +204,13 @@ Result<Value, Refusal> found_spec(const View& view, const Object& run, ResolvedP
 
 }  // namespace
 
+Refusal awaited_refusal(std::string reason, const Object& run) {
+  return {.reason = std::move(reason),
+          .message = std::string(run.kind()) + " " + std::string(run.ns()) + "/" +
+                     std::string(run.name()) + " awaiting remote resource",
+          .awaiting = true};
+}
+
 std::string pipeline_name(const Object& run) {
   const std::string_view name = run.spec()["pipelineRef"]["name"].as_string();
   return std::string(name.empty() ? run.name() : name);
@@ -211,18 +224,28 @@ std::string pipeline_label(const Object& run) {
   return inline_pipeline_name(run.metadata()["generateName"].as_string(), run.name());
 }
 
-Value substituted_pipeline(const Value& spec, const std::map<std::string, Value>& values,
-                           const Object& run) {
+Replacements pipeline_variables(const Value& spec, const std::map<std::string, Value>& values,
+                                const Object& run) {
   Replacements replacements = replacements_of(values);
-  replacements.set("context.pipelineRun.name", run.name());
-  replacements.set("context.pipelineRun.namespace", run.ns());
-  replacements.set("context.pipelineRun.uid", run.uid());
-  replacements.set("context.pipeline.name", pipeline_name(run));
+  Replacements contexts;
+  contexts.set("context.pipelineRun.name", run.name());
+  contexts.set("context.pipelineRun.namespace", run.ns());
+  contexts.set("context.pipelineRun.uid", run.uid());
+  contexts.set("context.pipeline.name", pipeline_name(run));
+  replacements.then(std::move(contexts));
+  Replacements workspaces;
   for (const Value& workspace : spec["workspaces"].items()) {
     const std::string_view name = workspace["name"].as_string();
     const bool bound = !named(run.spec()["workspaces"], name).is_null();
-    replacements.set("workspaces." + std::string(name) + ".bound", bound ? "true" : "false");
+    workspaces.set("workspaces." + std::string(name) + ".bound", bound ? "true" : "false");
   }
+  replacements.then(std::move(workspaces));
+  return replacements;
+}
+
+Value substituted_pipeline(const Value& spec, const std::map<std::string, Value>& values,
+                           const Object& run) {
+  const Replacements replacements = pipeline_variables(spec, values, run);
   Value result = spec;
   for (const std::string_view part : {"tasks", "finally"}) {
     if (!spec[part].is_list()) {

@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "embedded/tekton/text.hpp"
+#include "embedded/tekton/model/substitute.hpp"
+#include "embedded/tekton/model/text.hpp"
+#include "embedded/tekton/pipelinerun/matrix.hpp"
 
 namespace athanor::tekton {
 namespace {
@@ -166,13 +168,25 @@ Value skipped_tasks(const RunFacts& facts) {
   return list;
 }
 
-Value child_reference(const TaskState& task, std::string_view task_run_name) {
-  Value reference = Value::object({{"apiVersion", "tekton.dev/v1"},
-                                   {"kind", "TaskRun"},
-                                   {"name", task_run_name},
+Value child_reference(const RunFacts& facts, const TaskState& task, const Value& task_run) {
+  Value reference = Value::object({{"apiVersion", task_run["apiVersion"]},
+                                   {"kind", task_run["kind"]},
+                                   {"name", task_run["metadata"]["name"]},
                                    {"pipelineTaskName", task.name}});
-  if (const Value& shown = task.task["displayName"]; !shown.as_string().empty()) {
-    reference.set("displayName", shown);
+  const Value& params = task_run["spec"]["params"];
+  Replacements replacements = facts.results_for(task);
+  std::string shown =
+      combination_name(substituted_matrix(task.task["matrix"], replacements), params);
+  if (shown.empty()) {
+    shown = task.task["displayName"].str();
+  }
+  if (!shown.empty()) {
+    Replacements given;
+    for (const Value& param : params.items()) {
+      given.set_param(param["name"].as_string(), param["value"]);
+    }
+    replacements.then(std::move(given));
+    reference.set("displayName", substitute(shown, replacements));
   }
   if (!task.when.empty()) {
     reference.set("whenExpressions", task.when);
@@ -186,7 +200,7 @@ Value child_references(const Object& run, const RunFacts& facts) {
   for (const TaskState& task : facts.tasks()) {
     for (const Object& task_run : task.task_runs) {
       if (named(list, task_run.name()).is_null()) {
-        list.push_back(child_reference(task, task_run.name()));
+        list.push_back(child_reference(facts, task, task_run.body()));
       }
     }
   }

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "embedded/tekton/model/runs.hpp"
 #include "embedded/tekton/pipelinerun/pipelinerun_facts.hpp"
-#include "embedded/tekton/runs.hpp"
 
 namespace athanor::tekton {
 
@@ -18,23 +18,23 @@ struct TaskCounts {
 // Counts the tasks; one that timed out has failed.
 TaskCounts count_tasks(const RunFacts& facts);
 
-// Condition Succeeded while running and at the end.
+// Returns condition Succeeded while the run runs and at its end.
 Outcome run_outcome(const Object& run, const RunFacts& facts, const Settings& settings);
-// `PipelineRun "<n>" was cancelled`.
+// Returns the outcome with the message `PipelineRun "<n>" was cancelled`.
 Outcome cancelled_outcome(const Object& run);
 
 // Returns status.skippedTasks.
 Value skipped_tasks(const RunFacts& facts);
-// The references there are, followed by those of TaskRuns that none names yet.
+// Returns the present child references, followed by those of TaskRuns that are not listed yet.
 Value child_references(const Object& run, const RunFacts& facts);
-// Returns one of status.childReferences.
-Value child_reference(const TaskState& task, std::string_view task_run_name);
+// Returns one of status.childReferences; its displayName may hold results and the TaskRun's params.
+Value child_reference(const RunFacts& facts, const TaskState& task, const Value& task_run);
 
-// status.results. Error: `invalid pipelineresults [<r>], the referenced results don't exist`.
+// Reads status.results. Error: `invalid pipelineresults [<r>], the referenced results don't exist`.
 Result<Value> pipeline_results(const Value& pipeline, const RunFacts& facts,
                                const Settings& settings);
 
-// "<task>/<step>: <message>" of the first failed task, or empty (17).
+// Returns "<task>/<step>: <message>" of the first failed task, or an empty text (17).
 std::string first_failure(const RunFacts& facts);
 
 }  // namespace athanor::tekton

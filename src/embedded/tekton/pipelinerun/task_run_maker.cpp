@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "embedded/tekton/names.hpp"
+#include "embedded/tekton/model/definitions.hpp"
+#include "embedded/tekton/model/names.hpp"
+#include "embedded/tekton/model/runs.hpp"
+#include "embedded/tekton/model/text.hpp"
+#include "embedded/tekton/model/workspaces.hpp"
 #include "embedded/tekton/pipelinerun/matrix.hpp"
 #include "embedded/tekton/pipelinerun/pipelinerun_resolve.hpp"
-#include "embedded/tekton/runs.hpp"
-#include "embedded/tekton/taskrun/workspaces.hpp"
-#include "embedded/tekton/text.hpp"
 
 namespace athanor::tekton {
 namespace {
@@ -44,7 +45,9 @@ Value metadata_of(const RunContext& context, const TaskState& task, const Value&
   labels.set(kPipelineRunUidLabel, run.uid());
   labels.set(kPipelineTaskLabel, task.name);
   labels.set(kMemberOfLabel, task.is_final ? "finally" : "tasks");
-  if (const Value& task_name = task.task["taskRef"]["name"]; !task_name.as_string().empty()) {
+  const Value& ref = task.task["taskRef"];
+  if (const Value& task_name = ref["name"];
+      !task_name.as_string().empty() && !is_custom_task(ref)) {
     labels.set(kTaskLabel, task_name);
   }
   Value annotations = merged_maps(own["annotations"], inherited_annotations(context.annotations));
@@ -111,6 +114,17 @@ Value params_of(const RunContext& context, const TaskState& task, const Replacem
   return params;
 }
 
+// Returns what the run's own fields may hold of a task: params, contexts, results.
+Replacements run_variables(const RunContext& context, const TaskState& task,
+                           const Replacements& results) {
+  Replacements variables = context.variables;
+  Replacements retries;
+  retries.set("context.pipelineTask.retries", std::to_string(task.task["retries"].as_int()));
+  variables.then(std::move(retries));
+  variables.then(results);
+  return variables;
+}
+
 Value workspaces_of(const RunContext& context, const TaskState& task, const Replacements& results) {
   Value wanted = task.task;
   if (wanted["workspaces"].is_list()) {
@@ -120,11 +134,45 @@ Value workspaces_of(const RunContext& context, const TaskState& task, const Repl
       substitute_members(list.item(i), kFields, results);
     }
   }
-  return task_run_workspaces(context.run, wanted, task.task["taskSpec"]);
+  const Replacements variables = run_variables(context, task, results);
+  Value bindings = task_run_workspaces(context.run, wanted, task.task["taskSpec"]);
+  for (std::size_t i = 0; i < bindings.size(); ++i) {
+    bindings.item(i) = substitute_binding(bindings[i], variables);
+  }
+  return bindings;
 }
 
+// Returns the reference to the task; a resolver's params may hold results.
+Value ref_of(Value ref, const Replacements& results) {
+  static constexpr std::string_view kFields[] = {"name"};
+  substitute_members(ref, kFields, results);
+  for (std::size_t i = 0; i < ref["params"].size(); ++i) {
+    Value& param = ref.member("params").item(i);
+    param.set("value", substitute_param(param["value"], results));
+  }
+  if (ref["kind"].as_string().empty() && ref["resolver"].as_string().empty()) {
+    ref.set("kind", "Task");
+  }
+  return ref;
+}
+
+// Returns the pod settings; those of taskRunSpecs may hold variables of the pipeline and params of
+// the matrix.
+Value pod_template_of(const RunContext& context, const Value& overrides, const Value& combination,
+                      const Replacements& of_run) {
+  Replacements variables;
+  for (const Value& param : combination.items()) {
+    variables.set_param(param["name"].as_string(), param["value"]);
+  }
+  variables.then(of_run);
+  return merged_pod_templates(context.run.spec()["taskRunTemplate"]["podTemplate"],
+                              substitute_pod_template(overrides["podTemplate"], variables));
+}
+
+// `combination`: the params of a matrix, or Null.
 Value spec_of(const RunContext& context, const RunFacts& facts, const TaskState& task,
-              const Value& overrides) {
+              const Value& combination) {
+  const Value& overrides = overrides_of(context.run, task.name);
   const Replacements results = facts.results_for(task);
   const Value& shared = context.run.spec()["taskRunTemplate"];
   Value spec = Value::object();
@@ -139,15 +187,12 @@ Value spec_of(const RunContext& context, const RunFacts& facts, const TaskState&
   if (task.task["taskSpec"].is_object()) {
     spec.set("taskSpec", inline_spec(task.task["taskSpec"], results));
   } else {
-    Value ref = task.task["taskRef"];
-    if (ref["kind"].as_string().empty() && ref["resolver"].as_string().empty()) {
-      ref.set("kind", "Task");
-    }
-    spec.set("taskRef", std::move(ref));
+    spec.set("taskRef", ref_of(task.task["taskRef"], results));
   }
-  if (const Value pod = merged_pod_templates(shared["podTemplate"], overrides["podTemplate"]);
+  if (Value pod =
+          pod_template_of(context, overrides, combination, run_variables(context, task, results));
       !pod.empty()) {
-    spec.set("podTemplate", pod);
+    spec.set("podTemplate", std::move(pod));
   }
   if (Value workspaces = workspaces_of(context, task, results); !workspaces.empty()) {
     spec.set("workspaces", std::move(workspaces));
@@ -164,15 +209,38 @@ Value spec_of(const RunContext& context, const RunFacts& facts, const TaskState&
   return spec;
 }
 
+// The spec of a CustomRun; `combination`: the params of a matrix, or Null.
+Value custom_spec_of(const RunContext& context, const RunFacts& facts, const TaskState& task,
+                     const Value& combination) {
+  const Value whole = spec_of(context, facts, task, combination);
+  Value spec = Value::object();
+  if (task.task["taskSpec"].is_object()) {
+    spec.set("customSpec", task.task["taskSpec"]);
+  } else {
+    spec.set("customRef", whole["taskRef"]);
+  }
+  for (const std::string_view kept :
+       {"params", "serviceAccountName", "workspaces", "retries", "timeout"}) {
+    if (const Value* value = whole.find(kept)) {
+      spec.set(kept, *value);
+    }
+  }
+  return spec;
+}
+
 }  // namespace
 
 std::vector<Value> make_task_runs(const RunContext& context, const RunFacts& facts,
                                   const TaskState& task) {
   const Value& overrides = overrides_of(context.run, task.name);
   const auto made = [&](std::string_view name, const Value& more_params) {
-    Value task_run = Value::object({{"apiVersion", "tekton.dev/v1"}, {"kind", "TaskRun"}});
+    const bool custom =
+        is_custom_task(task.task["taskRef"]) || is_custom_task(task.task["taskSpec"]);
+    Value task_run = Value::object({{"apiVersion", custom ? "tekton.dev/v1beta1" : "tekton.dev/v1"},
+                                    {"kind", custom ? "CustomRun" : "TaskRun"}});
     task_run.set("metadata", metadata_of(context, task, overrides, name));
-    Value spec = spec_of(context, facts, task, overrides);
+    Value spec = custom ? custom_spec_of(context, facts, task, more_params)
+                        : spec_of(context, facts, task, more_params);
     if (!more_params.empty()) {
       spec.set("params", merged_named(spec["params"], more_params));
     }

@@ -18,10 +18,11 @@ struct RunContext {
   Value labels{};  // of the run, with those of its Pipeline
   Value annotations{};
   const std::map<std::string, Value>& values;  // of the run's params
+  Replacements variables{};                    // of the pipeline
   const Settings& settings;
 };
 
-// The TaskRuns to be created for a task that may start. `results` replaces what other tasks left.
+// Returns the TaskRuns to create for a task that may start, with other tasks' results substituted.
 std::vector<Value> make_task_runs(const RunContext& context, const RunFacts& facts,
                                   const TaskState& task);
 

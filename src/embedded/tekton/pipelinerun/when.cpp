@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
+#include "embedded/tekton/model/cel_conditions.hpp"
+
 namespace athanor::tekton {
 
 Value resolved_when(const Value& when, const Replacements& replacements) {
-  static constexpr std::string_view kFields[] = {"input", "values"};
+  static constexpr std::string_view kFields[] = {"input", "values", "cel"};
   Value list = when;
   for (std::size_t i = 0; i < when.size(); ++i) {
     substitute_members(list.item(i), kFields, replacements);
@@ -16,12 +18,25 @@ Value resolved_when(const Value& when, const Replacements& replacements) {
 
 bool when_allows(const Value& when) {
   return std::all_of(when.items().begin(), when.items().end(), [](const Value& expression) {
+    if (const std::string_view cel = expression["cel"].as_string(); !cel.empty()) {
+      return evaluate_condition(cel).value_or(false);
+    }
     const std::string_view input = expression["input"].as_string();
     const auto values = expression["values"].items();
     const bool found = std::any_of(values.begin(), values.end(),
                                    [&](const Value& value) { return value.as_string() == input; });
     return expression["operator"].as_string() == "notin" ? !found : found;
   });
+}
+
+std::string when_problem(const Value& when) {
+  for (const Value& expression : when.items()) {
+    const std::string_view cel = expression["cel"].as_string();
+    if (const auto value = evaluate_condition(cel); !cel.empty() && !value) {
+      return "CEL expression " + std::string(cel) + ": " + value.error().message;
+    }
+  }
+  return {};
 }
 
 }  // namespace athanor::tekton

@@ -2,14 +2,18 @@
 // When expressions: guards of a pipeline task (docs/spec/tekton.md 7.3).
 #pragma once
 
-#include "embedded/tekton/substitute.hpp"
+#include <string>
+
+#include "embedded/tekton/model/substitute.hpp"
 #include "kube/value/value.hpp"
 
 namespace athanor::tekton {
 
-// The list with variables replaced in input and values; what skippedTasks and childReferences show.
+// Returns the list for skippedTasks and childReferences: variables in input and values replaced.
 Value resolved_when(const Value& when, const Replacements& replacements);
-// True when every expression holds (an empty list always does). `when` is resolved.
+// Returns true if every expression of the resolved `when` holds; true for an empty list.
 bool when_allows(const Value& when);
+// Returns why a CEL expression has no value of true or false; empty: all have one.
+std::string when_problem(const Value& when);
 
 }  // namespace athanor::tekton

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/tekton/taskrun/step_template.hpp"
 
-#include "embedded/tekton/runs.hpp"
+#include "embedded/tekton/model/runs.hpp"
 
 namespace athanor::tekton {
 namespace {

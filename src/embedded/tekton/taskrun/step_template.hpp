@@ -6,8 +6,8 @@
 
 namespace athanor::tekton {
 
-// The task spec with the template's fields in every step; the step wins; env is merged by name,
-// volumeMounts by mountPath, objects member by member.
+// Returns the task spec with the template's fields in every step; the step wins; env is merged by
+// name, volumeMounts by mountPath, objects member by member.
 Value merged_step_template(Value task_spec);
 
 }  // namespace athanor::tekton

@@ -7,15 +7,16 @@
 
 #include "api/builtin.hpp"
 #include "api/tekton.hpp"
-#include "embedded/tekton/ignored_fields.hpp"
-#include "embedded/tekton/operators.hpp"
-#include "embedded/tekton/runs.hpp"
-#include "embedded/tekton/settings.hpp"
+#include "embedded/tekton/model/ignored_fields.hpp"
+#include "embedded/tekton/model/operators.hpp"
+#include "embedded/tekton/model/runs.hpp"
+#include "embedded/tekton/model/settings.hpp"
+#include "embedded/tekton/model/text.hpp"
+#include "embedded/tekton/taskrun/credentials.hpp"
 #include "embedded/tekton/taskrun/taskrun_pod.hpp"
 #include "embedded/tekton/taskrun/taskrun_resolve.hpp"
 #include "embedded/tekton/taskrun/taskrun_startup.hpp"
 #include "embedded/tekton/taskrun/taskrun_status.hpp"
-#include "embedded/tekton/text.hpp"
 #include "runtime/view/failures.hpp"
 #include "runtime/view/step.hpp"
 
@@ -47,6 +48,7 @@ class Pass {
         pod_key_{std::string(task_run_.ns()), current_pod_name(task_run_)},
         pod_(view.get(api::kPod, pod_key_)) {
     if (pod_ && !pod_->owned_by(task_run_.uid())) {
+      name_taken_ = !may_go(*pod_);
       pod_.reset();
     }
     started_before_ = time_of(task_run_.status()["startTime"]);
@@ -73,9 +75,17 @@ class Pass {
   void delete_pod();
   void report_sidecars();
   void report_ignored(const Value& task_spec);
+  void report_missing(const Credentials& credentials);
   void adopt_metadata(const ResolvedTask& task);
   [[nodiscard]] Outcome judged(Outcome outcome) const;
   [[nodiscard]] bool may_retry() const;
+  // Whether a pod with the name that the attempt's has goes by itself: it is being deleted, or it
+  // is of a former TaskRun of this name.
+  [[nodiscard]] bool may_go(const Object& pod) const {
+    const auto owner = pod.controller();
+    return pod.deleting() ||
+           (owner && owner->kind == api::kTaskRun.name && owner->name == task_run_.name());
+  }
   [[nodiscard]] std::optional<Outcome> stopped() const;
 
   const View& view_;
@@ -91,6 +101,7 @@ class Pass {
   Plan plan_{};
   bool moves_own_version_ = false;
   bool attempt_ended_ = false;
+  bool name_taken_ = false;
 };
 
 void Pass::delete_pod() {
@@ -136,6 +147,18 @@ void Pass::report_ignored(const Value& task_spec) {
                     .type = "Warning",
                     .reason = "FieldsIgnored",
                     .note = join(ignored, "; ")});
+  }
+}
+
+// Secrets that the service account names and that do not exist.
+void Pass::report_missing(const Credentials& credentials) {
+  for (const std::string& secret : credentials.missing) {
+    plan_.then(Emit{.about = ref_,
+                    .about_uid = std::string(task_run_.uid()),
+                    .type = "Warning",
+                    .reason = "FailedToRetrieveSecret",
+                    .note = "Unable to retrieve secret " + quoted(secret) +
+                            " of the service account: credentials may be missing"});
   }
 }
 
@@ -264,7 +287,9 @@ void Pass::stop(const Outcome& outcome) {
 }
 
 void Pass::fail(const Refusal& refusal) {
-  write_status(judged({.status = "False", .reason = refusal.reason, .message = refusal.message}),
+  write_status(judged({.status = refusal.awaiting ? "Unknown" : "False",
+                       .reason = refusal.reason,
+                       .message = refusal.message}),
                Value::object());
 }
 
@@ -308,11 +333,18 @@ void Pass::create_pod(const ResolvedTask& task) {
     fail_creation("translating TaskSpec to Pod: serviceaccounts " + quoted(account) + " not found");
     return;
   }
+  if (name_taken_) {
+    fail_creation("pods " + quoted(pod_key_.name) + " already exists");
+    return;
+  }
   auto pod = make_pod(task_run_, labels_, annotations_, task, settings_);
   if (!pod) {
     fail_creation("translating TaskSpec to Pod: " + pod.error().message);
     return;
   }
+  const Credentials credentials =
+      settings_.credentials ? credentials_of(view_, task_run_.ns(), account) : Credentials();
+  mount_credentials(*pod, credentials);
   for (int attempt = 0; attempt < kQuotaTries; ++attempt) {
     if (attempt > 0) {
       // Another attempt is another question to the API server.
@@ -323,6 +355,7 @@ void Pass::create_pod(const ResolvedTask& task) {
     if (!error) {
       plan_.then(std::move(step));
       report_ignored(task.spec);
+      report_missing(credentials);
       if (!started_before_) {
         plan_.wake_at(start_ + kPendingGrace);
       }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/tekton/taskrun/taskrun_pod.hpp"
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "base/digest.hpp"
-#include "embedded/tekton/names.hpp"
-#include "embedded/tekton/runs.hpp"
-#include "embedded/tekton/taskrun/workspaces.hpp"
-#include "embedded/tekton/text.hpp"
+#include "embedded/tekton/model/names.hpp"
+#include "embedded/tekton/model/runs.hpp"
+#include "embedded/tekton/model/text.hpp"
+#include "embedded/tekton/model/workspaces.hpp"
 #include "kube/text/json.hpp"
 
 namespace athanor::tekton {
@@ -49,6 +50,12 @@ void mount_workspaces(Value& container, const Value& step, const WorkspaceVolume
     Value mount = shared.mount;
     if (!own["mountPath"].as_string().empty()) {
       mount.set("mountPath", own["mountPath"]);
+    }
+    // What the container mounts there itself wins.
+    const auto mounted = container["volumeMounts"].items();
+    if (std::any_of(mounted.begin(), mounted.end(),
+                    [&](const Value& one) { return one["mountPath"] == mount["mountPath"]; })) {
+      continue;
     }
     container.member("volumeMounts").push_back(std::move(mount));
   }

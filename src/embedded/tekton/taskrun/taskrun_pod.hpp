@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "embedded/tekton/settings.hpp"
+#include "embedded/tekton/model/settings.hpp"
 #include "embedded/tekton/taskrun/taskrun_resolve.hpp"
 #include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
@@ -18,12 +18,12 @@ namespace athanor::tekton {
 // Its value is JSON for the embedded node alone.
 inline constexpr std::string_view kStepsAnnotation = "athanor.dev/steps";
 
-// The pod's name at the status' current attempt.
+// Returns the pod's name at the status' current attempt.
 std::string current_pod_name(const Object& task_run);
-// Limit of one attempt; nullopt: none.
+// Returns the time limit of one attempt; nullopt: none.
 std::optional<Duration> attempt_timeout(const Object& task_run, const Settings& settings);
 
-// `labels` and `annotations` are the TaskRun's. Error: what keeps the spec from becoming a pod
+// Makes the pod; `labels` and `annotations` are the TaskRun's. Error: the spec cannot become a pod
 // (`multiple volumes with same name "<n>"`).
 Result<Value> make_pod(const Object& task_run, const Value& labels, const Value& annotations,
                        const ResolvedTask& task, const Settings& settings);

@@ -5,15 +5,15 @@
 #include <utility>
 
 #include "api/tekton.hpp"
-#include "embedded/tekton/definitions.hpp"
-#include "embedded/tekton/names.hpp"
-#include "embedded/tekton/params.hpp"
-#include "embedded/tekton/runs.hpp"
-#include "embedded/tekton/substitute.hpp"
+#include "embedded/tekton/model/definitions.hpp"
+#include "embedded/tekton/model/params.hpp"
+#include "embedded/tekton/model/remote_definitions.hpp"
+#include "embedded/tekton/model/runs.hpp"
+#include "embedded/tekton/model/substitute.hpp"
+#include "embedded/tekton/model/text.hpp"
+#include "embedded/tekton/model/workspaces.hpp"
 #include "embedded/tekton/taskrun/step_action.hpp"
 #include "embedded/tekton/taskrun/step_template.hpp"
-#include "embedded/tekton/taskrun/workspaces.hpp"
-#include "embedded/tekton/text.hpp"
 
 namespace athanor::tekton {
 namespace {
@@ -37,6 +37,9 @@ Result<Value, Refusal> found_spec(const View& view, const Object& task_run,
     return spec;
   }
   const auto task = find_definition(view, api::kTask, task_run.spec()["taskRef"], task_run.ns());
+  if (!task && is_awaited(task.error())) {
+    return awaited_refusal("ResolvingTaskRef", task_run);
+  }
   if (!task) {
     return Refusal{"TaskRunResolutionFailed", "error when listing tasks for taskRun " +
                                                   std::string(task_run.name()) + ": " +
@@ -47,7 +50,18 @@ Result<Value, Refusal> found_spec(const View& view, const Object& task_run,
   return task->spec();
 }
 
+// Returns the pod volume of a workspace: workspaces of one claim share it. Empty: not bound.
+std::string volume_of(const WorkspaceVolumes& volumes, std::string_view workspace) {
+  for (const WorkspaceMount& one : volumes.mounts) {
+    if (one.workspace == workspace) {
+      return one.mount["name"].str();
+    }
+  }
+  return {};
+}
+
 void add_workspaces(Replacements& replacements, const Value& spec, const Value& bindings) {
+  const WorkspaceVolumes volumes = workspace_volumes(spec["workspaces"], bindings);
   for (const Value& declared : spec["workspaces"].items()) {
     const std::string name = declared["name"].str();
     const std::string prefix = "workspaces." + name + ".";
@@ -56,54 +70,78 @@ void add_workspaces(Replacements& replacements, const Value& spec, const Value& 
     replacements.set(prefix + "bound", bound ? "true" : "false");
     replacements.set(prefix + "path", bound ? workspace_path(declared) : std::string());
     replacements.set(prefix + "claim", binding.at({"persistentVolumeClaim", "claimName"}).str());
-    replacements.set(prefix + "volume", bound ? workspace_volume_name(name) : std::string());
+    replacements.set(prefix + "volume", volume_of(volumes, name));
   }
 }
 
-Replacements task_replacements(const Object& task_run, const Value& spec,
-                               const std::map<std::string, Value>& values) {
-  Replacements replacements = replacements_of(values);
-  replacements.set("context.taskRun.name", task_run.name());
-  replacements.set("context.taskRun.namespace", task_run.ns());
-  replacements.set("context.taskRun.uid", task_run.uid());
-  replacements.set("context.task.name", task_name(task_run));
-  replacements.set("context.task.retry-count",
-                   std::to_string(task_run.status()["retriesStatus"].size()));
-  replacements.set("credentials.path", "/tekton/creds");
+// Returns the values of a task's params, under the names of old Tasks too.
+Replacements param_stage(const std::map<std::string, Value>& values) {
+  Replacements stage = replacements_of(values);
+  for (const auto& [name, value] : values) {
+    stage.set("inputs.params." + name, value);
+  }
+  return stage;
+}
+
+Replacements context_stage(const Object& task_run) {
+  Replacements stage;
+  stage.set("context.taskRun.name", task_run.name());
+  stage.set("context.taskRun.namespace", task_run.ns());
+  stage.set("context.taskRun.uid", task_run.uid());
+  stage.set("context.task.name", task_name(task_run));
+  stage.set("context.task.retry-count", std::to_string(task_run.status()["retriesStatus"].size()));
+  return stage;
+}
+
+// Returns the files of a task: results, exit codes, credentials.
+Replacements path_stage(const Value& spec) {
+  Replacements stage;
+  stage.set("credentials.path", "/tekton/creds");
   for (const Value& result : spec["results"].items()) {
     const std::string name = result["name"].str();
-    replacements.set("results." + name + ".path", "/tekton/results/" + name);
+    stage.set("results." + name + ".path", "/tekton/results/" + name);
   }
   for (std::size_t i = 0; i < spec["steps"].size(); ++i) {
-    const Value& step = spec["steps"][i];
-    replacements.set("steps." + step_name(step, i) + ".exitCode.path",
-                     "/tekton/steps/" + step_container(step, i) + "/exitCode");
+    const std::string container = step_container(spec["steps"][i], i);
+    const std::string path = "/tekton/steps/" + container + "/exitCode";
+    stage.set("steps." + step_name(spec["steps"][i], i) + ".exitCode.path", path);
+    stage.set("steps." + container + ".exitCode.path", path);
   }
+  return stage;
+}
+
+// Returns what is known without the workspaces, in Tekton's order: params, contexts, paths.
+Replacements task_replacements(const Object& task_run, const Value& spec,
+                               const std::map<std::string, Value>& values) {
+  Replacements replacements = param_stage(values);
+  replacements.then(context_stage(task_run));
+  replacements.then(path_stage(spec));
   return replacements;
 }
 
-// What only one step sees: paths of its own results and of workspaces it mounts elsewhere.
-Value with_step_variables(Value spec) {
-  if (!spec["steps"].is_list()) {
+// Replaces in each step or sidecar what it alone sees: the paths of its own results and of
+// workspaces that it mounts elsewhere.
+Value with_own_variables(Value spec, std::string_view part) {
+  if (!spec[part].is_list()) {
     return spec;
   }
   Value one = Value::object();
-  Value& steps = spec.member("steps");
-  for (std::size_t i = 0; i < steps.size(); ++i) {
+  Value& list = spec.member(part);
+  for (std::size_t i = 0; i < list.size(); ++i) {
     Replacements replacements;
-    for (const Value& result : steps[i]["results"].items()) {
+    for (const Value& result : list[i]["results"].items()) {
       replacements.set(
           "step.results." + result["name"].str() + ".path",
-          "/tekton/steps/" + step_container(steps[i], i) + "/results/" + result["name"].str());
+          "/tekton/steps/" + step_container(list[i], i) + "/results/" + result["name"].str());
     }
-    for (const Value& workspace : steps[i]["workspaces"].items()) {
+    for (const Value& workspace : list[i]["workspaces"].items()) {
       if (!workspace["mountPath"].as_string().empty()) {
         replacements.set("workspaces." + workspace["name"].str() + ".path", workspace["mountPath"]);
       }
     }
     if (!replacements.empty()) {
-      one.set("steps", Value::list({steps[i]}));
-      steps.item(i) = substitute_task_spec(one, replacements)["steps"][0];
+      one.set(part, Value::list({list[i]}));
+      list.item(i) = substitute_task_spec(one, replacements)[part][0];
     }
   }
   return spec;
@@ -139,12 +177,14 @@ Result<ResolvedTask, Refusal> resolve_task(const View& view, const Object& task_
   if (!found) {
     return found.error();
   }
-  auto whole = with_step_actions(view, task_run.ns(), task_run.name(), *std::move(found));
+  const Value& params = task_run.spec()["params"];
+  const auto values = param_values((*found)["params"], params);
+  auto whole = with_step_actions(view, task_run, *std::move(found),
+                                 values ? param_stage(*values) : Replacements());
   if (!whole) {
     return whole.error();
   }
   const Value spec = *std::move(whole);
-  const Value& params = task_run.spec()["params"];
   if (const std::string problem = task_param_problem(spec["params"], params); !problem.empty()) {
     return Refusal{"TaskRunValidationFailed", user_error_prefix() +
                                                   "invalid input params for task " +
@@ -153,7 +193,6 @@ Result<ResolvedTask, Refusal> resolve_task(const View& view, const Object& task_
   if (const std::string problem = param_outside_enum(spec["params"], params); !problem.empty()) {
     return Refusal{"InvalidParamValue", user_error_prefix() + problem};
   }
-  const auto values = param_values(spec["params"], params);
   if (!values) {
     return Refusal{"TaskRunValidationFailed", user_error_prefix() + values.error().message};
   }
@@ -168,9 +207,17 @@ Result<ResolvedTask, Refusal> resolve_task(const View& view, const Object& task_
   // Mount paths may hold variables, and other fields the mount paths.
   const Value paths =
       substitute_task_spec(Value::object({{"workspaces", spec["workspaces"]}}), replacements);
-  add_workspaces(replacements, paths, resolved.bindings);
-  resolved.spec =
-      substitute_task_spec(with_step_variables(merged_step_template(spec)), replacements);
+  // A step's own paths come before those of the task, and both after the params.
+  const Value replaced = with_own_variables(
+      with_own_variables(substitute_task_spec(merged_step_template(spec), replacements), "steps"),
+      "sidecars");
+  Replacements workspaces;
+  add_workspaces(workspaces, paths, resolved.bindings);
+  for (std::size_t i = 0; i < resolved.bindings.size(); ++i) {
+    resolved.bindings.item(i) = substitute_binding(resolved.bindings[i], workspaces);
+  }
+  resolved.spec = substitute_task_spec(replaced, workspaces);
+  replacements.then(std::move(workspaces));
   resolved.pod_template = substitute_pod_template(task_run.spec()["podTemplate"], replacements);
   return resolved;
 }

@@ -26,13 +26,13 @@ struct ResolvedTask {
 // Finds and checks the task with its StepActions, and substitutes its variables.
 Result<ResolvedTask, Refusal> resolve_task(const View& view, const Object& task_run);
 
-// "step-<name>", or "step-unnamed-<i>".
+// Returns "step-<name>", or "step-unnamed-<i>".
 std::string step_container(const Value& step, std::size_t index);
-// "sidecar-<name>".
+// Returns "sidecar-<name>".
 std::string sidecar_container(const Value& sidecar, std::size_t index);
-// "<name>", or "unnamed-<i>".
+// Returns "<name>", or "unnamed-<i>".
 std::string step_name(const Value& step, std::size_t index);
-// `Maybe missing or invalid Task <ns>/<t>`, or for an inline spec `Maybe invalid TaskSpec`.
+// Returns `Maybe missing or invalid Task <ns>/<t>`; for an inline spec `Maybe invalid TaskSpec`.
 std::string pod_failure_hint(const Object& task_run);
 
 }  // namespace athanor::tekton

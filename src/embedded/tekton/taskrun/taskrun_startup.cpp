@@ -2,7 +2,7 @@
 #include "embedded/tekton/taskrun/taskrun_startup.hpp"
 
 #include "api/builtin.hpp"
-#include "embedded/tekton/text.hpp"
+#include "embedded/tekton/model/text.hpp"
 
 namespace athanor::tekton {
 namespace {

@@ -10,8 +10,8 @@
 
 namespace athanor::tekton {
 
-// `MountVolume.SetUp failed for volume "<v>" : secret "<s>" not found` of the first volume whose
-// source is missing and not optional, or nullopt.
+// Returns `MountVolume.SetUp failed for volume "<v>" : secret "<s>" not found` of the first volume
+// whose source is missing and not optional, or nullopt.
 std::optional<std::string> startup_problem(const View& view, const Object& pod);
 
 }  // namespace athanor::tekton

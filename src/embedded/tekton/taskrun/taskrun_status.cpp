@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "embedded/tekton/params.hpp"
-#include "embedded/tekton/substitute.hpp"
+#include "embedded/tekton/model/params.hpp"
+#include "embedded/tekton/model/substitute.hpp"
+#include "embedded/tekton/model/text.hpp"
 #include "embedded/tekton/taskrun/taskrun_resolve.hpp"
-#include "embedded/tekton/text.hpp"
 #include "kube/text/json.hpp"
 #include "kube/value/condition.hpp"
 

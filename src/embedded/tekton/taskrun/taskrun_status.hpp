@@ -5,27 +5,27 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "embedded/tekton/runs.hpp"
-#include "embedded/tekton/settings.hpp"
+#include "embedded/tekton/model/runs.hpp"
+#include "embedded/tekton/model/settings.hpp"
 #include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
 
 namespace athanor::tekton {
 
-// status.steps in the order of the spec; a step without a container status yet is left out.
+// Returns status.steps in the order of the spec, without steps that have no container status yet.
 Value step_states(const Value& task_spec, const Object& pod);
-// status.sidecars, likewise.
+// Returns status.sidecars in the order of the spec, without sidecars that have no status yet.
 Value sidecar_states(const Value& task_spec, const Object& pod);
-// The same when the pod is taken away: what has not ended is terminated for `reason`.
+// Returns `steps` for a pod that is removed: unended steps are terminated for `reason`.
 Value terminated_steps(Value steps, std::string_view pod, std::string_view reason, Instant now);
 
-// status.results: the declared results that the steps wrote; the last writer wins.
+// Returns status.results: the declared results that the steps wrote; the last writer wins.
 // Errors (BadRequest): `[User error] Provided results don't match …`, `…missing keys…` (10.3).
 Result<Value> task_results(const Value& task_spec, const Object& pod);
-// A step's words are larger than allowed: names the step and the size; empty when all fit.
+// Returns a message with step and size if a result is larger than allowed; empty when all fit.
 std::string oversized_result(const Object& pod, const Settings& settings);
 
-// Condition Succeeded from the pod's state.
+// Returns condition Succeeded, derived from the pod's state.
 Outcome pod_outcome(const Object& task_run, const Value& task_spec, const Object& pod,
                     const Value& steps, const Settings& settings);
 

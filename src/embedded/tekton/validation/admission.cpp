@@ -5,8 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "embedded/tekton/params.hpp"
-#include "embedded/tekton/runs.hpp"
+#include "embedded/tekton/model/go_names.hpp"
+#include "embedded/tekton/model/params.hpp"
+#include "embedded/tekton/model/runs.hpp"
 #include "embedded/tekton/validation/validation.hpp"
 
 namespace athanor::tekton {
@@ -248,6 +249,9 @@ void apply_defaults(Value& object, WriteKind write, const Settings& settings) {
     return;
   }
   const std::string_view kind = object["kind"].as_string();
+  if (object["spec"].is_object()) {
+    use_declared_names(object.member("spec"));
+  }
   const bool run = kind == "PipelineRun" || kind == "TaskRun";
   if (run && write == WriteKind::Create) {
     drop_chains_annotations(object);

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/result.hpp"
-#include "embedded/tekton/settings.hpp"
+#include "embedded/tekton/model/settings.hpp"
 #include "kube/value/value.hpp"
 
 namespace athanor::tekton {
@@ -19,8 +19,8 @@ enum class WriteKind : std::uint8_t { Create, Update };
 void apply_defaults(Value& object, WriteKind write = WriteKind::Create,
                     const Settings& settings = {});
 
-// The denial (400 BadRequest, `admission webhook "validation.webhook.pipeline.tekton.dev" denied
-// the request: validation failed: …`), or nullopt. `old_object` is nullptr at creation.
+// Returns the denial (400 BadRequest, `admission webhook "validation.webhook.pipeline.tekton.dev"
+// denied the request: validation failed: …`), or nullopt. `old_object` is nullptr at creation.
 std::optional<Error> validate(const Value& object, const Value* old_object,
                               const Settings& settings = {});
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "base/time.hpp"
-#include "embedded/tekton/settings.hpp"
-#include "embedded/tekton/validation/field_errors.hpp"
+#include "embedded/tekton/model/field_errors.hpp"
+#include "embedded/tekton/model/settings.hpp"
 #include "kube/value/value.hpp"
 
 namespace athanor::tekton {

@@ -6,11 +6,11 @@
 #include <string>
 #include <utility>
 
-#include "embedded/tekton/definitions.hpp"
-#include "embedded/tekton/pipelinerun/graph.hpp"
-#include "embedded/tekton/runs.hpp"
-#include "embedded/tekton/substitute.hpp"
-#include "embedded/tekton/text.hpp"
+#include "embedded/tekton/model/definitions.hpp"
+#include "embedded/tekton/model/graph.hpp"
+#include "embedded/tekton/model/runs.hpp"
+#include "embedded/tekton/model/substitute.hpp"
+#include "embedded/tekton/model/text.hpp"
 #include "embedded/tekton/validation/validation.hpp"
 #include "embedded/tekton/validation/validation_references.hpp"
 #include "embedded/tekton/validation/validation_shared.hpp"
@@ -37,12 +37,21 @@ void check_kind_of_task(const Value& task, const Settings& settings, FieldErrors
   } else if (has_ref && task["taskRef"]["name"].as_string().empty() &&
              task["taskRef"]["resolver"].as_string().empty() && !is_custom_task(task["taskRef"])) {
     errors.missing("taskRef.name");
-  } else if (has_spec && !is_custom_task(task["taskSpec"])) {
+  } else if (is_custom_task(task["taskRef"]) || is_custom_task(task["taskSpec"])) {
+    const std::string holder = has_ref ? "taskRef" : "taskSpec";
+    for (const std::string_view field : {"apiVersion", "kind"}) {
+      if (task[holder][field].as_string().empty()) {
+        errors.invalid("custom task " + std::string(has_ref ? "ref" : "spec") + " must specify " +
+                           std::string(field),
+                       holder + "." + std::string(field));
+      }
+    }
+  } else if (has_spec) {
     errors.merge(validate_task_spec(task["taskSpec"], Place::Inline, settings), "taskSpec");
   }
 }
 
-void check_on_error(const Value& task, FieldErrors& errors) {
+void check_task_on_error(const Value& task, FieldErrors& errors) {
   const std::string_view value = task["onError"].as_string();
   if (value.empty()) {
     return;
@@ -79,7 +88,7 @@ void check_matrix(const Value& task, const Settings& settings, FieldErrors& erro
 }
 
 // Declared workspaces, by name.
-std::set<std::string> check_workspaces(const Value& spec, FieldErrors& errors) {
+std::set<std::string> check_pipeline_workspaces(const Value& spec, FieldErrors& errors) {
   std::set<std::string> names;
   for (std::size_t i = 0; i < spec["workspaces"].size(); ++i) {
     const std::string name = spec["workspaces"][i]["name"].str();
@@ -116,8 +125,8 @@ FieldErrors check_task(const Value& task, const Settings& settings) {
                "Pipeline Task name " + std::string(kDnsDetails));
   }
   check_kind_of_task(task, settings, errors);
-  check_on_error(task, errors);
-  errors.merge(validate_when(task["when"]));
+  check_task_on_error(task, errors);
+  errors.merge(validate_when(task["when"], settings, Cel::BehindFlag));
   check_matrix(task, settings, errors);
   if (is_negative(task["timeout"])) {
     errors.invalid(task["timeout"].str() + " should be >= 0", "timeout");
@@ -129,8 +138,8 @@ FieldErrors check_task(const Value& task, const Settings& settings) {
   return errors;
 }
 
-void check_variables(const Value& spec, Place place, const std::string& path, const Value& task,
-                     FieldErrors& errors) {
+void check_task_variables(const Value& spec, Place place, const std::string& path,
+                          const Value& task, FieldErrors& errors) {
   const VariableRules rules(spec["params"], place == Place::StandAlone);
   for (const Value& param : task["params"].items()) {
     for (const Variable& variable : variables_in(param["value"].as_string())) {
@@ -161,7 +170,7 @@ FieldErrors validate_pipeline_spec(const Value& spec, Place place, const Setting
                {"description", "params", "resources", "tasks", "workspaces"});
     return errors;
   }
-  const std::set<std::string> workspaces = check_workspaces(spec, errors);
+  const std::set<std::string> workspaces = check_pipeline_workspaces(spec, errors);
   std::set<std::string> names;
   for (const std::string_view part : {"tasks", "finally"}) {
     for (std::size_t i = 0; i < spec[part].size(); ++i) {
@@ -176,7 +185,7 @@ FieldErrors validate_pipeline_spec(const Value& spec, Place place, const Setting
         check_task_workspaces(task, workspaces, bindings);
         errors.merge(std::move(bindings), path);
       }
-      check_variables(spec, place, path, task, errors);
+      check_task_variables(spec, place, path, task, errors);
       errors.merge(validate_context_variables(task), path);
     }
   }

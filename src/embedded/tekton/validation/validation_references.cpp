@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "embedded/tekton/pipelinerun/graph.hpp"
-#include "embedded/tekton/substitute.hpp"
-#include "embedded/tekton/text.hpp"
+#include "embedded/tekton/model/graph.hpp"
+#include "embedded/tekton/model/substitute.hpp"
+#include "embedded/tekton/model/text.hpp"
 
 namespace athanor::tekton {
 namespace {
@@ -101,6 +101,17 @@ FieldErrors check_final_task(const Value& pipeline, const Value& task) {
 
 FieldErrors validate_task_references(const Value& pipeline) {
   FieldErrors errors;
+  for (const std::string_view part : {"tasks", "finally"}) {
+    for (std::size_t i = 0; i < pipeline[part].size(); ++i) {
+      for (const MatrixLengthRef& ref : matrix_length_refs(pipeline[part][i])) {
+        if (!named(pipeline["tasks"], ref.task)["matrix"].is_object()) {
+          errors.invalid("$(" + ref.variable + ") refers to pipeline task " + quoted(ref.task) +
+                             ", which has no matrix",
+                         at(part, i));
+        }
+      }
+    }
+  }
   for (std::size_t i = 0; i < pipeline["tasks"].size(); ++i) {
     FieldErrors found;
     visit_variables(pipeline["tasks"][i], [&](std::string_view variable, const std::string& path,

@@ -2,16 +2,16 @@
 // What pipeline tasks say of each other: statuses, results, contexts (docs/spec/tekton.md 5.2).
 #pragma once
 
-#include "embedded/tekton/validation/field_errors.hpp"
+#include "embedded/tekton/model/field_errors.hpp"
 #include "kube/value/value.hpp"
 
 namespace athanor::tekton {
 
 // Statuses of tasks in DAG tasks; results and statuses in final tasks; runAfter in final tasks.
 FieldErrors validate_task_references(const Value& pipeline);
-// results[] of a pipeline.
+// Checks results[] of a pipeline.
 FieldErrors validate_pipeline_results(const Value& pipeline);
-// $(context.…) of one pipeline task.
+// Checks the $(context.…) variables of one pipeline task.
 FieldErrors validate_context_variables(const Value& task);
 
 }  // namespace athanor::tekton

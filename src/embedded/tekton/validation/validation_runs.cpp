@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // PipelineRun and TaskRun (docs/spec/tekton.md 5.1, 5.4).
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "embedded/tekton/pipelinerun/graph.hpp"
-#include "embedded/tekton/runs.hpp"
-#include "embedded/tekton/text.hpp"
+#include "embedded/tekton/model/graph.hpp"
+#include "embedded/tekton/model/runs.hpp"
+#include "embedded/tekton/model/text.hpp"
 #include "embedded/tekton/validation/validation.hpp"
 #include "embedded/tekton/validation/validation_shared.hpp"
 
@@ -17,13 +16,6 @@ namespace athanor::tekton {
 namespace {
 
 constexpr std::size_t kMaxName = 63;
-
-bool is_subdomain_label(std::string_view name) {
-  return is_dns_label(name.substr(0, kMaxName)) &&
-         std::all_of(name.begin(), name.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
-         });
-}
 
 struct Source {
   std::string_view field{};     // in the binding
@@ -191,7 +183,7 @@ FieldErrors validate_run_metadata(const Value& metadata) {
   if (name.empty()) {
     return errors;  // made from generateName
   }
-  if (!is_subdomain_label(name)) {
+  if (!is_dns_subdomain(name)) {
     errors.add("invalid resource name " + quoted(name) + ": must be a valid DNS label",
                {"metadata.name"});
   }

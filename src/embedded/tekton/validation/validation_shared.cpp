@@ -5,10 +5,11 @@
 #include <set>
 #include <vector>
 
-#include "embedded/tekton/params.hpp"
-#include "embedded/tekton/runs.hpp"
-#include "embedded/tekton/substitute.hpp"
-#include "embedded/tekton/text.hpp"
+#include "embedded/tekton/model/cel_conditions.hpp"
+#include "embedded/tekton/model/params.hpp"
+#include "embedded/tekton/model/runs.hpp"
+#include "embedded/tekton/model/substitute.hpp"
+#include "embedded/tekton/model/text.hpp"
 
 namespace athanor::tekton {
 namespace {
@@ -76,6 +77,25 @@ void check_enum(const Value& spec, const Settings& settings, FieldErrors& errors
   }
 }
 
+void check_cel(const Value& expression, const std::string& path, const Settings& settings, Cel cel,
+               FieldErrors& errors) {
+  const std::string text = expression["cel"].str();
+  if (!settings.cel_when) {
+    errors.add("feature flag enable-cel-in-whenexpression should be set to true to use CEL: " +
+                   text + " in WhenExpression",
+               {path});
+  } else if (cel == Cel::Refused) {
+    errors.add("the embedded engine evaluates CEL in pipelines alone, not in steps: " + text,
+               {path});
+  } else if (expression.contains("input") || expression.contains("operator") ||
+             !expression["values"].empty()) {
+    errors.add("cel and input+operator+values cannot be set in one WhenExpression: " + text,
+               {path});
+  } else if (const std::string wrong = condition_errors(text); !wrong.empty()) {
+    errors.add("invalid cel expression: " + text + " with err: " + wrong, {path});
+  }
+}
+
 }  // namespace
 
 bool is_negative(const Value& duration) {
@@ -83,15 +103,13 @@ bool is_negative(const Value& duration) {
   return !duration.as_string().empty() && (!parsed || *parsed < Duration::zero());
 }
 
-FieldErrors validate_when(const Value& when) {
+FieldErrors validate_when(const Value& when, const Settings& settings, Cel cel) {
   FieldErrors errors;
   for (std::size_t i = 0; i < when.size(); ++i) {
     const Value& one = when[i];
     const std::string path = at("when", i);
-    if (const std::string_view cel = one["cel"].as_string(); !cel.empty()) {
-      errors.add("feature flag enable-cel-in-whenexpression should be set to true to use CEL: " +
-                     std::string(cel) + " in WhenExpression",
-                 {path});
+    if (!one["cel"].as_string().empty()) {
+      check_cel(one, path, settings, cel, errors);
       continue;
     }
     const std::string_view op = one["operator"].as_string();

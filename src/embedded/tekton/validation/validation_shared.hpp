@@ -7,16 +7,17 @@
 #include <string>
 #include <string_view>
 
-#include "embedded/tekton/settings.hpp"
-#include "embedded/tekton/validation/field_errors.hpp"
+#include "embedded/tekton/model/field_errors.hpp"
+#include "embedded/tekton/model/settings.hpp"
 #include "kube/value/value.hpp"
 
 namespace athanor::tekton {
 
-// params[] of a definition.
+// Checks params[] of a definition.
 FieldErrors validate_param_specs(const Value& specs, const Settings& settings);
 // when[] of a pipeline task or a step.
-FieldErrors validate_when(const Value& when);
+enum class Cel : unsigned char { BehindFlag, Refused };
+FieldErrors validate_when(const Value& when, const Settings& settings, Cel cel);
 
 // Returns true for "<prefix><name>.inputs…" and "….outputs…": artifacts of a task or a step.
 bool is_artifact_of(std::string_view variable, std::string_view prefix);
@@ -24,13 +25,13 @@ bool is_artifact_of(std::string_view variable, std::string_view prefix);
 // What a text may refer to, and how.
 class VariableRules {
  public:
-  // `strict`: a param that is not declared is an error (stand-alone definitions).
+  // Treats undeclared params as errors if `strict` (stand-alone definitions).
   VariableRules(const Value& param_specs, bool strict);
-  // A field that holds one text: whole lists have no place in it.
+  // Checks a field that holds one text: variables for whole lists are errors.
   void check_text(FieldErrors& errors, const Value& text, const std::string& path) const;
-  // A list whose items may be whole lists: `command`, `args`.
+  // Checks a list whose items may be whole lists: `command`, `args`.
   void check_items(FieldErrors& errors, const Value& list, const std::string& path) const;
-  // The value of a param: `path` for every text in it.
+  // Checks the value of a param; errors of every text in it have the path `path`.
   void check_param_value(FieldErrors& errors, const Value& value, const std::string& path) const;
 
  private:
@@ -41,7 +42,7 @@ class VariableRules {
   bool strict_ = false;
 };
 
-// A negative or malformed Go duration.
+// Returns true for a negative or malformed Go duration.
 bool is_negative(const Value& duration);
 
 // Details of errors about names of tasks and steps, in Tekton's words.

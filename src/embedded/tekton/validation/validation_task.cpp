@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
-#include "embedded/tekton/params.hpp"
-#include "embedded/tekton/substitute.hpp"
-#include "embedded/tekton/taskrun/workspaces.hpp"
-#include "embedded/tekton/text.hpp"
+#include "embedded/tekton/model/params.hpp"
+#include "embedded/tekton/model/substitute.hpp"
+#include "embedded/tekton/model/text.hpp"
+#include "embedded/tekton/model/workspaces.hpp"
 #include "embedded/tekton/validation/validation.hpp"
 #include "embedded/tekton/validation/validation_shared.hpp"
 
@@ -66,7 +66,11 @@ void check_on_error(const Value& step, FieldErrors& errors) {
 // $(steps.<s>.outputs.<a>), $(inputs.<a>), $(outputs.<a>).
 bool is_artifact(std::string_view variable) {
   if (variable == "artifacts.path" || variable == "step.artifacts.path" ||
-      variable.starts_with("inputs.") || variable.starts_with("outputs.")) {
+      variable.starts_with("outputs.")) {
+    return true;
+  }
+  // $(inputs.params.<p>) is a param, in the form of old Tasks.
+  if (variable.starts_with("inputs.") && !variable.starts_with("inputs.params.")) {
     return true;
   }
   return is_artifact_of(variable, "steps.");
@@ -96,7 +100,7 @@ void check_artifacts(const Value& step, FieldErrors& errors) {
   }
 }
 
-FieldErrors check_step(const Value& step) {
+FieldErrors check_step(const Value& step, const Settings& settings) {
   FieldErrors errors;
   if (step["ref"].is_object()) {
     check_ref(step, errors);
@@ -122,11 +126,11 @@ FieldErrors check_step(const Value& step) {
   check_on_error(step, errors);
   check_mounts(step, errors);
   check_artifacts(step, errors);
-  errors.merge(validate_when(step["when"]));
+  errors.merge(validate_when(step["when"], settings, Cel::Refused));
   return errors;
 }
 
-void check_steps(const Value& spec, FieldErrors& errors) {
+void check_steps(const Value& spec, const Settings& settings, FieldErrors& errors) {
   if (spec["steps"].empty()) {
     errors.missing("steps");
   }
@@ -141,7 +145,8 @@ void check_steps(const Value& spec, FieldErrors& errors) {
     if (step["image"].as_string().empty() && spec["stepTemplate"].contains("image")) {
       with_template.set("image", spec["stepTemplate"]["image"]);
     }
-    errors.merge(check_step(step["ref"].is_object() ? step : with_template), at("steps", i));
+    errors.merge(check_step(step["ref"].is_object() ? step : with_template, settings),
+                 at("steps", i));
   }
 }
 
@@ -284,7 +289,7 @@ void check_variables(const Value& spec, Place place, FieldErrors& errors) {
 
 FieldErrors validate_task_spec(const Value& spec, Place place, const Settings& settings) {
   FieldErrors errors;
-  check_steps(spec, errors);
+  check_steps(spec, settings, errors);
   check_volumes(spec, errors);
   check_workspaces(spec, errors);
   check_sidecars(spec, errors);

@@ -3,9 +3,9 @@
 
 #include "api/builtin.hpp"
 #include "api/tekton.hpp"
-#include "embedded/tekton/config_objects.hpp"
-#include "embedded/tekton/ignored_fields.hpp"
-#include "embedded/tekton/settings.hpp"
+#include "embedded/tekton/model/config_objects.hpp"
+#include "embedded/tekton/model/ignored_fields.hpp"
+#include "embedded/tekton/model/settings.hpp"
 #include "embedded/tekton/validation/admission.hpp"
 
 namespace athanor::tekton {

@@ -11,7 +11,7 @@
 #include "api/builtin.hpp"
 #include "base/digest.hpp"
 #include "embedded/workloads/closing.hpp"
-#include "embedded/workloads/sets/controlled_pods.hpp"
+#include "embedded/workloads/controlled_pods.hpp"
 #include "kube/text/cron.hpp"
 #include "kube/text/text.hpp"
 #include "kube/value/condition.hpp"
@@ -305,7 +305,7 @@ class CronJobRun {
   Plan plan_{};
 };
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_cron_job(const View& view, const Key& key, Instant now) {
   const auto cron = view.get(api::kCronJob, key);
   return cron ? CronJobRun(view, *cron, now).run() : Plan::done();
 }
@@ -319,7 +319,7 @@ const Operator& cron_job_operator() {
                                   .primary = &api::kCronJob,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile};
+                                  .reconcile = reconcile_cron_job};
   return kOperator;
 }
 

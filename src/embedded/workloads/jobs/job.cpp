@@ -8,10 +8,10 @@
 
 #include "api/builtin.hpp"
 #include "embedded/workloads/closing.hpp"
+#include "embedded/workloads/controlled_pods.hpp"
 #include "embedded/workloads/jobs/job_facts.hpp"
 #include "embedded/workloads/jobs/job_pods.hpp"
 #include "embedded/workloads/jobs/job_policies.hpp"
-#include "embedded/workloads/sets/controlled_pods.hpp"
 #include "kube/names/selector.hpp"
 #include "kube/value/condition.hpp"
 #include "runtime/view/failures.hpp"
@@ -396,7 +396,7 @@ class JobRun {
   Plan plan_{};
 };
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_job(const View& view, const Key& key, Instant now) {
   const auto job = view.get(api::kJob, key);
   std::vector<Object> mine;
   std::vector<Object> orphans;
@@ -444,7 +444,7 @@ const Operator& job_operator() {
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .indexes = kIndexes,
-                                  .reconcile = reconcile};
+                                  .reconcile = reconcile_job};
   return kOperator;
 }
 

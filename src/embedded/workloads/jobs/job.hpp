@@ -6,8 +6,8 @@
 
 namespace athanor::workloads {
 
-// Jobs of spec.managedBy unset or kubernetes.io/job-controller. Counts each pod once, through the
-// finalizer batch.kubernetes.io/job-tracking.
+// Handles jobs with spec.managedBy unset or kubernetes.io/job-controller. Counts each pod once,
+// through the finalizer batch.kubernetes.io/job-tracking.
 const Operator& job_operator();
 // Releases pods of Jobs that are gone.
 const Operator& job_orphan_operator();

@@ -116,7 +116,7 @@ class Tracker {
   std::set<std::string> known_failed_{};
 };
 
-Instant end_of(const Object& pod) {
+Instant end_of_pod(const Object& pod) {
   std::optional<Instant> end;
   for (const char* list : {"containerStatuses", "initContainerStatuses"}) {
     for (const Value& status : pod.status()[list].items()) {
@@ -135,7 +135,7 @@ std::optional<Instant> wait_after(const JobFacts& facts, const Counts& counts) {
   std::optional<Instant> last_success;
   for (const Object& pod : facts.pods) {
     if (counts(pod) && pod_succeeded(pod)) {
-      const Instant end = end_of(pod);
+      const Instant end = end_of_pod(pod);
       last_success = !last_success || end > *last_success ? end : *last_success;
     }
   }
@@ -146,7 +146,7 @@ std::optional<Instant> wait_after(const JobFacts& facts, const Counts& counts) {
         judge_failure(facts.job, pod).action == FailureAction::Ignore) {
       continue;
     }
-    const Instant end = end_of(pod);
+    const Instant end = end_of_pod(pod);
     if (!last_success || end > *last_success) {
       ++failures;
       last_failure = !last_failure || end > *last_failure ? end : *last_failure;

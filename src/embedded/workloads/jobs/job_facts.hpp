@@ -50,7 +50,7 @@ struct JobFacts {
   [[nodiscard]] std::int64_t failed() const;
 };
 
-// `pods`: every pod that has this job as its controller.
+// Requires as `pods` every pod that has this job as its controller.
 JobFacts gather(const Object& job, std::vector<Object> pods);
 
 // Returns true by condition Complete or Failed.
@@ -61,10 +61,10 @@ bool pod_succeeded(const Object& pod);
 // Returns true by phase Failed.
 bool pod_failed(const Object& pod);
 
-// When a new pod may be made after failures in a row: 10 s doubling to 10 min after the last one.
-// nullopt: at once.
+// Returns the earliest time for a new pod after failures in a row: 10 s doubling to 10 min after
+// the last one. nullopt: at once.
 std::optional<Instant> held_back_until(const JobFacts& facts);
-// The same for one index, with per_index.
+// Returns the earliest time for a new pod of one index, with per_index; nullopt: at once.
 std::optional<Instant> index_held_back_until(const JobFacts& facts, std::int64_t index);
 
 }  // namespace athanor::workloads

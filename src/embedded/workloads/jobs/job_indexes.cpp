@@ -11,7 +11,7 @@
 namespace athanor::workloads {
 namespace {
 
-std::optional<std::int64_t> number_of(std::string_view text) {
+std::optional<std::int64_t> index_of_text(std::string_view text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc{} && end == text.data() + text.size() && number >= 0
@@ -28,8 +28,8 @@ Indexes parse_indexes(std::string_view text, std::int64_t limit) {
     const std::string_view part = text.substr(0, comma);
     text.remove_prefix(std::min(comma + 1, text.size()));
     const std::size_t dash = part.find('-');
-    const auto first = number_of(part.substr(0, dash));
-    const auto last = dash == std::string_view::npos ? first : number_of(part.substr(dash + 1));
+    const auto first = index_of_text(part.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : index_of_text(part.substr(dash + 1));
     if (!first || !last) {
       continue;
     }

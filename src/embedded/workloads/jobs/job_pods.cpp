@@ -8,8 +8,8 @@
 #include <set>
 
 #include "api/builtin.hpp"
+#include "embedded/workloads/controlled_pods.hpp"
 #include "embedded/workloads/jobs/job_policies.hpp"
-#include "embedded/workloads/sets/controlled_pods.hpp"
 
 namespace athanor::workloads {
 namespace {

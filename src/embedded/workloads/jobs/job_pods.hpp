@@ -13,15 +13,15 @@
 
 namespace athanor::workloads {
 
-// `count` new pods of a job without indexes, in no order that matters.
+// Returns `count` new pods of a job without indexes, in unspecified order.
 std::vector<Value> new_pods(const JobFacts& facts, std::int64_t count);
-// At most `count` new pods of an Indexed job: the lowest indexes that neither run nor are done.
+// Returns at most `count` new pods of an Indexed job, for its lowest idle and unfinished indexes.
 std::vector<Value> new_indexed_pods(const JobFacts& facts, std::int64_t count,
                                     const Indexes& waiting = {});
-// The `count` active pods whose loss costs least: those without a node first, then those that are
-// not ready, then the youngest. Of an Indexed job, doubles and superfluous indexes go before all.
+// Returns the `count` active pods whose loss costs least: first those without a node, then not
+// ready, then the youngest. Of an Indexed job, doubles and superfluous indexes precede all others.
 std::vector<Object> excess_pods(const JobFacts& facts, std::int64_t count);
-// Active pods of an Indexed job that should not be: doubles and indexes beyond the completions.
+// Returns active pods of an Indexed job to be removed: doubles and indexes beyond the completions.
 std::vector<Object> superfluous_pods(const JobFacts& facts);
 
 // Takes the tracking finalizer off a pod; others stay.

@@ -24,17 +24,17 @@ struct FailureVerdict {
   FailureAction action = FailureAction::Count;
   std::string message{};  // of FailJob: which rule, and why
 };
-// The first rule of spec.podFailurePolicy that a failed pod matches; without one it counts.
+// Applies the first matching rule of spec.podFailurePolicy to a failed pod; without one it counts.
 FailureVerdict judge_failure(const Object& job, const Object& pod);
 
-// "Matched rules at index 0", when spec.successPolicy is satisfied.
+// Returns "Matched rules at index 0", when spec.successPolicy is satisfied.
 std::optional<std::string> success_rule_met(const Object& job, const Indexes& completed);
 
 // Failures of this index before this pod, as its annotation says.
 std::int64_t failures_before(const Object& pod);
-// Those that did not count, likewise.
+// Returns the ignored failures of this index before this pod, from the pod's annotation.
 std::int64_t ignored_before(const Object& pod);
-// Whether this failed pod fails its index (spec.backoffLimitPerIndex is given).
+// Returns true if this failed pod fails its index (spec.backoffLimitPerIndex is given).
 bool fails_index(const Object& job, const Object& pod);
 
 }  // namespace athanor::workloads

@@ -10,7 +10,7 @@
 namespace athanor::workloads {
 namespace {
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan release_orphan(const View& view, const Key& key, Instant now) {
   const auto pod = view.get(api::kPod, key);
   const auto owner = pod ? pod->controller() : std::nullopt;
   if (!owner || owner->kind != api::kJob.name || !pod->has_finalizer(kTrackingFinalizer)) {
@@ -39,7 +39,7 @@ const Operator& job_orphan_operator() {
                                   .primary = &api::kPod,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile};
+                                  .reconcile = release_orphan};
   return kOperator;
 }
 

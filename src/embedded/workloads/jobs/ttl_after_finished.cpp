@@ -7,7 +7,7 @@
 namespace athanor::workloads {
 namespace {
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan delete_after_ttl(const View& view, const Key& key, Instant now) {
   Plan plan;
   const auto job = view.get(api::kJob, key);
   if (!job || job->deleting() || !job->spec()["ttlSecondsAfterFinished"].is_integer()) {
@@ -42,7 +42,7 @@ const Operator& ttl_after_finished_operator() {
                                   .primary = &api::kJob,
                                   .reads = kKinds,
                                   .writes = kKinds,
-                                  .reconcile = reconcile};
+                                  .reconcile = delete_after_ttl};
   return kOperator;
 }
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "api/builtin.hpp"
-#include "embedded/workloads/sets/controlled_pods.hpp"
+#include "embedded/workloads/controlled_pods.hpp"
 #include "kube/value/condition.hpp"
 
 namespace athanor::workloads {

@@ -18,22 +18,22 @@ inline constexpr const char* kManagedByLabel = "endpointslice.kubernetes.io/mana
 inline constexpr const char* kLastChangeAnnotation =
     "endpoints.kubernetes.io/last-change-trigger-time";
 
-// A service without a selector is filled by its user; external names are not filled.
+// Returns true if the service has a selector and no external name. Without one users fill it.
 bool has_selector(const Object& service);
-// clusterIP "None".
+// Returns true for clusterIP "None".
 bool is_headless(const Object& service);
-// The pods the selector matches, by name.
+// Returns the pods that the selector matches, sorted by name.
 std::vector<Object> selected_pods(const View& view, const Object& service);
 // Has an address and has not ended; one that is being deleted only with `terminating`.
 bool may_serve(const Object& pod, bool terminating);
-// [{name, protocol, port, appProtocol}] as `pod` offers them; ports whose named target the pod does
-// not have are left out.
+// Returns [{name, protocol, port, appProtocol}] as `pod` offers them, without ports whose named
+// target the pod lacks.
 Value ports_of(const Object& service, const Object& pod);
-// spec.hostname, when the pod's subdomain is this service.
+// Returns spec.hostname, when the pod's subdomain is this service.
 std::string host_name(const Object& service, const Object& pod);
 // Returns the targetRef of a pod's endpoint.
 Value target_reference(const Object& pod);
-// When the youngest change that matters to endpoints happened: of the service or of pods'
+// Returns the time of the latest change that matters to endpoints: of the service or of pods'
 // readiness.
 std::string last_change(const Object& service, const std::vector<Object>& pods);
 

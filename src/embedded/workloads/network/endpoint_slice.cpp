@@ -6,16 +6,16 @@
 #include <map>
 
 #include "api/builtin.hpp"
+#include "embedded/workloads/controlled_pods.hpp"
 #include "embedded/workloads/network/endpoint_pods.hpp"
 #include "embedded/workloads/network/endpoint_slices.hpp"
 #include "embedded/workloads/network/endpoints.hpp"
-#include "embedded/workloads/sets/controlled_pods.hpp"
 #include "kube/text/json.hpp"
 
 namespace athanor::workloads {
 namespace {
 
-constexpr const char* kController = "endpointslice-controller.k8s.io";
+constexpr const char* kSliceController = "endpointslice-controller.k8s.io";
 constexpr const char* kMirror = "endpointslicemirroring-controller.k8s.io";
 constexpr const char* kSkipMirrorLabel = "endpointslice.kubernetes.io/skip-mirror";
 constexpr const char* kLeaderAnnotation = "control-plane.alpha.kubernetes.io/leader";
@@ -86,7 +86,7 @@ Value slice_labels(const Value& labels, const Key& service, const char* manager)
   return result;
 }
 
-Plan reconcile(const View& view, const Key& key, Instant /*now*/) {
+Plan reconcile_slices(const View& view, const Key& key, Instant /*now*/) {
   const auto service = view.get(api::kService, key);
   if (!service || service->deleting() || !has_selector(*service)) {
     return Plan::done();  // the slices go with their owner
@@ -96,13 +96,14 @@ Plan reconcile(const View& view, const Key& key, Instant /*now*/) {
       .ns = key.ns,
       .name_prefix = key.name + "-",
       .name_seed = std::string(service->uid()),
-      .labels = slice_labels(service->metadata()["labels"], key, kController),
+      .labels = slice_labels(service->metadata()["labels"], key, kSliceController),
       .annotations = Value::object({{kLastChangeAnnotation, last_change(*service, pods)}}),
       .owner = controller_reference(*service, api::kService)};
   if (is_headless(*service)) {
     settings.labels.set(kHeadlessLabel, "");
   }
-  return plan_slices(settings, slices_of(view, key, kController), wishes_of(view, *service, pods));
+  return plan_slices(settings, slices_of(view, key, kSliceController),
+                     wishes_of(view, *service, pods));
 }
 
 void mirror_addresses(const Value& addresses, const Value& ports, bool ready,
@@ -183,7 +184,7 @@ const Operator& endpoint_slice_operator() {
                                   .primary = &api::kService,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile};
+                                  .reconcile = reconcile_slices};
   return kOperator;
 }
 

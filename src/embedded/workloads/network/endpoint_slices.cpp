@@ -7,8 +7,8 @@
 #include <set>
 
 #include "api/builtin.hpp"
+#include "embedded/workloads/controlled_pods.hpp"
 #include "embedded/workloads/network/endpoint_pods.hpp"
-#include "embedded/workloads/sets/controlled_pods.hpp"
 #include "kube/text/json.hpp"
 
 namespace athanor::workloads {

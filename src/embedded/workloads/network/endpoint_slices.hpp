@@ -32,7 +32,7 @@ struct SliceSettings {
   bool keeps_one_empty = true;  // without endpoints one empty slice is kept
 };
 
-// The steps from `present` to `wishes`.
+// Plans the steps from `present` to `wishes`.
 Plan plan_slices(const SliceSettings& settings, const std::vector<Object>& present,
                  const std::vector<SliceWish>& wishes);
 

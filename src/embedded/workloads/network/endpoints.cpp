@@ -6,8 +6,8 @@
 #include <map>
 
 #include "api/builtin.hpp"
+#include "embedded/workloads/controlled_pods.hpp"
 #include "embedded/workloads/network/endpoint_pods.hpp"
-#include "embedded/workloads/sets/controlled_pods.hpp"
 #include "kube/text/json.hpp"
 
 namespace athanor::workloads {
@@ -121,7 +121,7 @@ bool is_same(const Object& endpoints, const Value& subsets, const Value& labels,
          endpoints.annotation(kOverCapacity).empty() != truncated;
 }
 
-Plan reconcile(const View& view, const Key& key, Instant /*now*/) {
+Plan reconcile_endpoints(const View& view, const Key& key, Instant /*now*/) {
   Plan plan;
   const auto service = view.get(api::kService, key);
   const auto endpoints = view.get(api::kEndpoints, key);
@@ -174,7 +174,7 @@ const Operator& endpoints_operator() {
                                   .primary = &api::kService,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile,
+                                  .reconcile = reconcile_endpoints,
                                   .user = "system:serviceaccount:kube-system:endpoint-controller"};
   return kOperator;
 }

@@ -6,7 +6,7 @@
 
 namespace athanor::workloads {
 
-// v1 Endpoints of services with a selector.
+// Keeps v1 Endpoints of services with a selector.
 const Operator& endpoints_operator();
 // EndpointSlices of services with a selector.
 const Operator& endpoint_slice_operator();

@@ -22,7 +22,7 @@ std::optional<std::uint32_t> number_of(std::string_view digits) {
 }
 
 // Of an IPv4 address; the server gives no others away.
-std::optional<std::uint32_t> address_of(std::string_view text) {
+std::optional<std::uint32_t> address_number(std::string_view text) {
   constexpr int kParts = 4;
   constexpr std::uint32_t kMostOfPart = 255;
   std::uint32_t address = 0;
@@ -46,7 +46,7 @@ bool holds(std::string_view cidr, std::uint32_t address) {
   if (slash == std::string_view::npos) {
     return false;
   }
-  const auto base = address_of(cidr.substr(0, slash));
+  const auto base = address_number(cidr.substr(0, slash));
   const auto bits = number_of(cidr.substr(slash + 1));
   if (!base || !bits || *bits > kBits) {
     return false;
@@ -66,7 +66,7 @@ bool is_needed(const View& view, const Object& network) {
   const std::vector<Object> networks = view.list(kServiceCidr);
   const std::vector<Object> addresses = view.list(kIpAddress);
   return std::any_of(addresses.begin(), addresses.end(), [&](const Object& one) {
-    const auto address = address_of(one.key().name);
+    const auto address = address_number(one.key().name);
     return address && holds(network, *address) &&
            std::none_of(networks.begin(), networks.end(), [&](const Object& other) {
              return other.key().name != network.key().name && !other.deleting() &&
@@ -92,7 +92,7 @@ Step set_finalizers(const Object& network, const Value& finalizers) {
                .guard = {.uid = std::string(network.uid())}};
 }
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_service(const View& view, const Key& key, Instant now) {
   Plan plan;
   const auto network = view.get(kServiceCidr, key);
   if (!network) {
@@ -153,7 +153,7 @@ const Operator& service_network_operator() {
       .primary = &kServiceCidr,
       .reads = kReads,
       .writes = kWrites,
-      .reconcile = &reconcile,
+      .reconcile = &reconcile_service,
       .user = "system:serviceaccount:kube-system:service-cidrs-controller",
       .small = kSmall};
   return kOperator;

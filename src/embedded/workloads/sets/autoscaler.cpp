@@ -4,12 +4,15 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "api/builtin.hpp"
 #include "embedded/workloads/closing.hpp"
 #include "kube/names/selector.hpp"
 #include "kube/value/condition.hpp"
+#include "kube/value/precedence.hpp"
 #include "runtime/view/failures.hpp"
 
 namespace athanor::workloads {
@@ -138,6 +141,14 @@ class AutoscalerRun {
   void judge() {
     const std::int64_t least = scaler_.spec()["minReplicas"].as_int(1);
     const std::int64_t most = scaler_.spec()["maxReplicas"].as_int();
+    if (report_controller()) {
+      return;
+    }
+    const std::vector<Object> all = autoscalers();
+    if (all.empty() || all.front().uid() != scaler_.uid()) {
+      report_rivals(all);
+      return;
+    }
     if (current_ == 0 && least != 0) {
       set("ScalingActive", false, "ScalingDisabled",
           "scaling is disabled since the replica count of the target is zero");
@@ -147,35 +158,73 @@ class AutoscalerRun {
     } else if (current_ < least) {
       rescale(least, "Current number of replicas below Spec.MinReplicas");
     } else {
-      if (!report_rivals()) {
+      if (!report_rivals(all)) {
         report_missing_metrics();
       }
     }
   }
 
-  // Two autoscalers of one target would pull it to and fro.
-  bool report_rivals() {
-    std::string names;
-    int count = 0;
-    for (const Object& other :
-         view_.list(api::kHorizontalPodAutoscaler, {.ns = std::string(scaler_.ns())})) {
-      if (other.spec()["scaleTargetRef"]["kind"] == scaler_.spec()["scaleTargetRef"]["kind"] &&
-          other.spec()["scaleTargetRef"]["name"] == scaler_.spec()["scaleTargetRef"]["name"]) {
-        names += fmt::format("{}{}/{}", names.empty() ? "" : " ", other.ns(), other.name());
-        ++count;
-      }
-    }
-    if (count < 2) {
+  // The autoscalers of the target, the one that scales it first.
+  [[nodiscard]] std::vector<Object> autoscalers() const {
+    std::vector<Object> all =
+        view_.list(api::kHorizontalPodAutoscaler, {.ns = std::string(scaler_.ns())});
+    const Value& target = scaler_.spec()["scaleTargetRef"];
+    std::erase_if(all, [&](const Object& other) {
+      return other.deleting() || other.spec()["scaleTargetRef"]["kind"] != target["kind"] ||
+             other.spec()["scaleTargetRef"]["name"] != target["name"];
+    });
+    std::ranges::sort(all, precedes);
+    return all;
+  }
+
+  // Two autoscalers of one target would pull it to and fro: the oldest keeps it within its bounds,
+  // and the others change nothing.
+  bool report_rivals(std::vector<Object> all) {
+    if (all.size() < 2) {
+      forget_rivals();
       return false;
+    }
+    const bool mine = all.front().uid() == scaler_.uid();
+    const std::string first = all.front().key().text();
+    std::ranges::sort(all, {}, &Object::key);
+    std::string names;
+    for (const Object& other : all) {
+      names += fmt::format("{}{}", names.empty() ? "" : " ", other.key().text());
     }
     const Value selector = view_.get(*target_.kind, target_.key)->spec()["selector"];
     const auto parsed = LabelSelector::from_value(selector);
-    const std::string text =
-        fmt::format("pods by selector {} are controlled by multiple HPAs: [{}]",
-                    parsed.ok() ? parsed->text() : "", names);
+    std::string text = fmt::format("pods by selector {} are controlled by multiple HPAs: [{}]",
+                                   parsed.ok() ? parsed->text() : "", names);
+    if (!mine) {
+      text += fmt::format("; {} is the oldest and keeps its bounds", first);
+    }
     closing_.emit("Warning", "AmbiguousSelector", text);
     set("ScalingActive", false, "AmbiguousSelector", text);
     closing_.emit("Warning", "FailedComputeMetricsReplicas", text);
+    return true;
+  }
+
+  void forget_rivals() {
+    for (std::size_t i = 0; i < conditions_.size(); ++i) {
+      if (conditions_[i]["reason"].as_string() == "AmbiguousSelector") {
+        conditions_.erase_item(i);
+        return;
+      }
+    }
+  }
+
+  // A Deployment sizes its ReplicaSets: another size would not last. True: the target is one.
+  bool report_controller() {
+    const auto object = view_.get(*target_.kind, target_.key);
+    const auto owner = object ? object->controller() : std::nullopt;
+    if (target_.kind != &api::kReplicaSet || !owner || owner->kind != api::kDeployment.name) {
+      return false;
+    }
+    const std::string text =
+        fmt::format("ReplicaSet {} is sized by Deployment {}: only the Deployment can be scaled",
+                    target_.key.name, owner->name);
+    closing_.emit("Warning", "FailedRescale", text);
+    set("AbleToScale", false, "ControlledTarget", text);
     return true;
   }
 
@@ -243,7 +292,7 @@ class AutoscalerRun {
   Plan plan_{};
 };
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_autoscaler(const View& view, const Key& key, Instant now) {
   const auto scaler = view.get(api::kHorizontalPodAutoscaler, key);
   return scaler && !scaler->deleting() ? AutoscalerRun(view, *scaler, now).run() : Plan::done();
 }
@@ -262,7 +311,7 @@ const Operator& autoscaler_operator() {
       .primary = &api::kHorizontalPodAutoscaler,
       .reads = kReads,
       .writes = kWrites,
-      .reconcile = reconcile,
+      .reconcile = reconcile_autoscaler,
       .user = "system:serviceaccount:kube-system:horizontal-pod-autoscaler"};
   return kOperator;
 }

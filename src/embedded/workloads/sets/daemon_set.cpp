@@ -11,16 +11,17 @@
 #include "api/builtin.hpp"
 #include "embedded/workloads/claim.hpp"
 #include "embedded/workloads/closing.hpp"
-#include "embedded/workloads/sets/controlled_pods.hpp"
+#include "embedded/workloads/controlled_pods.hpp"
 #include "embedded/workloads/sets/daemon_set_nodes.hpp"
 #include "embedded/workloads/sets/revisions.hpp"
 #include "embedded/workloads/sets/share.hpp"
+#include "embedded/workloads/sets/start_failures.hpp"
 #include "runtime/view/failures.hpp"
 
 namespace athanor::workloads {
 namespace {
 
-constexpr std::size_t kMostChanges = 200;  // of pods in one plan; the rest follows
+constexpr std::size_t kMostDaemonChanges = 200;  // of pods in one plan; the rest follows
 
 bool older(const Object& a, const Object& b) {
   return a.creation_time() != b.creation_time() ? a.creation_time() < b.creation_time()
@@ -85,6 +86,7 @@ class DaemonSetRun {
       const auto live =
           std::ranges::find_if(found->second, [](const Object& pod) { return !pod.deleting(); });
       const Object& pod = live == found->second.end() ? found->second.front() : *live;
+      started_ += has_started(pod) ? 1 : 0;
       if (is_ready(pod)) {
         ++ready_;
         available_ += is_available(pod, min_ready(set_), now_, plan_) ? 1 : 0;
@@ -129,6 +131,9 @@ class DaemonSetRun {
         running.push_back(&pod);
         continue;
       }
+      if (holds_back(pod)) {
+        continue;
+      }
       const bool failed = pod.status()["phase"].as_string() == "Failed";
       closing_.emit(failed ? "Warning" : "Normal",
                     failed ? "FailedDaemonPod" : "SucceededDaemonPod",
@@ -146,6 +151,27 @@ class DaemonSetRun {
       }
       has = true;
     }
+  }
+
+  // A pod that its node refused stays for a while: it holds the place of its replacement.
+  bool holds_back(const Object& pod) {
+    if (!failed_to_start(pod)) {
+      return false;
+    }
+    const Instant due = removal_due(set_.status()["conditions"], pod);
+    if (due <= now_) {
+      return false;
+    }
+    plan_.wake_at(due);
+    return true;
+  }
+
+  [[nodiscard]] Value conditions() const {
+    Value conditions = set_.status()["conditions"];
+    const auto failed = std::ranges::find_if(pods_, failed_to_start);
+    note_start_failure(conditions, failed == pods_.end() ? nullptr : &*failed, started_ == desired_,
+                       now_);
+    return conditions;
   }
 
   [[nodiscard]] std::int64_t bound(const char* name) const {
@@ -254,7 +280,7 @@ class DaemonSetRun {
   }
 
   void create(const std::string& node) {
-    if (closing_.retries() || changes_++ >= kMostChanges) {
+    if (closing_.retries() || changes_++ >= kMostDaemonChanges) {
       return;
     }
     // The second is part of the name: a pod that replaces another has one of its own.
@@ -277,7 +303,7 @@ class DaemonSetRun {
 
   void remove(const Object& pod) {
     if (pod.deleting() || removed_.contains(std::string(pod.name())) ||
-        changes_++ >= kMostChanges) {
+        changes_++ >= kMostDaemonChanges) {
       return;
     }
     removed_.emplace(pod.name());
@@ -287,17 +313,17 @@ class DaemonSetRun {
 
   void write_status() {
     const auto count = [](std::int64_t number) { return number == 0 ? Value() : Value(number); };
-    plan_.then(
-        Status{.target = {&api::kDaemonSet, set_.key()},
-               .status = Value::object({{"currentNumberScheduled", current_count_},
-                                        {"numberMisscheduled", misscheduled_},
-                                        {"desiredNumberScheduled", desired_},
-                                        {"numberReady", ready_},
-                                        {"observedGeneration", set_.generation()},
-                                        {"updatedNumberScheduled", count(updated_)},
-                                        {"numberAvailable", count(available_)},
-                                        {"numberUnavailable", count(desired_ - available_)}}),
-               .guard = {.uid = std::string(set_.uid())}});
+    plan_.then(Status{.target = {&api::kDaemonSet, set_.key()},
+                      .status = Value::object({{"currentNumberScheduled", current_count_},
+                                               {"numberMisscheduled", misscheduled_},
+                                               {"desiredNumberScheduled", desired_},
+                                               {"numberReady", ready_},
+                                               {"observedGeneration", set_.generation()},
+                                               {"updatedNumberScheduled", count(updated_)},
+                                               {"numberAvailable", count(available_)},
+                                               {"numberUnavailable", count(desired_ - available_)},
+                                               {"conditions", conditions()}}),
+                      .guard = {.uid = std::string(set_.uid())}});
   }
 
   void forget_history() {
@@ -331,6 +357,7 @@ class DaemonSetRun {
   std::int64_t current_count_ = 0;
   std::int64_t misscheduled_ = 0;
   std::int64_t ready_ = 0;
+  std::int64_t started_ = 0;
   std::int64_t available_ = 0;
   std::int64_t updated_ = 0;
   std::size_t changes_ = 0;
@@ -338,7 +365,7 @@ class DaemonSetRun {
   Plan plan_{};
 };
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_daemon_set(const View& view, const Key& key, Instant now) {
   const auto set = view.get(api::kDaemonSet, key);
   return set ? DaemonSetRun(view, *set, now).run() : Plan::done();
 }
@@ -355,7 +382,7 @@ const Operator& daemon_set_operator() {
                                   .primary = &api::kDaemonSet,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile,
+                                  .reconcile = reconcile_daemon_set,
                                   .user = "system:serviceaccount:kube-system:daemon-set-controller",
                                   .small = kSmall};
   return kOperator;

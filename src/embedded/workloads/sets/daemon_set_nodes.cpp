@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "api/builtin.hpp"
-#include "embedded/workloads/sets/controlled_pods.hpp"
+#include "embedded/workloads/controlled_pods.hpp"
 #include "embedded/workloads/sets/revisions.hpp"
 #include "kube/names/node_match.hpp"
 

@@ -18,15 +18,15 @@ struct DaemonFit {
   bool start = false;  // a pod should be there
   bool stay = false;   // one that is there may go on
 };
-// `pod_spec` as make_daemon_pod() would make it, but for its node.
+// Requires `pod_spec` as make_daemon_pod() makes it, without its node.
 DaemonFit daemon_fit(const Value& pod_spec, const Object& node);
 
-// The template's spec with the tolerations every daemon has.
+// Returns the template's spec with the tolerations every daemon has.
 Value daemon_pod_spec(const Object& set);
-// The pod for a node: pinned by node affinity, scheduled by the scheduler.
+// Returns the pod for a node: pinned by node affinity, scheduled by the scheduler.
 Value make_daemon_pod(const Object& set, const std::string& name, const std::string& node,
                       const std::string& hash);
-// Where a pod runs, or, before it is scheduled, the node it is pinned to; empty: nowhere.
+// Returns the node of a pod, or, before it is scheduled, the node it is pinned to; empty: none.
 std::string node_of(const Object& pod);
 
 }  // namespace athanor::workloads

@@ -320,7 +320,7 @@ class DeploymentRun {
   Plan plan_{};
 };
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_deployment(const View& view, const Key& key, Instant now) {
   const auto deployment = view.get(api::kDeployment, key);
   if (!deployment) {
     return Plan::done();
@@ -341,7 +341,7 @@ const Operator& deployment_operator() {
                                   .primary = &api::kDeployment,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile};
+                                  .reconcile = reconcile_deployment};
   return kOperator;
 }
 

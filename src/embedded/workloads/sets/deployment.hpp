@@ -6,8 +6,8 @@
 
 namespace athanor::workloads {
 
-// RollingUpdate and Recreate, pause, rollback to an earlier template, history limit, progress
-// deadline. A change of size during a roll-out goes to the new ReplicaSet (not in proportion).
+// Does RollingUpdate and Recreate, pause, rollback to an earlier template, history limit, progress
+// deadline. Applies changes of size during a roll-out to the new ReplicaSet (not in proportion).
 const Operator& deployment_operator();
 
 }  // namespace athanor::workloads

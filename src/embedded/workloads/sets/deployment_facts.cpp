@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "embedded/workloads/sets/controlled_pods.hpp"
+#include "embedded/workloads/controlled_pods.hpp"
 #include "embedded/workloads/sets/share.hpp"
 #include "kube/text/json.hpp"
 

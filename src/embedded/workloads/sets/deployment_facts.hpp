@@ -33,7 +33,7 @@ struct DeploymentFacts {
   std::optional<Object> current{};  // the ReplicaSet of the template as it is now
   std::vector<Object> old{};        // oldest first
 };
-// `sets`: those that the deployment controls.
+// Requires as `sets` those that the deployment controls.
 DeploymentFacts gather_deployment(const Object& deployment, const std::vector<Object>& sets);
 
 // Returns spec.replicas.
@@ -43,16 +43,16 @@ std::int64_t status_of(const Object& set, const char* counter);
 // Returns the number in kRevisionAnnotation; 0 when absent.
 std::int64_t revision_of(const Object& set);
 
-// The sizes the ReplicaSets should have now, by name; the new one under the name "" until it
-// exists. Nothing is said of those that stay as they are.
+// Returns the sizes the ReplicaSets should have now, by name; the new one under the name "" until
+// it exists. Leaves out those that stay as they are.
 std::map<std::string, std::int64_t> wanted_sizes(const DeploymentFacts& facts);
 
 // Annotations of the deployment that its ReplicaSets have, too.
 Value shared_annotations(const Object& deployment);
-// kDesiredAnnotation and kMaxAnnotation as they should be.
+// Returns the wanted kDesiredAnnotation and kMaxAnnotation.
 Value size_annotations(const DeploymentFacts& facts);
 
-// The ReplicaSet of the template as it is now.
+// Makes the ReplicaSet of the present template.
 Value make_replica_set(const DeploymentFacts& facts, std::int64_t size, std::int64_t revision);
 
 }  // namespace athanor::workloads

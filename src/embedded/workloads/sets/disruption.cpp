@@ -9,7 +9,7 @@
 #include <set>
 
 #include "api/builtin.hpp"
-#include "embedded/workloads/sets/controlled_pods.hpp"
+#include "embedded/workloads/controlled_pods.hpp"
 #include "embedded/workloads/sets/share.hpp"
 #include "kube/names/selector.hpp"
 #include "kube/value/condition.hpp"
@@ -215,7 +215,7 @@ class BudgetRun {
   Plan plan_{};
 };
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_budget(const View& view, const Key& key, Instant now) {
   const auto budget = view.get(api::kPodDisruptionBudget, key);
   return budget && !budget->deleting() ? BudgetRun(view, *budget, now).run() : Plan::done();
 }
@@ -231,7 +231,7 @@ const Operator& disruption_operator() {
                                   .primary = &api::kPodDisruptionBudget,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile};
+                                  .reconcile = reconcile_budget};
   return kOperator;
 }
 

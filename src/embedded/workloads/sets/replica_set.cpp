@@ -8,7 +8,8 @@
 
 #include "api/builtin.hpp"
 #include "embedded/workloads/claim.hpp"
-#include "embedded/workloads/sets/controlled_pods.hpp"
+#include "embedded/workloads/controlled_pods.hpp"
+#include "embedded/workloads/sets/start_failures.hpp"
 #include "kube/value/condition.hpp"
 #include "runtime/view/failures.hpp"
 
@@ -30,7 +31,9 @@ class ReplicaSetRun {
     if (!set_.deleting()) {
       const std::int64_t missing =
           set_.spec()["replicas"].as_int(1) - static_cast<std::int64_t>(active_.size());
-      if (missing > 0) {
+      const bool settled = missing <= 0 && std::ranges::all_of(active_, has_started);
+      const bool waits = !settled && holds_back();
+      if (missing > 0 && !waits) {
         create(std::min(missing, kMostChanges));
       } else if (missing < 0) {
         remove(std::min(-missing, kMostChanges));
@@ -55,6 +58,23 @@ class ReplicaSetRun {
                        .note = std::move(note)});
   }
 
+  // Pods that a node refuses are replaced slowly.
+  [[nodiscard]] bool holds_back() {
+    const auto trouble = start_trouble(pods_);
+    if (!trouble) {
+      return false;
+    }
+    failure_ = {.reason = "PodsFailToStart",
+                .message = fmt::format("pods fail before a container starts ({}); their "
+                                       "replacements wait 10 s to 5 min",
+                                       trouble->cause)};
+    if (trouble->due <= now_) {
+      return false;
+    }
+    plan_.wake_at(trouble->due);
+    return true;
+  }
+
   void create(std::int64_t count) {
     std::set<std::string> taken = names_of(pods_);
     for (std::int64_t ordinal = 0; count > 0; ++ordinal) {
@@ -71,7 +91,7 @@ class ReplicaSetRun {
                                             fmt::format("{}-", set_.name()))};
       if (const auto error = refused(view_, step)) {
         emit("Warning", "FailedCreate", fmt::format("Error creating: {}", error->message));
-        failure_ = error->message;
+        failure_ = {.reason = "FailedCreate", .message = error->message};
         refused_ = std::move(step);
         return;
       }
@@ -113,14 +133,16 @@ class ReplicaSetRun {
     };
     Value conditions = set_.status()["conditions"];
     const bool failing = condition_is(conditions, "ReplicaFailure", "True");
-    if (!failure_.empty() && !failing) {
+    const bool known =
+        failing && find_condition(conditions, "ReplicaFailure")["reason"].str() == failure_.reason;
+    if (!failure_.reason.empty() && !known) {
       set_condition(conditions,
                     {.type = "ReplicaFailure",
                      .status = "True",
-                     .reason = "FailedCreate",
-                     .message = failure_},
+                     .reason = failure_.reason,
+                     .message = failure_.message},
                     now_);
-    } else if (failure_.empty() && failing) {
+    } else if (failure_.reason.empty() && failing) {
       conditions = Value();  // it is the only one a ReplicaSet has
     }
     plan_.then(
@@ -141,13 +163,16 @@ class ReplicaSetRun {
   Instant now_;
   std::vector<Object> pods_{};
   std::vector<Object> active_{};
-  std::string failure_{};
+  struct Failure {
+    std::string reason{}, message{};
+  };
+  Failure failure_{};  // for condition ReplicaFailure; without a reason: none
   std::optional<Step> refused_{};
   std::vector<Emit> events_{};
   Plan plan_{};
 };
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_replica_set(const View& view, const Key& key, Instant now) {
   const auto set = view.get(api::kReplicaSet, key);
   return set ? ReplicaSetRun(view, api::kReplicaSet, *set, now).run() : Plan::done();
 }
@@ -174,7 +199,7 @@ const Operator& replica_set_operator() {
                                   .primary = &api::kReplicaSet,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile};
+                                  .reconcile = reconcile_replica_set};
   return kOperator;
 }
 

@@ -9,7 +9,7 @@ namespace athanor::workloads {
 // Counts the pods it controls; adopts orphans that match its selector, and releases pods whose
 // labels have left it.
 const Operator& replica_set_operator();
-// The same for ReplicationControllers.
+// Returns the same controller for ReplicationControllers.
 const Operator& replication_controller_operator();
 
 }  // namespace athanor::workloads

@@ -9,7 +9,7 @@
 
 #include "api/builtin.hpp"
 #include "embedded/workloads/claim.hpp"
-#include "embedded/workloads/sets/controlled_pods.hpp"
+#include "embedded/workloads/controlled_pods.hpp"
 #include "kube/text/json.hpp"
 
 namespace athanor::workloads {

@@ -20,18 +20,18 @@ inline constexpr const char* kRevisionHashLabel = "controller-revision-hash";  /
 // Default of spec.revisionHistoryLimit.
 inline constexpr std::int64_t kRevisionHistory = 10;
 
-// The revisions of `owner`, oldest first.
+// Returns the revisions of `owner`, oldest first.
 std::vector<Object> revisions_of(const View& view, const Object& owner, const Kind& owner_kind,
                                  Plan& plan);
 // Returns its `revision`; 0 when absent.
 std::int64_t number_of_revision(const Object& revision);
-// What a revision stores of a template: a patch that puts it back.
+// Returns a revision's form of a template: a patch that restores it.
 Value revision_data(const Value& pod_template);
-// The template a revision stores.
+// Returns the template that a revision stores.
 Value template_of(const Object& revision);
-// The hash in a revision's name: FNV-1 of its data as Go prints it, and of the collision count.
+// Returns the hash in a revision's name: FNV-1 of its data as Go prints it and the collision count.
 std::string revision_hash(const Value& data, std::int64_t collisions);
-// "<owner>-<hash>", labelled with the template's labels and `hash` under `hash_label`.
+// Makes "<owner>-<hash>", labelled with the template's labels and `hash` under `hash_label`.
 Value make_revision(const Object& owner, const Kind& owner_kind, const std::string& hash,
                     const char* hash_label, std::int64_t number);
 // Deletes the oldest revisions beyond spec.revisionHistoryLimit, those in `live` excepted.
@@ -42,7 +42,7 @@ struct RevisionName {
   std::string name{};
   std::string hash{};  // the value of `hash_label`
 };
-// The revision of the owner's template as it is now, which `plan` makes, or renumbers to be the
+// Returns the revision of the owner's present template, which `plan` makes, or renumbers to be the
 // latest, when that is needed and the owner is not going away.
 RevisionName latest_revision(const Object& owner, const Kind& owner_kind,
                              const std::vector<Object>& revisions, const char* hash_label,

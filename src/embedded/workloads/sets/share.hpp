@@ -10,7 +10,7 @@ namespace athanor::workloads {
 
 // How a share that is no whole number is rounded.
 enum class Rounding : std::uint8_t { Up, Down };
-// An integer as it is, a text such as "25%" as that share of `of`; anything else is nothing.
+// Returns an integer as it is, "25%" as that share of `of`, rounded; 0 for anything else.
 std::int64_t share(const Value& value, std::int64_t of, Rounding rounding);
 
 }  // namespace athanor::workloads

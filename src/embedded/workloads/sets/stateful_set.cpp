@@ -11,9 +11,10 @@
 #include "api/builtin.hpp"
 #include "embedded/workloads/claim.hpp"
 #include "embedded/workloads/closing.hpp"
-#include "embedded/workloads/sets/controlled_pods.hpp"
+#include "embedded/workloads/controlled_pods.hpp"
 #include "embedded/workloads/sets/revisions.hpp"
 #include "embedded/workloads/sets/share.hpp"
+#include "embedded/workloads/sets/start_failures.hpp"
 #include "embedded/workloads/sets/stateful_set_pods.hpp"
 #include "runtime/view/failures.hpp"
 
@@ -157,6 +158,9 @@ class StatefulSetRun {
     }
     const Object& pod = found->second;
     if (is_over(pod)) {
+      if (!pod.deleting() && holds_back(pod)) {
+        return ordered_;
+      }
       if (!pod.deleting()) {
         const bool failed = pod.status()["phase"].as_string() == "Failed";
         closing_.emit(failed ? "Warning" : "Normal",
@@ -185,6 +189,19 @@ class StatefulSetRun {
                 .guard = {.uid = std::string(pod.uid())}});
     }
     return false;
+  }
+
+  // A pod that a node refused stays for a while: its replacement has its name.
+  bool holds_back(const Object& pod) {
+    if (!failed_to_start(pod)) {
+      return false;
+    }
+    const Instant due = removal_due(set_.status()["conditions"], pod);
+    if (due <= now_) {
+      return false;
+    }
+    plan_.wake_at(due);
+    return true;
   }
 
   // A pod made while an update runs is of the old revision below the partition.
@@ -250,6 +267,15 @@ class StatefulSetRun {
       const Key key{std::string(set_.ns()), claim_name(set_, claim_template, ordinal)};
       const auto claim = view_.get(api::kPersistentVolumeClaim, key);
       if (!claim) {
+        continue;
+      }
+      if (const auto other = claim->controller();
+          other && other->uid != set_.uid() && other->uid != pod.uid()) {
+        closing_.emit(
+            "Warning", "ConflictingController",
+            fmt::format("PersistentVolumeClaim {} belongs to {} {}: its retention policy is "
+                        "not changed",
+                        key.name, other->kind, other->name));
         continue;
       }
       Value owners = claim_owners(set_, pod, *claim, condemned);
@@ -331,6 +357,18 @@ class StatefulSetRun {
     }
   }
 
+  [[nodiscard]] Value conditions() const {
+    Value conditions = set_.status()["conditions"];
+    const Object* failed = nullptr;
+    std::int64_t started = 0;
+    for (const auto& [ordinal, pod] : pods_) {
+      failed = failed_to_start(pod) ? &pod : failed;
+      started += wanted(ordinal) && has_started(pod) ? 1 : 0;
+    }
+    note_start_failure(conditions, failed, started == replicas_, now_);
+    return conditions;
+  }
+
   void write_status() {
     const auto count = [](std::int64_t number) { return number == 0 ? Value() : Value(number); };
     plan_.then(Status{
@@ -343,6 +381,7 @@ class StatefulSetRun {
                                  {"availableReplicas", available_},
                                  {"currentRevision", current_},
                                  {"updateRevision", update_},
+                                 {"conditions", conditions()},
                                  {"collisionCount", set_.status()["collisionCount"].as_int()}}),
         .guard = {.uid = std::string(set_.uid())}});
   }
@@ -379,7 +418,7 @@ class StatefulSetRun {
   Plan plan_{};
 };
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_stateful_set(const View& view, const Key& key, Instant now) {
   const auto set = view.get(api::kStatefulSet, key);
   return set ? StatefulSetRun(view, *set, now).run() : Plan::done();
 }
@@ -395,7 +434,7 @@ const Operator& stateful_set_operator() {
                                   .primary = &api::kStatefulSet,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile};
+                                  .reconcile = reconcile_stateful_set};
   return kOperator;
 }
 

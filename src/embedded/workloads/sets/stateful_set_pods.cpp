@@ -8,7 +8,7 @@
 #include <set>
 
 #include "api/builtin.hpp"
-#include "embedded/workloads/sets/controlled_pods.hpp"
+#include "embedded/workloads/controlled_pods.hpp"
 #include "embedded/workloads/sets/revisions.hpp"
 
 namespace athanor::workloads {

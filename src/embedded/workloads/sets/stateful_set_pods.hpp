@@ -15,24 +15,24 @@ namespace athanor::workloads {
 inline constexpr const char* kPodNameLabel = "statefulset.kubernetes.io/pod-name";
 inline constexpr const char* kPodIndexLabel = "apps.kubernetes.io/pod-index";
 
-// The number at the end of a pod's name; -1 when the name is not "<set>-<number>".
+// Returns the number at the end of a pod's name; -1 when the name is not "<set>-<number>".
 std::int64_t ordinal_of(const Object& set, const Object& pod);
-// "<set>-<ordinal>".
+// Returns "<set>-<ordinal>".
 std::string pod_name(const Object& set, std::int64_t ordinal);
-// "<template>-<set>-<ordinal>".
+// Returns "<template>-<set>-<ordinal>".
 std::string claim_name(const Object& set, const Value& claim_template, std::int64_t ordinal);
 
-// The pod of an ordinal from a template of the set, which need not be its present one.
+// Makes the pod of an ordinal from a template of the set, also from an earlier one.
 Value make_stateful_pod(const Object& set, const Value& pod_template, std::int64_t ordinal,
                         const std::string& revision);
-// The claim of an ordinal, owned by the set where its retention policy deletes claims with it.
+// Makes the claim of an ordinal; the set owns it if its retention policy deletes claims with it.
 Value make_claim(const Object& set, const Value& claim_template, std::int64_t ordinal);
 
-// Whether a pod still carries the names its ordinal gives it, and mounts its own claims.
+// Returns true if a pod still carries the names its ordinal gives it, and mounts its own claims.
 bool keeps_identity(const Object& set, const Object& pod, std::int64_t ordinal);
 
-// metadata.ownerReferences a claim should have: the retention policy decides whether the set, the
-// pod (one that is scaled away), or none does. Other owners stay.
+// Returns a claim's metadata.ownerReferences: the retention policy decides whether the set, the pod
+// (one that is scaled away), or none is an owner. Other owners stay.
 Value claim_owners(const Object& set, const Object& pod, const Object& claim, bool condemned);
 
 }  // namespace athanor::workloads

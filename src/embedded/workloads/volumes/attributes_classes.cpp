@@ -8,7 +8,7 @@
 namespace athanor::workloads {
 namespace {
 
-constexpr const char* kProtection = "kubernetes.io/vac-protection";
+constexpr const char* kClassProtection = "kubernetes.io/vac-protection";
 
 bool is_used(const View& view, std::string_view name) {
   const std::vector<Object> claims = view.list(api::kPersistentVolumeClaim);
@@ -27,16 +27,16 @@ bool is_used(const View& view, std::string_view name) {
          });
 }
 
-Plan reconcile(const View& view, const Key& key, Instant /*now*/) {
+Plan reconcile_class(const View& view, const Key& key, Instant /*now*/) {
   Plan plan;
   const auto object = view.get(kVolumeAttributesClass, key);
-  if (!object || !object->deleting() || !object->has_finalizer(kProtection) ||
+  if (!object || !object->deleting() || !object->has_finalizer(kClassProtection) ||
       is_used(view, key.name)) {
     return plan;
   }
   Value left = Value::list();
   for (const Value& finalizer : object->metadata()["finalizers"].items()) {
-    if (finalizer.as_string() != kProtection) {
+    if (finalizer.as_string() != kClassProtection) {
       left.push_back(finalizer);
     }
   }
@@ -61,7 +61,7 @@ const Operator& attributes_class_protection_operator() {
       .primary = &kVolumeAttributesClass,
       .reads = kReads,
       .writes = kWrites,
-      .reconcile = &reconcile,
+      .reconcile = &reconcile_class,
       .user = "system:serviceaccount:kube-system:volumeattributesclass-protection-controller",
       .small = kSmall};
   return kOperator;

@@ -30,7 +30,7 @@ Value volume_for(const Object& claim, const std::string& name, const std::string
              {"hostPath", Value::object({{"path", path}, {"type", ""}})}})}});
 }
 
-Plan reconcile(const View& view, const Key& key, Instant /*now*/) {
+Plan provision_volume(const View& view, const Key& key, Instant /*now*/) {
   Plan plan;
   const auto claim = view.get(api::kPersistentVolumeClaim, key);
   if (!claim || claim->deleting() || claim->annotation(kProvisioner) != kEmulatedProvisioner ||
@@ -51,7 +51,7 @@ Plan reconcile(const View& view, const Key& key, Instant /*now*/) {
   return plan;
 }
 
-Plan reconcile_volume(const View& view, const Key& key, Instant /*now*/) {
+Plan emulate_volume(const View& view, const Key& key, Instant /*now*/) {
   Plan plan;
   const auto volume = view.get(api::kPersistentVolume, key);
   if (volume && !volume->deleting() && volume->annotation(kProvisionedBy) == kEmulatedProvisioner &&
@@ -63,7 +63,7 @@ Plan reconcile_volume(const View& view, const Key& key, Instant /*now*/) {
   return plan;
 }
 
-constexpr const char* kUser = "system:serviceaccount:kube-system:emulated-provisioner";
+constexpr const char* kProvisionerUser = "system:serviceaccount:kube-system:emulated-provisioner";
 
 }  // namespace
 
@@ -77,8 +77,8 @@ const Operator& provisioner_operator() {
                                   .primary = &api::kPersistentVolumeClaim,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile,
-                                  .user = kUser,
+                                  .reconcile = provision_volume,
+                                  .user = kProvisionerUser,
                                   .access = kAccess};
   return kOperator;
 }
@@ -90,8 +90,8 @@ const Operator& reclaimer_operator() {
                                   .primary = &api::kPersistentVolume,
                                   .reads = kKinds,
                                   .writes = kKinds,
-                                  .reconcile = reconcile_volume,
-                                  .user = kUser,
+                                  .reconcile = emulate_volume,
+                                  .user = kProvisionerUser,
                                   .access = kAccess};
   return kOperator;
 }

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "api/builtin.hpp"
-#include "embedded/workloads/sets/controlled_pods.hpp"
+#include "embedded/workloads/controlled_pods.hpp"
 #include "embedded/workloads/volumes/volumes.hpp"
 #include "runtime/view/failures.hpp"
 
@@ -27,7 +27,7 @@ Value claim_of(const Object& pod, const Value& volume) {
                         {"spec", claim_template["spec"]}});
 }
 
-Plan reconcile(const View& view, const Key& key, Instant /*now*/) {
+Plan reconcile_ephemeral(const View& view, const Key& key, Instant /*now*/) {
   Plan plan;
   const auto pod = view.get(api::kPod, key);
   if (!pod || pod->deleting() || is_over(*pod)) {
@@ -39,7 +39,17 @@ Plan reconcile(const View& view, const Key& key, Instant /*now*/) {
     }
     Value claim = claim_of(*pod, volume);
     const Ref target{&api::kPersistentVolumeClaim, {key.ns, claim["metadata"]["name"].str()}};
-    if (view.get(api::kPersistentVolumeClaim, target.key)) {
+    if (const auto present = view.get(api::kPersistentVolumeClaim, target.key)) {
+      if (!present->owned_by(pod->uid())) {
+        plan.then(
+            Emit{.about = {&api::kPod, key},
+                 .about_uid = std::string(pod->uid()),
+                 .type = "Warning",
+                 .reason = "FailedBinding",
+                 .note = fmt::format("ephemeral volume {}: PVC {} was not created for pod {} "
+                                     "(pod is not owner)",
+                                     volume["name"].as_string(), target.key.text(), key.text())});
+      }
       continue;
     }
     Step step = Create{.target = target, .object = std::move(claim)};
@@ -66,7 +76,7 @@ const Operator& ephemeral_volume_operator() {
                                   .primary = &api::kPod,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile};
+                                  .reconcile = reconcile_ephemeral};
   return kOperator;
 }
 

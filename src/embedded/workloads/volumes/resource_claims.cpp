@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 
 #include "api/builtin.hpp"
-#include "embedded/workloads/sets/controlled_pods.hpp"
+#include "embedded/workloads/controlled_pods.hpp"
 #include "runtime/view/failures.hpp"
 
 namespace athanor::workloads {
@@ -14,7 +14,7 @@ constexpr const char* kPodClaim = "resource.kubernetes.io/pod-claim-name";
 // Of a claim that the scheduler made for a pod's extended resources.
 constexpr const char* kExtended = "resource.kubernetes.io/extended-resource-claim";
 // Keeps an allocated claim until its devices are free.
-constexpr const char* kProtection = "resource.kubernetes.io/delete-protection";
+constexpr const char* kResourceClaimProtection = "resource.kubernetes.io/delete-protection";
 
 // The claim that the pod's status names for one of its entries; empty: none yet.
 std::string known_claim(const Object& pod, std::string_view entry) {
@@ -26,8 +26,8 @@ std::string known_claim(const Object& pod, std::string_view entry) {
   return {};
 }
 
-Value claim_of(const Object& pod, std::string_view entry, const std::string& name,
-               const Object& claim_template) {
+Value resource_claim_of(const Object& pod, std::string_view entry, const std::string& name,
+                        const Object& claim_template) {
   const Value& wanted = claim_template.spec();
   Value annotations = wanted["metadata"]["annotations"];
   if (annotations.is_null()) {
@@ -93,7 +93,8 @@ class PodRun {
                       label, from));
       return {};
     }
-    Step step = Create{.target = target, .object = claim_of(pod_, label, name, *claim_template)};
+    Step step =
+        Create{.target = target, .object = resource_claim_of(pod_, label, name, *claim_template)};
     if (const auto error = refused(view_, step)) {
       fail(fmt::format("PodResourceClaim {}: failed to create ResourceClaim: {}", label,
                        error->message));
@@ -137,7 +138,7 @@ bool consumes(const View& view, const Key& claim, const Value& consumer) {
 void unprotect(Plan& plan, const Object& claim) {
   Value finalizers = Value::list();
   for (const Value& one : claim.metadata()["finalizers"].items()) {
-    if (one.as_string() != kProtection) {
+    if (one.as_string() != kResourceClaimProtection) {
       finalizers.push_back(one);
     }
   }
@@ -174,7 +175,7 @@ Plan reconcile_claim(const View& view, const Key& key, Instant /*now*/) {
                      .guard = {.uid = std::string(claim->uid()),
                                .resource_version = std::string(claim->resource_version())}});
   }
-  if (!allocated && claim->has_finalizer(kProtection)) {
+  if (!allocated && claim->has_finalizer(kResourceClaimProtection)) {
     unprotect(plan, *claim);
   }
   const auto owner = claim->controller();

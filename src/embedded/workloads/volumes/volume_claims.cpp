@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "api/builtin.hpp"
-#include "embedded/workloads/sets/controlled_pods.hpp"
+#include "embedded/workloads/controlled_pods.hpp"
 #include "embedded/workloads/volumes/volumes.hpp"
 #include "kube/names/selector.hpp"
 #include "kube/text/quantity.hpp"
@@ -19,7 +19,7 @@ constexpr const char* kBindCompleted = "pv.kubernetes.io/bind-completed";
 constexpr const char* kBoundByController = "pv.kubernetes.io/bound-by-controller";
 constexpr const char* kBetaProvisioner = "volume.beta.kubernetes.io/storage-provisioner";
 constexpr const char* kSelectedNode = "volume.kubernetes.io/selected-node";
-constexpr const char* kProtection = "kubernetes.io/pvc-protection";
+constexpr const char* kClaimProtection = "kubernetes.io/pvc-protection";
 
 std::vector<std::string> claims_of(const Object& pod) {
   std::vector<std::string> claims;
@@ -268,22 +268,22 @@ class ClaimRun {
   Plan plan_{};
 };
 
-Plan reconcile(const View& view, const Key& key, Instant /*now*/) {
+Plan reconcile_volume_claim(const View& view, const Key& key, Instant /*now*/) {
   const auto claim = view.get(api::kPersistentVolumeClaim, key);
   return claim && !claim->deleting() ? ClaimRun(view, *claim).run() : Plan::done();
 }
 
-Plan reconcile_protection(const View& view, const Key& key, Instant /*now*/) {
+Plan protect_claim(const View& view, const Key& key, Instant /*now*/) {
   Plan plan;
   const auto claim = view.get(api::kPersistentVolumeClaim, key);
-  if (!claim || !claim->deleting() || !claim->has_finalizer(kProtection)) {
+  if (!claim || !claim->deleting() || !claim->has_finalizer(kClaimProtection)) {
     return plan;
   }
   const std::vector<Object> pods = pods_with(view, key);
   if (std::ranges::all_of(pods, is_over)) {
     Value left = Value::list();
     for (const Value& finalizer : claim->metadata()["finalizers"].items()) {
-      if (finalizer.as_string() != kProtection) {
+      if (finalizer.as_string() != kClaimProtection) {
         left.push_back(finalizer);
       }
     }
@@ -313,7 +313,7 @@ const Operator& volume_claim_operator() {
       .reads = kReads,
       .writes = kWrites,
       .indexes = kIndexes,
-      .reconcile = reconcile,
+      .reconcile = reconcile_volume_claim,
       .user = "system:serviceaccount:kube-system:persistent-volume-binder",
       .small = kSmall};
   return kOperator;
@@ -328,7 +328,7 @@ const Operator& claim_protection_operator() {
       .reads = kReads,
       .writes = kWrites,
       .indexes = kIndexes,
-      .reconcile = reconcile_protection,
+      .reconcile = protect_claim,
       .user = "system:serviceaccount:kube-system:pvc-protection-controller"};
   return kOperator;
 }

@@ -10,7 +10,7 @@
 namespace athanor::workloads {
 namespace {
 
-constexpr const char* kProtection = "kubernetes.io/pv-protection";
+constexpr const char* kVolumeProtection = "kubernetes.io/pv-protection";
 
 // Whether the claim a volume is bound to is still there; nullopt: not known yet.
 std::optional<bool> claim_stays(const View& view, const Object& volume, Instant now) {
@@ -36,7 +36,7 @@ void set_phase(const Object& volume, const char* phase, Instant now, Plan& plan)
   }
 }
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_volume(const View& view, const Key& key, Instant now) {
   Plan plan;
   const auto volume = view.get(api::kPersistentVolume, key);
   if (!volume) {
@@ -59,16 +59,16 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   return plan;
 }
 
-Plan reconcile_protection(const View& view, const Key& key, Instant /*now*/) {
+Plan protect_volume(const View& view, const Key& key, Instant /*now*/) {
   Plan plan;
   const auto volume = view.get(api::kPersistentVolume, key);
-  if (!volume || !volume->deleting() || !volume->has_finalizer(kProtection) ||
+  if (!volume || !volume->deleting() || !volume->has_finalizer(kVolumeProtection) ||
       volume->status()["phase"].as_string() == "Bound") {
     return plan;
   }
   Value left = Value::list();
   for (const Value& finalizer : volume->metadata()["finalizers"].items()) {
-    if (finalizer.as_string() != kProtection) {
+    if (finalizer.as_string() != kVolumeProtection) {
       left.push_back(finalizer);
     }
   }
@@ -91,7 +91,7 @@ const Operator& volume_operator() {
       .primary = &api::kPersistentVolume,
       .reads = kReads,
       .writes = kWrites,
-      .reconcile = reconcile,
+      .reconcile = reconcile_volume,
       .user = "system:serviceaccount:kube-system:persistent-volume-binder"};
   return kOperator;
 }
@@ -103,7 +103,7 @@ const Operator& volume_protection_operator() {
       .primary = &api::kPersistentVolume,
       .reads = kKinds,
       .writes = kKinds,
-      .reconcile = reconcile_protection,
+      .reconcile = protect_volume,
       .user = "system:serviceaccount:kube-system:pv-protection-controller"};
   return kOperator;
 }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kSuffixDigits = 16;
 
-std::string name_of(std::string_view about, std::uint64_t suffix) {
+std::string event_name(std::string_view about, std::uint64_t suffix) {
   return fmt::format("{}.{:0{}x}", about, suffix, kSuffixDigits);
 }
 
@@ -42,7 +42,7 @@ WriteRequest EventRecorder::record(const Emit& step, std::string_view uid, const
     }
     ++known_[i].count;
     return {.verb = WriteVerb::MergePatch,
-            .target = {&api::kEvent, {ns, name_of(step.about.key.name, known_[i].suffix)}},
+            .target = {&api::kEvent, {ns, event_name(step.about.key.name, known_[i].suffix)}},
             .body = Value::object({{"count", known_[i].count}, {"lastTimestamp", time}}),
             .manager = std::string(author.manager)};
   }
@@ -53,7 +53,7 @@ WriteRequest EventRecorder::record(const Emit& step, std::string_view uid, const
   }
   identities_[oldest_] = identity[0];
   known_[oldest_] = {.identity = identity[1], .suffix = entropy_.next(), .count = 1};
-  const Key key{ns, name_of(step.about.key.name, known_[oldest_].suffix)};
+  const Key key{ns, event_name(step.about.key.name, known_[oldest_].suffix)};
   oldest_ = (oldest_ + 1) % kRemembered;
   Value involved = Value::object({{"apiVersion", step.about.kind->api_version()},
                                   {"kind", step.about.kind->name},

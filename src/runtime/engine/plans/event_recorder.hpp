@@ -9,7 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/time.hpp"
-#include "runtime/engine/write_request.hpp"
+#include "runtime/engine/model/write_request.hpp"
 #include "runtime/view/plan.hpp"
 
 namespace athanor::runtime {
@@ -25,10 +25,10 @@ class EventRecorder {
   static constexpr std::size_t kRemembered = 4096;  // as many as client-go's correlator keeps
 
   explicit EventRecorder(Entropy& entropy) : entropy_(entropy) {}
-  // The request that records this event: a new Event, or a higher count of the last equal one about
-  // the object.
+  // Returns the request that records this event: a new Event, or a higher count of the last equal
+  // one about the object.
   WriteRequest record(const Emit& step, std::string_view uid, const Author& author, Instant now);
-  // The Event is gone (expired): an equal one is made anew.
+  // Forgets an Event that is gone (expired): an equal one is made anew.
   void forget(const Key& event);
 
  private:

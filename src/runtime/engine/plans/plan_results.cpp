@@ -7,23 +7,42 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "runtime/engine/model/tracer.hpp"
 #include "runtime/engine/plans/plan_runner.hpp"
-#include "runtime/engine/tracer.hpp"
 #include "runtime/view/failures.hpp"
 
 namespace athanor::runtime {
 
 namespace {
 
-// Returns true for writes that answer without a version although an event follows: an immediate
-// deletion, a binding.
-bool leaves_no_version(const Step& step, const Object& cached) {
+// Returns true if an event about the cached target follows an answer without a version that is new
+// to the watch: after an immediate deletion, a binding.
+bool is_to_follow(const Step& step, const Object& cached, const Sent& sent,
+                  const WriteResult& result) {
   if (std::holds_alternative<Delete>(step)) {
-    return true;
+    // Where finalizers or grace hold the object the answer is the object, in the version of its
+    // mark; that has been seen. A namesake is another object.
+    const bool stays = result.object && result.object->deleting();
+    return !stays && (sent.uid.empty() || sent.uid == cached.uid());
   }
   const auto* replace = std::get_if<Replace>(&step);
   return replace != nullptr && replace->subresource == "binding" &&
          cached.spec()["nodeName"].as_string().empty();
+}
+
+// Returns true if the cache shows a newer state of the target than the failed step was made from:
+// there is no event to wait for. What is not found is gone until a namesake shows.
+bool is_newer(const Object* cached, const Sent& sent, const Error& error) {
+  if (error.code == 404) {
+    return cached != nullptr && !sent.uid.empty() && sent.uid != cached->uid();
+  }
+  if (error.code != 409) {
+    return false;
+  }
+  if (sent.required > 0) {
+    return cached == nullptr || version_of(cached) > sent.required;
+  }
+  return version_of(cached) != sent.cached;
 }
 
 }  // namespace
@@ -47,24 +66,24 @@ void PlanRunner::take(const WriteResult& result, Instant now) {
   writes_.erase(at);
   ATHANOR_CHECK(task != nullptr && task->phase == Task::Phase::Writing,
                 "a key with a write in flight waits for it");
-  const std::size_t number = task->work->writes.at(result.id);
-  task->work->writes.erase(result.id);
-  const Step& step = task->work->plan.steps()[number];
+  const Sent sent = task->work->writes.extract(result.id).mapped();
+  const Step& step = task->work->plan.steps()[sent.step];
   show_answer(*task, step, result.error ? result.error->code : result.unknown ? 503 : 0, now);
   bool done = true;
   if (result.error || result.unknown) {
     const Error error = result.error.value_or(Error::unavailable("no answer to a write"));
-    done = failed(*task, step, error, &result, now);
+    done = failed(*task, step, error, {.result = &result, .sent = &sent}, now);
   } else {
-    written(*task, step, result, now);
+    written(*task, sent, result, now);
   }
   if (done) {
-    run_followers(*task, number + 1, now);
+    run_followers(*task, sent.step + 1, now);
   }
   advance(*task, now);
 }
 
-void PlanRunner::written(Task& task, const Step& step, const WriteResult& result, Instant now) {
+void PlanRunner::written(Task& task, const Sent& sent, const WriteResult& result, Instant now) {
+  const Step& step = task.work->plan.steps()[sent.step];
   // The query costs a digest of the step: not for the many writes of a world without refusals.
   if (core_.observations.any("refused:")) {
     if (const std::string refusal = refusal_query(step); core_.observations.contains(refusal)) {
@@ -83,13 +102,17 @@ void PlanRunner::written(Task& task, const Step& step, const WriteResult& result
     last_applied_.insert_or_assign({ref, manager}, apply->fields);
   }
   const Object* cached = held == nullptr ? nullptr : held->find(ref.key);
-  const std::uint64_t version = is_object ? version_number(result.object->resource_version()) : 0;
-  // A write that changed nothing returns a version that has been seen: no event will follow.
+  // A Scale has the version of its object.
+  const std::uint64_t version = result.object ? version_of(&*result.object) : 0;
+  // A write that changed nothing returns a version that has been seen: no event will follow. Nor
+  // does one about an object that a selector hides before and after.
   const std::string ns(is_object ? result.object->ns() : std::string_view(ref.key.ns));
   if (held != nullptr && held->version(ns) < version) {
-    core_.barrier.wait_version(task.id, {ref.kind, held->watch_of(ns)}, version);
-  } else if (cached != nullptr && leaves_no_version(step, *cached)) {
-    core_.barrier.wait_change(task.id, ref);
+    if (!result.hidden || cached != nullptr) {
+      core_.barrier.wait_version(task.id, {ref.kind, held->watch_of(ns)}, version);
+    }
+  } else if (cached != nullptr && is_to_follow(step, *cached, sent, result)) {
+    core_.barrier.wait_change(task.id, ref, version_of(cached));
   }
   if (!is_object || std::holds_alternative<Delete>(step)) {
     task.work->written.erase(ref);
@@ -99,11 +122,13 @@ void PlanRunner::written(Task& task, const Step& step, const WriteResult& result
       seen != task.work->seen.end() && std::holds_alternative<Status>(step)) {
     seen->second = *result.object;
   }
+  note_loop(task, sent, *result.object, now);
   task.work->written.insert_or_assign(Ref{ref.kind, result.object->key()}, *result.object);
 }
 
-bool PlanRunner::failed(Task& task, const Step& step, const Error& error, const WriteResult* result,
+bool PlanRunner::failed(Task& task, const Step& step, const Error& error, const Answer& answer,
                         Instant now) {
+  const WriteResult* result = answer.result;
   const Ref& ref = *target_of(step);
   core_.metrics.failed(task.controller->number, error.code);
   log::debug("step failed", {{"controller", task.controller->op->name},
@@ -115,6 +140,9 @@ bool PlanRunner::failed(Task& task, const Step& step, const Error& error, const 
                              {"error", error.message}});
   const Cache* held = core_.world.watching(ref);
   const Object* cached = held == nullptr ? nullptr : held->find(ref.key);
+  const std::uint64_t in_cache = version_of(cached);
+  const Sent sent = answer.sent == nullptr ? Sent{.cached = in_cache} : *answer.sent;
+  const bool has_moved = is_newer(cached, sent, error);
   const Failure failure{
       .error = error,
       .answered = result != nullptr,
@@ -122,20 +150,25 @@ bool PlanRunner::failed(Task& task, const Step& step, const Error& error, const 
       .creates = std::holds_alternative<Create>(step) || std::holds_alternative<Apply>(step),
       .deletes = std::holds_alternative<Delete>(step),
       .is_watched = held != nullptr,
+      .is_hidden = result != nullptr && result->hidden,
       .is_cached = cached != nullptr,
+      .has_version = sent.required > 0,
+      .has_moved = has_moved,
       .other_object = names_another_object(error, step, cached),
+      .elsewhere = speaks_of_another(error, ref),
       .changed_since = task.dirty,
       .failures = task.failures};
   const Reaction reaction = classify(failure);
   if (reaction.again == Again::Continue) {
     return true;
   }
-  await(task, ref, reaction.await);
+  await(task, ref, reaction.await, std::max(in_cache, sent.required));
   if (reaction.is_conflict && task.failures >= kContested &&
       core_.reads.is_observed(contested_query(ref))) {
     core_.report(contested_query(ref), error, now);
   }
   const bool news = reaction.is_final_refusal && report_refusal(step, error, now);
+  tell_refusal(task, step, failure, now);
   const bool at_once = (news ? reaction.again_on_news : reaction.again) == Again::AtOnce;
   // Of several failures the one with the longest wait counts.
   std::optional<PlanFailure>& kept = task.work->failure;
@@ -151,6 +184,11 @@ bool PlanRunner::failed(Task& task, const Step& step, const Error& error, const 
 
 void PlanRunner::give_up(Task& task, Instant now) {
   const PlanFailure failure = std::move(*task.work->failure);
+  if (failure.held_until) {
+    over(task, ReconcileResult::RequeueAfter, &failure.error, now);
+    release(task, now);
+    return;
+  }
   over(task, ReconcileResult::Failure, &failure.error, now);
   if (failure.at_once) {
     ++task.failures;
@@ -163,9 +201,9 @@ void PlanRunner::give_up(Task& task, Instant now) {
   release(task, now);
 }
 
-void PlanRunner::await(Task& task, const Ref& ref, Await what) {
+void PlanRunner::await(Task& task, const Ref& ref, Await what, std::uint64_t after) {
   if (what == Await::Change) {
-    core_.barrier.wait_change(task.id, ref);
+    core_.barrier.wait_change(task.id, ref, after);
   } else if (what == Await::Relist) {
     const std::string ns = core_.world.cache(*ref.kind).watch_of(ref.key.ns);
     core_.barrier.wait_relist(task.id, {ref.kind, ns});
@@ -311,7 +349,7 @@ void PlanRunner::abandon(TaskId id, const std::string& what, Instant now) {
   std::set<Watched, WatchedOrder> touched;
   if (task->work != nullptr) {
     const Work& work = *task->work;
-    for (const auto& [write, step] : work.writes) {
+    for (const auto& [write, sent] : work.writes) {
       writes_.erase(write);
     }
     for (std::size_t i = 0; i < work.plan.steps().size() && i <= work.step; ++i) {

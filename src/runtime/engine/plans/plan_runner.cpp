@@ -12,8 +12,8 @@
 #include "base/check.hpp"
 #include "base/contain.hpp"
 #include "base/log.hpp"
-#include "runtime/engine/tracer.hpp"
-#include "runtime/view/access.hpp"
+#include "runtime/engine/model/tracer.hpp"
+#include "runtime/rights/access.hpp"
 
 namespace athanor::runtime {
 
@@ -48,6 +48,12 @@ void add_targets(Reads& reads, const Plan& plan) {
 // Returns true for steps without a write of their own: they run once the write before is answered.
 bool follows_a_write(const Step& step) {
   return std::holds_alternative<Emit>(step) || std::holds_alternative<Act>(step);
+}
+
+// Returns the version of its target that a request requires; 0: none.
+std::uint64_t required_version(const WriteRequest& request) {
+  const std::string_view part = request.verb == WriteVerb::Delete ? "preconditions" : "metadata";
+  return version_number(request.body[part]["resourceVersion"].as_string());
 }
 
 // Returns true if two values have equal texts: members in the same order, numbers of one type.
@@ -232,11 +238,15 @@ void PlanRunner::advance(Task& task, Instant now) {
     }
     Outcome next = outcome(task, step);
     if (auto* request = std::get_if<WriteRequest>(&next)) {
-      send(task, std::move(*request));
+      if (const auto until = held_until(task, *request, now)) {
+        put_off(task, *until);
+      } else {
+        send(task, std::move(*request));
+      }
       continue;
     }
     if (const auto* error = std::get_if<Error>(&next)) {
-      if (!failed(task, step, *error, nullptr, now)) {
+      if (!failed(task, step, *error, {}, now)) {
         break;
       }
     } else {
@@ -273,7 +283,7 @@ bool PlanRunner::may_send(const Task& task) const {
 
 bool PlanRunner::is_being_written(const Work& work, const Step& step) {
   return std::ranges::any_of(work.writes, [&](const auto& write) {
-    return *target_of(work.plan.steps()[write.second]) == *target_of(step);
+    return *target_of(work.plan.steps()[write.second.step]) == *target_of(step);
   });
 }
 
@@ -285,11 +295,16 @@ void PlanRunner::send(Task& task, WriteRequest request) {
   const std::uint64_t id = ++last_write_;
   writes_.emplace(id, task.id);
   Work& work = *task.work;
-  work.writes.emplace(id, work.step);
-  const std::vector<Step>& steps = work.plan.steps();
-  do {
-    ++work.step;
-  } while (work.step < steps.size() && follows_a_write(steps[work.step]));
+  const Known target = known(task, request.target);
+  work.writes.emplace(
+      id,
+      Sent{.step = work.step,
+           .request = request,
+           .known = version_of(target.newest),
+           .required = required_version(request),
+           .cached = version_of(target.cached),
+           .uid = target.newest == nullptr ? std::string() : std::string(target.newest->uid())});
+  pass_step(work);
   core_.metrics.wrote(task.controller->number);
   if (core_.options.tracer != nullptr) {
     core_.options.tracer->sent(task.id, id, request);
@@ -300,8 +315,15 @@ void PlanRunner::send(Task& task, WriteRequest request) {
                                    .urgent = task.controller->op->singleton});
 }
 
+void PlanRunner::pass_step(Work& work) {
+  const std::vector<Step>& steps = work.plan.steps();
+  do {
+    ++work.step;
+  } while (work.step < steps.size() && follows_a_write(steps[work.step]));
+}
+
 void PlanRunner::emit(Task& task, const Emit& step, Instant now) {
-  if (!core_.options.events) {
+  if (!core_.options.events || (!step.id.empty() && !acts_.insert("event:" + step.id))) {
     return;
   }
   std::string uid = step.about_uid;

@@ -15,7 +15,7 @@ namespace athanor::runtime {
 class RecentIds {
  public:
   explicit RecentIds(std::size_t count);
-  // False: it was seen before.
+  // Returns false if the id was seen before.
   bool insert(std::string_view id);
 
  private:

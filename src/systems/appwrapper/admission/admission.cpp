@@ -11,8 +11,8 @@
 #include "kube/names/field_error.hpp"
 #include "kube/names/names.hpp"
 #include "systems/appwrapper/admission/field_texts.hpp"
-#include "systems/appwrapper/kinds.hpp"
-#include "systems/appwrapper/names.hpp"
+#include "systems/appwrapper/model/kinds.hpp"
+#include "systems/appwrapper/model/names.hpp"
 #include "systems/appwrapper/pod_sets/pod_sets.hpp"
 #include "systems/appwrapper/pod_sets/template_path.hpp"
 

@@ -10,18 +10,18 @@
 
 #include "kube/value/value.hpp"
 #include "runtime/view/view.hpp"
-#include "systems/appwrapper/settings.hpp"
+#include "systems/appwrapper/model/settings.hpp"
 
 namespace athanor::appwrapper {
 
-// A label value from a user's name or uid: cut to 63 bytes, other characters replaced (3.2).
+// Returns a label value of a user's name or uid: cut to 63 bytes, other characters replaced (3.2).
 std::string sanitized(std::string_view text);
 
-// ---- this system's webhooks
+// Serves this system's webhooks: all down to joined().
 
-// D1 to D3. `user_info` is {username, uid, groups, extra}.
+// Applies D1 to D3. `user_info` is {username, uid, groups, extra}.
 Value with_defaults(const Value& object, const Value& user_info, const Settings& settings);
-// B-12: an update without podSetInfos keeps the stored ones while the AppWrapper runs.
+// Applies B-12: an update without podSetInfos keeps the stored ones while the AppWrapper runs.
 Value with_kept_infos(const Value& object, const Value& old_object);
 
 // What is known of a component's kind and of the user's right to create it.
@@ -36,27 +36,27 @@ using Entitle = std::function<Entitlement(std::string_view api_version, std::str
 // An error is `<field path>: <Type>[: <value>]: <detail>`.
 using Errors = std::vector<std::string>;
 
-// V1 to V10, B-5, B-7, B-11. `user` is named in refusals.
+// Checks V1 to V10, B-5, B-7, B-11. `user` is named in refusals.
 Errors validate_create(const Value& object, std::string_view user, const Entitle& entitle,
                        const Settings& settings);
-// U1 to U8.
+// Checks U1 to U8.
 Errors validate_update(const Value& object, const Value& old_object);
-// B-11 of one that is queued; empty: its name will do.
+// Checks B-11 of one that is queued; empty: its name will do.
 Errors check_queued_name(const Value& object);
-// One text for all errors: `e`, or `[e1, e2]` without repeats.
+// Returns one text for all errors: `e`, or `[e1, e2]` without repeats.
 std::string joined(const Errors& errors);
 
-// ---- Kueue's webhooks for this kind
+// Serves Kueue's webhooks for this kind: all below.
 
-// D4: default queue, suspend, managedBy.
+// Applies D4: default queue, suspend, managedBy.
 Value with_kueue_defaults(const View& view, const Value& object, const Queueing& queueing);
 // Returns a sentence for each thing that an AppWrapper asks of Kueue without effect: names of
 // labels and annotations that are not read, topologies (docs/spec/kueue.md 10.1). `reader` is whose
 // integration it is.
 std::vector<std::string> kueue_warnings(const Value& object, std::string_view reader);
-// K1, K2, K7.
+// Checks K1, K2, K7.
 Errors validate_kueue_create(const Value& object);
-// K3 to K6, K8. `has_default_queue`: the namespace has a LocalQueue `default`.
+// Checks K3 to K6, K8. `has_default_queue`: the namespace has a LocalQueue `default`.
 Errors validate_kueue_update(const Value& object, const Value& old_object, bool has_default_queue);
 
 }  // namespace athanor::appwrapper

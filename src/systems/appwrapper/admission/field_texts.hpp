@@ -9,9 +9,9 @@
 
 namespace athanor::appwrapper {
 
-// Values of objects and lists are compact JSON, cut after 256 characters.
+// Prints values of objects and lists as compact JSON, cut after 256 characters.
 std::string invalid(std::string_view field, const Value& value, std::string_view detail);
-// Return errors of type Forbidden and Required, which quote no value.
+// Returns an error of type Forbidden (the next one: Required), which quotes no value.
 std::string forbidden(std::string_view field, std::string_view detail);
 std::string required(std::string_view field, std::string_view detail);
 

@@ -11,13 +11,14 @@
 
 #include "api/kueue.hpp"
 #include "api/kueue_integration.hpp"
+#include "api/shape.hpp"
 #include "kube/text/json.hpp"
 #include "systems/appwrapper/admission/admission.hpp"
-#include "systems/appwrapper/kinds.hpp"
-#include "systems/appwrapper/kueue/managed.hpp"
-#include "systems/appwrapper/lifecycle/fault_tolerance.hpp"
-#include "systems/appwrapper/names.hpp"
-#include "systems/appwrapper/wrapped_kinds.hpp"
+#include "systems/appwrapper/model/fault_tolerance.hpp"
+#include "systems/appwrapper/model/kinds.hpp"
+#include "systems/appwrapper/model/managed.hpp"
+#include "systems/appwrapper/model/names.hpp"
+#include "systems/appwrapper/model/wrapped_kinds.hpp"
 
 namespace athanor::appwrapper {
 namespace {
@@ -105,8 +106,17 @@ std::vector<std::string> new_annotation_warnings(const AdmissionRequest& request
   return warnings;
 }
 
+// Only an object of this kind's form can be changed; the API server refuses the others, as the
+// schema says.
+bool is_formed(const AdmissionRequest& request) {
+  return api::is_shaped(api::Describe<AppWrapper>::type(), request.object);
+}
+
 // Where Kueue lacks its integration of AppWrappers, upstream's two webhooks have its rules, too.
 Verdict mutate(const View& view, const AdmissionRequest& request, Instant /*now*/) {
+  if (!is_formed(request)) {
+    return Verdict::allow();
+  }
   if (request.operation == Operation::Update) {
     return Verdict::change(request.object, with_kept_infos(request.object, request.old_object));
   }
@@ -158,6 +168,9 @@ Verdict judge(const View& view, const AdmissionRequest& request, Instant /*now*/
 }
 
 Verdict mutate_for_kueue(const View& view, const AdmissionRequest& request, Instant /*now*/) {
+  if (!is_formed(request)) {
+    return Verdict::allow();
+  }
   return Verdict::change(
       placed(request),
       with_kueue_defaults(view, placed(request), queueing_of(view, settings_of(view))));

@@ -11,7 +11,7 @@ namespace athanor::appwrapper {
 
 // Rights are asked for under "subject-access:<spec of a SubjectAccessReview>".
 std::span<const Webhook> webhooks();
-// For a queueing engine that does not bring them.
+// Returns Kueue's webhooks, for a queueing engine that does not bring them.
 std::span<const Webhook> kueue_webhooks();
 
 }  // namespace athanor::appwrapper

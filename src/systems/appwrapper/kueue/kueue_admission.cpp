@@ -11,9 +11,9 @@
 #include "kube/names/names.hpp"
 #include "systems/appwrapper/admission/admission.hpp"
 #include "systems/appwrapper/admission/field_texts.hpp"
-#include "systems/appwrapper/kinds.hpp"
-#include "systems/appwrapper/kueue/managed.hpp"
-#include "systems/appwrapper/names.hpp"
+#include "systems/appwrapper/model/kinds.hpp"
+#include "systems/appwrapper/model/managed.hpp"
+#include "systems/appwrapper/model/names.hpp"
 #include "systems/appwrapper/pod_sets/pod_sets.hpp"
 #include "systems/appwrapper/pod_sets/template_path.hpp"
 

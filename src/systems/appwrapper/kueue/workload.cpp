@@ -15,7 +15,7 @@
 #include "base/ascii.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/appwrapper/kueue/normal_form.hpp"
-#include "systems/appwrapper/names.hpp"
+#include "systems/appwrapper/model/names.hpp"
 #include "systems/appwrapper/pod_sets/pod_sets.hpp"
 #include "systems/appwrapper/pod_sets/template_path.hpp"
 

@@ -13,17 +13,17 @@
 #include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
 #include "runtime/view/view.hpp"
-#include "systems/appwrapper/kinds.hpp"
-#include "systems/appwrapper/settings.hpp"
+#include "systems/appwrapper/model/kinds.hpp"
+#include "systems/appwrapper/model/settings.hpp"
 
 namespace athanor::appwrapper {
 
-// "appwrapper-sample-0b2f1".
+// Returns "appwrapper-sample-0b2f1".
 std::string workload_name(const Object& app, api::kueue::NameLength longest);
 
-// The AppWrapper as the controller that owns its Workload.
+// Returns the AppWrapper as the controller that owns its Workload.
 Value owner_of_workload(const AppWrapper& app);
-// spec.podSets of the Workload.
+// Returns spec.podSets of the Workload.
 Value workload_pod_sets(const AppWrapper& app);
 
 // Returns true if a Workload holds what this AppWrapper asks for.
@@ -34,17 +34,17 @@ struct Priority {
   Value class_ref{};  // Null: none
   std::int64_t value = 0;
 };
-// Errors: `WorkloadPriorityClass "<n>" not found`.
+// Returns the priority. Errors: `WorkloadPriorityClass "<n>" not found`.
 Result<Priority> priority_of(const View& view, const AppWrapper& app);
 
 // Returns the Workload to create (docs/spec/appwrapper.md 4.3).
 Value new_workload(const AppWrapper& app, const Priority& priority, const Queueing& queueing);
 
-// spec.components with the podSetInfos of an admitted Workload. Errors: `invalid podset infos:
-// expecting <e> podsets, got <g>`, `invalid admission check PodSetUpdate: conflict for <field>:
-// ...`.
+// Returns spec.components with the podSetInfos of an admitted Workload. Errors: `invalid podset
+// infos: expecting <e> podsets, got <g>`, `invalid admission check PodSetUpdate: conflict for
+// <field>: ...`.
 Result<Value> started_components(const View& view, const AppWrapper& app, const Object& workload);
-// spec.components without podSetInfos.
+// Returns spec.components without podSetInfos.
 Value stopped_components(const AppWrapper& app);
 
 }  // namespace athanor::appwrapper

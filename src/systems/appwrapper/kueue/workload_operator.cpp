@@ -16,11 +16,11 @@
 #include "api/kueue_integration.hpp"
 #include "api/kueue_pods_ready.hpp"
 #include "kube/value/condition.hpp"
-#include "systems/appwrapper/kueue/managed.hpp"
 #include "systems/appwrapper/kueue/workload.hpp"
-#include "systems/appwrapper/names.hpp"
-#include "systems/appwrapper/operators.hpp"
-#include "systems/appwrapper/settings.hpp"
+#include "systems/appwrapper/model/managed.hpp"
+#include "systems/appwrapper/model/names.hpp"
+#include "systems/appwrapper/model/operators.hpp"
+#include "systems/appwrapper/model/settings.hpp"
 
 namespace athanor::appwrapper {
 namespace {
@@ -180,7 +180,7 @@ class Manager {
     Value list = workload.status()["conditions"];
     for (Condition one : conditions) {
       one.observed_generation = workload.generation();
-      set_condition(list, one, now_);
+      api::kueue::set_workload_condition(list, one, now_);
     }
     Value status = Value::object({{"conditions", std::move(list)}});
     if (release) {
@@ -430,7 +430,24 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   return Manager(view, *app, queueing, now).run();
 }
 
-// Releases the quota of a Workload whose AppWrapper is gone.
+Plan finished_without_owner(const Object& workload, Instant now) {
+  Value list = workload.status()["conditions"];
+  set_condition(list,
+                {.type = "Finished",
+                 .status = "True",
+                 .reason = "OwnerNotFound",
+                 .message = "The workload's owner no longer exists",
+                 .observed_generation = workload.generation()},
+                now);
+  Plan plan;
+  plan.then(Status{.target = ref_of(workload),
+                   .status = Value::object({{"conditions", std::move(list)}}),
+                   .guard = guard_of(workload)});
+  return plan;
+}
+
+// Releases the quota of a Workload whose AppWrapper is gone or being deleted: a deletion in the
+// foreground waits for the Workload.
 Plan release(const View& view, const Key& key, Instant now) {
   const auto workload = view.get(api::kueue::kWorkload, key);
   const auto owner = workload ? workload->controller() : std::nullopt;
@@ -440,13 +457,17 @@ Plan release(const View& view, const Key& key, Instant now) {
     return Plan::done();
   }
   const auto app = view.get(kAppWrapper, {key.ns, owner->name});
-  if (app && app->uid() == owner->uid) {
+  const bool present = app && app->uid() == owner->uid;
+  if (present && !app->deleting()) {
     return Plan::done();
   }
-  if (!workload->deleting()) {
+  if (!workload->deleting() && !present) {
     Plan plan;  // the garbage collector deletes it
     plan.wake_at(now + kLookAgain);
     return plan;
+  }
+  if (!workload->deleting() && !is_true(*workload, "Finished")) {
+    return finished_without_owner(*workload, now);
   }
   Value kept = Value::list();
   for (const Value& finalizer : workload->metadata()["finalizers"].items()) {
@@ -508,7 +529,8 @@ const Operator& integrated_workload_operator() {
 const Operator& workload_release_operator() {
   static const Kind* const kReads[] = {&kAppWrapper, &api::kueue::kWorkload};
   static const Kind* const kWrites[] = {&api::kueue::kWorkload};
-  static const Access kAccess[] = {{&api::kueue::kWorkload, "patch"}};
+  static const Access kAccess[] = {{&api::kueue::kWorkload, "patch"},
+                                   {&api::kueue::kWorkload, "patch", "status"}};
   static const Operator kOperator{.name = "appwrapper-workload-release",
                                   .primary = &api::kueue::kWorkload,
                                   .reads = kReads,

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "api/builtin.hpp"
-#include "systems/appwrapper/names.hpp"
+#include "systems/appwrapper/model/names.hpp"
 #include "systems/appwrapper/pod_sets/pod_sets.hpp"
 
 namespace athanor::appwrapper {

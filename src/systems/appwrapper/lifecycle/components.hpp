@@ -14,7 +14,7 @@
 #include "runtime/view/live.hpp"
 #include "runtime/view/operator.hpp"
 #include "systems/appwrapper/lifecycle/context.hpp"
-#include "systems/appwrapper/wrapped_kinds.hpp"
+#include "systems/appwrapper/model/wrapped_kinds.hpp"
 
 namespace athanor::appwrapper {
 
@@ -28,7 +28,7 @@ struct Lookup {
 };
 // A cache may lag behind: before absence decides anything the API server is asked.
 enum class Absence : std::uint8_t { AsCached, Confirmed };
-// Objects of a kind that is not watched are read live in any case.
+// Looks an object up; objects of a kind that is not watched are read live in any case.
 Lookup look_up(const Context& context, const ComponentKind& kind, std::string_view name,
                Absence absence);
 
@@ -37,12 +37,12 @@ bool is_denied(const Live& live);
 // Returns true if an object has this AppWrapper, by name, as its controller.
 bool is_controlled(const Context& context, const Object& object);
 
-// Pods of AppWrappers by namespace and label.
+// Indexes pods of AppWrappers by namespace and label.
 Index pod_index();
 // Returns the AppWrapper's pods from the cache.
 std::vector<Object> pods_of(const Context& context);
-// The pods as the API server has them: a cache may not show the last ones yet. nullopt: the answer
-// is not there yet.
+// Returns the pods as the API server has them: a cache may lack the last ones. nullopt: the answer
+// has not arrived yet.
 std::optional<std::vector<Object>> confirmed_pods_of(const Context& context);
 
 // Numbers of pods by phase.

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "kube/value/condition.hpp"
-#include "systems/appwrapper/names.hpp"
+#include "systems/appwrapper/model/names.hpp"
 #include "systems/appwrapper/pod_sets/pod_sets.hpp"
 
 namespace athanor::appwrapper {

@@ -12,9 +12,9 @@
 #include "kube/value/value.hpp"
 #include "runtime/view/plan.hpp"
 #include "runtime/view/view.hpp"
-#include "systems/appwrapper/kinds.hpp"
-#include "systems/appwrapper/lifecycle/fault_tolerance.hpp"
-#include "systems/appwrapper/settings.hpp"
+#include "systems/appwrapper/model/fault_tolerance.hpp"
+#include "systems/appwrapper/model/kinds.hpp"
+#include "systems/appwrapper/model/settings.hpp"
 
 namespace athanor::appwrapper {
 
@@ -32,10 +32,10 @@ struct Context {
   [[nodiscard]] std::string_view name() const { return app.object.name(); }
   [[nodiscard]] Ref ref() const { return {&kAppWrapper, app.object.key()}; }
   [[nodiscard]] bool is(std::string_view type) const;  // the condition is True
-  // When a condition last changed its status; nullopt: there is none.
+  // Returns the time of a condition's last change of status; nullopt: there is none.
   [[nodiscard]] std::optional<Instant> changed_at(std::string_view type) const;
-  // When the phase was entered (B-3); of objects without PhaseChanged the time of the condition
-  // `otherwise`, else now.
+  // Returns the time at which the phase was entered (B-3); of objects without PhaseChanged the time
+  // of the condition `otherwise`, else now.
   [[nodiscard]] Instant entered(std::string_view otherwise) const;
   [[nodiscard]] Emit event(std::string_view reason, std::string note) const;
 };
@@ -49,12 +49,12 @@ class StatusEdit {
   StatusEdit& enter(std::string_view phase);
   StatusEdit& set(std::string_view type, bool truth, std::string_view reason,
                   std::string_view message = {});
-  // Only where the condition is True now.
+  // Sets a condition to False where it is True now.
   StatusEdit& clear(std::string_view type, std::string_view reason, std::string_view message = {});
   StatusEdit& count_reset(std::int64_t by);
-  // As if it had never run: no reset counted, nothing known of its components but their PodSets.
+  // Resets to the state before the first run: no reset counted, of components the PodSets alone.
   StatusEdit& forget();
-  // The condition ResourcesDeployed of a component.
+  // Sets the condition ResourcesDeployed of a component.
   StatusEdit& component(std::size_t index, std::string_view status, std::string_view reason,
                         std::string_view message = {});
   StatusEdit& identify(std::size_t index, std::string_view name, std::string_view kind,
@@ -62,7 +62,7 @@ class StatusEdit {
   [[nodiscard]] const Value& component_condition(std::size_t index) const;
   [[nodiscard]] std::string_view component_name(std::size_t index) const;
   [[nodiscard]] bool is(std::string_view type) const;
-  // The status so far, guarded by the uid.
+  // Returns the status so far, guarded by the uid.
   [[nodiscard]] Status step() const;
 
  private:

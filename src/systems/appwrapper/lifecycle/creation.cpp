@@ -13,9 +13,9 @@
 #include "runtime/view/live.hpp"
 #include "systems/appwrapper/lifecycle/components.hpp"
 #include "systems/appwrapper/lifecycle/desired.hpp"
-#include "systems/appwrapper/names.hpp"
+#include "systems/appwrapper/model/names.hpp"
+#include "systems/appwrapper/model/wrapped_kinds.hpp"
 #include "systems/appwrapper/pod_sets/pod_sets.hpp"
-#include "systems/appwrapper/wrapped_kinds.hpp"
 
 namespace athanor::appwrapper {
 namespace {
@@ -44,7 +44,8 @@ class Creator {
       }
     }
     if (result_.state == Creation::State::Working) {
-      result_.plan.then(edit_.step());  // the last component is created
+      // The last component is created: one write tells of it and of the phase.
+      result_.plan.then(edit_.enter(phase::kRunning).step());
     }
     return std::move(result_);
   }

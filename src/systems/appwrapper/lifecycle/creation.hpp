@@ -13,7 +13,8 @@ namespace athanor::appwrapper {
 struct Creation {
   enum class State : unsigned char {
     Done,     // every component is created
-    Working,  // the plan creates; later runs go on
+    Working,  // the plan creates, and enters the phase Running behind the last; else later runs go
+              // on
     Waiting,  // a retryable error, or an answer that is not there yet
     Fatal,    // cannot be created
   };
@@ -21,7 +22,7 @@ struct Creation {
   std::string error{};  // with Waiting (may be empty) and Fatal
   Plan plan{};          // steps, status writes among them
 };
-// `edit` takes the conditions of components along.
+// Plans the components' creation; records their conditions in `edit`.
 Creation create_components(const Context& context, StatusEdit& edit);
 
 }  // namespace athanor::appwrapper

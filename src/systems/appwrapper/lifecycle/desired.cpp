@@ -7,13 +7,14 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "kube/value/object.hpp"
-#include "systems/appwrapper/lifecycle/fault_tolerance.hpp"
-#include "systems/appwrapper/names.hpp"
+#include "systems/appwrapper/model/fault_tolerance.hpp"
+#include "systems/appwrapper/model/names.hpp"
+#include "systems/appwrapper/model/wrapped_kinds.hpp"
 #include "systems/appwrapper/node_health/autopilot.hpp"
 #include "systems/appwrapper/pod_sets/template_path.hpp"
-#include "systems/appwrapper/wrapped_kinds.hpp"
 
 namespace athanor::appwrapper {
 namespace {
@@ -36,15 +37,35 @@ Result<void> add_entries(Value& map, const Value& entries, std::string_view what
   return {};
 }
 
+// The map at `path` of `object`, made where it is absent. What has another form there is an error:
+// templates hold whatever their author wrote.
+Result<Value*> map_at(Value& object, std::initializer_list<std::string_view> path) {
+  Value* map = &object;
+  std::string at;
+  for (const std::string_view step : path) {
+    at += fmt::format("{}{}", at.empty() ? "" : ".", step);
+    const Value& next = std::as_const(*map)[step];
+    if (!next.is_null() && !next.is_object()) {
+      return fatal(fmt::format("{} of a template is not a map", at));
+    }
+    map = &map->member(step);
+  }
+  return map;
+}
+
+Result<void> check_list(const Value& spec, std::string_view field) {
+  if (!spec[field].is_null() && !spec[field].is_list()) {
+    return fatal(fmt::format("spec.{} of a template is not a list", field));
+  }
+  return {};
+}
+
 Result<void> add_entries(Value& object, std::initializer_list<std::string_view> path,
                          const Value& entries, std::string_view what) {
   if (entries.empty()) {
     return {};
   }
-  Value* map = &object;
-  for (const std::string_view step : path) {
-    map = &map->member(step);
-  }
+  ATHANOR_TRY(Value* const map, map_at(object, path));
   return add_entries(*map, entries, what);
 }
 
@@ -71,7 +92,10 @@ Result<void> inject(Value& pod_template, const Value& info, const AppWrapper& ap
   ATHANOR_TRY_VOID(add_entries(pod_template, {"metadata", "labels"}, labels, "labels"));
   ATHANOR_TRY_VOID(
       add_entries(pod_template, {"spec", "nodeSelector"}, info["nodeSelector"], "nodeSelector"));
-  Value& spec = pod_template.member("spec");
+  ATHANOR_TRY(Value* const place, map_at(pod_template, {"spec"}));
+  Value& spec = *place;
+  ATHANOR_TRY_VOID(check_list(spec, "tolerations"));
+  ATHANOR_TRY_VOID(check_list(spec, "schedulingGates"));
   for (const Value& toleration : info["tolerations"].items()) {
     spec.member("tolerations").push_back(toleration);
   }
@@ -115,10 +139,15 @@ Result<Value> desired_object(const AppWrapper& app, std::size_t index,
         fmt::format("component namespace \"{}\" is different from appwrapper namespace \"{}\"", ns,
                     app.object.ns()));
   }
-  Value& metadata = object.member("metadata");
-  metadata.set("namespace", app.object.ns());
-  if (!metadata["labels"].contains(name::kLabel)) {
-    metadata.member("labels").set(name::kLabel, app.object.name());
+  ATHANOR_TRY(Value* const metadata, map_at(object, {"metadata"}));
+  metadata->set("namespace", app.object.ns());
+  ATHANOR_TRY(Value* const labels, map_at(object, {"metadata", "labels"}));
+  if (!labels->contains(name::kLabel)) {
+    labels->set(name::kLabel, app.object.name());
+  }
+  const Value& owners = object["metadata"]["ownerReferences"];
+  if (!owners.is_null() && !owners.is_list()) {
+    return fatal("metadata.ownerReferences of a template is not a list");
   }
   for (std::size_t i = 0; i < pod_sets.size(); ++i) {
     const auto edited = edit_at(object, pod_sets[i].path, [&](Value& pod_template) {

@@ -7,8 +7,8 @@
 
 #include "base/result.hpp"
 #include "kube/value/value.hpp"
-#include "systems/appwrapper/kinds.hpp"
-#include "systems/appwrapper/settings.hpp"
+#include "systems/appwrapper/model/kinds.hpp"
+#include "systems/appwrapper/model/settings.hpp"
 
 namespace athanor::appwrapper {
 

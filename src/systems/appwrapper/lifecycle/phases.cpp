@@ -10,14 +10,15 @@
 #include "kube/value/condition.hpp"
 #include "systems/appwrapper/lifecycle/creation.hpp"
 #include "systems/appwrapper/lifecycle/removal.hpp"
-#include "systems/appwrapper/names.hpp"
+#include "systems/appwrapper/model/names.hpp"
 
 namespace athanor::appwrapper {
 namespace {
 
 constexpr std::string_view kSuspendFalse = "Suspend is false";
 constexpr std::string_view kSuspendTrue = "Suspend is true";
-// Resuming stays visible for so long (5.3).
+// Resuming stays visible for so long before the first object is created (5.3): afterwards pods may
+// run at any moment, and the phase says Running then.
 constexpr Duration kShownResuming = std::chrono::milliseconds(100);
 constexpr Duration kCreateAgain = std::chrono::seconds(1);
 
@@ -166,17 +167,16 @@ Plan run_resuming(const Context& context) {
   if (context.app.spec.suspend) {
     return begin_suspending(context, edit);
   }
+  const Instant shown = context.entered(condition::kResourcesDeployed) + kShownResuming;
+  if (context.now < shown) {
+    Plan plan;
+    plan.wake_at(shown);
+    return plan;
+  }
   Creation creation = create_components(context, edit);
   switch (creation.state) {
-    case Creation::State::Done: {
-      const Instant shown = context.entered(condition::kResourcesDeployed) + kShownResuming;
-      if (context.now < shown) {
-        Plan plan;
-        plan.wake_at(shown);
-        return plan;
-      }
+    case Creation::State::Done:
       return written(edit.enter(phase::kRunning));
-    }
     case Creation::State::Working:
       return std::move(creation.plan);
     case Creation::State::Waiting: {

@@ -12,7 +12,7 @@
 
 namespace athanor::appwrapper {
 
-// Return the next steps of an AppWrapper in each phase.
+// Returns the next steps of an AppWrapper in one phase, as all down to run_succeeded().
 Plan run_new(const Context& context);
 Plan run_suspended(const Context& context);
 Plan run_resuming(const Context& context);
@@ -21,10 +21,10 @@ Plan run_resetting(const Context& context);
 Plan run_suspending(const Context& context);
 Plan run_failed(const Context& context);
 Plan run_succeeded(const Context& context);
-// The AppWrapper is being deleted (5.7).
+// Returns the next steps of an AppWrapper that is being deleted (5.7).
 Plan run_deleting(const Context& context);
 
-// Suspended while in `phase`: the event and the phase Suspending.
+// Begins phase Suspending, with its event, of an AppWrapper that was suspended in another phase.
 Plan begin_suspending(const Context& context, StatusEdit& edit);
 
 // What a failure leads to.

@@ -9,13 +9,13 @@
 
 #include "api/builtin.hpp"
 #include "runtime/view/any_kind.hpp"
-#include "systems/appwrapper/kueue/managed.hpp"
 #include "systems/appwrapper/lifecycle/components.hpp"
 #include "systems/appwrapper/lifecycle/phases.hpp"
-#include "systems/appwrapper/names.hpp"
-#include "systems/appwrapper/operators.hpp"
+#include "systems/appwrapper/model/managed.hpp"
+#include "systems/appwrapper/model/names.hpp"
+#include "systems/appwrapper/model/operators.hpp"
+#include "systems/appwrapper/model/wrapped_kinds.hpp"
 #include "systems/appwrapper/pod_sets/pod_sets.hpp"
-#include "systems/appwrapper/wrapped_kinds.hpp"
 
 namespace athanor::appwrapper {
 namespace {

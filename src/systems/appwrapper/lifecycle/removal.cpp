@@ -14,13 +14,13 @@
 #include "runtime/view/live.hpp"
 #include "systems/appwrapper/lifecycle/components.hpp"
 #include "systems/appwrapper/lifecycle/desired.hpp"
-#include "systems/appwrapper/names.hpp"
-#include "systems/appwrapper/wrapped_kinds.hpp"
+#include "systems/appwrapper/model/names.hpp"
+#include "systems/appwrapper/model/wrapped_kinds.hpp"
 
 namespace athanor::appwrapper {
 namespace {
 
-constexpr std::string_view kInitiated = "DeletionInitiated";
+constexpr std::string_view kDeletionInitiated = "DeletionInitiated";
 constexpr std::string_view kComplete = "DeletionComplete";
 // Upstream's spelling, which clients see.
 constexpr std::string_view kDeleted = "CompononetDeleted";
@@ -33,8 +33,12 @@ struct Left {
   Object object{};
 };
 
-// An object of another owner may have one of our names: it is not deleted.
+// An object of another owner may have one of our names: it is not deleted, unless a setting says
+// so.
 bool is_ours(const Context& context, const Object& object) {
+  if (context.settings.fault_tolerance.delete_foreign) {
+    return true;
+  }
   return object.controller() ? is_controlled(context, object)
                              : object.label(name::kLabel) == context.name();
 }
@@ -67,10 +71,23 @@ bool was_refused(const ComponentStatus& component) {
   return condition_is(component.conditions, condition::kResourcesDeployed, "False");
 }
 
+// Returns the status of a component. One that was never created is told by its template where
+// objects of other owners are deleted.
+ComponentStatus identified(const Context& context, std::size_t index) {
+  ComponentStatus component = context.app.status.component_status[index];
+  if (component.kind.empty() && context.settings.fault_tolerance.delete_foreign) {
+    const Value& wanted = context.app.spec.components[index].template_value;
+    component.name = wanted["metadata"]["name"].str();
+    component.kind = wanted["kind"].str();
+    component.api_version = wanted["apiVersion"].str();
+  }
+  return component;
+}
+
 // The object of a component with a name, and those of one whose name the server chose: the write
 // that was to record it may be missing. Returns false if the answer is not there yet.
 bool find_left(const Context& context, std::size_t index, std::vector<Left>& left) {
-  const ComponentStatus& component = context.app.status.component_status[index];
+  const ComponentStatus component = identified(context, index);
   const auto kind = find_component_kind(context.view, component.api_version, component.kind);
   if (!kind) {
     return true;  // without its kind there is no object
@@ -150,17 +167,19 @@ void force(const std::vector<Left>& left, const std::vector<Object>& pods, Plan&
 }  // namespace
 
 bool remove_components(const Context& context, StatusEdit& edit, Plan& deletes) {
-  edit.set(condition::kDeletingResources, true, kInitiated);
+  edit.set(condition::kDeletingResources, true, kDeletionInitiated);
   std::vector<Left> left;
   bool asked = false;
   for (std::size_t i = 0; i < context.app.status.component_status.size(); ++i) {
-    if (edit.component_condition(i).is_null()) {
-      continue;  // never attempted
+    const bool attempted = !edit.component_condition(i).is_null();
+    if (!attempted && !context.settings.fault_tolerance.delete_foreign) {
+      continue;
     }
     const std::size_t before = left.size();
     if (!find_left(context, i, left)) {
       asked = true;
-    } else if (left.size() == before && edit.component_condition(i)["status"] != Value("False")) {
+    } else if (attempted && left.size() == before &&
+               edit.component_condition(i)["status"] != Value("False")) {
       edit.component(i, "False", kDeleted);
     }
   }
@@ -182,7 +201,7 @@ bool remove_components(const Context& context, StatusEdit& edit, Plan& deletes) 
           : context.now;
   const Instant forceful = begun + context.limits.forceful_deletion;
   if (context.now - begun > kPatience) {
-    edit.set(condition::kDeletingResources, true, kInitiated, blockers(left, pods));
+    edit.set(condition::kDeletingResources, true, kDeletionInitiated, blockers(left, pods));
   } else {
     deletes.wake_at(begun + kPatience + std::chrono::milliseconds(1));
   }

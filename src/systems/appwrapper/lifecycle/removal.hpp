@@ -9,8 +9,8 @@
 
 namespace athanor::appwrapper {
 
-// One pass. Returns true if no component and no labelled pod is left. `edit` takes the conditions
-// along; `deletes` gets what follows the status write, and when to look again.
+// Makes one pass. Returns true if no component and no labelled pod is left. Records conditions in
+// `edit`; `deletes` gets the steps after the status write, and the time of the next look.
 bool remove_components(const Context& context, StatusEdit& edit, Plan& deletes);
 
 }  // namespace athanor::appwrapper

@@ -9,7 +9,7 @@
 #include "kube/value/condition.hpp"
 #include "systems/appwrapper/lifecycle/components.hpp"
 #include "systems/appwrapper/lifecycle/phases.hpp"
-#include "systems/appwrapper/names.hpp"
+#include "systems/appwrapper/model/names.hpp"
 #include "systems/appwrapper/node_health/autopilot.hpp"
 
 namespace athanor::appwrapper {

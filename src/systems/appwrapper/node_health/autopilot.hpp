@@ -14,7 +14,7 @@
 #include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
 #include "runtime/view/view.hpp"
-#include "systems/appwrapper/settings.hpp"
+#include "systems/appwrapper/model/settings.hpp"
 
 namespace athanor::appwrapper {
 

@@ -3,12 +3,12 @@
 // the controllers of AppWrappers and of the slack queue read; a run of its own for each change of a
 // node is what the metrics of upstream's controller NodeMonitor count.
 #include "api/builtin.hpp"
-#include "systems/appwrapper/operators.hpp"
+#include "systems/appwrapper/model/operators.hpp"
 
 namespace athanor::appwrapper {
 namespace {
 
-Plan reconcile(const View& /*view*/, const Key& /*key*/, Instant /*now*/) {
+Plan reconcile_monitor(const View& /*view*/, const Key& /*key*/, Instant /*now*/) {
   return Plan::done();
 }
 
@@ -16,8 +16,10 @@ Plan reconcile(const View& /*view*/, const Key& /*key*/, Instant /*now*/) {
 
 const Operator& node_monitor_operator() {
   static constexpr const Kind* kReads[] = {&api::kNode};
-  static const Operator kOperator{
-      .name = "appwrapper-nodes", .primary = &api::kNode, .reads = kReads, .reconcile = reconcile};
+  static const Operator kOperator{.name = "appwrapper-nodes",
+                                  .primary = &api::kNode,
+                                  .reads = kReads,
+                                  .reconcile = reconcile_monitor};
   return kOperator;
 }
 

@@ -6,9 +6,9 @@
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "kube/text/quantity.hpp"
+#include "systems/appwrapper/model/operators.hpp"
+#include "systems/appwrapper/model/settings.hpp"
 #include "systems/appwrapper/node_health/autopilot.hpp"
-#include "systems/appwrapper/operators.hpp"
-#include "systems/appwrapper/settings.hpp"
 
 namespace athanor::appwrapper {
 namespace {
@@ -33,7 +33,7 @@ void limit_lending(Value& flavor, const std::map<std::string, Quantity>& unusabl
   }
 }
 
-Plan reconcile(const View& view, const Key& key, Instant /*now*/) {
+Plan reconcile_slack(const View& view, const Key& key, Instant /*now*/) {
   const Settings settings = settings_of(view);
   if (key.name != settings.slack_queue_name) {
     return Plan::done();
@@ -75,7 +75,7 @@ const Operator& slack_queue_operator() {
                                   .primary = &api::kueue::kClusterQueue,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile,
+                                  .reconcile = reconcile_slack,
                                   .small = kSmall,
                                   .access = kAccess};
   return kOperator;

@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "kube/text/json.hpp"
-#include "systems/appwrapper/names.hpp"
+#include "systems/appwrapper/model/names.hpp"
 #include "systems/appwrapper/pod_sets/template_path.hpp"
 
 namespace athanor::appwrapper {

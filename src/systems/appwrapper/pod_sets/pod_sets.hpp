@@ -8,7 +8,7 @@
 
 #include "base/result.hpp"
 #include "kube/value/value.hpp"
-#include "systems/appwrapper/kinds.hpp"
+#include "systems/appwrapper/model/kinds.hpp"
 
 namespace athanor::appwrapper {
 

@@ -19,12 +19,12 @@ namespace {
 
 constexpr std::string_view kRoot = "template";
 
-Error wrong(std::string message) {
+Error wrong_path(std::string message) {
   return {.code = 422, .reason = "Invalid", .message = std::move(message)};
 }
 
 Error at(std::string_view position, std::string_view what) {
-  return wrong(fmt::format("at path position '{}' {}", position, what));
+  return wrong_path(fmt::format("at path position '{}' {}", position, what));
 }
 
 // As Go's strconv.Atoi: an optional sign and digits.
@@ -56,7 +56,7 @@ class Walk {
 
   Result<const Value*> run() {
     if (!rest_.starts_with(kRoot)) {
-      return wrong("first element of the path must be 'template'");
+      return wrong_path("first element of the path must be 'template'");
     }
     position_ = kRoot;
     rest_.remove_prefix(kRoot.size());
@@ -153,10 +153,10 @@ Result<Value> resolve_path(const Value& component_template, std::string_view pat
 Result<Value> pod_template_at(const Value& component_template, std::string_view path) {
   ATHANOR_TRY(Value found, resolve_path(component_template, path));
   if (!found["spec"].is_object()) {
-    return wrong(fmt::format("content at {} does not contain a spec", path));
+    return wrong_path(fmt::format("content at {} does not contain a spec", path));
   }
   if (const auto trouble = pod_spec_trouble(found["spec"])) {
-    return wrong(
+    return wrong_path(
         fmt::format("content at {}.spec not parseable as a v1.PodSpec: {}", path, *trouble));
   }
   return found;

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "systems/appwrapper/settings.hpp"
+#include "systems/appwrapper/model/settings.hpp"
 
 namespace athanor::appwrapper {
 namespace {
@@ -69,7 +69,8 @@ Value known_config() {
                            {"strictKinds", false},
                            {"maxPodSets", 8},
                            {"autopilot", Value::object({{"evacuateUnreachableNodes", false}})},
-                           {"faultTolerance", Value::object({{"deleteAfterSuccessTTL", false}})},
+                           {"faultTolerance", Value::object({{"deleteAfterSuccessTTL", false},
+                                                             {"deleteForeignComponents", false}})},
                            {"kueueJobReconciller",
                             Value::object({{"manageJobsWithoutQueueName", true},
                                            {"manageJobsNamespaceSelector", Value()},

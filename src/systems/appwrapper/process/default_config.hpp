@@ -10,9 +10,9 @@
 
 namespace athanor::appwrapper {
 
-// Every setting with its default; durations are nanoseconds. `ns` is the operator's namespace.
+// Returns every setting with its default; durations in ns. `ns` is the operator's namespace.
 Value default_config(const std::string& ns);
-// `config` laid over the defaults: maps merge key by key, everything else is replaced.
+// Returns `config` laid over the defaults: maps merge key by key, everything else is replaced.
 Value merged_config(const Value& config, const std::string& ns);
 // Paths of keys in `config` that have no meaning.
 std::vector<std::string> unknown_keys(const Value& config);

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "kube/text/yaml.hpp"
+#include "systems/appwrapper/model/settings.hpp"
 #include "systems/appwrapper/process/default_config.hpp"
-#include "systems/appwrapper/settings.hpp"
 
 namespace athanor::appwrapper {
 namespace {

@@ -4,16 +4,19 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 
+#include "systems/das/agent/exchange.hpp"
 #include "systems/das/agent/looks.hpp"
-#include "systems/das/names.hpp"
-#include "systems/das/placement/inventory.hpp"
+#include "systems/das/gpus/inventory.hpp"
+#include "systems/das/model/names.hpp"
 #include "systems/das/sharing/share.hpp"
 
 namespace athanor::das {
 namespace {
 
 constexpr int kPreconditionFailed = 412;
+constexpr std::size_t kMostReads = 8;  // of pods at each look, some ms each
 
 // Returns whether the kubelet's word is known.
 bool settle(Ledger& ledger, AllocateWorld& world) {
@@ -89,6 +92,7 @@ class Call {
     Looks looks;
     while (true) {
       sight_ = world_.look();
+      read_unseen_pods();
       ledger_.follow(sight_);
       auto picked = ledger_.pick(ask_, sight_);
       const auto pause = picked.ok() ? std::nullopt : looks.next();
@@ -97,6 +101,23 @@ class Call {
         return learned ? ledger_.pick(ask_, sight_) : picked;
       }
       world_.wait(*pause);
+    }
+  }
+
+  // A kubelet may ask for a pod before the caches show that it is bound here: what its containers
+  // are called, and in which order they come, is not to be guessed.
+  void read_unseen_pods() {
+    std::set<std::string, std::less<>> read;
+    for (const Claim& claim : sight_.claims) {
+      const bool waits = claim.state == kCreated || claim.state == kProcessing;
+      if (!waits || claim.profile != ask_.profile || claim.pod_uid.empty() ||
+          is_mirror(claim.object) || sight_.pod(claim.pod_uid) != nullptr ||
+          read.size() == kMostReads || !read.insert(claim.pod_uid).second) {
+        continue;
+      }
+      if (auto pod = world_.find_pod(claim)) {
+        sight_.pods.emplace(claim.pod_uid, *std::move(pod));
+      }
     }
   }
 
@@ -112,7 +133,9 @@ class Call {
     for (const Claim& claim : picked_.claims) {
       grant.claims.emplace_back(claim.object.uid());
     }
-    ledger_.add(grant);
+    for (const Grant& replaced : ledger_.add(grant)) {
+      world_.remove_file({.profile = replaced.profile, .id = replaced.cdi_id});
+    }
     const CdiSpec own{.profile = grant.profile, .id = grant.cdi_id};
     for (CdiSpec& file :
          container_files(ledger_, picked_.pod_uid, picked_.container, sight_, world_, options_)) {
@@ -148,6 +171,9 @@ class Call {
 
 Result<std::vector<std::string>> allocate(std::span<const DeviceAsk> asks, Ledger& ledger,
                                           AllocateWorld& world, const AllocateOptions& options) {
+  if (!finish_exchange(ledger, world, options)) {
+    return Error::unavailable("an exchange of claims is not finished");
+  }
   if (ledger.unsure()) {
     settle(ledger, world);
   }
@@ -176,6 +202,7 @@ std::vector<CdiSpec> container_files(const Ledger& ledger, std::string_view pod_
   std::vector<std::string> slices;
   std::vector<ShareClaim> shares;
   std::map<std::string, std::string> names;  // of GPUs and slices with shares
+  std::set<std::string> listed;
   const Object* pod = sight.pod(pod_uid);
   for (const Grant& grant : ledger.of_container(pod_uid, container)) {
     CdiSpec file{.profile = grant.profile,
@@ -186,6 +213,10 @@ std::vector<CdiSpec> container_files(const Ledger& ledger, std::string_view pod_
       const auto claim = std::ranges::find_if(
           sight.claims, [&](const Claim& one) { return one.object.uid() == uid; });
       if (claim != sight.claims.end()) {
+        file.claims.push_back(claim->object.body());
+        if (!listed.insert(uid).second) {
+          continue;  // of an init container whose devices this one has, too
+        }
         if (auto share = is_share(*claim) ? read_share(claim->object) : std::nullopt) {
           names[share->part()] = world.slice_of(*claim);
           share->container = container;  // an init container's devices go to the next
@@ -193,7 +224,6 @@ std::vector<CdiSpec> container_files(const Ledger& ledger, std::string_view pod_
         } else {
           slices.push_back(world.slice_of(*claim));
         }
-        file.claims.push_back(claim->object.body());
       }
     }
     files.push_back(std::move(file));

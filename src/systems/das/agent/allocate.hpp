@@ -14,8 +14,8 @@
 #include "base/time.hpp"
 #include "systems/das/agent/cdi_spec.hpp"
 #include "systems/das/agent/ledger.hpp"
-#include "systems/das/claim.hpp"
-#include "systems/das/vendor/vendor.hpp"
+#include "systems/das/makers/vendor.hpp"
+#include "systems/das/model/claim.hpp"
 
 namespace athanor::das {
 
@@ -25,8 +25,11 @@ struct Transfer;
 class AllocateWorld {
  public:
   virtual ~AllocateWorld() = default;
-  // Of the node, as the caches show it now.
+  // Returns the caches' present state of the node.
   virtual NodeSight look() = 0;
+  // Reads the pod of a claim from the API server; nullopt: it is not bound to the node, it is gone,
+  // or there is no answer.
+  virtual std::optional<Object> find_pod(const Claim& claim) = 0;
   virtual void wait(Duration time) = 0;
   // Writes the claims' next state. Claims that have it are left alone.
   virtual Result<void> write_state(std::span<const Claim> claims, std::string_view state) = 0;
@@ -35,14 +38,18 @@ class AllocateWorld {
   // error none that it made is left.
   virtual Result<std::vector<std::string>> make_slices(std::span<const Claim> claims) = 0;
   virtual void destroy_slices(std::span<const Claim> claims) = 0;
-  // What a claim's slice, or the GPU of its share, is called in containers; empty: not known.
+  // Returns the name in containers of a claim's slice, or of its share's GPU; empty: not known.
   virtual std::string slice_of(const Claim& claim) = 0;
   virtual Result<void> write_file(const CdiSpec& spec) = 0;
   virtual void remove_file(const CdiSpec& spec) = 0;
-  // Whose devices are whose, by the kubelet's word; nullopt: it does not answer.
+  // Returns the owners of devices as the kubelet reports them; nullopt: it does not answer.
   virtual std::optional<std::vector<Holder>> holders() = 0;
   // Makes a claim another pod's.
   virtual Result<void> give(const Transfer& transfer) = 0;
+  // Keeps the text of an exchange that begins, beyond the agent's life, in one write; empty: it is
+  // over.
+  virtual Result<void> keep_exchange(const std::string& text) = 0;
+  virtual std::string kept_exchange() = 0;
 };
 
 // Options of allocate(): values of CUDA_VISIBLE_DEVICES and the node's folder for modes of shared
@@ -58,14 +65,14 @@ struct AllocateOptions {
 Result<std::vector<std::string>> allocate(std::span<const DeviceAsk> asks, Ledger& ledger,
                                           AllocateWorld& world, const AllocateOptions& options);
 
-// The files of a container as they shall be: each lists the union of the container's slices, and
+// Returns the wanted files of a container: each lists the union of the container's slices, and
 // names its own claims (docs/spec/das.md N-B19).
 std::vector<CdiSpec> container_files(const Ledger& ledger, std::string_view pod_uid,
                                      std::string_view container, const NodeSight& sight,
                                      AllocateWorld& world, const AllocateOptions& options);
 
-// The id of a container's device, the same for the same container and profile. A device that an
-// exchange took along leaves its name taken: the next has another.
+// Returns the id of a container's device, the same for the same container and profile. The name of
+// a device that an exchange moved stays taken: the next has another.
 std::string cdi_id_of(std::string_view pod_uid, std::string_view container,
                       std::string_view profile);
 

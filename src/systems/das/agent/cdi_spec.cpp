@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "kube/text/json.hpp"
-#include "systems/das/placement/profile.hpp"
 #include "systems/das/sharing/share.hpp"
+#include "systems/das/slices/profile.hpp"
 
 namespace athanor::das {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kube/value/value.hpp"
-#include "systems/das/vendor/vendor.hpp"
+#include "systems/das/makers/vendor.hpp"
 
 namespace athanor::das {
 
@@ -22,22 +22,22 @@ struct CdiSpec {
   std::vector<Mount> mounts{};
   bool poststop = false;  // the container's end removes the file
 
-  // "c1g.5gb_<id>.cdi.json", "mps.das.com-gpu-10gb_<id>.cdi.json".
+  // Returns "c1g.5gb_<id>.cdi.json", "mps.das.com-gpu-10gb_<id>.cdi.json".
   [[nodiscard]] std::string file_name() const;
-  // "mig.das.com/c1g.5gb=<id>": what the kubelet hands to the runtime.
+  // Returns "mig.das.com/c1g.5gb=<id>", which the kubelet passes to the runtime.
   [[nodiscard]] std::string device() const;
 };
 
-// The file's text; `folder` is where it will lie.
+// Prints the file's text; `folder` is its future place.
 std::string print_cdi(const CdiSpec& spec, std::string_view folder);
 // Reads a CDI file for slices or shares, ours or another program's; nullopt: another file, or cut
 // off.
 std::optional<CdiSpec> parse_cdi(std::string_view text);
-// Whether a file of the folder is one of ours by its name; temporary ones are not.
+// Returns true if a file of the folder is one of ours by its name; temporary ones are not.
 bool is_cdi_file(std::string_view name);
 
-// The environment of a container with these slices, in order (docs/spec/das.md 8.5); `cuda`:
-// "index" or "same".
+// Returns the environment of a container with these slices, in order (docs/spec/das.md 8.5);
+// `cuda`: "index" or "same".
 std::vector<std::string> slice_environment(const std::vector<std::string>& slices,
                                            std::string_view cuda);
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "systems/das/placement/profile.hpp"
 #include "systems/das/sharing/share.hpp"
+#include "systems/das/slices/profile.hpp"
 
 namespace athanor::das {
 namespace {

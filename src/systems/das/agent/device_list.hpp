@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kube/value/value.hpp"
-#include "systems/das/vendor/vendor.hpp"
+#include "systems/das/makers/vendor.hpp"
 
 namespace athanor::das {
 

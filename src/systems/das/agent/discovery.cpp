@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "systems/das/placement/profile.hpp"
+#include "systems/das/slices/profile.hpp"
 
 namespace athanor::das {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "kube/value/value.hpp"
 #include "systems/das/agent/slice_record.hpp"
-#include "systems/das/placement/tables.hpp"
-#include "systems/das/sharing/mode.hpp"
+#include "systems/das/gpus/mode.hpp"
+#include "systems/das/slices/tables.hpp"
 
 namespace athanor::das {
 
@@ -47,12 +47,12 @@ Value node_resources(const Discovery& found, const std::vector<SliceRecord>& rec
                      const std::string& boot_id);
 // Returns the uids of the claims whose slices the driver reports.
 Value claims_with_slices(const Discovery& found, const std::vector<SliceRecord>& records);
-// What each GPU of these resources allows.
+// Returns for each GPU of these resources how it can be divided.
 std::vector<Divisible> divisions_of(const Discovery& found);
-// {"status", "reason", "message"} of the condition Ready, from status.nodeResources.
+// Returns {"status", "reason", "message"} of condition Ready, from status.nodeResources.
 Value readiness(const Value& resources);
 
-// The slots of a GPU with these placements: 8 or 4.
+// Returns the slots of a GPU with these placements: 8 or 4.
 int slots_of(const MigTable& table);
 
 }  // namespace athanor::das

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "kube/text/json.hpp"
+
 namespace athanor::das {
 namespace {
 
@@ -60,7 +62,105 @@ Ending ending_of(const Claim& claim, const Ledger& ledger) {
   return grant->holder == claim.pod_uid ? Ending::Destroy : Ending::Wait;
 }
 
+// Where an exchange is carried out.
+struct Place {
+  Ledger& ledger;
+  AllocateWorld& world;
+  const AllocateOptions& options;
+};
+
+// Does what is not done yet, each step as often as it takes. Returns true if all of it is done.
+bool carry_out(const Exchange& exchange, NodeSight sight, const Place& at) {
+  for (const Transfer& transfer : exchange.transfers) {
+    const auto claim = std::ranges::find_if(
+        sight.claims, [&](const Claim& one) { return one.object.uid() == transfer.claim_uid; });
+    const bool due = claim != sight.claims.end() && claim->pod_uid != transfer.pod_uid;
+    if (due && !at.world.give(transfer).ok()) {
+      return false;
+    }
+  }
+  for (const CdiSpec& file : exchange.dropped) {
+    at.world.remove_file(file);
+    at.ledger.forget(file.id);
+  }
+  at.ledger.hand_over(exchange.device, exchange.to.pod_uid, exchange.to.container);
+  // Claims as they are now; where nothing is seen, as they were: a file must list its slices.
+  if (NodeSight now = at.world.look(); now.seen) {
+    sight = std::move(now);
+  }
+  for (const PodContainer& one : {exchange.to, exchange.from}) {
+    for (const CdiSpec& file :
+         container_files(at.ledger, one.pod_uid, one.container, sight, at.world, at.options)) {
+      if (!at.world.write_file(file).ok()) {
+        return false;
+      }
+    }
+  }
+  return at.world.keep_exchange("").ok();
+}
+
+Value print_container(const PodContainer& one) {
+  return Value::object({{"podUid", one.pod_uid}, {"container", one.container}});
+}
+PodContainer parse_container(const Value& one) {
+  return {.pod_uid = one["podUid"].str(), .container = one["container"].str()};
+}
+
+// Returns true if a container of a pod that is not seen yet has the grant's devices.
+bool is_held_unseen(const Grant& grant, const Claim& claim, std::span<const Holder> holders) {
+  return std::ranges::any_of(holders, [&](const Holder& one) {
+    return one.pod_uid.empty() && one.profile == grant.profile && one.pod != claim.pod &&
+           std::ranges::any_of(one.ids, [&](const std::string& id) {
+             return std::ranges::find(grant.ids, id) != grant.ids.end();
+           });
+  });
+}
+
 }  // namespace
+
+std::string print_exchange(const Exchange& exchange) {
+  Value transfers = Value::list();
+  for (const Transfer& one : exchange.transfers) {
+    transfers.push_back(Value::object({{"claim", one.claim.name},
+                                       {"claimNamespace", one.claim.ns},
+                                       {"claimUid", one.claim_uid},
+                                       {"pod", one.pod.name},
+                                       {"podNamespace", one.pod.ns},
+                                       {"podUid", one.pod_uid},
+                                       {"container", one.container}}));
+  }
+  Value dropped = Value::list();
+  for (const CdiSpec& one : exchange.dropped) {
+    dropped.push_back(Value::object({{"profile", one.profile}, {"id", one.id}}));
+  }
+  return json::print(Value::object({{"device", exchange.device},
+                                    {"from", print_container(exchange.from)},
+                                    {"to", print_container(exchange.to)},
+                                    {"transfers", std::move(transfers)},
+                                    {"dropped", std::move(dropped)}})) +
+         "\n";
+}
+
+std::optional<Exchange> parse_exchange(std::string_view text) {
+  const auto document = json::parse(text);
+  if (!document.ok() || (*document)["device"].as_string().empty()) {
+    return std::nullopt;
+  }
+  Exchange exchange{.device = (*document)["device"].str(),
+                    .from = parse_container((*document)["from"]),
+                    .to = parse_container((*document)["to"])};
+  for (const Value& one : (*document)["transfers"].items()) {
+    exchange.transfers.push_back({.claim = {one["claimNamespace"].str(), one["claim"].str()},
+                                  .claim_uid = one["claimUid"].str(),
+                                  .pod_uid = one["podUid"].str(),
+                                  .pod = {one["podNamespace"].str(), one["pod"].str()},
+                                  .container = one["container"].str()});
+  }
+  for (const Value& one : (*document)["dropped"].items()) {
+    exchange.dropped.push_back({.profile = one["profile"].str(), .id = one["id"].str()});
+  }
+  return exchange;
+}
 
 Value patch_of(const Transfer& transfer) {
   return Value::object(
@@ -83,7 +183,9 @@ std::optional<Exchange> next_exchange(const Ledger& ledger, std::span<const Hold
     if (own.unnoted) {
       continue;
     }
-    Exchange exchange{.of = one};
+    Exchange exchange{.device = one.grant.cdi_id,
+                      .from = {one.grant.pod_uid, one.grant.container},
+                      .to = {one.holder.pod_uid, ledger.container_for(one, sight)}};
     std::vector<Claim> granted;
     for (const Claim& claim : sight.claims) {
       if (names(one.grant, claim)) {
@@ -94,61 +196,67 @@ std::optional<Exchange> next_exchange(const Ledger& ledger, std::span<const Hold
     if (granted.empty() || holder == nullptr || holder->key() == granted.front().pod) {
       continue;  // of one name: the kubelet may mean the pod before
     }
-    for (Claim& claim : own.unused) {
-      exchange.transfers.push_back({.claim = std::move(claim),
+    // Claims name the containers that they were made for, never init containers before these.
+    for (const Claim& claim : own.unused) {
+      exchange.transfers.push_back({.claim = claim.object.key(),
+                                    .claim_uid = std::string(claim.object.uid()),
                                     .pod_uid = one.grant.pod_uid,
                                     .pod = granted.front().pod,
-                                    .container = one.grant.container});
+                                    .container = granted.front().container.empty()
+                                                     ? one.grant.container
+                                                     : granted.front().container});
     }
-    for (Claim& claim : granted) {
-      exchange.transfers.push_back({.claim = std::move(claim),
+    for (const Claim& claim : granted) {
+      exchange.transfers.push_back({.claim = claim.object.key(),
+                                    .claim_uid = std::string(claim.object.uid()),
                                     .pod_uid = one.holder.pod_uid,
                                     .pod = holder->key(),
                                     .container = one.holder.container});
     }
-    exchange.dropped = std::move(own.lost);
+    for (const Grant& grant : own.lost) {
+      exchange.dropped.push_back({.profile = grant.profile, .id = grant.cdi_id});
+    }
     return exchange;
   }
   return std::nullopt;
 }
 
+bool finish_exchange(Ledger& ledger, AllocateWorld& world, const AllocateOptions& options) {
+  const std::string text = world.kept_exchange();
+  if (text.empty()) {
+    return true;
+  }
+  const auto exchange = parse_exchange(text);
+  if (!exchange) {
+    return world.keep_exchange("").ok();  // nothing of it was done
+  }
+  const NodeSight sight = world.look();
+  return sight.seen && carry_out(*exchange, sight, {ledger, world, options});
+}
+
 void compare(std::span<const Holder> holders, Ledger& ledger, AllocateWorld& world,
              const AllocateOptions& options) {
+  if (!finish_exchange(ledger, world, options)) {
+    return;
+  }
   ledger.learn(holders);
   // Each one hands a grant to its holder for good.
   for (std::size_t left = ledger.grants().size(); left > 0; --left) {
-    NodeSight sight = world.look();
+    const NodeSight sight = world.look();
     ledger.follow(sight);
     const auto exchange = next_exchange(ledger, holders, sight);
-    if (!exchange) {
+    if (!exchange || !world.keep_exchange(print_exchange(*exchange)).ok() ||
+        !carry_out(*exchange, sight, {ledger, world, options})) {
       return;
-    }
-    for (const Transfer& transfer : exchange->transfers) {
-      if (transfer.claim.pod_uid != transfer.pod_uid && !world.give(transfer).ok()) {
-        return;
-      }
-    }
-    for (const Grant& grant : exchange->dropped) {
-      world.remove_file({.profile = grant.profile, .id = grant.cdi_id});
-      ledger.forget(grant.cdi_id);
-    }
-    ledger.hand_over(exchange->of.grant.cdi_id, exchange->of.holder);
-    // Claims as they are now; where nothing is seen, as they were: a file must list its slices.
-    if (NodeSight now = world.look(); now.seen) {
-      sight = std::move(now);
-    }
-    for (const auto& [uid, container] :
-         {std::pair(exchange->of.holder.pod_uid, exchange->of.holder.container),
-          std::pair(exchange->of.grant.pod_uid, exchange->of.grant.container)}) {
-      for (const CdiSpec& file : container_files(ledger, uid, container, sight, world, options)) {
-        static_cast<void>(world.write_file(file));
-      }
     }
   }
 }
 
 Ending end_of(const Claim& claim, Ledger& ledger, AllocateWorld& world,
               const AllocateOptions& options) {
+  if (!finish_exchange(ledger, world, options)) {
+    return Ending::Wait;
+  }
   Ending ending = ending_of(claim, ledger);
   if (ending == Ending::Destroy || ending == Ending::Another) {
     return ending;
@@ -159,7 +267,12 @@ Ending end_of(const Claim& claim, Ledger& ledger, AllocateWorld& world,
   }
   compare(*holders, ledger, world, options);
   ending = ending_of(claim, ledger);
-  return ending == Ending::Unknown ? Ending::Destroy : ending;  // nothing has them any more
+  if (ending != Ending::Unknown) {
+    return ending;
+  }
+  const Grant* grant = ledger.with_claim(claim.object.uid());
+  const bool held = grant != nullptr && is_held_unseen(*grant, claim, *holders);
+  return held ? Ending::Unknown : Ending::Destroy;  // nothing has them any more
 }
 
 void drop_grant(const Claim& claim, std::span<const CdiSpec> files, Ledger& ledger,

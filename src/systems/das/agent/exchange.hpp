@@ -10,31 +10,49 @@
 
 #include "systems/das/agent/allocate.hpp"
 #include "systems/das/agent/ledger.hpp"
-#include "systems/das/claim.hpp"
+#include "systems/das/model/claim.hpp"
 
 namespace athanor::das {
 
 // A claim that belongs to another pod's container from now on.
 struct Transfer {
-  Claim claim{};
+  Key claim{};
+  std::string claim_uid{};
   std::string pod_uid{};
   Key pod{};
   std::string container{};
 };
-// The merge patch of the claim.
+// Returns the merge patch of the claim.
 Value patch_of(const Transfer& transfer);
 
-// Writes for one misplaced grant, in order. The holder's own claims, which nothing uses, go to the
-// pod that the grant was meant for; then the grant's claims to the holder. After a crash between
-// any two of them the rest follows from what is written.
-struct Exchange {
-  Misplaced of{};
-  std::vector<Transfer> transfers{};
-  std::vector<Grant> dropped{};  // the holder's lost grants
+// One container of a pod.
+struct PodContainer {
+  std::string pod_uid{};
+  std::string container{};
+  friend bool operator==(const PodContainer&, const PodContainer&) = default;
 };
 
-// The exchange that is due first. A grant waits while its holder may have an answer that is not
-// noted yet.
+// What is to be done for one misplaced grant, in order. The holder's own claims, which nothing
+// uses, go to the pod that the grant was meant for; then the grant's claims to the holder. It
+// begins with one write, of all of it to the node: whatever ends the agent then, the next one
+// finishes it before it answers or destroys anything.
+struct Exchange {
+  std::string device{};  // cdi_id of the grant
+  PodContainer from{};
+  PodContainer to{};
+  std::vector<Transfer> transfers{};
+  std::vector<CdiSpec> dropped{};  // files of the holder's lost grants: profile and id
+};
+// Returns the exchange as the JSON text that parse_exchange() reads.
+std::string print_exchange(const Exchange& exchange);
+// Parses an exchange; nullopt: the text is none.
+std::optional<Exchange> parse_exchange(std::string_view text);
+
+// Finishes the exchange that began, if one did. Returns true if none is left.
+bool finish_exchange(Ledger& ledger, AllocateWorld& world, const AllocateOptions& options);
+
+// Returns the exchange that is due first. A grant waits while its holder may have an answer that is
+// not noted yet.
 std::optional<Exchange> next_exchange(const Ledger& ledger, std::span<const Holder> holders,
                                       const NodeSight& sight);
 
@@ -46,7 +64,7 @@ void compare(std::span<const Holder> holders, Ledger& ledger, AllocateWorld& wor
 // Whether the slice of a claim whose pod has ended may be destroyed.
 enum class Ending : std::uint8_t {
   Destroy,
-  Unknown,  // the kubelet does not say who has its devices
+  Unknown,  // the kubelet does not say who has its devices, or names a pod that is not seen yet
   Wait,     // another pod has them: an exchange is due
   Another   // it is another pod's claim by now
 };

@@ -7,13 +7,13 @@
 #include <set>
 
 #include "kube/text/quantity.hpp"
-#include "systems/das/names.hpp"
-#include "systems/das/placement/profile.hpp"
+#include "systems/das/model/names.hpp"
+#include "systems/das/slices/profile.hpp"
 
 namespace athanor::das {
 namespace {
 
-constexpr int kPreconditionFailed = 412;
+constexpr int kConflictingWrite = 412;
 constexpr std::string_view kInit = "initContainers";
 
 // A sidecar runs beside the pod's containers, and has slices of its own.
@@ -74,15 +74,6 @@ std::vector<Claim> for_container(std::vector<Claim> claims, const Expected& ask)
 // All of a pod's questions come before its kubelet says when it started.
 bool was_admitted(const Object& pod) {
   return !pod.status()["startTime"].as_string().empty();
-}
-
-// Which pods a question is for first. A kubelet starts none that is being deleted.
-enum class Turn : std::uint8_t { First, Second, Last };
-Turn turn_of(const Object* pod) {
-  if (pod == nullptr) {
-    return Turn::Second;
-  }
-  return pod->deleting() ? Turn::Last : Turn::First;
 }
 
 const Holder* same_container(std::span<const Holder> holders, const Grant& grant) {
@@ -158,10 +149,27 @@ const Grant* Ledger::same_ids(const DeviceAsk& ask, const NodeSight& sight) cons
   return nullptr;
 }
 
-std::size_t Ledger::answered(std::string_view pod_uid, std::string_view profile) const {
-  return static_cast<std::size_t>(std::ranges::count_if(grants_, [&](const Grant& grant) {
-    return grant.pod_uid == pod_uid && grant.profile == profile && !grant.lost;
-  }));
+std::optional<Expected> Ledger::next_ask(const Object& pod, std::string_view profile) const {
+  for (Expected& ask : expected_asks(pod.spec(), profile)) {
+    const bool answered = std::ranges::any_of(grants_, [&](const Grant& grant) {
+      return grant.pod_uid == pod.uid() && grant.profile == profile &&
+             grant.container == ask.container && !grant.lost;
+    });
+    if (!answered) {
+      return std::move(ask);
+    }
+  }
+  return std::nullopt;
+}
+
+void Ledger::remove_held(std::vector<Claim>& claims, const NodeSight& sight) const {
+  std::erase_if(claims, [&](const Claim& claim) {
+    return std::ranges::any_of(grants_, [&](const Grant& grant) {
+      return !grant.lost &&
+             std::ranges::find(grant.claims, claim.object.uid()) != grant.claims.end() &&
+             !is_handed_on(grant, sight.pod(grant.pod_uid));
+    });
+  });
 }
 
 Result<Picked> Ledger::pick(const DeviceAsk& ask, const NodeSight& sight) const {
@@ -170,15 +178,15 @@ Result<Picked> Ledger::pick(const DeviceAsk& ask, const NodeSight& sight) const 
     return Picked{.pod_uid = same->pod_uid, .container = same->container, .repeated = *same};
   };
   if (const Object* pod = same == nullptr ? nullptr : sight.pod(same->pod_uid);
-      pod != nullptr && turn_of(pod) == Turn::First && !was_admitted(*pod) &&
-      same->holder.empty() && !is_handed_on(*same, pod)) {
+      pod != nullptr && !pod->deleting() && !was_admitted(*pod) && same->holder.empty() &&
+      !is_handed_on(*same, pod)) {
     return repeat();  // its kubelet did not note the answer: what a pod holds is not handed out
   }
   const std::size_t wanted = std::max<std::size_t>(ask.ids.size(), 1);
   std::size_t found = 0;
   std::set<std::string> seen;
+  std::optional<Picked> last;  // of a pod that is being deleted: a kubelet starts none
   std::optional<Picked> best;
-  Turn turn = Turn::Last;  // of the best
   for (const Claim& claim : sight.claims) {
     if (claim.profile != ask.profile || claim.pod_uid.empty() || is_mirror(claim.object) ||
         !seen.insert(claim.pod_uid).second) {
@@ -188,28 +196,17 @@ Result<Picked> Ledger::pick(const DeviceAsk& ask, const NodeSight& sight) const 
     const bool again = std::ranges::any_of(grants_, [&](const Grant& grant) {
       return grant.lost && grant.pod_uid == claim.pod_uid && grant.profile == ask.profile;
     });
-    if (pod != nullptr && (has_ended(*pod) || (was_admitted(*pod) && !again))) {
+    if (pod == nullptr || has_ended(*pod) || (was_admitted(*pod) && !again)) {
+      continue;
+    }
+    const std::optional<Expected> expected = next_ask(*pod, ask.profile);
+    if (!expected || expected->count != wanted) {
       continue;
     }
     std::vector<Claim> claims = usable(sight, claim.pod_uid, ask.profile);
-    if (pod == nullptr) {
-      // Not bound yet, as far as is known. One that has been served is gone.
-      std::erase_if(claims, [](const Claim& one) { return one.state != kCreated; });
-    }
-    Picked picked{.pod_uid = claim.pod_uid};
-    Expected expected{.container = claim.container, .count = wanted};
-    const std::size_t next = answered(claim.pod_uid, ask.profile);
-    if (pod != nullptr) {
-      const std::vector<Expected> asks = expected_asks(pod->spec(), ask.profile);
-      if (next >= asks.size() || asks[next].count != wanted) {
-        continue;
-      }
-      expected = asks[next];
-    } else if (next > 0) {
-      continue;
-    }
-    picked.container = expected.container;
-    picked.claims = for_container(std::move(claims), expected);
+    remove_held(claims, sight);
+    Picked picked{.pod_uid = claim.pod_uid, .container = expected->container};
+    picked.claims = for_container(std::move(claims), *expected);
     found = std::max(found, picked.claims.size());
     if (picked.claims.size() < wanted) {
       continue;
@@ -222,27 +219,35 @@ Result<Picked> Ledger::pick(const DeviceAsk& ask, const NodeSight& sight) const 
     if (handed_on) {
       return picked;
     }
-    const Turn its = turn_of(pod);
-    if (!best || its < turn) {
-      best = std::move(picked);
-      turn = its;
+    std::optional<Picked>& slot = pod->deleting() ? last : best;
+    if (!slot) {
+      slot = std::move(picked);
     }
   }
-  if (best) {
-    return *std::move(best);
+  if (best || last) {
+    return best ? *std::move(best) : *std::move(last);
   }
   if (same != nullptr) {
     return repeat();
   }
-  return Error{.code = kPreconditionFailed,
+  return Error{.code = kConflictingWrite,
                .reason = "FailedPrecondition",
                .message = fmt::format("requested {} allocations but only found {}", wanted, found)};
 }
 
-void Ledger::add(Grant grant) {
+std::vector<Grant> Ledger::add(Grant grant) {
   grant.ids = sorted(std::move(grant.ids));
-  std::erase_if(grants_, [&](const Grant& one) { return one.lost && one.cdi_id == grant.cdi_id; });
+  std::vector<Grant> replaced;
+  std::erase_if(grants_, [&](const Grant& one) {
+    const bool over =
+        one.lost && (one.cdi_id == grant.cdi_id || share_one(one.claims, grant.claims));
+    if (over) {
+      replaced.push_back(one);
+    }
+    return over;
+  });
   grants_.push_back(std::move(grant));
+  return replaced;
 }
 
 std::vector<Grant> Ledger::take_back(const DeviceAsk& ask, std::string_view pod_uid) {
@@ -325,21 +330,43 @@ std::vector<Misplaced> Ledger::misplaced(std::span<const Holder> holders) const 
   return all;
 }
 
-void Ledger::hand_over(std::string_view cdi_id, const Holder& holder) {
+void Ledger::hand_over(std::string_view cdi_id, const std::string& pod_uid,
+                       const std::string& container) {
   for (Grant& grant : grants_) {
     if (grant.cdi_id == cdi_id) {
-      grant.pod_uid = holder.pod_uid;
-      grant.container = holder.container;
-      grant.holder = holder.pod_uid;
+      grant.pod_uid = pod_uid;
+      grant.container = container;
+      grant.holder = pod_uid;
     }
   }
 }
 
 const Grant* Ledger::with_claim(std::string_view claim_uid) const {
-  const auto found = std::ranges::find_if(grants_, [&](const Grant& grant) {
-    return std::ranges::find(grant.claims, claim_uid) != grant.claims.end();
-  });
-  return found == grants_.end() ? nullptr : &*found;
+  const Grant* found = nullptr;
+  for (const Grant& grant : grants_) {
+    if (std::ranges::find(grant.claims, claim_uid) != grant.claims.end() &&
+        (found == nullptr || (found->lost && !grant.lost))) {
+      found = &grant;
+    }
+  }
+  return found;
+}
+
+std::string Ledger::container_for(const Misplaced& misplaced, const NodeSight& sight) const {
+  const Object* pod = sight.pod(misplaced.holder.pod_uid);
+  if (pod == nullptr || !is_handed_on(misplaced.grant, sight.pod(misplaced.grant.pod_uid))) {
+    return misplaced.holder.container;
+  }
+  for (const Expected& ask : expected_asks(pod->spec(), misplaced.grant.profile)) {
+    const bool taken = std::ranges::any_of(grants_, [&](const Grant& grant) {
+      return grant.pod_uid == pod->uid() && grant.container == ask.container && !grant.lost &&
+             grant.profile == misplaced.grant.profile;
+    });
+    if (ask.init && ask.count == misplaced.grant.claims.size() && !taken) {
+      return ask.container;
+    }
+  }
+  return misplaced.holder.container;
 }
 
 std::vector<Grant> Ledger::of_container(std::string_view pod_uid,

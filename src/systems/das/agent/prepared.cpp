@@ -8,8 +8,8 @@
 
 #include "kube/text/json.hpp"
 #include "systems/das/agent/cdi_spec.hpp"
-#include "systems/das/dra/users.hpp"
-#include "systems/das/names.hpp"
+#include "systems/das/model/names.hpp"
+#include "systems/das/model/users.hpp"
 
 namespace athanor::das {
 namespace {

@@ -32,13 +32,13 @@ Result<std::vector<RequestGroup>> groups_of(const Object& resource_claim,
                                             const std::vector<Object>& pods,
                                             const std::set<std::string>& ours);
 
-// The CDI device of the group that begins with this request.
+// Returns the CDI device of the group that begins with this request.
 std::string claim_device(std::string_view claim_uid, const RequestGroup& group);
-// The file's text. `slices`: what slices are called, by device.
+// Prints the file's text. `slices`: names of slices, by device.
 std::string claim_cdi(const Object& resource_claim, const std::vector<RequestGroup>& groups,
                       const std::map<std::string, std::string>& slices, std::string_view cuda);
 
-// "k8s.das.inference.redhat.com-claim_<uid>.json".
+// Returns "k8s.das.inference.redhat.com-claim_<uid>.json".
 std::string claim_file(std::string_view claim_uid);
 // Returns the uid in such a name; empty: another file.
 std::string claim_of_file(std::string_view name);

@@ -7,31 +7,18 @@
 #include "api/builtin.hpp"
 #include "kube/text/quantity.hpp"
 #include "kube/value/condition.hpp"
+#include "systems/das/agent/node_accelerator.hpp"
 #include "systems/das/agent/node_agent.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/names.hpp"
-#include "systems/das/placement/tables.hpp"
-#include "systems/das/settings.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/names.hpp"
+#include "systems/das/model/settings.hpp"
+#include "systems/das/slices/tables.hpp"
 
 namespace athanor::das {
 namespace {
 
 // The agent reads the GPUs itself and reports changes at once.
 constexpr Duration kLookAge = std::chrono::minutes(5);
-
-Value make(const Object& node, const Settings& settings, std::string_view type) {
-  const OwnerReference owner{.api_version = "v1",
-                             .kind = "Node",
-                             .name = std::string(node.name()),
-                             .uid = std::string(node.uid())};
-  return Value::object(
-      {{"apiVersion", kGroupVersion},
-       {"kind", kNodeAccelerator.name},
-       {"metadata", Value::object({{"name", node.name()},
-                                   {"namespace", settings.ns},
-                                   {"ownerReferences", Value::list({owner.to_value()})}})},
-       {"spec", Value::object({{"acceleratorType", type}})}});
-}
 
 std::map<std::string, std::string> health_of(const Value& resources) {
   std::map<std::string, std::string> health;
@@ -78,7 +65,7 @@ void offer_memory(const Object& node, const Value& resources, const std::string&
                   .guard = {.uid = std::string(node.uid())}});
 }
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan publish(const View& view, const Key& key, Instant now) {
   const auto node = view.get(api::kNode, key);
   if (!node || node->deleting() || key.name != view.config(kAgentSection)["node"].as_string()) {
     return Plan::done();
@@ -97,18 +84,9 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   Value conditions = Value::list();
   const std::string_view found_type = (*seen.value)["type"].as_string();
   const std::string type(found_type.empty() ? kNvidiaMig : found_type);
-  if (!known) {
-    plan.then(Create{.target = ref, .object = make(*node, settings, type)});
-  } else {
-    if (known->status()["conditions"].is_list()) {
-      conditions = known->status()["conditions"];
-    }
-    if (known->spec()["acceleratorType"].as_string() != type) {
-      plan.then(
-          Patch{.target = ref,
-                .merge = Value::object({{"spec", Value::object({{"acceleratorType", type}})}}),
-                .guard = {.uid = std::string(known->uid())}});
-    }
+  keep_accelerator(*node, known, settings, type, plan);
+  if (known && known->status()["conditions"].is_list()) {
+    conditions = known->status()["conditions"];
   }
   const Value& found = *seen.value;
   set_condition(conditions,
@@ -140,7 +118,7 @@ const Operator& publication_operator() {
                                   .primary = &api::kNode,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile,
+                                  .reconcile = publish,
                                   .access = kAccess};
   return kOperator;
 }

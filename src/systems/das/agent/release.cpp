@@ -9,9 +9,9 @@
 #include "runtime/view/live.hpp"
 #include "systems/das/agent/ledger.hpp"
 #include "systems/das/agent/node_agent.hpp"
-#include "systems/das/claim.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/names.hpp"
+#include "systems/das/model/claim.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/names.hpp"
 #include "systems/das/sharing/share.hpp"
 
 namespace athanor::das {
@@ -102,6 +102,7 @@ constexpr const char* kGpuLost = "GPULost";
 Plan with_condition(const Claim& claim, std::string_view state, Condition condition, Instant now) {
   const Object& object = claim.object;
   Value status = claim_status(object.status(), {state}, object.generation(), now);
+  const bool lost = condition.status == "True";
   condition.type = kGpuLost;
   condition.observed_generation = object.generation();
   set_condition(status.member("conditions"), condition, now);
@@ -109,6 +110,15 @@ Plan with_condition(const Claim& claim, std::string_view state, Condition condit
   plan.then(Status{.target = {&kAllocationClaim, object.key()},
                    .status = std::move(status),
                    .guard = {.uid = std::string(object.uid())}});
+  // A pod that uses the GPU, or did.
+  if (const std::string_view used = lost ? std::string_view(claim.state) : state;
+      (used == kInUse || used == kProcessing) && !claim.pod_uid.empty()) {
+    plan.then(Emit{.about = {&api::kPod, claim.pod},
+                   .about_uid = claim.pod_uid,
+                   .type = lost ? "Warning" : "Normal",
+                   .reason = lost ? kGpuLost : "GPUReturned",
+                   .note = fmt::format("{}: {}", place_of(claim), condition.message)});
+  }
   return plan;
 }
 
@@ -140,7 +150,7 @@ Plan follow_gpu(const View& view, const Claim& claim, Instant now) {
              : Plan::done();
 }
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan release_claim(const View& view, const Key& key, Instant now) {
   const auto object = view.get(kAllocationClaim, key);
   if (!object || object->deleting() || is_mirror(*object)) {
     return Plan::done();  // a mirror's slice lives as long as its ResourceClaim is prepared
@@ -182,7 +192,7 @@ const Operator& release_operator() {
                                   .reads = kReads,
                                   .writes = kWrites,
                                   .indexes = kIndexes,
-                                  .reconcile = reconcile,
+                                  .reconcile = release_claim,
                                   .access = kAccess};
   return kOperator;
 }

@@ -18,13 +18,17 @@ SliceRecord record_of(const Claim& claim, std::string device) {
 std::string print_records(const std::vector<SliceRecord>& records) {
   Value list = Value::list();
   for (const SliceRecord& record : records) {
-    list.push_back(Value::object({{"claimUid", record.claim_uid},
-                                  {"claim", record.claim},
-                                  {"profile", record.profile},
-                                  {"gpu", record.gpu},
-                                  {"start", record.start},
-                                  {"size", record.size},
-                                  {"device", record.device}}));
+    Value one = Value::object({{"claimUid", record.claim_uid},
+                               {"claim", record.claim},
+                               {"profile", record.profile},
+                               {"gpu", record.gpu},
+                               {"start", record.start},
+                               {"size", record.size},
+                               {"device", record.device}});
+    if (record.leaving) {
+      one.set("leaving", true);
+    }
+    list.push_back(std::move(one));
   }
   return json::print(Value::object({{"slices", std::move(list)}})) + "\n";
 }
@@ -42,7 +46,8 @@ std::vector<SliceRecord> parse_records(std::string_view text) {
                        .gpu = one["gpu"].str(),
                        .start = static_cast<int>(one["start"].as_int(-1)),
                        .size = static_cast<int>(one["size"].as_int()),
-                       .device = one["device"].str()};
+                       .device = one["device"].str(),
+                       .leaving = one["leaving"].as_bool()};
     if (!record.claim_uid.empty() && !record.gpu.empty() &&
         mask_of(record.start, record.size) != 0) {
       records.push_back(std::move(record));

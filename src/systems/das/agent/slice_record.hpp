@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "systems/das/claim.hpp"
+#include "systems/das/model/claim.hpp"
 
 namespace athanor::das {
 
@@ -20,6 +20,7 @@ struct SliceRecord {
   int start = 0;
   int size = 0;
   std::string device{};  // MIG UUID; empty: it was about to be made
+  bool leaving = false;  // its teardown began
   friend bool operator==(const SliceRecord&, const SliceRecord&) = default;
 };
 

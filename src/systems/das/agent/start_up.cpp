@@ -3,15 +3,33 @@
 
 #include <algorithm>
 
+#include "kube/value/condition.hpp"
 #include "kube/value/object.hpp"
 #include "systems/das/agent/allocate.hpp"
-#include "systems/das/names.hpp"
+#include "systems/das/model/names.hpp"
 
 namespace athanor::das {
 namespace {
 
 bool has_claim(const std::vector<Claim>& claims, std::string_view uid) {
   return std::ranges::any_of(claims, [&](const Claim& claim) { return claim.object.uid() == uid; });
+}
+
+// What is at a record's place of what it names.
+enum class Left : std::uint8_t { Nothing, Part, All };
+Left left_of(const SliceRecord& record, const std::vector<FoundSlice>& slices) {
+  for (const FoundSlice& slice : slices) {
+    if (slice.gpu != record.gpu || slice.start != record.start || slice.size != record.size) {
+      continue;
+    }
+    if (!slice.device.empty() && slice.device == record.device) {
+      return Left::All;
+    }
+    if (slice.device.empty() || record.device.empty()) {
+      return Left::Part;
+    }
+  }
+  return Left::Nothing;
 }
 
 // While the node runs a claim in use is never stale: the end of its pod releases it.
@@ -22,16 +40,8 @@ bool is_stale(const Claim& claim, const Findings& findings) {
   return findings.emulated ||
          std::ranges::none_of(findings.records, [&](const SliceRecord& record) {
            return record.claim_uid == claim.object.uid() &&
-                  findings.devices.contains(record.device);
+                  left_of(record, findings.slices) == Left::All;
          });
-}
-
-// Each pod once, unless it has ended.
-void add_pod(const Object* pod, std::vector<Object>& pods) {
-  if (pod != nullptr && !has_ended(*pod) &&
-      std::ranges::none_of(pods, [&](const Object& one) { return one.uid() == pod->uid(); })) {
-    pods.push_back(*pod);
-  }
 }
 
 // The pod of a file, and one of its claims that says so.
@@ -77,7 +87,6 @@ Measures measures_of(const Findings& findings) {
   for (const Claim& claim : sight.claims) {
     if (is_stale(claim, findings)) {
       measures.stale_claims.push_back(claim);
-      add_pod(sight.pod(claim.pod_uid), measures.stale_pods);
     }
   }
   for (const CdiSpec& file : findings.files) {
@@ -93,15 +102,28 @@ Measures measures_of(const Findings& findings) {
     if (!findings.rebooted && !findings.gpus.contains(record.gpu)) {
       continue;
     }
-    // One that was about to be made may be there.
-    const bool there = record.device.empty() || findings.devices.contains(record.device);
-    if (!has_claim(sight.claims, record.claim_uid)) {
-      (there ? measures.destroy : measures.forget).push_back(record);
-    } else if (!there) {
+    const Left left = left_of(record, findings.slices);
+    if (left == Left::Nothing) {
       measures.forget.push_back(record);
+    } else if (record.leaving || !has_claim(sight.claims, record.claim_uid) ||
+               (left == Left::Part && !record.device.empty())) {
+      measures.destroy.push_back(record);
     }
   }
   return measures;
+}
+
+Value restarted_status(const Claim& claim, Instant now) {
+  const Object& object = claim.object;
+  Value status = claim_status(object.status(), {kOrphaned}, object.generation(), now);
+  set_condition(status.member("conditions"),
+                {.type = kNodeRestarted,
+                 .status = "True",
+                 .reason = "SliceLost",
+                 .message = "the slice did not outlive the restart of the node",
+                 .observed_generation = object.generation()},
+                now);
+  return status;
 }
 
 Ledger ledger_of(const std::vector<CdiSpec>& files, const NodeSight& sight) {

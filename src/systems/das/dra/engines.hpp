@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "systems/das/placement/tables.hpp"
+#include "systems/das/slices/tables.hpp"
 
 namespace athanor::das {
 
@@ -21,7 +21,7 @@ struct Engines {
 };
 // Returns what one instance of the profile uses.
 Engines engines_of(const GpuModel& model, const MigProfile& profile);
-// The most of each over all profiles.
+// Returns the maximum of each over all profiles.
 Engines engines_of(const GpuModel& model);
 
 }  // namespace athanor::das

@@ -11,10 +11,11 @@
 #include "runtime/view/live.hpp"
 #include "systems/das/dra/operators.hpp"
 #include "systems/das/dra/publication.hpp"
-#include "systems/das/kinds.hpp"
+#include "systems/das/gpus/mode.hpp"
 #include "systems/das/life/release.hpp"
-#include "systems/das/names.hpp"
-#include "systems/das/settings.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/names.hpp"
+#include "systems/das/model/settings.hpp"
 
 namespace athanor::das {
 namespace {
@@ -114,6 +115,26 @@ Plan end_mirror(const View& view, const Claim& mirror, const Settings& settings,
   return plan;
 }
 
+// Warns once of opaque configuration for these devices, as NVIDIA's GpuConfig: how a GPU is shared
+// is a matter of its node here.
+void warn_of_config(const Object& claim, Plan& plan) {
+  for (const Value& entry : claim.status()["allocation"]["devices"]["config"].items()) {
+    const std::string_view driver = entry["opaque"]["driver"].as_string();
+    if (driver != kDraDriver && driver != kAttributeDomain) {
+      continue;
+    }
+    const std::string_view kind = entry["opaque"]["parameters"]["kind"].as_string();
+    plan.then(Emit{.about = {&api::kResourceClaim, claim.key()},
+                   .about_uid = std::string(claim.uid()),
+                   .type = "Warning",
+                   .reason = "ConfigIgnored",
+                   .note = fmt::format("opaque configuration {} of driver {} has no effect: GPUs "
+                                       "are shared by the node's annotation {}",
+                                       kind, driver, kSharingAnnotation),
+                   .id = fmt::format("{}-config-{}-{}", claim.uid(), driver, kind)});
+  }
+}
+
 Plan reconcile(const View& view, const Key& key, Instant now) {
   const Settings settings = settings_of(view);
   const std::vector<Claim> there = mirrors_of(view, key);
@@ -155,6 +176,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
         continue;  // runs again when the pool changes
       }
       plan.then(Create{.target = target, .object = mirror(*claim, result, device, settings)});
+      warn_of_config(*claim, plan);
     }
     if (!known || known->status()["state"].as_string().empty()) {
       plan.then(Status{

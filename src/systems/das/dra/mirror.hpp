@@ -10,7 +10,7 @@
 #include "kube/value/object.hpp"
 #include "runtime/view/operator.hpp"
 #include "runtime/view/view.hpp"
-#include "systems/das/claim.hpp"
+#include "systems/das/model/claim.hpp"
 
 namespace athanor::das {
 

@@ -14,7 +14,7 @@ const Operator& publisher_operator();
 const Operator& found_publisher_operator();
 // DeviceClasses of the profiles that nodes offer.
 const Operator& classes_operator();
-// One AllocationClaim for each allocated device of the emulated driver.
+// Makes one AllocationClaim for each allocated device of the emulated driver.
 const Operator& mirror_operator();
 // Gives containers their devices once the mirrors are there.
 const NodeHooks& dra_node_hooks();

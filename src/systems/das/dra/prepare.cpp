@@ -13,17 +13,17 @@
 
 #include "api/builtin.hpp"
 #include "kube/text/json.hpp"
-#include "systems/das/agent.hpp"
-#include "systems/das/cdi.hpp"
-#include "systems/das/claim.hpp"
+#include "systems/das/agent/agent.hpp"
+#include "systems/das/agent/cdi.hpp"
 #include "systems/das/dra/mirror.hpp"
 #include "systems/das/dra/operators.hpp"
 #include "systems/das/dra/publication.hpp"
-#include "systems/das/dra/users.hpp"
-#include "systems/das/kinds.hpp"
 #include "systems/das/life/preparation.hpp"
-#include "systems/das/names.hpp"
-#include "systems/das/settings.hpp"
+#include "systems/das/model/claim.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/names.hpp"
+#include "systems/das/model/settings.hpp"
+#include "systems/das/model/users.hpp"
 
 namespace athanor::das {
 namespace {

@@ -10,7 +10,7 @@
 #include "api/device_kinds.hpp"
 #include "kube/value/object.hpp"
 #include "systems/das/dra/engines.hpp"
-#include "systems/das/placement/profile.hpp"
+#include "systems/das/slices/profile.hpp"
 
 namespace athanor::das {
 namespace {
@@ -234,8 +234,9 @@ std::vector<Value> resource_slices(const PublishedNode& node, std::int64_t gener
 }
 
 std::vector<Value> device_classes(const std::set<std::string>& profiles) {
-  std::vector<Value> classes{device_class("gpu.nvidia.com", equals("type", "gpu")),
-                             device_class("mig.nvidia.com", equals("type", "mig"))};
+  std::vector<Value> classes{
+      device_class("gpu.nvidia.com", equals("type", "gpu"), "nvidia.com/gpu"),
+      device_class("mig.nvidia.com", equals("type", "mig"))};
   for (const std::string& profile : profiles) {
     classes.push_back(device_class(encode_profile(profile) + ".mig.nvidia.com",
                                    equals("profile", profile), resource_of(profile)));

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "kube/value/value.hpp"
-#include "systems/das/names.hpp"
-#include "systems/das/placement/slots.hpp"
-#include "systems/das/placement/tables.hpp"
+#include "systems/das/model/names.hpp"
+#include "systems/das/slices/slots.hpp"
+#include "systems/das/slices/tables.hpp"
 
 namespace athanor::das {
 
@@ -34,17 +34,17 @@ struct PublishedNode {
   std::vector<PublishedGpu> gpus{};
 };
 
-// "gpu-0", "gpu-0-mig-1g5gb-19-3".
+// Returns "gpu-0"; the function below "gpu-0-mig-1g5gb-19-3".
 std::string device_name(int minor);
-// The same for an instance of a profile; `start` is its first slot.
+// Returns the name for an instance of a profile; `start` is its first slot.
 std::string device_name(int minor, const MigProfile& profile, int start);
 
-// The pool of a node: slices of counters first, then of devices. Names are the node's with the
-// driver and a number, in whose order an allocator tries devices: first those that leave most room.
+// Returns the pool of a node: slices of counters first, then of devices. Names are the node's with
+// driver and number. An allocator tries devices in that order: first those with most room left.
 std::vector<Value> resource_slices(const PublishedNode& node, std::int64_t generation);
 
-// gpu.nvidia.com and mig.nvidia.com, and one class for each profile, which is also the extended
-// resource of that name.
+// Returns gpu.nvidia.com, which is also the extended resource nvidia.com/gpu, mig.nvidia.com, and
+// one class for each profile, which is also the extended resource of that name.
 std::vector<Value> device_classes(const std::set<std::string>& profiles);
 
 }  // namespace athanor::das

@@ -6,13 +6,13 @@
 #include "api/builtin.hpp"
 #include "kube/value/condition.hpp"
 #include "runtime/view/live.hpp"
-#include "systems/das/agent.hpp"
-#include "systems/das/claim.hpp"
-#include "systems/das/kinds.hpp"
+#include "systems/das/agent/agent.hpp"
 #include "systems/das/life/release.hpp"
-#include "systems/das/names.hpp"
-#include "systems/das/reservation.hpp"
-#include "systems/das/settings.hpp"
+#include "systems/das/model/claim.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/names.hpp"
+#include "systems/das/model/reservation.hpp"
+#include "systems/das/model/settings.hpp"
 #include "systems/das/sharing/share.hpp"
 
 namespace athanor::das {
@@ -64,6 +64,25 @@ bool left_to_agent(const View& view, const Object& object) {
   return node && node->label(kEmulatedLabel) != "true";
 }
 
+// Its agent says so after a restart of the node (docs/spec/das.md 8.4).
+bool has_lost_slice(const Object& claim) {
+  return find_condition(claim.status()["conditions"], kNodeRestarted)["status"].as_string() ==
+         "True";
+}
+
+// A kubelet may have admitted the pod again without its slice; its controller makes another.
+Plan delete_pod(const Object& pod, const Object& claim) {
+  Plan plan;
+  plan.then(Emit{.about = {&api::kPod, pod.key()},
+                 .about_uid = std::string(pod.uid()),
+                 .type = "Warning",
+                 .reason = "SliceLost",
+                 .note = fmt::format("{} did not outlive the restart of node {}", claim.name(),
+                                     claim.spec()["nodename"].as_string())});
+  plan.then(Delete{.target = {&api::kPod, pod.key()}, .guard = {.uid = std::string(pod.uid())}});
+  return plan;
+}
+
 Plan reconcile(const View& view, const Key& key, Instant now) {
   const auto object = view.get(kAllocationClaim, key);
   if (!object || object->deleting() || is_mirror(*object)) {
@@ -86,10 +105,13 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
     plan.wake_at(due);
     return plan;
   }
+  const auto pod = view.get(api::kPod, pod_key);
+  if (has_lost_slice(*object) && pod && pod->uid() == uid && !pod->deleting() && !ended(*pod)) {
+    return delete_pod(*pod, *object);
+  }
   if (left_to_agent(view, *object)) {
     return Plan::done();
   }
-  const auto pod = view.get(api::kPod, pod_key);
   if (!pod || pod->uid() != uid) {
     // Absence is final only when the API server says so: a cache may be behind.
     const Live live = read_live(view, api::kPod, pod_key, now, object->resource_version());
@@ -123,10 +145,10 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
 
 const Operator& claim_operator() {
   static constexpr const Kind* kReads[] = {&kAllocationClaim, &api::kPod, &api::kNode};
-  static constexpr const Kind* kWrites[] = {&kAllocationClaim};
+  static constexpr const Kind* kWrites[] = {&kAllocationClaim, &api::kPod};
   static constexpr Access kAccess[] = {{&kAllocationClaim, "delete patch"},
                                        {&kAllocationClaim, "patch", "status"},
-                                       {&api::kPod, "get"},
+                                       {&api::kPod, "get delete"},
                                        {&api::kNode, "get"},
                                        {&api::kEvent, "create patch"}};
   static const Operator kOperator{.name = "das-claims",

@@ -9,8 +9,8 @@
 
 #include "api/builtin.hpp"
 #include "base/digest.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/names.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/names.hpp"
 
 namespace athanor::das {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "api/builtin.hpp"
 #include "runtime/view/node_hooks.hpp"
-#include "systems/das/cdi.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/names.hpp"
+#include "systems/das/agent/cdi.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/names.hpp"
 
 namespace athanor::das {
 

@@ -7,12 +7,12 @@
 #include "base/time.hpp"
 #include "kube/value/object.hpp"
 #include "runtime/view/plan.hpp"
-#include "systems/das/claim.hpp"
-#include "systems/das/settings.hpp"
+#include "systems/das/model/claim.hpp"
+#include "systems/das/model/settings.hpp"
 
 namespace athanor::das {
 
-// `claim`: nullopt: it holds no slot. Waits for an emulated slice that takes time to go.
+// Releases a claim; nullopt: it holds no slot. Waits for an emulated slice that takes time to go.
 Plan release_claim(const Object& object, const std::optional<Claim>& claim,
                    const Settings& settings, Instant now);
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "api/builtin.hpp"
-#include "systems/das/names.hpp"
+#include "systems/das/makers/vendor.hpp"
+#include "systems/das/model/names.hpp"
 #include "systems/das/operands/parts.hpp"
-#include "systems/das/vendor/vendor.hpp"
 
 namespace athanor::das {
 namespace {
@@ -132,6 +132,30 @@ void add_folders(Value& pod_spec, const Settings& settings) {
   pod_spec.set("volumes", std::move(volumes));
 }
 
+// A node without its agent starts no pod with slices: it runs on every node that is selected, and
+// before what can wait. Lab pods are placeholders, which take what the DASOperator says alone.
+void add_place(const DASOperator& op, const Settings& settings, Value& pod_spec) {
+  const DASOperatorSpec& wanted = op.spec;
+  if (wanted.tolerations.is_list()) {
+    pod_spec.set("tolerations", wanted.tolerations);
+  } else if (settings.production) {
+    pod_spec.set("tolerations", Value::list({Value::object({{"operator", "Exists"}})}));
+  }
+  if (!wanted.priority_class_name.empty()) {
+    pod_spec.set("priorityClassName", wanted.priority_class_name);
+  } else if (settings.production) {
+    pod_spec.set("priorityClassName", "system-node-critical");
+  }
+  if (wanted.resources.is_object()) {
+    pod_spec.member("containers").item(0).set("resources", wanted.resources);
+  } else if (settings.production) {
+    pod_spec.member("containers")
+        .item(0)
+        .set("resources",
+             Value::object({{"requests", Value::object({{"cpu", "10m"}, {"memory", "64Mi"}})}}));
+  }
+}
+
 }  // namespace
 
 Value agent_set(const DASOperator& op, const Settings& settings) {
@@ -155,6 +179,7 @@ Value agent_set(const DASOperator& op, const Settings& settings) {
   Value pod = pod_template(pod_labels, settings.production ? "das-daemonset" : "das-operator",
                            std::move(container));
   pod.member("spec").set("nodeSelector", agent_selector(op));
+  add_place(op, settings, pod.member("spec"));
   if (settings.production) {
     add_folders(pod.member("spec"), settings);
     if (!settings.emulated()) {

@@ -9,9 +9,9 @@
 
 #include "kube/value/kind.hpp"
 #include "kube/value/value.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/operands.hpp"
-#include "systems/das/settings.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/settings.hpp"
+#include "systems/das/operands/operands.hpp"
 
 namespace athanor::das {
 
@@ -37,7 +37,7 @@ Value make_deployment(DeploymentParts parts, const Settings& settings);
 
 // Returns the DaemonSet of the agents.
 Value agent_set(const DASOperator& op, const Settings& settings);
-// Add the objects of the scheduler, and the NetworkPolicies.
+// Adds the objects of the scheduler; the next function adds the NetworkPolicies.
 void add_scheduler(const DASOperator& op, const Settings& settings, const Cluster& cluster,
                    std::vector<Operand>& operands);
 void add_policies(const Settings& settings, const Cluster& cluster, std::vector<Operand>& operands);

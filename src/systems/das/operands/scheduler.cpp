@@ -10,10 +10,10 @@
 #include "api/builtin.hpp"
 #include "api/scheduler_configuration.hpp"
 #include "kube/text/yaml.hpp"
-#include "systems/das/log_level.hpp"
-#include "systems/das/names.hpp"
+#include "systems/das/model/log_level.hpp"
+#include "systems/das/model/names.hpp"
 #include "systems/das/operands/parts.hpp"
-#include "systems/das/operators.hpp"
+#include "systems/das/scheduling/hooks.hpp"
 
 namespace athanor::das {
 namespace {

@@ -8,11 +8,11 @@
 
 #include "api/builtin.hpp"
 #include "kube/value/condition.hpp"
-#include "systems/das/claim.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/names.hpp"
-#include "systems/das/placement/inventory.hpp"
-#include "systems/das/settings.hpp"
+#include "systems/das/gpus/inventory.hpp"
+#include "systems/das/model/claim.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/names.hpp"
+#include "systems/das/model/settings.hpp"
 #include "systems/das/sharing/hooks.hpp"
 #include "systems/das/sharing/share.hpp"
 

@@ -6,14 +6,14 @@
 #include <algorithm>
 
 #include "kube/text/quantity.hpp"
-#include "systems/das/claim.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/names.hpp"
-#include "systems/das/placement/inventory.hpp"
-#include "systems/das/placement/profile.hpp"
-#include "systems/das/placement/slots.hpp"
-#include "systems/das/request.hpp"
-#include "systems/das/sharing/mode.hpp"
+#include "systems/das/gpus/inventory.hpp"
+#include "systems/das/gpus/mode.hpp"
+#include "systems/das/model/claim.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/names.hpp"
+#include "systems/das/model/request.hpp"
+#include "systems/das/slices/profile.hpp"
+#include "systems/das/slices/slots.hpp"
 
 namespace athanor::das {
 namespace {

@@ -14,16 +14,16 @@
 #include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
 #include "runtime/view/view.hpp"
-#include "systems/das/claim.hpp"
-#include "systems/das/sharing/types.hpp"
-#include "systems/das/vendor/vendor.hpp"
+#include "systems/das/makers/vendor.hpp"
+#include "systems/das/model/claim.hpp"
+#include "systems/das/slices/types.hpp"
 
 namespace athanor::das {
 
 // Returns true if the resource counts shares of one of the vendors.
 bool is_share_resource(std::string_view resource, std::span<const Vendor* const> among = vendors());
 
-// More than kMostSlices are cut off: no node holds as many.
+// Returns the shares; cuts off more than kMostSlices: no node holds as many.
 std::vector<ShareRequest> shares_in(const Value& pod_spec,
                                     std::span<const Vendor* const> among = vendors());
 // A container whose requests cannot hold together, and the refusal of its pod.
@@ -35,7 +35,7 @@ struct Conflict {
 // of another resource; nullopt: none does.
 std::optional<Conflict> conflict_in(const Value& pod_spec);
 
-// A claim that has spec.share, and no placement.
+// Returns true for a claim that has spec.share, and no placement.
 bool is_share(const Object& claim);
 // Reads a share; nullopt: the claim is no share.
 std::optional<ShareClaim> read_share(const Object& claim);
@@ -49,25 +49,25 @@ std::vector<SharedGpu> shared_gpus(const Value& node_resources);
 // GPU that DRA hands out.
 std::vector<std::map<std::string, int>> devices_of(const Value& node_resources,
                                                    const Vendor& vendor);
-// A share as the agent handles it beside slices: the resource as its profile, the index as its
-// start, no size.
+// Reads a share as the agent handles it beside slices: the resource as its profile, the index as
+// its start, no size.
 std::optional<Claim> read_slice_or_share(const Object& claim);
 // Returns true if read_slice_or_share() read a share.
 inline bool is_share(const Claim& claim) {
   return claim.size == 0;
 }
 
-// The slice that the claim has a share of; nullopt: the claim is no share, or one of a whole GPU.
+// Returns the slice that the claim shares; nullopt: the claim is no share, or of a whole GPU.
 std::optional<Claim> shared_slice(const Claim& claim);
 
 // Takes the first free share of a GPU.
 int take_share(SharedGpu& gpu);
-// The AllocationClaim of one share, the one of `index` on its GPU.
+// Makes the AllocationClaim of one share, the one of `index` on its GPU.
 Value make_share(const Object& pod, std::string_view ns, std::string_view node,
                  const ShareRequest& request, const SharedGpu& gpu, int index,
                  const Vendor& vendor);
 
-// What containers see of their shares, by container. `names`: what GPUs and slices are called, by
+// Returns what containers see of their shares, by container. `names`: of GPUs and slices, by
 // ShareClaim::part().
 std::map<std::string, ContainerEdits> share_edits(const std::vector<ShareClaim>& claims,
                                                   const std::map<std::string, std::string>& names,

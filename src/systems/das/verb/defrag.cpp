@@ -11,11 +11,12 @@
 
 #include "api/builtin.hpp"
 #include "api/disruption_budget.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/names.hpp"
-#include "systems/das/placement/slots.hpp"
-#include "systems/das/request.hpp"
-#include "systems/das/reservation.hpp"
+#include "runtime/view/usage.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/names.hpp"
+#include "systems/das/model/request.hpp"
+#include "systems/das/model/reservation.hpp"
+#include "systems/das/slices/slots.hpp"
 #include "systems/das/verb/parts.hpp"
 
 namespace athanor::das {
@@ -49,7 +50,7 @@ Result<std::size_t> most_moves(const VerbContext& context) {
     const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), most);
     if (error != std::errc() || end != text->data() + text->size() || most < 1 ||
         most > kMostMoves) {
-      return Error::bad_request(
+      return wrong_usage(
           fmt::format("--max-moves \"{}\" must be a number from 1 to {}", *text, kMostMoves));
     }
   }
@@ -114,7 +115,7 @@ class Run {
       return 0;
     }
     if (!context_.flag("yes")) {
-      return Error::bad_request(
+      return wrong_usage(
           fmt::format("{} pods would be evicted: say --yes, or --dry-run to see the moves alone",
                       steps.size()));
     }

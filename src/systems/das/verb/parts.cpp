@@ -8,17 +8,17 @@
 
 #include "api/builtin.hpp"
 #include "kube/text/yaml.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/names.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/names.hpp"
 
 namespace athanor::das {
 namespace {
 
-using Variables = std::map<std::string, std::string>;
+using SettingVariables = std::map<std::string, std::string>;
 
 // The variables of parse_settings() for the arguments of the plugin MigAccelerator.
-Variables arguments_of(const Value& configuration) {
-  Variables variables;
+SettingVariables arguments_of(const Value& configuration) {
+  SettingVariables variables;
   for (const Value& profile : configuration["profiles"].items()) {
     for (const Value& plugin : profile["pluginConfig"].items()) {
       const Value& args = plugin["args"];
@@ -39,8 +39,8 @@ Variables arguments_of(const Value& configuration) {
 }
 
 // The variables of the extender that is deployed beside kube-scheduler.
-Variables variables_of(const std::vector<Object>& deployments) {
-  Variables variables;
+SettingVariables variables_of(const std::vector<Object>& deployments) {
+  SettingVariables variables;
   for (const Object& deployment : deployments) {
     for (const Value& container : deployment.spec()["template"]["spec"]["containers"].items()) {
       const auto& words = container["args"].items();
@@ -73,7 +73,7 @@ Result<World> read_world(VerbContext& context) {
 Result<Settings> scheduler_settings(VerbContext& context) {
   const std::string ns = namespace_of(context);
   const auto config = context.get(api::kConfigMap, {ns, "das-scheduler-config"});
-  Variables variables;
+  SettingVariables variables;
   if (config.ok()) {
     const auto parsed = yaml::parse(config->body()["data"]["config.yaml"].as_string());
     variables = arguments_of(parsed.ok() ? *parsed : Value());
@@ -88,12 +88,12 @@ bool prints_values(const VerbContext& context) {
 }
 
 std::string place_text(const Spot& spot) {
-  return fmt::format("{}/gpu-{}/slot-{}", spot.node, spot.gpu, spot.place.start);
+  return fmt::format("{}/gpu-{}/slot-{}", spot.node, spot.number, spot.place.start);
 }
 
 Value spot_value(const Spot& spot) {
   return Value::object({{"node", spot.node},
-                        {"gpu", static_cast<std::int64_t>(spot.gpu)},
+                        {"gpu", spot.number},
                         {"profile", spot.profile},
                         {"start", spot.place.start},
                         {"size", spot.place.size}});

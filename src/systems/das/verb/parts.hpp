@@ -9,8 +9,8 @@
 #include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
 #include "runtime/view/verb.hpp"
-#include "systems/das/placement/fleet.hpp"
-#include "systems/das/settings.hpp"
+#include "systems/das/gpus/fleet.hpp"
+#include "systems/das/model/settings.hpp"
 
 namespace athanor::das {
 
@@ -24,16 +24,16 @@ struct World {
   [[nodiscard]] std::vector<FleetNode> fleet() const { return read_fleet(nodes, claims); }
 };
 Result<World> read_world(VerbContext& context);
-// The namespace of DAS: --das-namespace, or the default.
+// Returns the namespace of DAS: --das-namespace, or the default.
 std::string namespace_of(VerbContext& context);
 
-// How the scheduler of this API server places slices: a lab's has a ConfigMap, a cluster's extender
-// variables. Without either, and without the right to read them, the defaults.
+// Reads how the scheduler of this API server places slices: a lab's has a ConfigMap, a cluster's
+// extender variables. Without either, and without the right to read them, the defaults.
 Result<Settings> scheduler_settings(VerbContext& context);
 
 // Returns true for -o json and -o yaml.
 bool prints_values(const VerbContext& context);
-// "node/gpu-0/slot-4", and the same as data.
+// Returns "node/gpu-0/slot-4", the next function the same as data.
 std::string place_text(const Spot& spot);
 Value spot_value(const Spot& spot);
 

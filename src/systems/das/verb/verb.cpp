@@ -7,14 +7,18 @@
 #include <charconv>
 
 #include "api/builtin.hpp"
-#include "systems/das/names.hpp"
-#include "systems/das/placement/fleet.hpp"
-#include "systems/das/placement/profile.hpp"
-#include "systems/das/placement/slice_map.hpp"
-#include "systems/das/request.hpp"
-#include "systems/das/settings.hpp"
+#include "base/ascii.hpp"
+#include "runtime/view/usage.hpp"
+#include "systems/das/gpus/fleet.hpp"
+#include "systems/das/makers/vendor.hpp"
+#include "systems/das/model/names.hpp"
+#include "systems/das/model/request.hpp"
+#include "systems/das/model/settings.hpp"
+#include "systems/das/sharing/share.hpp"
+#include "systems/das/slices/profile.hpp"
 #include "systems/das/verb/defrag.hpp"
 #include "systems/das/verb/parts.hpp"
+#include "systems/das/verb/slice_map.hpp"
 
 namespace athanor::das {
 namespace {
@@ -22,7 +26,17 @@ namespace {
 constexpr int kMostAsked = 1000;
 
 Result<int> show(VerbContext& context) {
-  ATHANOR_TRY(const World world, read_world(context));
+  ATHANOR_TRY(World world, read_world(context));
+  std::erase_if(world.nodes, [&](const Object& node) { return !context.selects(node); });
+  if (context.output() == "name") {
+    for (const auto* objects : {&world.nodes, &world.claims}) {
+      for (const Object& object : *objects) {
+        context.print(
+            fmt::format("{}.inference.redhat.com/{}\n", lower(object.kind()), object.name()));
+      }
+    }
+    return 0;
+  }
   if (prints_values(context)) {
     std::vector<Value> bodies;
     for (const auto* objects : {&world.nodes, &world.claims}) {
@@ -33,33 +47,128 @@ Result<int> show(VerbContext& context) {
     context.values(bodies);
     return 0;
   }
-  const std::string text = slice_map(world.nodes, world.claims);
-  context.print(text.empty() ? "no node has GPUs that can be sliced; the nodes of a lab get them "
-                               "by EMULATED_MODE=enabled or "
+  const GpuStates states = gpu_states(world.nodes, world.claims);
+  if (context.output() == "wide") {
+    std::vector<std::vector<std::string>> rows;
+    rows.reserve(states.gpus.size());
+    for (const GpuState& gpu : states.gpus) {
+      rows.push_back(gpu_row(gpu));
+    }
+    context.table(gpu_header(), rows);
+    return 0;
+  }
+  const std::string text = slice_map(states);
+  context.print(text.empty() ? "no node has GPUs that can be sliced or shared; the nodes of a lab "
+                               "get them by EMULATED_MODE=enabled or "
                                "`gpus` in the lab file (docs/das.md)\n"
                              : text);
   return 0;
 }
 
-// Where the pod's slices would be on a node, or why nowhere.
+// Where the pod's slices and shares would be on a node, or why nowhere.
 struct Outcome {
   std::string node{};
-  std::optional<std::vector<PlacedSlice>> placed{};
+  std::optional<std::vector<Spot>> slices{};
+  struct Share {
+    int gpu = 0;  // as its node counts
+    std::string resource{};
+    int index = 0;
+  };
+  std::optional<std::vector<Share>> shares{};
+  [[nodiscard]] bool fits() const { return slices && shares; }
 };
 
-std::vector<Outcome> outcomes(const std::vector<FleetNode>& fleet, const Object& pod,
-                              const std::vector<std::string>& profiles, PlacementOptions options) {
+std::optional<std::vector<Spot>> slices_on(const FleetNode& node, const Object& pod,
+                                           const std::vector<std::string>& profiles,
+                                           PlacementOptions options) {
   const std::string_view wanted = pod.annotation(kGpuAnnotation);
   options.same_gpu = pod.annotation(kSameGpuAnnotation) == "true";
-  std::vector<Outcome> found;
-  for (const FleetNode& node : fleet) {
-    std::vector<GpuSlots> gpus = node.gpus;
-    for (std::size_t i = 0; i < gpus.size(); ++i) {
-      gpus[i].open = gpus[i].open && (wanted.empty() || wanted == node.inventory.gpus[i].uuid);
-    }
-    found.push_back({node.name, place(gpus, profiles, options)});
+  std::vector<GpuSlots> gpus = node.gpus;
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    gpus[i].open = gpus[i].open && (wanted.empty() || wanted == node.inventory.gpus[i].uuid);
   }
-  return found;
+  const auto placed = place(gpus, profiles, options);
+  return placed ? std::optional(spots_of(node, profiles, *placed)) : std::nullopt;
+}
+
+std::optional<std::vector<Outcome::Share>> shares_on_node(
+    const Object& accelerator, const NodeGpus& inventory, const std::vector<Object>& claims,
+    const std::vector<ShareRequest>& requests) {
+  std::vector<Outcome::Share> shares;
+  if (requests.empty()) {
+    return shares;
+  }
+  const Vendor* vendor = find_vendor(accelerator.spec()["acceleratorType"].as_string());
+  if (vendor == nullptr) {
+    return std::nullopt;
+  }
+  std::vector<SharedGpu> gpus = shared_gpus(accelerator.status()["nodeResources"]);
+  for (SharedGpu& gpu : gpus) {
+    for (const Object& object : claims) {
+      const auto claim = read_share(object);
+      if (claim && claim->gpu == gpu.uuid && !gpu.used.insert(claim->index).second) {
+        take_share(gpu);
+      }
+    }
+  }
+  const std::vector<SharePlace> placed = vendor->place(std::move(gpus), requests);
+  if (placed.empty()) {
+    return std::nullopt;
+  }
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    shares.push_back({.gpu = inventory.gpus[placed[i].gpu].index,
+                      .resource = requests[i].resource,
+                      .index = placed[i].index});
+  }
+  return shares;
+}
+
+Value value_of(const Outcome& outcome) {
+  Value spots = Value::list();
+  Value shares = Value::list();
+  if (outcome.fits()) {
+    for (const Spot& one : *outcome.slices) {
+      spots.push_back(spot_value(one));
+    }
+    for (const Outcome::Share& share : *outcome.shares) {
+      shares.push_back(Value::object({{"node", outcome.node},
+                                      {"gpu", share.gpu},
+                                      {"resource", share.resource},
+                                      {"index", share.index}}));
+    }
+  }
+  return Value::object({{"node", outcome.node},
+                        {"fits", outcome.fits()},
+                        {"slices", std::move(spots)},
+                        {"shares", std::move(shares)}});
+}
+
+std::string text_of(const Outcome& outcome) {
+  std::string text;
+  if (!outcome.slices) {
+    text = "no GPU has the slots free in a legal place";
+  }
+  if (!outcome.shares) {
+    text += fmt::format("{}no GPU has the shares free", text.empty() ? "" : ", and ");
+  }
+  if (outcome.fits()) {
+    for (const Spot& one : *outcome.slices) {
+      text += fmt::format("{}{} on GPU {} at slot {}", text.empty() ? "" : ", ", one.profile,
+                          one.number, one.place.start);
+    }
+    for (const Outcome::Share& share : *outcome.shares) {
+      text += fmt::format("{}share {} of {} on GPU {}", text.empty() ? "" : ", ", share.index,
+                          share.resource, share.gpu);
+    }
+  }
+  return fmt::format("  {}: {}\n", outcome.node, text);
+}
+
+std::string held_text(const Claim& claim) {
+  return is_share(claim) ? fmt::format("share {} of {} on {}, GPU {}: {}", claim.start,
+                                       claim.profile, claim.node, claim.gpu, claim.state)
+                         : fmt::format("{} on {}, GPU {}, slot {}: {}", claim.profile, claim.node,
+                                       claim.gpu, claim.start, claim.state);
 }
 
 Result<int> explain(VerbContext& context, const std::string& name) {
@@ -67,51 +176,46 @@ Result<int> explain(VerbContext& context, const std::string& name) {
   ATHANOR_TRY(World world, read_world(context));
   ATHANOR_TRY(const Settings settings, scheduler_settings(context));
   const PodSlices request = slices_of(pod.spec());
-  if (request.empty()) {
-    return Error::bad_request("pod " + name + " asks for no slice");
+  const std::vector<ShareRequest> shares = shares_in(pod.spec());
+  if (request.empty() && shares.empty()) {
+    return Error::bad_request("pod " + name + " asks for no slice and no share of a GPU");
   }
   std::vector<std::string> held;
   std::erase_if(world.claims, [&](const Object& object) {
-    const auto claim = read_claim(object);
+    const auto claim = read_slice_or_share(object);
     const bool own = claim && claim->pod_uid == pod.uid();
     if (own) {
-      held.push_back(fmt::format("{} on {}, GPU {}, slot {}: {}", claim->profile, claim->node,
-                                 claim->gpu, claim->start, claim->state));
+      held.push_back(held_text(*claim));
     }
     return own;
   });
   const std::vector<std::string> profiles = request.profiles();
+  std::vector<std::string> wanted = profiles;
+  for (const ShareRequest& share : shares) {
+    wanted.push_back(share.resource);
+  }
   bool any = false;
   std::vector<Value> values;
-  context.print(prints_values(context) ? ""
-                                       : fmt::format("pod {}/{} asks for {}\n", pod.ns(), name,
-                                                     fmt::join(profiles, ", ")));
+  std::string text =
+      fmt::format("pod {}/{} asks for {}\n", pod.ns(), name, fmt::join(wanted, ", "));
   for (const std::string& line : held) {
-    context.print(prints_values(context) ? "" : "  holds " + line + "\n");
+    text += "  holds " + line + "\n";
   }
-  for (const Outcome& outcome : outcomes(world.fleet(), pod, profiles, settings.placement())) {
-    std::string text = "no GPU has the slots free in a legal place";
-    Value spots = Value::list();
-    if (outcome.placed) {
-      any = true;
-      text.clear();
-      for (std::size_t i = 0; i < outcome.placed->size(); ++i) {
-        const PlacedSlice& one = (*outcome.placed)[i];
-        text += fmt::format("{}{} on GPU {} at slot {}", i == 0 ? "" : ", ", profiles[i], one.gpu,
-                            one.start);
-        spots.push_back(spot_value({outcome.node, one.gpu, profiles[i], one}));
-      }
-    }
-    if (prints_values(context)) {
-      values.push_back(Value::object({{"node", outcome.node},
-                                      {"fits", outcome.placed.has_value()},
-                                      {"slices", std::move(spots)}}));
-    } else {
-      context.print(fmt::format("  {}: {}\n", outcome.node, text));
-    }
+  for (const FleetNode& node : world.fleet()) {
+    const auto accelerator = std::ranges::find_if(
+        world.nodes, [&](const Object& one) { return one.name() == node.name; });
+    const Outcome outcome{
+        .node = node.name,
+        .slices = slices_on(node, pod, profiles, settings.placement()),
+        .shares = shares_on_node(*accelerator, node.inventory, world.claims, shares)};
+    any = any || outcome.fits();
+    text += text_of(outcome);
+    values.push_back(value_of(outcome));
   }
   if (prints_values(context)) {
     context.values(values);
+  } else {
+    context.print(text);
   }
   return any || !held.empty() ? 0 : kDoesNotFit;
 }
@@ -121,7 +225,7 @@ Result<std::vector<std::string>> read_wish(const std::string& wish) {
   const std::size_t colon = wish.rfind(':');
   const auto profile = parse_profile(wish.substr(0, colon));
   if (!profile) {
-    return Error::bad_request(
+    return wrong_usage(
         fmt::format("\"{}\" is no MIG profile; write PROFILE:COUNT, as 3g.20gb:4", wish));
   }
   int count = 1;
@@ -130,8 +234,7 @@ Result<std::vector<std::string>> read_wish(const std::string& wish) {
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), count);
     if (error != std::errc() || end != number.data() + number.size() || count < 1 ||
         count > kMostAsked) {
-      return Error::bad_request(
-          fmt::format("\"{}\" must be a count from 1 to {}", number, kMostAsked));
+      return wrong_usage(fmt::format("\"{}\" must be a count from 1 to {}", number, kMostAsked));
     }
   }
   return std::vector<std::string>(static_cast<std::size_t>(count), profile->text());
@@ -156,7 +259,7 @@ Result<int> what_if(VerbContext& context, const std::string& wish) {
     rows.reserve(spots.size());
     for (const Spot& spot : spots) {
       rows.push_back(
-          {spot.node, std::to_string(spot.gpu), spot.profile, std::to_string(spot.place.start)});
+          {spot.node, std::to_string(spot.number), spot.profile, std::to_string(spot.place.start)});
     }
     context.table({"NODE", "GPU", "PROFILE", "SLOT"}, rows);
     context.print(fmt::format("{} of {} fit\n", spots.size(), profiles.size()));
@@ -170,16 +273,20 @@ Result<int> run(VerbContext& context) {
   if (action.empty()) {
     return show(context);
   }
+  if (context.output() == "name" || context.output() == "wide") {
+    return wrong_usage(
+        fmt::format("-o {}: slices {} prints table, json or yaml", context.output(), action));
+  }
   if (action == "defrag") {
     return defrag(context);
   }
   if (action != "explain" && action != "what-if") {
-    return Error::bad_request(fmt::format(
+    return wrong_usage(fmt::format(
         "unknown action \"{}\"; known are explain POD, what-if PROFILE:COUNT, defrag", action));
   }
   if (!subject) {
-    return Error::bad_request(action == "explain" ? "say which pod: athanor slices explain POD"
-                                                  : "say what: athanor slices what-if 3g.20gb:4");
+    return wrong_usage(action == "explain" ? "say which pod: athanor slices explain POD"
+                                           : "say what: athanor slices what-if 3g.20gb:4");
   }
   return action == "explain" ? explain(context, *subject) : what_if(context, *subject);
 }
@@ -188,7 +295,7 @@ Result<int> run(VerbContext& context) {
 
 Verb slices_verb() {
   return {.name = "slices",
-          .summary = "Show the slots of every GPU, what still fits, why a pod fits or not",
+          .summary = "Show slots and shares of every GPU, what still fits, why a pod fits or not",
           .footer =
               "  athanor slices\n"
               "  athanor slices explain POD\n"
@@ -205,6 +312,8 @@ Verb slices_verb() {
                     {.name = "yes", .help = "defrag: evict the pods, one after the other"},
                     {.name = "max-moves", .value = "N", .help = "defrag: at most so many pods (5)"},
                     {.name = "for", .value = "POD", .help = "defrag: make room for this pod"}},
+          .lists = true,
+          .actions = {"explain", "what-if", "defrag"},
           .run = run};
 }
 

@@ -133,6 +133,12 @@ const TypeInfo& Describe<FournosCluster>::type() {
   return kType;
 }
 
+bool is_cordoned(const FournosCluster& cluster) {
+  const std::string& kubeconfig = cluster.status.kubeconfig_status;
+  return cluster.spec.cordoned || (cluster.object.annotation(kAutoCordon) == "true" &&
+                                   !kubeconfig.empty() && kubeconfig != "Valid");
+}
+
 std::span<const CustomKind* const> hearth_kinds() {
   static constexpr const CustomKind* kKinds[] = {&kCluster};
   return kKinds;

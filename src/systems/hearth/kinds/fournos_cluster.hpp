@@ -75,6 +75,12 @@ struct FournosCluster {
   static const Kind& kind() { return kFournosCluster; }
 };
 
+// Annotation: "true" cordons a cluster while its kubeconfig is not valid.
+inline constexpr std::string_view kAutoCordon = "fournos.dev/auto-cordon";
+// Returns true if the cluster admits nothing new (docs/spec/hearth.md 8.6): by its spec, or by
+// itself.
+bool is_cordoned(const FournosCluster& cluster);
+
 // Returns the definition of FournosCluster.
 std::span<const CustomKind* const> hearth_kinds();
 

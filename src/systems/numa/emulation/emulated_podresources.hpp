@@ -17,14 +17,14 @@ namespace athanor::numa {
 // Returns the zones' cpus (reserved ones included), memory in bytes and distances, as sysfs shows
 // them.
 Hardware hardware_of(const NodeProfile& profile);
-// The answer of GetAllocatableResources.
+// Returns the answer of GetAllocatableResources.
 AllocatableResources allocatable_of(const NodeProfile& profile);
 
-// The answer of List: pods of the node with their containers and restartable init containers.
+// Returns the answer of List: the node's pods with containers and restartable init containers.
 std::vector<PodResources> pod_resources_of(const View& view, const Object& node,
                                            const NodeProfile& profile);
 
-// The kubelet's podresources socket on nodes with zones (9.4): List, GetAllocatableResources, Get.
+// Returns the podresources socket of nodes with zones: List, GetAllocatableResources, Get (9.4).
 NodeSocket podresources_socket();
 
 }  // namespace athanor::numa

@@ -10,30 +10,31 @@
 
 #include "api/builtin.hpp"
 #include "kube/value/condition.hpp"
+#include "kube/value/precedence.hpp"
 #include "systems/numa/emulation/emulated_podresources.hpp"
 #include "systems/numa/emulation/node_state.hpp"
 #include "systems/numa/exporter/config.hpp"
 #include "systems/numa/exporter/pod_conditions.hpp"
 #include "systems/numa/exporter/round.hpp"
 #include "systems/numa/exporter/writing.hpp"
-#include "systems/numa/kinds.hpp"
+#include "systems/numa/model/kinds.hpp"
+#include "systems/numa/model/settings.hpp"
 #include "systems/numa/operator/manifests.hpp"
 #include "systems/numa/scheduling/fingerprint.hpp"
-#include "systems/numa/settings.hpp"
 
 namespace athanor::numa {
 namespace {
 
 constexpr const char* kExporterContainer = "resource-topology-exporter";
 
-std::optional<Object> exporter_on(const std::vector<Object>& pods) {
-  for (const Object& pod : pods) {
-    if (pod.label("name") == kRteLabel && !pod.annotation(kEmulateAnnotation).empty() &&
-        !pod.deleting() && condition_is(pod.status()["conditions"], "ContainersReady", "True")) {
-      return pod;
-    }
-  }
-  return std::nullopt;
+// The exporters that run among a node's pods, the oldest first: that one publishes.
+std::vector<Object> exporters_among(std::vector<Object> pods) {
+  std::erase_if(pods, [](const Object& pod) {
+    return pod.label("name") != kRteLabel || pod.annotation(kEmulateAnnotation).empty() ||
+           pod.deleting() || !condition_is(pod.status()["conditions"], "ContainersReady", "True");
+  });
+  std::ranges::sort(pods, precedes);
+  return pods;
 }
 
 // The text of the pod's ConfigMap, which it has mounted as its configuration.
@@ -171,7 +172,28 @@ Value refused_conditions(const Object& pod, const Error& error, Instant now) {
   return conditions;
 }
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+athanor::Status conditions_step(const Object& pod, Value conditions) {
+  return {.target = {&api::kPod, pod.key()},
+          .status = Value::object({{"conditions", std::move(conditions)}}),
+          .guard = {.uid = std::string(pod.uid())}};
+}
+
+// A node has one object: an exporter beside the one that publishes does not get ready.
+Value idle_conditions(const Object& pod, const Object& first, const Object& node, Instant now) {
+  Value conditions = pod.status()["conditions"];
+  for (const char* type : kReadinessGates) {
+    set_condition(conditions,
+                  {.type = type,
+                   .status = "False",
+                   .reason = "AnotherExporter",
+                   .message = fmt::format("exporter {} publishes the zones of node {}: it is older",
+                                          first.key().text(), node.name())},
+                  now);
+  }
+  return conditions;
+}
+
+Plan emulate_exporter(const View& view, const Key& key, Instant now) {
   const auto node = view.get(api::kNode, key);
   if (!node || node->deleting()) {
     return Plan::done();
@@ -180,12 +202,18 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   if (!profile) {
     return Plan::done();
   }
-  const auto exporter = exporter_on(
+  const std::vector<Object> exporters = exporters_among(
       view.list(api::kPod, {.index = "node", .index_value = std::string(node->name())}));
-  if (!exporter) {
+  if (exporters.empty()) {
     return Plan::done();
   }
+  const Object* const exporter = &exporters.front();
   Plan plan;
+  for (const Object& other : exporters) {
+    if (&other != exporter) {
+      plan.then(conditions_step(other, idle_conditions(other, *exporter, *node, now)));
+    }
+  }
   const auto config = config_of(view, *exporter, *node, *profile);
   if (config.ok() && !config->no_publish) {
     publish(view, *exporter, *node, *profile, *config, now, plan);
@@ -194,9 +222,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
                                ? pod_conditions(*exporter, {.scanned = true, .written = true}, now)
                                : refused_conditions(*exporter, config.error(), now);
   if (!conditions.is_null()) {
-    plan.then(athanor::Status{.target = {&api::kPod, exporter->key()},
-                              .status = Value::object({{"conditions", conditions}}),
-                              .guard = {.uid = std::string(exporter->uid())}});
+    plan.then(conditions_step(*exporter, conditions));
   }
   return plan;
 }
@@ -210,7 +236,7 @@ const Operator& exporter_emulation() {
                                   .primary = &api::kNode,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile};
+                                  .reconcile = emulate_exporter};
   return kOperator;
 }
 

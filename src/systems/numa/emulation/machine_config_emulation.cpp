@@ -6,15 +6,20 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "api/builtin.hpp"
+#include "base/digest.hpp"
 #include "kube/names/selector.hpp"
 #include "kube/text/json.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/numa/emulation/node_drain.hpp"
 #include "systems/numa/emulation/node_state.hpp"
-#include "systems/numa/kinds.hpp"
-#include "systems/numa/settings.hpp"
+#include "systems/numa/emulation/pool_members.hpp"
+#include "systems/numa/model/kinds.hpp"
+#include "systems/numa/model/settings.hpp"
+#include "systems/numa/operator/kubelet_configs.hpp"
 
 namespace athanor::numa {
 namespace {
@@ -34,17 +39,9 @@ std::vector<std::string> names_of(const std::vector<Object>& objects, const Valu
   return names;
 }
 
-// The first one by name, as with the exporter's ConfigMap.
-std::optional<Object> kubelet_config_of(const View& view, const Object& pool) {
-  for (const Object& config : view.list(kKubeletConfig)) {
-    const auto selector = LabelSelector::from_value(config.spec()["machineConfigPoolSelector"]);
-    if (selector.ok() && selector->matches(pool.metadata()["labels"])) {
-      return config;
-    }
-  }
-  return std::nullopt;
-}
-
+constexpr const char* kCurrentConfig = "machineconfiguration.openshift.io/currentConfig";
+constexpr const char* kDesiredConfig = "machineconfiguration.openshift.io/desiredConfig";
+constexpr const char* kConfigState = "machineconfiguration.openshift.io/state";
 // Annotation of a node that is being drained: its pool.
 constexpr const char* kDrainedFor = "athanor.dev/drained-for";
 
@@ -110,6 +107,9 @@ class Rollout {
       const Value profile = member ? reconfigured(node, config) : Value();
       const bool drained = node.annotation(kDrainedFor) == pool_.name();
       outdated_ += profile.is_null() ? 0 : 1;
+      if (drained || !profile.is_null()) {
+        before_.emplace(node.name());
+      }
       if (drained) {
         places -= std::min<std::size_t>(places, 1);
         ++unavailable_;
@@ -128,6 +128,8 @@ class Rollout {
 
   // Nodes that do not have the configuration yet.
   [[nodiscard]] std::int64_t outdated() const { return outdated_; }
+  // Returns true for a node that has the configuration before, or is being drained for the new one.
+  [[nodiscard]] bool has_before(const Object& node) const { return before_.contains(node.name()); }
   [[nodiscard]] std::int64_t unavailable() const { return unavailable_; }
   [[nodiscard]] const std::string& obstacle() const { return obstacle_; }
   Plan take() { return std::move(plan_); }
@@ -169,12 +171,13 @@ class Rollout {
   Drain drain_;
   std::int64_t outdated_ = 0;
   std::int64_t unavailable_ = 0;
+  std::set<std::string, std::less<>> before_{};
   std::string obstacle_{};
   Plan plan_{};
 };
 
 // Names of the machine configurations that the pool is to have.
-Value sources_of(const View& view, const Object& pool, bool kubelet_config) {
+Value config_sources_of(const View& view, const Object& pool, bool kubelet_config) {
   std::vector<std::string> sources =
       names_of(view.list(kMachineConfig), pool.spec()["machineConfigSelector"]);
   if (kubelet_config) {
@@ -186,6 +189,31 @@ Value sources_of(const View& view, const Object& pool, bool kubelet_config) {
     list.push_back(Value::object({{"name", name}}));
   }
   return list;
+}
+
+// Returns the name of the configuration that is rendered of these sources.
+std::string rendered_name(const Object& pool, const Value& sources,
+                          const std::optional<Object>& kubelet_config) {
+  const Value content = Value::list({sources, kubelet_config ? kubelet_config->spec() : Value()});
+  constexpr std::size_t kDigits = 32;
+  return fmt::format("rendered-{}-{}", pool.name(),
+                     sha256_hex(json::print(content)).substr(0, kDigits));
+}
+
+// The annotations by which the machine configuration daemon says which configuration its node has.
+Value config_annotations(const Object& node, const std::string& rendered, bool working) {
+  const std::string_view current = node.annotation(kCurrentConfig);
+  const std::pair<const char*, std::string> wanted[] = {
+      {kCurrentConfig, working && !current.empty() ? std::string(current) : rendered},
+      {kDesiredConfig, rendered},
+      {kConfigState, working ? "Working" : "Done"}};
+  Value changes = Value::object();
+  for (const auto& [name, value] : wanted) {
+    if (node.annotation(name) != value) {
+      changes.set(name, value);
+    }
+  }
+  return changes;
 }
 
 bool is_updating(const Object& pool) {
@@ -200,17 +228,31 @@ Instant end_of_update(const Object& pool, Duration delay, Instant now) {
   return since.value_or(now) + delay;
 }
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Condition degraded_by(const PoolMembers& members) {
+  if (members.lost.empty()) {
+    return {.type = "Degraded", .status = "False"};
+  }
+  return {
+      .type = "Degraded",
+      .status = "True",
+      .reason = "NodeInSeveralPools",
+      .message = fmt::format("node {} is in MachineConfigPool {}: a node is in one pool, of two "
+                             "that select it in the older one",
+                             members.lost, members.lost_to)};
+}
+
+Plan emulate_machine_config(const View& view, const Key& key, Instant now) {
   const auto pool = view.get(kMachineConfigPool, key);
   if (!pool || pool->deleting() || pool->spec()["paused"].as_bool()) {
     return Plan::done();
   }
   const auto kubelet_config = kubelet_config_of(view, *pool);
-  Value sources = sources_of(view, *pool, kubelet_config.has_value());
+  Value sources = config_sources_of(view, *pool, kubelet_config.has_value());
   const std::vector<Object> nodes = view.list(api::kNode);
-  const std::vector<std::string> members = names_of(nodes, pool->spec()["nodeSelector"]);
+  const std::string rendered = rendered_name(*pool, sources, kubelet_config);
+  const PoolMembers members = members_of(*pool, view.list(kMachineConfigPool), nodes);
   Rollout rollout(view, *pool, now);
-  rollout.run(nodes, members, kubelet_config);
+  rollout.run(nodes, members.names, kubelet_config);
   const Value& status = pool->status();
   const Settings settings = settings_of(view.config("numa"));
   const auto delay = parse_go_duration(settings.machine_config_delay);
@@ -220,25 +262,26 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   const Instant end = end_of_update(*pool, delay.ok() ? *delay : Duration(0), now);
   const bool drains = settings.machine_config_drain && rollout.outdated() > 0;
   const bool updates = (changed || is_updating(*pool)) && (end > now || drains);
-  const auto machines = static_cast<std::int64_t>(members.size());
+  const auto machines = static_cast<std::int64_t>(members.names.size());
   const std::int64_t updated = !updates ? machines
                                : settings.machine_config_drain
                                    ? machines - std::min(machines, rollout.outdated())
                                    : 0;
   Value conditions = status["conditions"];
   for (const auto& [type, value] : {std::pair{"Updated", updates ? "False" : "True"},
-                                    {"Updating", updates ? "True" : "False"},
-                                    {"Degraded", "False"}}) {
+                                    {"Updating", updates ? "True" : "False"}}) {
     const bool waits = std::string_view(type) == "Updating" && updates;
     set_condition(conditions,
                   {.type = type, .status = value, .message = waits ? rollout.obstacle() : ""}, now);
   }
+  set_condition(conditions, degraded_by(members), now);
   Plan plan;
   plan.then(athanor::Status{
       .target = {&kMachineConfigPool, key},
       .status = Value::object(
           {{"configuration",
-            updates ? status["configuration"] : Value::object({{"source", std::move(sources)}})},
+            updates ? status["configuration"]
+                    : Value::object({{"name", rendered}, {"source", std::move(sources)}})},
            {"conditions", std::move(conditions)},
            {"machineCount", machines},
            {"readyMachineCount", updated},
@@ -247,6 +290,17 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
            {"degradedMachineCount", 0}}),
       .guard = {.uid = std::string(pool->uid())}});
   plan.merge(rollout.take());
+  for (const Object& node : nodes) {
+    if (!std::ranges::binary_search(members.names, node.name())) {
+      continue;
+    }
+    const bool working = updates && (!settings.machine_config_drain || rollout.has_before(node));
+    if (Value changes = config_annotations(node, rendered, working); !changes.empty()) {
+      plan.then(change_of(
+          node,
+          Value::object({{"metadata", Value::object({{"annotations", std::move(changes)}})}})));
+    }
+  }
   if (updates && end > now) {
     plan.wake_at(end);
   }
@@ -267,7 +321,7 @@ const Operator& machine_config_emulation() {
                                   .primary = &kMachineConfigPool,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile,
+                                  .reconcile = emulate_machine_config,
                                   .small = kSmall};
   return kOperator;
 }

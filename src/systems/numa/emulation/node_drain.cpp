@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kMirror = "kubernetes.io/config.mirror";
 
-bool has_ended(const Object& pod) {
+bool is_over(const Object& pod) {
   const std::string_view phase = pod.status()["phase"].as_string();
   return phase == "Succeeded" || phase == "Failed";
 }
@@ -22,8 +22,7 @@ bool has_ended(const Object& pod) {
 // A drain leaves these: their owner or their kubelet would start them again at once.
 bool stays(const Object& pod) {
   const auto owner = pod.controller();
-  return has_ended(pod) || (owner && owner->kind == "DaemonSet") ||
-         !pod.annotation(kMirror).empty();
+  return is_over(pod) || (owner && owner->kind == "DaemonSet") || !pod.annotation(kMirror).empty();
 }
 
 std::vector<Object> budgets_of(const View& view, const Object& pod) {

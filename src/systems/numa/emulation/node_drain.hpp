@@ -23,12 +23,12 @@ class Drain {
   // Adds the evictions that budgets allow now; true: no pod is left besides those of DaemonSets,
   // mirror pods and pods that have ended.
   bool empties(const Object& node, Plan& plan);
-  // Why the first pod of them stays; empty: every pod is leaving.
+  // Returns why the first pod of them stays; empty: every pod is leaving.
   [[nodiscard]] const std::string& obstacle() const { return obstacle_; }
 
  private:
   void evict(const Object& pod, Plan& plan);
-  // True: the pod may go. `plan` gets the step that takes it from its budget.
+  // Returns true if the pod may go. `plan` gets the step that takes it from its budget.
   bool budget_allows(const Object& pod, Plan& plan);
 
   const View& view_;

@@ -10,7 +10,7 @@
 
 namespace athanor::numa {
 
-// None where the node has no zones.
+// Returns the files; none where the node has no zones.
 std::vector<NodeFile> files_of(const Object& node);
 
 }  // namespace athanor::numa

@@ -40,7 +40,7 @@ struct NodeProfile {
   bool lists_shared_cpus = false;
   bool lists_terminal_pods = false;
 
-  // What pods can have of a zone: cpu, memory, hugepages, devices.
+  // Returns what pods can have of a zone: cpu, memory, hugepages, devices.
   [[nodiscard]] Amounts allocatable(std::size_t zone) const;
   [[nodiscard]] Amounts capacity(std::size_t zone) const;
 };
@@ -49,9 +49,9 @@ struct NodeProfile {
 // reservedCpus, reservedMemory, devices, distances}]}; cpus are a count, or a list such as
 // "0-3,8-11". An error names the member: "zones[1].cpus: ...".
 Result<NodeProfile> read_profile(const Value& value);
-// The profile of an emulated node; nullopt: it has none, or one that cannot be read.
+// Returns the profile of an emulated node; nullopt: it has none, or one that cannot be read.
 std::optional<NodeProfile> profile_of(const Object& node);
-// {"cpu": "14", ...}: sums over the zones, as a node reports them.
+// Returns {"cpu": "14", ...}: sums over the zones, as a node reports them.
 Value sum_of_zones(const NodeProfile& profile, bool allocatable);
 
 }  // namespace athanor::numa

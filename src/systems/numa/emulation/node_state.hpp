@@ -16,14 +16,16 @@ namespace athanor::numa {
 // Annotation of an emulated node: what its pods have, by uid, as a kubelet's checkpoint.
 inline constexpr const char* kAllocationsAnnotation = "athanor.dev/numa-allocations";
 
-// The allocations of the node's pods that still run there, by uid.
+// Returns the allocations of the node's pods that still run there, by uid.
 std::map<std::string, PodAllocation> allocations_of(const View& view, const Object& node);
 
-// The kubelet's part: zones as capacity, and admission.
+// Provides the kubelet's part: zones as capacity, and admission.
 const NodeHooks& numa_node_hooks();
-// The exporter's part: a NodeResourceTopology for each emulated node where the exporter's pod runs.
+// Emulates the exporter: a NodeResourceTopology for each emulated node with an exporter's pod.
 const Operator& exporter_emulation();
 // MachineConfigPools without OpenShift: status alone (16.2).
 const Operator& machine_config_emulation();
+// KubeletConfigs without OpenShift: status alone.
+const Operator& kubelet_config_emulation();
 
 }  // namespace athanor::numa

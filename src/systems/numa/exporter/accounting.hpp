@@ -41,7 +41,7 @@ struct AccountingOptions {
   std::set<std::string> excluded{};  // resources that no zone lists
 };
 
-// `pods` is a filtered answer of List. Zones in the order of their ids.
+// Requires as `pods` a filtered answer of List. Returns zones in the order of their ids.
 std::vector<ExportedZone> account(const Hardware& hardware, const AllocatableResources& allocatable,
                                   std::span<const PodResources> pods,
                                   const AccountingOptions& options);
@@ -49,12 +49,12 @@ std::vector<ExportedZone> account(const Hardware& hardware, const AllocatableRes
 // Returns true if some container holds a cpu, memory or a device of a known node: method
 // with-exclusive-resources counts such pods alone (docs/spec/numa.md 10.2).
 bool has_locality(const PodResources& pod);
-// The containers with locality and the node of each: of its first cpu, else of its first device
-// with topology, else of its memory (docs/spec/numa.md 10.5).
+// Returns the containers with locality and the node of each: of its first cpu, else of its first
+// device with topology, else of its memory (docs/spec/numa.md 10.5).
 std::vector<PlacedContainer> placed_containers(const Hardware& hardware,
                                                std::span<const PodResources> pods);
 
-// As members of a NodeResourceTopology; `vectors` are the placement vectors by node.
+// Returns members of a NodeResourceTopology; `vectors` are the placement vectors by node.
 Value zones_value(std::span<const ExportedZone> zones, const std::map<int, std::string>& vectors);
 
 }  // namespace athanor::numa

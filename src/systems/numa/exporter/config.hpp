@@ -71,7 +71,7 @@ struct ExporterConfig {
   std::string metrics_address{};
   ExporterTls tls{};
 
-  // Verbosity of the log: -v, at least 4 with --debug.
+  // Returns the verbosity of the log: -v, at least 4 with --debug.
   [[nodiscard]] std::int64_t verbosity() const { return debug && verbose < 4 ? 4 : verbose; }
   // Resources that this node's zones do not list.
   [[nodiscard]] std::set<std::string> excluded_resources() const;
@@ -105,7 +105,7 @@ struct LoadedConfig {
 // Reads all layers. Errors say what is wrong and where.
 Result<LoadedConfig> load_config(const ConfigSources& sources);
 
-// Policy and scope where none were given: the kubelet's configuration file, else none and
+// Completes policy and scope where none were given: the kubelet's configuration file, else none and
 // container.
 Result<void> complete_policy(LoadedConfig& loaded, const ConfigSources& sources);
 
@@ -118,7 +118,7 @@ std::string dump_text(const LoadedConfig& loaded);
 // Returns what the oldest exporters printed: JSON of the same values.
 std::string dump_json(const LoadedConfig& loaded);
 
-// Text of --help.
+// Returns the text of --help.
 std::string exporter_usage();
 
 }  // namespace athanor::numa

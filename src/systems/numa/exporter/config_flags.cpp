@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kMonitor = "resourceMonitor";
 constexpr std::string_view kExporter = "topologyExporter";
 constexpr std::string_view kUpdater = "nrtUpdater";
-constexpr std::int64_t kNanos = 1000;  // in a microsecond
+constexpr std::int64_t kNanosPerMicro = 1000;  // in a microsecond
 
 constexpr ConfigLeaf kLeaves[] = {
     {"global", "kubeConfig", LeafType::Text, "kubeconfig", "", "", "kubeconfig file"},
@@ -185,7 +185,7 @@ Result<Value> read_leaf(const ConfigLeaf& leaf, std::string_view text) {
       break;
   }
   ATHANOR_TRY(const Duration duration, parse_go_duration(text));
-  return Value(duration.count() * kNanos);
+  return Value(duration.count() * kNanosPerMicro);
 }
 
 Result<Value> check_leaf(const ConfigLeaf& leaf, const Value& value) {

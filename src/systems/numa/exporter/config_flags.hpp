@@ -31,7 +31,7 @@ struct ConfigLeaf {
 // Returns all settings.
 std::span<const ConfigLeaf> config_leaves();
 
-// The leaf in a configuration's values; `values` has every section.
+// Returns the leaf in a configuration's values; `values` has every section.
 const Value& leaf_of(const Value& values, const ConfigLeaf& leaf);
 // Sets the leaf in `values`, which has every section.
 void set_leaf(Value& values, const ConfigLeaf& leaf, Value value);

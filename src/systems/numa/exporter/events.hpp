@@ -15,21 +15,21 @@ namespace athanor::numa {
 // Not thread-safe: the loop owns it. Times are of any steady clock.
 class EventSource {
  public:
-  // `interval` 0: no timer. `most` events in a `unit`, 0: no limit.
+  // Sets no timer for an `interval` of 0. Allows `most` events in a `unit`, 0: no limit.
   EventSource(Duration interval, std::int64_t most, Duration unit, Instant start)
       : interval_(interval), most_(most), unit_(unit), timer_(start) {}
 
-  // The notify file was touched. What exceeds the rate waits in a short queue; more is dropped.
+  // Notes a touch of the notify file. Beyond the rate it waits in a short queue; more is dropped.
   void notified() { pending_ = pending_ < kBuffer ? pending_ + 1 : kBuffer; }
-  // The event that is due now.
+  // Takes the event that is due now.
   [[nodiscard]] std::optional<Trigger> take(Instant now);
-  // When take() may next have one; nullopt: only after notified().
+  // Returns when take() may next have one; nullopt: only after notified().
   [[nodiscard]] std::optional<Instant> due(Instant now) const;
 
   static constexpr int kBuffer = 5;
 
  private:
-  // When the rate allows another event.
+  // Returns when the rate allows another event.
   [[nodiscard]] Instant allowed(Instant now) const;
 
   Duration interval_;

@@ -26,7 +26,7 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
              : std::nullopt;
 }
 
-Error wrong(const std::string& path, std::string_view what) {
+Error wrong_file(const std::string& path, std::string_view what) {
   return Error::bad_request(fmt::format("{}: {}", path, what));
 }
 
@@ -40,7 +40,7 @@ Result<std::uint64_t> read_mem_total(std::string_view text, const std::string& p
     const auto words = words_of(line.substr(found + std::string_view("MemTotal:").size()), ' ');
     const auto number = words.empty() ? std::nullopt : number_of(words.front());
     if (!number || *number > kMostKibi) {
-      return wrong(path, "MemTotal is no number of kB");
+      return wrong_file(path, "MemTotal is no number of kB");
     }
     return *number * kKibi;
   }
@@ -60,7 +60,7 @@ Result<void> read_hugepages(const SysfsTree& sysfs, const std::string& folder, H
         std::string_view("hugepages-").size(),
         name.size() - std::string_view("hugepages-").size() - std::string_view("kB").size()));
     if (!count || !kilobytes || (*count != 0 && *kilobytes > kMostKibi / *count)) {
-      return wrong(path, "is no number of pages");
+      return wrong_file(path, "is no number of pages");
     }
     node.memory.insert_or_assign(resource, *count * *kilobytes * kKibi);
   }
@@ -93,14 +93,14 @@ Result<void> read_distances(const SysfsTree& sysfs, const std::vector<int>& ids,
   const auto words = words_of(trimmed(*text), ' ');
   const bool by_id = words.size() == static_cast<std::size_t>(ids.back()) + 1;
   if (words.size() != ids.size() && !by_id) {
-    return wrong(path, fmt::format("has {} numbers, not one for each of {} nodes", words.size(),
-                                   ids.size()));
+    return wrong_file(path, fmt::format("has {} numbers, not one for each of {} nodes",
+                                        words.size(), ids.size()));
   }
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const std::string_view word = words[by_id ? static_cast<std::size_t>(ids[i]) : i];
     const auto number = number_of(word);
     if (!number || *number > kMostCpus) {
-      return wrong(path, fmt::format("\"{}\" is no distance", word));
+      return wrong_file(path, fmt::format("\"{}\" is no distance", word));
     }
     node.distances.insert_or_assign(ids[i], static_cast<std::int64_t>(*number));
   }
@@ -108,11 +108,12 @@ Result<void> read_distances(const SysfsTree& sysfs, const std::vector<int>& ids,
 }
 
 // Old kernels have a bitmap alone.
-Result<std::vector<std::int64_t>> read_cpus(const SysfsTree& sysfs, const std::string& folder) {
+Result<std::vector<std::int64_t>> read_sysfs_cpus(const SysfsTree& sysfs,
+                                                  const std::string& folder) {
   const auto list = sysfs.read(folder + "/cpulist");
   const auto map = list ? std::nullopt : sysfs.read(folder + "/cpumap");
   if (!list && !map) {
-    return wrong(folder + "/cpulist", "cannot be read");
+    return wrong_file(folder + "/cpulist", "cannot be read");
   }
   auto cpus = list ? parse_cpu_list(*list) : parse_bitmap(*map);
   return cpus.ok() ? cpus : cpus.error().with_context(folder + (list ? "/cpulist" : "/cpumap"));
@@ -121,7 +122,7 @@ Result<std::vector<std::int64_t>> read_cpus(const SysfsTree& sysfs, const std::s
 Result<HardwareNode> read_node(const SysfsTree& sysfs, const std::vector<int>& ids, int id) {
   HardwareNode node{.id = id};
   const std::string folder = fmt::format("{}/node{}", kNodes, id);
-  ATHANOR_TRY(node.cpus, read_cpus(sysfs, folder));
+  ATHANOR_TRY(node.cpus, read_sysfs_cpus(sysfs, folder));
   if (const auto meminfo = sysfs.read(folder + "/meminfo")) {
     ATHANOR_TRY(const std::uint64_t bytes, read_mem_total(*meminfo, folder + "/meminfo"));
     if (bytes > 0) {
@@ -139,7 +140,7 @@ Result<Hardware> one_node(const SysfsTree& sysfs) {
   const std::string path = "devices/system/cpu/online";
   const auto text = sysfs.read(path);
   if (!text) {
-    return wrong(path, "cannot be read, and there is no devices/system/node");
+    return wrong_file(path, "cannot be read, and there is no devices/system/node");
   }
   auto cpus = parse_cpu_list(*text);
   if (!cpus.ok()) {

@@ -26,7 +26,7 @@ struct HardwareNode {
 struct Hardware {
   std::vector<HardwareNode> nodes{};  // by id
 
-  // The node of a cpu; nullopt: no node has it.
+  // Returns the node of a cpu; nullopt: no node has it.
   [[nodiscard]] std::optional<int> node_of(std::int64_t cpu) const;
 };
 
@@ -51,7 +51,7 @@ inline constexpr std::size_t kMostCpus = 1U << 16U;
 // are 0 to 7, 32 and 33. Errors quote the text; it may have kMostCpus bits.
 Result<std::vector<std::int64_t>> parse_bitmap(std::string_view text);
 
-// "hugepages-2Mi" of "hugepages-2048kB"; empty for any other name.
+// Returns "hugepages-2Mi" of "hugepages-2048kB"; empty for any other name.
 std::string hugepage_resource(std::string_view folder);
 
 }  // namespace athanor::numa

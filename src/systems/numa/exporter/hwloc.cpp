@@ -17,13 +17,13 @@ namespace athanor::numa {
 namespace {
 
 constexpr std::uint64_t kMostBytes = std::numeric_limits<std::int64_t>::max();
-constexpr std::uint64_t kKibi = 1024;
+constexpr std::uint64_t kBytesPerKib = 1024;
 
-Error wrong(std::string_view what) {
+Error wrong_topology(std::string_view what) {
   return Error::bad_request(std::string(what));
 }
 
-std::optional<std::uint64_t> number_of(std::string_view text) {
+std::optional<std::uint64_t> hwloc_number_of(std::string_view text) {
   std::uint64_t number = 0;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
   return !text.empty() && end.ec == std::errc() && end.ptr == text.data() + text.size()
@@ -38,11 +38,12 @@ Result<void> read_pages(const XmlElement& object, HardwareNode& node) {
     if (child.name != "page_type") {
       continue;
     }
-    const auto size = number_of(child.attribute("size"));
+    const auto size = hwloc_number_of(child.attribute("size"));
     const std::string_view count_text = child.attribute("count");
-    const auto count = count_text.empty() ? std::optional(std::uint64_t{0}) : number_of(count_text);
-    if (!size || *size < kKibi || !count || (*count != 0 && *size > kMostBytes / *count)) {
-      return wrong(fmt::format("page_type of NUMANode {} is malformed", node.id));
+    const auto count =
+        count_text.empty() ? std::optional(std::uint64_t{0}) : hwloc_number_of(count_text);
+    if (!size || *size < kBytesPerKib || !count || (*count != 0 && *size > kMostBytes / *count)) {
+      return wrong_topology(fmt::format("page_type of NUMANode {} is malformed", node.id));
     }
     counts.insert_or_assign(*size, *count);
   }
@@ -50,7 +51,8 @@ Result<void> read_pages(const XmlElement& object, HardwareNode& node) {
     counts.erase(counts.begin());
   }
   for (const auto& [size, count] : counts) {
-    const std::string resource = hugepage_resource(fmt::format("hugepages-{}kB", size / kKibi));
+    const std::string resource =
+        hugepage_resource(fmt::format("hugepages-{}kB", size / kBytesPerKib));
     if (!resource.empty()) {
       node.memory.insert_or_assign(resource, size * count);
     }
@@ -58,10 +60,10 @@ Result<void> read_pages(const XmlElement& object, HardwareNode& node) {
   return {};
 }
 
-Result<HardwareNode> read_node(const XmlElement& object, std::set<std::int64_t>& taken) {
-  const auto id = number_of(object.attribute("os_index"));
+Result<HardwareNode> read_hwloc_node(const XmlElement& object, std::set<std::int64_t>& taken) {
+  const auto id = hwloc_number_of(object.attribute("os_index"));
   if (!id || *id >= kMostCpus) {
-    return wrong("a NUMANode has no os_index");
+    return wrong_topology("a NUMANode has no os_index");
   }
   HardwareNode node{.id = static_cast<int>(*id)};
   auto cpus = parse_bitmap(object.attribute("cpuset"));
@@ -72,9 +74,9 @@ Result<HardwareNode> read_node(const XmlElement& object, std::set<std::int64_t>&
                        [&](std::int64_t cpu) { return taken.insert(cpu).second; });
   const std::string_view memory = object.attribute("local_memory");
   if (!memory.empty()) {
-    const auto bytes = number_of(memory);
+    const auto bytes = hwloc_number_of(memory);
     if (!bytes || *bytes > kMostBytes) {
-      return wrong(fmt::format("local_memory of NUMANode {} is no number", node.id));
+      return wrong_topology(fmt::format("local_memory of NUMANode {} is no number", node.id));
     }
     node.memory.insert_or_assign("memory", *bytes);
   }
@@ -100,9 +102,9 @@ Result<std::vector<std::uint64_t>> numbers_in(const XmlElement& element, std::st
     }
     for (const std::string_view line : words_of(child.text, '\n')) {
       for (const std::string_view word : words_of(trimmed(line), ' ')) {
-        const auto number = number_of(word);
+        const auto number = hwloc_number_of(word);
         if (!number) {
-          return wrong(fmt::format("{}: \"{}\" is no number", name, word));
+          return wrong_topology(fmt::format("{}: \"{}\" is no number", name, word));
         }
         numbers.push_back(*number);
       }
@@ -117,7 +119,7 @@ void put_distance(Hardware& hardware, std::size_t from, std::size_t to, std::int
 
 bool tells_latency(const XmlElement& distances) {
   constexpr std::uint64_t kMeansLatency = 4;  // a bit of `kind`
-  const auto kind = number_of(distances.attribute("kind"));
+  const auto kind = hwloc_number_of(distances.attribute("kind"));
   return distances.attribute("type") == "NUMANode" && kind && (*kind & kMeansLatency) != 0;
 }
 
@@ -126,7 +128,7 @@ Result<void> read_distances2(const XmlElement& distances, Hardware& hardware) {
   ATHANOR_TRY(const auto ids, numbers_in(distances, "indexes"));
   ATHANOR_TRY(const auto values, numbers_in(distances, "u64values"));
   if (ids.size() > kMostCpus || values.size() != ids.size() * ids.size()) {
-    return wrong("distances2 is no square matrix");
+    return wrong_topology("distances2 is no square matrix");
   }
   const auto place = [&](std::uint64_t id) {
     return static_cast<std::size_t>(
@@ -146,12 +148,12 @@ Result<void> read_distances2(const XmlElement& distances, Hardware& hardware) {
   return {};
 }
 
-Result<void> read_distances(const XmlElement& element, Hardware& hardware) {
+Result<void> read_hwloc_distances(const XmlElement& element, Hardware& hardware) {
   if (element.name == "distances2" && tells_latency(element)) {
     return read_distances2(element, hardware);
   }
   for (const XmlElement& child : element.children) {
-    ATHANOR_TRY_VOID(read_distances(child, hardware));
+    ATHANOR_TRY_VOID(read_hwloc_distances(child, hardware));
   }
   return {};
 }
@@ -161,27 +163,27 @@ Result<void> read_distances(const XmlElement& element, Hardware& hardware) {
 Result<Hardware> read_hwloc(std::string_view xml) {
   ATHANOR_TRY(const XmlElement root, parse_xml(xml));
   if (root.name != "topology") {
-    return wrong(fmt::format("the root element is {}, not topology", root.name));
+    return wrong_topology(fmt::format("the root element is {}, not topology", root.name));
   }
   std::vector<const XmlElement*> objects;
   collect(root, objects);
   if (objects.empty()) {
-    return wrong("there is no NUMANode");
+    return wrong_topology("there is no NUMANode");
   }
   const auto index = [](const XmlElement* object) {
-    return number_of(object->attribute("os_index")).value_or(kMostCpus);
+    return hwloc_number_of(object->attribute("os_index")).value_or(kMostCpus);
   };
   std::ranges::stable_sort(objects, {}, index);
   Hardware hardware;
   std::set<std::int64_t> taken;
   for (const XmlElement* object : objects) {
-    ATHANOR_TRY(HardwareNode node, read_node(*object, taken));
+    ATHANOR_TRY(HardwareNode node, read_hwloc_node(*object, taken));
     if (!hardware.nodes.empty() && hardware.nodes.back().id == node.id) {
-      return wrong(fmt::format("NUMANode {} is there twice", node.id));
+      return wrong_topology(fmt::format("NUMANode {} is there twice", node.id));
     }
     hardware.nodes.push_back(std::move(node));
   }
-  ATHANOR_TRY_VOID(read_distances(root, hardware));
+  ATHANOR_TRY_VOID(read_hwloc_distances(root, hardware));
   return hardware;
 }
 

@@ -18,22 +18,22 @@ class ExporterMetrics {
  public:
   explicit ExporterMetrics(std::string node) : node_(std::move(node)) {}
 
-  // "list" or "get_allocatable_resources".
+  // Counts a failed "list" or "get_allocatable_resources".
   void call_failed(const std::string& function) { ++failures_[function]; }
-  // "create", "update", "patch"; "unchanged": the object held the content already.
+  // Counts "create", "update", "patch"; "unchanged": the object held the content already.
   void wrote(const std::string& operation, Trigger trigger) {
     ++writes_[{operation, text_of(trigger)}];
   }
-  // "podresources_scan" or "node_resource_object_update".
+  // Records the time of "podresources_scan" or "node_resource_object_update".
   void took(const std::string& operation, Trigger trigger, Duration time) {
     delays_[{operation, text_of(trigger)}] = time;
   }
   void woke(Trigger trigger, Duration late) { wakeups_[text_of(trigger)] = late; }
-  // "send_patch", "make_patch", "marshal_previous", "marshal_current".
+  // Counts a failed "send_patch", "make_patch", "marshal_previous", "marshal_current".
   void patch_failed(const std::string& stage) { ++patch_failures_[stage]; }
   void patched(double ratio);
 
-  // Prometheus' text format.
+  // Returns Prometheus' text format.
   [[nodiscard]] std::string text() const;
 
  private:

@@ -10,7 +10,7 @@
 namespace athanor::numa {
 namespace {
 
-Error wrong(const std::string& path, std::string_view what) {
+Error wrong_answer(const std::string& path, std::string_view what) {
   return Error::bad_request(fmt::format("{}: {}", path, what));
 }
 
@@ -36,18 +36,18 @@ std::optional<std::uint64_t> unsigned_of(const Value& value) {
 Result<std::int64_t> read_id(const Value& value, const std::string& path) {
   const auto number = unsigned_of(value);
   if (!number || *number > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
-    return wrong(path, "must be an id");
+    return wrong_answer(path, "must be an id");
   }
   return static_cast<std::int64_t>(*number);
 }
 
 Result<void> check_list(const Value& value, const std::string& path) {
-  return value.is_null() || value.is_list() ? Result<void>() : wrong(path, "must be a list");
+  return value.is_null() || value.is_list() ? Result<void>() : wrong_answer(path, "must be a list");
 }
 
 Result<std::string> read_text(const Value& value, const std::string& path) {
   if (!value.is_null() && !value.is_string()) {
-    return wrong(path, "must be a text");
+    return wrong_answer(path, "must be a text");
   }
   return value.str();
 }
@@ -112,7 +112,7 @@ Result<std::vector<MemoryBlock>> read_memory(const Value& list, const std::strin
     const Value& size = list[i]["size"];
     const auto number = size.is_null() ? std::optional(std::uint64_t{0}) : unsigned_of(size);
     if (!number) {
-      return wrong(at + ".size", "must be a number of bytes");
+      return wrong_answer(at + ".size", "must be a number of bytes");
     }
     block.size = *number;
     ATHANOR_TRY(block.nodes, read_nodes(list[i]["topology"], at));
@@ -189,7 +189,7 @@ Value memory_of(const std::vector<MemoryBlock>& blocks) {
 Result<std::vector<PodResources>> read_list(const Value& answer) {
   std::vector<PodResources> pods;
   if (!answer.is_object()) {
-    return wrong("answer", "must be an object");
+    return wrong_answer("answer", "must be an object");
   }
   const Value& list = either(answer, "pod_resources", "podResources");
   ATHANOR_TRY_VOID(check_list(list, "pod_resources"));
@@ -203,7 +203,7 @@ Result<std::vector<PodResources>> read_list(const Value& answer) {
 Result<AllocatableResources> read_allocatable(const Value& answer) {
   AllocatableResources resources;
   if (!answer.is_object()) {
-    return wrong("answer", "must be an object");
+    return wrong_answer("answer", "must be an object");
   }
   ATHANOR_TRY(resources.cpus, read_cpus(either(answer, "cpu_ids", "cpuIds"), "cpu_ids"));
   ATHANOR_TRY(resources.devices, read_devices(answer["devices"], "devices"));
@@ -214,7 +214,7 @@ Result<AllocatableResources> read_allocatable(const Value& answer) {
 Result<PodResources> read_get(const Value& answer) {
   const Value& pod = either(answer, "pod_resources", "podResources");
   if (!pod.is_object()) {
-    return wrong("pod_resources", "must be an object");
+    return wrong_answer("pod_resources", "must be an object");
   }
   return read_pod(pod, "pod_resources");
 }

@@ -152,7 +152,7 @@ Result<DeviceIds> read_device(std::string_view bytes) {
   return device;
 }
 
-Result<MemoryBlock> read_memory(std::string_view bytes) {
+Result<MemoryBlock> read_memory_bytes(std::string_view bytes) {
   MemoryBlock block;
   ATHANOR_TRY_VOID(read_message(bytes, [&](const Reader::Field& field) -> Result<void> {
     if (is_bytes(field, 1)) {
@@ -182,7 +182,7 @@ Result<void> read_resources(const Reader::Field& field, const Numbers& numbers,
   } else if (field.number == numbers.cpus) {
     return read_ids(field, resources.cpus);
   } else if (is_bytes(field, numbers.memory)) {
-    ATHANOR_TRY(MemoryBlock block, read_memory(field.bytes));
+    ATHANOR_TRY(MemoryBlock block, read_memory_bytes(field.bytes));
     resources.memory.push_back(std::move(block));
   }
   return {};
@@ -200,7 +200,7 @@ Result<ContainerResources> read_container(std::string_view bytes) {
   return container;
 }
 
-Result<PodResources> read_pod(std::string_view bytes) {
+Result<PodResources> read_pod_bytes(std::string_view bytes) {
   PodResources pod;
   ATHANOR_TRY_VOID(read_message(bytes, [&](const Reader::Field& field) -> Result<void> {
     if (is_bytes(field, 1)) {
@@ -280,7 +280,7 @@ Result<std::vector<PodResources>> decode_list(std::string_view bytes) {
   std::vector<PodResources> pods;
   ATHANOR_TRY_VOID(read_message(bytes, [&](const Reader::Field& field) -> Result<void> {
     if (is_bytes(field, 1)) {
-      ATHANOR_TRY(PodResources pod, read_pod(field.bytes));
+      ATHANOR_TRY(PodResources pod, read_pod_bytes(field.bytes));
       pods.push_back(std::move(pod));
     }
     return {};

@@ -27,7 +27,7 @@ Result<Key> decode_get_request(std::string_view bytes);
 // Returns the wire form of ListPodResourcesResponse and of AllocatableResourcesResponse.
 std::string encode(const std::vector<PodResources>& pods);
 std::string encode(const AllocatableResources& resources);
-// GetPodResourcesResponse and GetPodResourcesRequest.
+// Encodes GetPodResourcesResponse (the next function: GetPodResourcesRequest).
 std::string encode_get(const PodResources& pod);
 std::string encode_get_request(const Key& pod);
 

@@ -3,9 +3,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "api/builtin.hpp"
 #include "kube/text/json.hpp"
-#include "systems/numa/kinds.hpp"
+#include "systems/numa/model/kinds.hpp"
 
 namespace athanor::numa {
 namespace {
@@ -13,6 +15,8 @@ namespace {
 // Verbosity from which every round, and what it publishes, is logged.
 constexpr std::int64_t kLogRounds = 4;
 constexpr std::int64_t kLogContent = 6;
+// In which a kubelet that started has read its pods.
+constexpr Duration kKubeletStart = std::chrono::seconds(30);
 
 }  // namespace
 
@@ -81,13 +85,31 @@ std::optional<RoundOutcome> ExporterProcess::refresh_node() {
   return std::nullopt;
 }
 
+// A kubelet that starts lists its pods only when it has read them from the API server: until then
+// what they held counts as held, or their cpus would be given away.
+void ExporterProcess::keep_unlisted(std::vector<PodResources>& pods) {
+  const std::string kubelet = ports_.kubelet();
+  if (!kubelet_.empty() && kubelet != kubelet_) {
+    kept_until_ = ports_.now() + kKubeletStart;
+  }
+  kubelet_ = kubelet;
+  if (ports_.now() < kept_until_) {
+    for (const PodResources& before : listed_) {
+      if (std::ranges::find(pods, before.key, &PodResources::key) == pods.end()) {
+        pods.push_back(before);
+      }
+    }
+  }
+  listed_ = pods;
+}
+
 void ExporterProcess::run_round(Trigger trigger) {
   if (const auto failed = refresh_node()) {
     report(*failed);
     return;
   }
   const Instant began = ports_.now();
-  const auto pods = ports_.list();
+  auto pods = ports_.list();
   metrics_.took("podresources_scan", trigger, ports_.now() - began);
   RoundInput input{.trigger = trigger, .owner_uid = owner_uid_};
   if (!pods.ok()) {
@@ -96,6 +118,7 @@ void ExporterProcess::run_round(Trigger trigger) {
     report({.scanned = false, .written = false});
     return;
   }
+  keep_unlisted(*pods);
   input.pods = *pods;
   if (config_.exclude_terminal_pods) {
     auto ended = ports_.ended_pods(config_.hostname);

@@ -29,19 +29,21 @@ class ExporterPorts {
   [[nodiscard]] virtual Instant now() = 0;
 
   virtual Result<std::vector<PodResources>> list() = 0;
+  // Returns the identity of the kubelet: another text after its restart; empty: not known.
+  virtual std::string kubelet() = 0;
   virtual Result<AllocatableResources> allocatable() = 0;
   virtual Result<Hardware> hardware() = 0;
 
-  // Of the API server.
+  // Reads from the API server; the next four functions write to it.
   virtual Result<Object> get(const Kind& kind, const Key& key) = 0;
   virtual Result<void> create_topology(const Value& body) = 0;
   virtual Result<void> update_topology(const Value& body) = 0;
   virtual Result<void> patch_topology(const std::string& name, const Value& patch) = 0;
   virtual Result<void> write_pod_conditions(const Key& pod, const Value& conditions) = 0;
-  // Pods of the node in phase Succeeded or Failed.
+  // Returns pods of the node in phase Succeeded or Failed.
   virtual Result<std::set<Key>> ended_pods(const std::string& node) = 0;
 
-  // The status file of fingerprints; what cannot be written is logged.
+  // Writes the status file of fingerprints; logs failures to write.
   virtual void write_status(const std::string& node, const std::vector<Key>& pods,
                             const std::string& fingerprint) = 0;
   virtual void log(std::string_view line) = 0;
@@ -50,7 +52,7 @@ class ExporterPorts {
 // Not thread-safe; the metrics server copies metrics().
 class ExporterProcess {
  public:
-  // `own_pod`: of the conditions; an empty name: none are written.
+  // Requires as `own_pod` the pod of the conditions; an empty name: none are written.
   ExporterProcess(ExporterConfig config, ExporterPorts& ports, Key own_pod);
 
   // Reads hardware and allocatable resources; an error: they cannot be read, and the process ends.
@@ -61,7 +63,7 @@ class ExporterProcess {
   [[nodiscard]] std::optional<Instant> due() { return events_.due(ports_.now()); }
 
   [[nodiscard]] const ExporterMetrics& metrics() const { return metrics_; }
-  // The last round succeeded, or none has run yet.
+  // Returns true if the last round succeeded, or none has run yet.
   [[nodiscard]] bool healthy() const { return healthy_; }
 
  private:
@@ -72,6 +74,7 @@ class ExporterProcess {
   // Returns the outcome of a round that cannot go on; nullopt: it can. The former amounts stay, and
   // the next round asks again.
   std::optional<RoundOutcome> refresh_node();
+  void keep_unlisted(std::vector<PodResources>& pods);
   void report(const RoundOutcome& outcome);
 
   ExporterConfig config_;
@@ -85,6 +88,9 @@ class ExporterProcess {
   Value node_resources_{};  // capacity and allocatable when allocatable_ was read
   std::string owner_uid_{};
   std::optional<Instant> last_{};
+  std::string kubelet_{};               // of the last round
+  std::vector<PodResources> listed_{};  // in the last round
+  Instant kept_until_{};                // what a kubelet that started does not list yet
   bool healthy_ = true;
 };
 

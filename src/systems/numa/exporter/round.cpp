@@ -40,8 +40,7 @@ RoundOutput compute_round(const ExporterConfig& config, const Hardware& hardware
   const std::vector<ExportedZone> zones =
       account(hardware, allocatable, pods,
               {.watch_namespace = config.watch_namespace, .excluded = config.excluded_resources()});
-  Value annotations =
-      Value::object({{"k8stopologyawareschedwg/rte-update", text_of(input.trigger)}});
+  Value annotations = Value::object({{"k8stopoawareschedwg/rte-update", text_of(input.trigger)}});
   Value attributes = Value::list();
   PackedPlacement packed;
   if (config.fingerprint) {
@@ -63,8 +62,8 @@ RoundOutput compute_round(const ExporterConfig& config, const Hardware& hardware
     }
   }
   if (config.expose_timing) {
-    annotations.set("k8stopologyawareschedwg/sleep-duration", seconds_of(input.since_last));
-    annotations.set("k8stopologyawareschedwg/update-interval",
+    annotations.set("k8stopoawareschedwg/sleep-duration", seconds_of(input.since_last));
+    annotations.set("k8stopoawareschedwg/update-interval",
                     format_go_duration(config.sleep_interval));
   }
   attributes.push_back(attribute("topologyManagerScope", config.scope));

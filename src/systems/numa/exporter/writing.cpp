@@ -3,7 +3,7 @@
 
 #include "kube/apply/patch.hpp"
 #include "kube/text/json.hpp"
-#include "systems/numa/kinds.hpp"
+#include "systems/numa/model/kinds.hpp"
 
 namespace athanor::numa {
 

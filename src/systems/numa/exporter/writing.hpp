@@ -29,12 +29,12 @@ class WritePlanner {
   WritePlanner(std::string node, bool patch_mode, std::int64_t patch_resync)
       : node_(std::move(node)), patch_mode_(patch_mode), patch_resync_(patch_resync) {}
 
-  // The first round and every `patch_resync`-th one looks at the whole object; others compare with
-  // what was written last.
+  // Returns the next step: the first round and every `patch_resync`-th one reads the whole object;
+  // others compare with what was written last.
   [[nodiscard]] WriteStep next(const Value& content) const;
-  // The object holds `content` now: it was written so, or did already.
+  // Notes that the object holds `content` now: it was written so, or did already.
   void written(const WriteStep& step, const Value& content);
-  // A patch or an update failed: the next step looks at the whole object.
+  // Notes that a patch or an update failed: the next step reads the whole object.
   void failed();
 
  private:
@@ -45,9 +45,9 @@ class WritePlanner {
   std::int64_t rounds_ = 0;
 };
 
-// The object to POST.
+// Returns the object to POST.
 Value create_body(const std::string& node, const Value& content);
-// The object to PUT: annotations are merged into those that are there, owners, zones and
+// Returns the object to PUT: annotations are merged into those that are there, owners, zones and
 // attributes are replaced. Null: `live` holds all that already.
 Value update_body(const Object& live, const Value& content);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "systems/numa/operator/cluster_tls.hpp"
 
-#include "systems/numa/kinds.hpp"
+#include "systems/numa/model/kinds.hpp"
 
 namespace athanor::numa {
 

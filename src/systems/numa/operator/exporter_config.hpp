@@ -7,15 +7,15 @@
 
 #include "base/result.hpp"
 #include "kube/value/value.hpp"
-#include "systems/numa/kinds.hpp"
-#include "systems/numa/settings.hpp"
+#include "systems/numa/model/kinds.hpp"
+#include "systems/numa/model/settings.hpp"
 
 namespace athanor::numa {
 
 // Returns what is wrong with a kubelet's configuration, where the exporter needs it.
 std::optional<Error> kubelet_error(const Value& kubelet);
 
-// Without owner. `kubelet` is a kubelet's configuration.
+// Makes it without owner. `kubelet` is a kubelet's configuration.
 Value exporter_config_map(const Settings& settings, const std::string& pool, const Value& kubelet,
                           const OperatorSpec& spec);
 

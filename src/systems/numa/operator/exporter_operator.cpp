@@ -6,9 +6,11 @@
 #include <set>
 
 #include "api/builtin.hpp"
+#include "api/own_node_policy.hpp"
 #include "kube/value/condition.hpp"
 #include "runtime/view/tls_profile.hpp"
-#include "systems/numa/kinds.hpp"
+#include "systems/numa/model/kinds.hpp"
+#include "systems/numa/model/settings.hpp"
 #include "systems/numa/operator/cluster_tls.hpp"
 #include "systems/numa/operator/conditions.hpp"
 #include "systems/numa/operator/log_level.hpp"
@@ -17,7 +19,6 @@
 #include "systems/numa/operator/node_groups.hpp"
 #include "systems/numa/operator/operators.hpp"
 #include "systems/numa/operator/owned.hpp"
-#include "systems/numa/settings.hpp"
 
 namespace athanor::numa {
 namespace {
@@ -68,8 +69,8 @@ class ExporterRun {
       const Kind& kind = kTopologyKind;
       const bool missing = !view_.get(api::kCustomResourceDefinition,
                                       {"", fmt::format("{}.{}", kind.plural, kind.group)});
-      apply_owned(api::kCustomResourceDefinition, api::crd_manifest(topology_crd()), object_,
-                  plan_);
+      apply_owned(view_, kExporterApplier, api::kCustomResourceDefinition,
+                  api::crd_manifest(topology_crd()), object_, plan_);
       if (report_refusal("FailedCRDInstall", "Failed to install Node Resource Topology CRD")) {
         return std::move(plan_);
       }
@@ -96,13 +97,13 @@ class ExporterRun {
     }
     clean_up();
     for (const Value& object : exporter_objects(settings_, platform_)) {
-      apply_owned(kind_of(object), object, object_, plan_);
+      apply_owned(view_, kExporterApplier, kind_of(object), object, object_, plan_);
     }
     if (!daemon_sets()) {
       return std::move(plan_);
     }
     const Value service = exporter_service(settings_);
-    apply_owned(kind_of(service), service, object_, plan_);
+    apply_owned(view_, kExporterApplier, kind_of(service), service, object_, plan_);
     if (report_refusal(kDaemonSetsFailed, kDaemonSetsFailure)) {
       return std::move(plan_);
     }
@@ -221,7 +222,7 @@ class ExporterRun {
       Value set = exporter_daemon_set(settings_, platform_, spec_, pool,
                                       config ? config_hash(config->body()["data"]) : "");
       add_tls_flags(tls_profile_of(view_, platform_), "--metrics-", set);
-      apply_owned(api::kDaemonSet, std::move(set), object_, plan_);
+      apply_owned(view_, kExporterApplier, api::kDaemonSet, std::move(set), object_, plan_);
       if (!waiting.empty()) {
         continue;
       }
@@ -339,7 +340,7 @@ class ExporterRun {
   Plan plan_{};
 };
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_exporter(const View& view, const Key& key, Instant now) {
   const auto object = view.get(kOperatorKind, key);
   if (!object || object->deleting()) {
     return Plan::done();
@@ -350,28 +351,57 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
 }  // namespace
 
 const Operator& exporter_operator() {
-  static const Kind* const kReads[] = {&kOperatorKind,        &kMachineConfigPool,
-                                       &kMachineConfig,       &kClusterVersion,
-                                       &kInfrastructure,      &api::kDaemonSet,
-                                       &api::kConfigMap,      &api::kCustomResourceDefinition,
-                                       &api::kServiceAccount, &api::kService,
-                                       &api::kClusterRole,    &kRole,
-                                       &kRoleBinding,         &kClusterRoleBinding,
-                                       &kNetworkPolicy,       &kSecurityContextConstraints,
-                                       &kOpenShiftServer};
-  static const Kind* const kWrites[] = {&kOperatorKind,        &kMachineConfig,
-                                        &api::kDaemonSet,      &api::kCustomResourceDefinition,
-                                        &api::kServiceAccount, &api::kService,
-                                        &api::kClusterRole,    &kRole,
-                                        &kRoleBinding,         &kClusterRoleBinding,
-                                        &kNetworkPolicy,       &kSecurityContextConstraints};
+  static const Kind* const kReads[] = {&kOperatorKind,
+                                       &kMachineConfigPool,
+                                       &kMachineConfig,
+                                       &kClusterVersion,
+                                       &kInfrastructure,
+                                       &api::kDaemonSet,
+                                       &api::kConfigMap,
+                                       &api::kCustomResourceDefinition,
+                                       &api::kServiceAccount,
+                                       &api::kService,
+                                       &api::kClusterRole,
+                                       &kRole,
+                                       &kRoleBinding,
+                                       &kClusterRoleBinding,
+                                       &kNetworkPolicy,
+                                       &kSecurityContextConstraints,
+                                       &kOpenShiftServer,
+                                       &api::kValidatingPolicy,
+                                       &api::kValidatingPolicyBinding};
+  static const Kind* const kWrites[] = {&kOperatorKind,          &kMachineConfig,
+                                        &api::kDaemonSet,        &api::kCustomResourceDefinition,
+                                        &api::kServiceAccount,   &api::kService,
+                                        &api::kClusterRole,      &kRole,
+                                        &kRoleBinding,           &kClusterRoleBinding,
+                                        &kNetworkPolicy,         &kSecurityContextConstraints,
+                                        &api::kValidatingPolicy, &api::kValidatingPolicyBinding};
   static const Kind* const kSmall[] = {&kMachineConfigPool, &kClusterVersion};
-  static const Operator kOperator{.name = "numaresources",
+  constexpr std::string_view kOwned = "create patch delete";
+  static const Access kAccess[] = {{&kOperatorKind, "patch", "status"},
+                                   {&kOperatorKind, "update", "finalizers"},
+                                   {&api::kEvent, "create patch"},
+                                   {&kMachineConfig, kOwned},
+                                   {&api::kDaemonSet, kOwned},
+                                   {&api::kCustomResourceDefinition, kOwned},
+                                   {&api::kServiceAccount, kOwned},
+                                   {&api::kService, kOwned},
+                                   {&api::kClusterRole, kOwned},
+                                   {&kRole, kOwned},
+                                   {&kRoleBinding, kOwned},
+                                   {&kClusterRoleBinding, kOwned},
+                                   {&kNetworkPolicy, kOwned},
+                                   {&kSecurityContextConstraints, kOwned},
+                                   {&api::kValidatingPolicy, kOwned},
+                                   {&api::kValidatingPolicyBinding, kOwned}};
+  static const Operator kOperator{.name = kExporterApplier,
                                   .primary = &kOperatorKind,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile,
+                                  .reconcile = reconcile_exporter,
                                   .small = kSmall,
+                                  .access = kAccess,
                                   .event_source = "numaresources-controller"};
   return kOperator;
 }

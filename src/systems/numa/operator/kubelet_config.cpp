@@ -6,12 +6,13 @@
 
 #include "api/builtin.hpp"
 #include "kube/names/selector.hpp"
-#include "systems/numa/kinds.hpp"
+#include "systems/numa/model/kinds.hpp"
+#include "systems/numa/model/settings.hpp"
 #include "systems/numa/operator/exporter_config.hpp"
+#include "systems/numa/operator/kubelet_configs.hpp"
 #include "systems/numa/operator/node_groups.hpp"
 #include "systems/numa/operator/operators.hpp"
 #include "systems/numa/operator/owned.hpp"
-#include "systems/numa/settings.hpp"
 
 namespace athanor::numa {
 namespace {
@@ -32,7 +33,7 @@ Plan ignored(const Object& config, Plan plan) {
   return plan;
 }
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_kubelet_config(const View& view, const Key& key, Instant now) {
   const auto config = view.get(kKubeletConfig, key);
   if (!config || config->deleting()) {
     return Plan::done();
@@ -70,11 +71,20 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   if (pool == pools.pools.end()) {
     return ignored(*config, std::move(plan));
   }
+  if (const auto first = kubelet_config_of(view, *pool->object);
+      first && first->uid() != config->uid()) {
+    plan.then(
+        event_of(*config, "Warning", "ProcessSkip",
+                 fmt::format("ignored kubelet config {}: machine config pool {} takes kubelet "
+                             "config {}, the oldest that selects it",
+                             config->name(), pool->name, first->name())));
+    return plan;
+  }
   Value map = exporter_config_map(settings, pool->name, kubelet, spec);
   const Key target = Object(map).key();
   const auto live = view.get(api::kConfigMap, target);
   const bool changes = !live || live->body()["data"] != map["data"];
-  apply_owned(api::kConfigMap, std::move(map), *config, plan);
+  apply_owned(view, kKubeletConfigApplier, api::kConfigMap, std::move(map), *config, plan);
   if (changes) {
     plan.then(event_of(*config, "Normal", "ProcessOK",
                        fmt::format("Updated RTE config {} from kubelet config {}", target.text(),
@@ -89,13 +99,17 @@ const Operator& kubelet_config_operator() {
   static const Kind* const kReads[] = {&kKubeletConfig,  &kOperatorKind,   &kMachineConfigPool,
                                        &kClusterVersion, &kInfrastructure, &api::kConfigMap};
   static const Kind* const kWrites[] = {&api::kConfigMap};
-  static const Kind* const kSmall[] = {&kMachineConfigPool, &kClusterVersion};
-  static const Operator kOperator{.name = "numaresources-kubeletconfig",
+  static const Kind* const kSmall[] = {&kKubeletConfig, &kMachineConfigPool, &kClusterVersion};
+  static const Access kAccess[] = {{&api::kConfigMap, "create patch delete"},
+                                   {&kKubeletConfig, "update", "finalizers"},
+                                   {&api::kEvent, "create patch"}};
+  static const Operator kOperator{.name = kKubeletConfigApplier,
                                   .primary = &kKubeletConfig,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile,
-                                  .small = kSmall};
+                                  .reconcile = reconcile_kubelet_config,
+                                  .small = kSmall,
+                                  .access = kAccess};
   return kOperator;
 }
 

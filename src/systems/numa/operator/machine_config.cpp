@@ -9,7 +9,7 @@
 #include "base/digest.hpp"
 #include "kube/names/selector.hpp"
 #include "kube/value/condition.hpp"
-#include "systems/numa/kinds.hpp"
+#include "systems/numa/model/kinds.hpp"
 #include "systems/numa/operator/owned.hpp"
 
 namespace athanor::numa {
@@ -75,7 +75,7 @@ Result<bool> sync_machine_config(const View& view, const Object& owner, const Po
                       "machine config pool \"{}\" machine config selector",
                       name, pool.name));
     }
-    apply_owned(kMachineConfig, manifest(pool), owner, plan);
+    apply_owned(view, kExporterApplier, kMachineConfig, manifest(pool), owner, plan);
   } else if (const auto known = view.get(kMachineConfig, {"", name})) {
     plan.then(Delete{.target = {&kMachineConfig, known->key()},
                      .guard = {.uid = std::string(known->uid())}});

@@ -4,8 +4,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 
+#include "api/own_node_policy.hpp"
 #include "base/check.hpp"
 #include "base/digest.hpp"
 #include "base/time.hpp"
@@ -229,6 +232,27 @@ void make_certificate_optional(Value& pod_spec) {
   }
 }
 
+// Returns the node of an object that an exporter writes, as CEL.
+std::string node_expression(const std::string& object) {
+  return fmt::format(
+      "request.resource.resource == 'pods' ? (has({0}.spec.nodeName) ? {0}.spec.nodeName : '') : "
+      "{0}.metadata.name",
+      object);
+}
+
+// The policy, and its binding, by which each exporter writes the zones and the pods of its own node
+// alone.
+std::vector<Value> exporter_policy(const std::string& ns) {
+  return api::own_node_objects(
+      {.name = "rte-own-node",
+       .ns = ns,
+       .account = "rte",
+       .role = "an exporter",
+       .rules = {api::own_node_rule("topology.node.k8s.io", {"noderesourcetopologies"}),
+                 api::own_node_rule("", {"pods", "pods/status"})},
+       .node_of = node_expression});
+}
+
 }  // namespace
 
 std::string verbosity_flag(std::string_view log_level) {
@@ -270,7 +294,18 @@ std::vector<Value> exporter_objects(const Settings& settings, Platform platform)
   for (Value& object : objects) {
     set_namespace(object, settings.ns);
   }
+  if (!settings.emulated) {  // exporters of a lab have no tokens
+    std::ranges::move(exporter_policy(settings.ns), std::back_inserter(objects));
+  }
   return objects;
+}
+
+std::vector<Value> roles_among(const std::vector<Value>& objects) {
+  std::vector<Value> roles;
+  std::ranges::copy_if(objects, std::back_inserter(roles), [](const Value& object) {
+    return object["kind"].as_string() == "Role" || object["kind"].as_string() == "ClusterRole";
+  });
+  return roles;
 }
 
 Value exporter_service(const Settings& settings) {

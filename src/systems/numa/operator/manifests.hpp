@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "kube/value/value.hpp"
-#include "systems/numa/kinds.hpp"
+#include "systems/numa/model/kinds.hpp"
+#include "systems/numa/model/settings.hpp"
 #include "systems/numa/operator/node_groups.hpp"
-#include "systems/numa/settings.hpp"
 
 namespace athanor::numa {
 
@@ -23,18 +23,21 @@ inline constexpr const char* kSchedulerConfig = "topo-aware-scheduler-config";
 // Conditions of the exporter's pods, which are also their readiness gates (docs/spec/numa.md 9.10).
 inline constexpr const char* kReadinessGates[] = {"PodresourcesFetched", "NodeTopologyUpdated"};
 
-// "-v=2" and up.
+// Returns "-v=2" and up.
 std::string verbosity_flag(std::string_view log_level);
 // Returns "numaresourcesoperator-<pool>".
 std::string daemon_set_name(std::string_view pool);
-// "SHA256:..." of a ConfigMap's data; empty without one.
+// Returns "SHA256:..." of a ConfigMap's data; empty without one.
 std::string config_hash(const Value& data);
 
-// Accounts, roles, policies and, on OpenShift, security constraints of the exporter.
+// Accounts, roles, policies of the network and of writes, and, on OpenShift, security constraints
+// of the exporter. In a lab, whose exporters have no tokens, no policy of writes.
 std::vector<Value> exporter_objects(const Settings& settings, Platform platform);
+// Returns the Roles and ClusterRoles among the objects.
+std::vector<Value> roles_among(const std::vector<Value>& objects);
 // Returns the Service of the exporters' metrics.
 Value exporter_service(const Settings& settings);
-// The exporter's DaemonSet for one pool.
+// Returns the exporter's DaemonSet for one pool.
 Value exporter_daemon_set(const Settings& settings, Platform platform, const OperatorSpec& spec,
                           const Pool& pool, const std::string& hash);
 

@@ -10,14 +10,14 @@
 
 #include "kube/value/object.hpp"
 #include "runtime/view/view.hpp"
-#include "systems/numa/kinds.hpp"
-#include "systems/numa/settings.hpp"
+#include "systems/numa/model/kinds.hpp"
+#include "systems/numa/model/settings.hpp"
 
 namespace athanor::numa {
 
 // Platforms that the operator supports (docs/spec/numa.md 5.2).
 enum class Platform : unsigned char { Kubernetes, OpenShift, HyperShift };
-// From the settings, else from the kinds that the cluster serves (5.2).
+// Returns the settings' platform, else that of the kinds that the cluster serves (5.2).
 Platform platform_of(const View& view, const Settings& settings);
 // Returns the name: "Kubernetes", "OpenShift" or "HyperShift".
 const char* text_of(Platform platform);
@@ -59,7 +59,7 @@ struct Pools {
 // Checks the groups and finds their pools. `spec` outlives the result.
 Pools pools_of(const View& view, const Object& object, const OperatorSpec& spec, Platform platform);
 
-// As Go prints a metav1.LabelSelector.
+// Prints as Go prints a metav1.LabelSelector.
 std::string selector_text(const Value& selector);
 
 }  // namespace athanor::numa

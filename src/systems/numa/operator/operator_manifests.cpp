@@ -7,7 +7,7 @@
 #include "base/check.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
-#include "systems/numa/kinds.hpp"
+#include "systems/numa/model/kinds.hpp"
 #include "systems/numa/operator/operator_rights.hpp"
 
 namespace athanor::numa {
@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kName = "numaresources-controller-manager";
 
-constexpr std::string_view kObjects = R"yaml(
+constexpr std::string_view kOperatorObjects = R"yaml(
 apiVersion: v1
 kind: ServiceAccount
 metadata: {name: numaresources-controller-manager}
@@ -160,7 +160,7 @@ subjects:
 - {kind: ServiceAccount, name: prometheus-k8s, namespace: openshift-monitoring}
 )yaml";
 
-std::vector<Value> parsed(std::string_view text) {
+std::vector<Value> parsed_operator(std::string_view text) {
   auto documents = yaml::parse_all(text);
   ATHANOR_CHECK(documents.ok(), "manifests in the program are valid");
   return *std::move(documents);
@@ -186,7 +186,7 @@ Value deployment_of(Value deployment, const OperatorInstall& install) {
 
 // What OLM calls the operator and how it installs it.
 Value service_version(const OperatorInstall& install, const std::string& version) {
-  Value csv = parsed(R"yaml(
+  Value csv = parsed_operator(R"yaml(
 apiVersion: operators.coreos.com/v1alpha1
 kind: ClusterServiceVersion
 metadata:
@@ -267,13 +267,13 @@ std::vector<Value> operator_manifests(const OperatorInstall& install) {
                      {"kind", "Role"},
                      {"metadata", Value::object({{"name", kName}, {"namespace", install.ns}})},
                      {"rules", operator_rules()}}));
-  for (Value& object : parsed(kObjects)) {
+  for (Value& object : parsed_operator(kOperatorObjects)) {
     place(object, install.ns);
     const bool runs = object["kind"].as_string() == "Deployment";
     manifests.push_back(runs ? deployment_of(object, install) : std::move(object));
   }
   if (install.monitoring) {
-    for (Value& object : parsed(kMonitoring)) {
+    for (Value& object : parsed_operator(kMonitoring)) {
       place(object, install.ns);
       if (object["kind"].as_string() == "ServiceMonitor") {
         object.member("spec")
@@ -300,7 +300,7 @@ std::vector<std::pair<std::string, std::string>> bundle_files(const OperatorInst
           yaml::print(api::crd_manifest(*custom)));
     }
   }
-  for (Value& object : parsed(kObjects)) {
+  for (Value& object : parsed_operator(kOperatorObjects)) {
     const std::string kind = object["kind"].str();
     if (kind == "Service" || kind == "NetworkPolicy") {
       files.emplace_back(

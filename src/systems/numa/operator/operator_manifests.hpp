@@ -19,12 +19,12 @@ struct OperatorInstall {
   bool monitoring = true;         // ServiceMonitor and the rights of Prometheus
 };
 
-// Namespace, definitions, account, roles, policies, Service, Deployment, in the order to apply.
+// Lists namespace, definitions, account, roles, policies, Service, Deployment, in order to apply.
 std::vector<Value> operator_manifests(const OperatorInstall& install);
-// The definition of NodeResourceTopology alone.
+// Returns the definition of NodeResourceTopology alone.
 Value topology_definition();
 
-// The files of an OLM bundle by path: manifests and metadata.
+// Returns the files of an OLM bundle by path: manifests and metadata.
 std::vector<std::pair<std::string, std::string>> bundle_files(const OperatorInstall& install,
                                                               const std::string& version);
 

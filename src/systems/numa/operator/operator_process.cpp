@@ -8,27 +8,23 @@
 #include <utility>
 
 #include "base/ascii.hpp"
-#include "systems/numa/kinds.hpp"
-#include "systems/numa/operator/image.hpp"
-#include "systems/numa/settings.hpp"
+#include "systems/numa/model/image.hpp"
+#include "systems/numa/model/kinds.hpp"
+#include "systems/numa/model/settings.hpp"
 
 namespace athanor::numa {
 namespace {
 
 using Flags = std::map<std::string, std::string, std::less<>>;
 
-constexpr std::string_view kFlags[] = {"metrics-bind-address",
-                                       "health-probe-bind-address",
-                                       "platform",
-                                       "platform-version",
-                                       "image-exporter",
-                                       "image-scheduler",
-                                       "enable-scheduler",
-                                       "enable-webhooks",
-                                       "webhook-port",
-                                       "enable-metrics",
-                                       "enable-http2",
-                                       "enable-mcp-conds-fwd"};
+constexpr std::string_view kFlags[] = {
+    "metrics-bind-address", "health-probe-bind-address", "platform", "platform-version",
+    "image-exporter", "image-scheduler", "enable-scheduler", "enable-webhooks", "webhook-port",
+    "enable-metrics", "enable-http2", "enable-mcp-conds-fwd",
+    // klog's
+    "v", "vmodule", "add_dir_header", "alsologtostderr", "legacy_stderr_threshold_behavior",
+    "log_backtrace_at", "log_dir", "log_file", "log_file_max_size", "logtostderr", "one_output",
+    "skip_headers", "skip_log_headers", "stderrthreshold"};
 
 std::optional<std::string> given(const Flags& flags, std::string_view name) {
   const auto found = flags.find(name);
@@ -59,6 +55,22 @@ Result<int> port_of(const Flags& flags) {
     return Error::bad_request(fmt::format("--webhook-port: \"{}\" is no port", *text));
   }
   return port;
+}
+
+// The log level of klog's verbosity; empty: none is given, or the usual one.
+Result<std::string> level_of(const Flags& flags) {
+  constexpr int kDebug = 4;
+  constexpr int kTrace = 6;
+  const auto text = given(flags, "v");
+  if (!text) {
+    return std::string();
+  }
+  int verbosity = 0;
+  const auto [end, failed] = std::from_chars(text->data(), text->data() + text->size(), verbosity);
+  if (failed != std::errc() || end != text->data() + text->size()) {
+    return Error::bad_request(fmt::format("-v: \"{}\" is no number", *text));
+  }
+  return std::string(verbosity >= kTrace ? "trace" : verbosity >= kDebug ? "debug" : "");
 }
 
 // The section's members that flags and variables set.
@@ -113,6 +125,13 @@ Result<ProcessSetup> set_up(const ProcessInput& input) {
   setup.metrics_address = given(flags, "metrics-bind-address").value_or(setup.metrics_address);
   setup.health_address = given(flags, "health-probe-bind-address").value_or(setup.health_address);
   ATHANOR_TRY(setup.metrics_secure, truth(flags, "metrics-secure", true));
+  ATHANOR_TRY(setup.log_level, level_of(flags));
+  for (const char* file : {"log_dir", "log_file"}) {
+    if (given(flags, file)) {
+      setup.warnings.push_back(
+          fmt::format("--{} has no effect: the log goes to standard error", file));
+    }
+  }
   ATHANOR_TRY(const bool metrics, truth(flags, "enable-metrics", true));
   if (!metrics) {
     setup.metrics_address = "0";

@@ -14,7 +14,9 @@ constexpr std::string_view kClusterRules = R"yaml(
 - {apiGroups: [""], resources: [bindings, pods/binding], verbs: [create]}
 - {apiGroups: ["", events.k8s.io], resources: [events], verbs: [create, patch, update]}
 - {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [create, list, watch]}
-- {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], resourceNames: [noderesourcetopologies.topology.node.k8s.io], verbs: [get, patch, update]}
+- {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], resourceNames: [noderesourcetopologies.topology.node.k8s.io], verbs: [delete, get, patch, update]}
+- {apiGroups: [admissionregistration.k8s.io], resources: [validatingadmissionpolicies, validatingadmissionpolicybindings], verbs: [create, list, watch]}
+- {apiGroups: [admissionregistration.k8s.io], resources: [validatingadmissionpolicies, validatingadmissionpolicybindings], resourceNames: [rte-own-node], verbs: [delete, get, patch, update]}
 - {apiGroups: [apps], resources: [statefulsets], verbs: [get, list, watch]}
 - {apiGroups: [apps], resources: [daemonsets, deployments], verbs: [list, watch]}
 - {apiGroups: [apps, extensions], resources: [replicasets], verbs: [get, list, watch]}
@@ -33,14 +35,14 @@ constexpr std::string_view kClusterRules = R"yaml(
 - {apiGroups: [nodetopology.openshift.io], resources: [numaresourcesoperators/finalizers, numaresourcesschedulers/finalizers], verbs: [update]}
 - {apiGroups: [nodetopology.openshift.io], resources: [numaresourcesoperators/status, numaresourcesschedulers/status], verbs: [get, patch, update]}
 - {apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles, clusterrolebindings], verbs: [create, list, watch]}
-- {apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles, clusterrolebindings], resourceNames: [rte, topology-aware-scheduler], verbs: [get, patch, update]}
+- {apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles, clusterrolebindings], resourceNames: [rte, topology-aware-scheduler], verbs: [delete, get, patch, update]}
 - {apiGroups: [rbac.authorization.k8s.io], resources: [clusterrolebindings], resourceNames: [secondary-scheduler], verbs: [delete, get]}
 - {apiGroups: [rbac.authorization.k8s.io], resources: [roles, rolebindings], verbs: [list, watch]}
 - {apiGroups: [networking.k8s.io], resources: [networkpolicies], verbs: [list, watch]}
 - {apiGroups: [""], resources: [serviceaccounts], verbs: [list, watch]}
 - {apiGroups: [resource.k8s.io], resources: [deviceclasses, resourceclaims, resourceslices], verbs: [get, list, watch]}
 - {apiGroups: [security.openshift.io], resources: [securitycontextconstraints], verbs: [create, list, watch]}
-- {apiGroups: [security.openshift.io], resources: [securitycontextconstraints], resourceNames: [resource-topology-exporter, resource-topology-exporter-v2], verbs: [get, patch, update]}
+- {apiGroups: [security.openshift.io], resources: [securitycontextconstraints], resourceNames: [resource-topology-exporter, resource-topology-exporter-v2], verbs: [delete, get, patch, update]}
 - {apiGroups: [storage.k8s.io], resources: [csidrivers, csinodes, csistoragecapacities, storageclasses, volumeattachments], verbs: [get, list, watch]}
 - {apiGroups: [topology.node.k8s.io], resources: [noderesourcetopologies], verbs: [create, get, list, patch, update, watch]}
 )yaml";
@@ -50,14 +52,14 @@ constexpr std::string_view kRules = R"yaml(
 - {apiGroups: [""], resources: [endpoints], verbs: [create]}
 - {apiGroups: [""], resources: [endpoints], resourceNames: [numa-scheduler-leader], verbs: [get, update]}
 - {apiGroups: [""], resources: [serviceaccounts, services], verbs: [create, list, watch]}
-- {apiGroups: [""], resources: [serviceaccounts, services], resourceNames: [rte, secondary-scheduler, numaresources-rte-metrics-service], verbs: [get, patch, update]}
+- {apiGroups: [""], resources: [serviceaccounts, services], resourceNames: [rte, secondary-scheduler, numaresources-rte-metrics-service], verbs: [delete, get, patch, update]}
 - {apiGroups: [apps], resources: [daemonsets], verbs: [create, delete, get, list, patch, update, watch]}
 - {apiGroups: [apps], resources: [deployments], verbs: [create, list, watch]}
-- {apiGroups: [apps], resources: [deployments], resourceNames: [secondary-scheduler], verbs: [get, patch, update]}
+- {apiGroups: [apps], resources: [deployments], resourceNames: [secondary-scheduler], verbs: [delete, get, patch, update]}
 - {apiGroups: [networking.k8s.io], resources: [networkpolicies], verbs: [create, delete, list, update, watch]}
 - {apiGroups: [networking.k8s.io], resources: [networkpolicies], resourceNames: [rte-egress-to-api-server, ingress-to-rte-metrics, rte-default-deny-all, scheduler-default-deny-all, scheduler-egress-to-api-server], verbs: [get, patch, update]}
 - {apiGroups: [rbac.authorization.k8s.io], resources: [roles, rolebindings], verbs: [create, list, watch]}
-- {apiGroups: [rbac.authorization.k8s.io], resources: [roles, rolebindings], resourceNames: [rte, topology-aware-scheduler-leader-elect], verbs: [get, patch, update]}
+- {apiGroups: [rbac.authorization.k8s.io], resources: [roles, rolebindings], resourceNames: [rte, topology-aware-scheduler-leader-elect], verbs: [delete, get, patch, update]}
 - {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create, delete, get, list, patch, update, watch]}
 )yaml";
 

@@ -6,7 +6,7 @@
 
 namespace athanor::numa {
 
-// Rules of its ClusterRole, and of its Role in the operands' namespace.
+// Returns rules of its ClusterRole (the next one: of its Role in the operands' namespace).
 Value operator_cluster_rules();
 Value operator_rules();
 

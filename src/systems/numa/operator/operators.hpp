@@ -9,13 +9,13 @@
 
 namespace athanor::numa {
 
-// One NUMAResourcesOperator: an exporter for each pool.
+// Handles one NUMAResourcesOperator: an exporter for each pool.
 const Operator& exporter_operator();
-// One KubeletConfig: the exporter's ConfigMap of its pool.
+// Handles one KubeletConfig: the exporter's ConfigMap of its pool.
 const Operator& kubelet_config_operator();
-// All ConfigMaps that hold KubeletConfigs, on a hosted control plane.
+// Handles all ConfigMaps that hold KubeletConfigs, on a hosted control plane.
 const Operator& hosted_kubelet_config_operator();
-// One NUMAResourcesScheduler: the secondary scheduler.
+// Handles one NUMAResourcesScheduler: the secondary scheduler.
 const Operator& scheduler_operator();
 
 // Returns all operators of the NUMA stack.

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/ascii.hpp"
-#include "systems/numa/kinds.hpp"
+#include "systems/numa/model/kinds.hpp"
 
 namespace athanor::numa {
 namespace {
@@ -80,6 +80,21 @@ bool has_fixed_kubelet(std::string_view version) {
   return release.starts_with("rc.") ? number_of(release.substr(3)).value_or(-1) >= 0
                                     : stamped_since(release, "0.nightly-", "2025-08-04-154809") ||
                                           stamped_since(release, "0.ci-", "2025-08-01-195417");
+}
+
+bool kubelets_list_active_pods(const std::vector<Object>& nodes) {
+  constexpr int kFirstMinor = 34;
+  return !nodes.empty() && std::ranges::all_of(nodes, [](const Object& node) {
+    std::string_view version = node.status()["nodeInfo"]["kubeletVersion"].as_string();
+    version.remove_prefix(version.starts_with('v') ? 1 : 0);
+    const auto parts = words_of(version, '.');
+    if (parts.size() < 2) {
+      return false;
+    }
+    const auto major = number_of(parts[0]);
+    const auto minor = number_of(parts[1]);
+    return major && minor && (*major > 1 || (*major == 1 && *minor >= kFirstMinor));
+  });
 }
 
 }  // namespace athanor::numa

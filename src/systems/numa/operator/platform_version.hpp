@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/view/view.hpp"
 #include "systems/numa/operator/node_groups.hpp"
@@ -16,5 +17,8 @@ std::string platform_version_of(const View& view, Platform platform);
 // Returns true if this version's kubelet lists the right pods: the scheduler may then share its
 // informer. An unknown kind of pre-release counts as not.
 bool has_fixed_kubelet(std::string_view version);
+
+// Returns true if every kubelet is of Kubernetes 1.34 or later, which lists active pods alone.
+bool kubelets_list_active_pods(const std::vector<Object>& nodes);
 
 }  // namespace athanor::numa

@@ -9,7 +9,7 @@
 namespace athanor::numa {
 namespace {
 
-constexpr std::string_view kObjects = R"yaml(
+constexpr std::string_view kSchedulerObjects = R"yaml(
 apiVersion: v1
 kind: ServiceAccount
 metadata: {name: secondary-scheduler}
@@ -152,7 +152,7 @@ profiles:
       enabled: [{name: NodeResourceTopologyMatch}]
 )yaml";
 
-std::vector<Value> parsed(std::string_view text) {
+std::vector<Value> parsed_scheduler(std::string_view text) {
   auto documents = yaml::parse_all(text);
   ATHANOR_CHECK(documents.ok(), "manifests in the program are valid");
   return *std::move(documents);
@@ -187,7 +187,7 @@ void complete_deployment(const Settings& settings, const SchedulerSpec& spec,
 
 std::string scheduler_config(const Settings& settings, const SchedulerSpec& spec,
                              const SchedulerPlan& plan) {
-  Value config = parsed(kConfig).front();
+  Value config = parsed_scheduler(kConfig).front();
   config.member("leaderElection")
       .set("leaderElect", plan.replicas > 1)
       .set("resourceNamespace", settings.ns);
@@ -240,7 +240,7 @@ std::string scheduler_config(const Settings& settings, const SchedulerSpec& spec
 
 std::vector<Value> scheduler_objects(const Settings& settings, const SchedulerSpec& spec,
                                      const SchedulerPlan& plan, bool guaranteed) {
-  std::vector<Value> objects = parsed(kObjects);
+  std::vector<Value> objects = parsed_scheduler(kSchedulerObjects);
   const Value data = Value::object({{"config.yaml", scheduler_config(settings, spec, plan)}});
   objects.insert(objects.begin() + 1,
                  Value::object({{"apiVersion", "v1"},

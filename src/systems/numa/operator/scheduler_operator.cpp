@@ -7,22 +7,22 @@
 #include "api/builtin.hpp"
 #include "kube/value/condition.hpp"
 #include "runtime/view/tls_profile.hpp"
-#include "systems/numa/kinds.hpp"
+#include "systems/numa/model/image.hpp"
+#include "systems/numa/model/kinds.hpp"
+#include "systems/numa/model/settings.hpp"
 #include "systems/numa/operator/cluster_tls.hpp"
 #include "systems/numa/operator/conditions.hpp"
-#include "systems/numa/operator/image.hpp"
 #include "systems/numa/operator/log_level.hpp"
 #include "systems/numa/operator/manifests.hpp"
 #include "systems/numa/operator/node_groups.hpp"
 #include "systems/numa/operator/operators.hpp"
 #include "systems/numa/operator/owned.hpp"
 #include "systems/numa/operator/platform_version.hpp"
-#include "systems/numa/settings.hpp"
 
 namespace athanor::numa {
 namespace {
 
-constexpr Duration kWait = std::chrono::seconds(5);
+constexpr Duration kSchedulerWait = std::chrono::seconds(5);
 constexpr const char* kQosRequest = "config.numa-operator.openshift.io/scheduler-qos-request";
 // Options that no upstream field has (docs/spec/numa.md 17).
 constexpr const char* kRequireTopology =
@@ -38,6 +38,11 @@ constexpr const char* kDiscardReserved =
 constexpr const char* kRestrictedPolicy =
     "config.numa-operator.openshift.io/scheduler-restricted-policy";
 constexpr std::int32_t kHighlyAvailable = 3;
+
+// Of DedicatedInformerActive.
+constexpr const char* kDedicatedStalls =
+    "schedulerInformer Dedicated counts pods that have ended, which these kubelets no longer list: "
+    "fingerprints of nodes with such pods differ, and these nodes get no further pods; use Shared";
 
 class SchedulerRun {
  public:
@@ -70,7 +75,7 @@ class SchedulerRun {
     }
     if (const auto problem = plan_scheduler()) {
       Plan plan = degrade("InternalError", *problem);
-      plan.wake_at(now_ + kWait);
+      plan.wake_at(now_ + kSchedulerWait);
       return plan;
     }
     for (Value& object : scheduler_objects(settings_, spec_, wanted_,
@@ -78,7 +83,7 @@ class SchedulerRun {
       if (object["kind"].as_string() == "Deployment") {
         add_tls_flags(tls_profile_of(view_, platform_), "--", object);
       }
-      apply_owned(kind_of(object), object, object_, plan_);
+      apply_owned(view_, kSchedulerApplier, kind_of(object), object, object_, plan_);
     }
     remove_old_binding();
     if (const auto error = drop_refused(view_, now_, plan_)) {
@@ -95,7 +100,7 @@ class SchedulerRun {
                      ? State::available()
                      : State::progressing(fmt::format("{}/{} is updating", key.ns, key.name)));
     if (!available) {
-      plan_.wake_at(now_ + kWait);
+      plan_.wake_at(now_ + kSchedulerWait);
     }
     return std::move(plan_);
   }
@@ -142,13 +147,18 @@ class SchedulerRun {
         ++wanted_.resync_seconds;
       }
     }
-    // A kubelet that lists all pods lets the scheduler share its informer.
-    wanted_.shared_informer = spec_.scheduler_informer.empty()
-                                  ? has_fixed_kubelet(settings_.platform_version.empty()
-                                                          ? platform_version_of(view_, platform_)
-                                                          : settings_.platform_version)
-                                  : spec_.scheduler_informer == "Shared";
+    // Kubelets that list active pods alone go with the scheduler's own informer of pods.
+    const bool active_pods_alone =
+        has_fixed_kubelet(settings_.platform_version.empty() ? platform_version_of(view_, platform_)
+                                                             : settings_.platform_version) ||
+        (platform_ == Platform::Kubernetes && !settings_.emulated &&
+         kubelets_list_active_pods(view_.list(api::kNode)));
+    wanted_.shared_informer =
+        spec_.scheduler_informer.empty() ? active_pods_alone : spec_.scheduler_informer == "Shared";
     informer_.status = wanted_.shared_informer ? "False" : "True";
+    if (!wanted_.shared_informer && active_pods_alone) {
+      informer_.message = kDedicatedStalls;
+    }
     wanted_.require_topology = object_.annotation(kRequireTopology) == "enabled";
     wanted_.trust_unfingerprinted = object_.annotation(kTrustUnfingerprinted) == "enabled";
     wanted_.discard_reserved = object_.annotation(kDiscardReserved) == "enabled";
@@ -215,7 +225,7 @@ class SchedulerRun {
   Plan plan_{};
 };
 
-Plan reconcile(const View& view, const Key& key, Instant now) {
+Plan reconcile_scheduler(const View& view, const Key& key, Instant now) {
   const auto object = view.get(kSchedulerKind, key);
   if (!object || object->deleting()) {
     return Plan::done();
@@ -237,12 +247,24 @@ const Operator& scheduler_operator() {
       &api::kServiceAccount, &api::kClusterRole,   &kRole,
       &kRoleBinding,         &kClusterRoleBinding, &kNetworkPolicy};
   static const Kind* const kSmall[] = {&api::kNode, &kClusterVersion};
-  static const Operator kOperator{.name = "numaresourcesscheduler",
+  constexpr std::string_view kOwned = "create patch delete";
+  static const Access kAccess[] = {{&kSchedulerKind, "patch", "status"},
+                                   {&kSchedulerKind, "update", "finalizers"},
+                                   {&api::kDeployment, kOwned},
+                                   {&api::kConfigMap, kOwned},
+                                   {&api::kServiceAccount, kOwned},
+                                   {&api::kClusterRole, kOwned},
+                                   {&kRole, kOwned},
+                                   {&kRoleBinding, kOwned},
+                                   {&kClusterRoleBinding, kOwned},
+                                   {&kNetworkPolicy, kOwned}};
+  static const Operator kOperator{.name = kSchedulerApplier,
                                   .primary = &kSchedulerKind,
                                   .reads = kReads,
                                   .writes = kWrites,
-                                  .reconcile = reconcile,
-                                  .small = kSmall};
+                                  .reconcile = reconcile_scheduler,
+                                  .small = kSmall,
+                                  .access = kAccess};
   return kOperator;
 }
 

@@ -41,7 +41,7 @@ class Amounts {
     return begin() + place_of(name);
   }
   [[nodiscard]] bool contains(std::string_view name) const { return find(name) != end(); }
-  // The amount of the name; 0 is inserted where there is none.
+  // Returns the amount of the name; inserts 0 where there is none.
   std::int64_t& operator[](std::string_view name);
   // Does nothing where there is no such name.
   void erase(std::string_view name) {
@@ -54,7 +54,7 @@ class Amounts {
   friend bool operator==(const Amounts&, const Amounts&) = default;
 
  private:
-  // Linear: there are a handful, and most names differ in their length.
+  // Searches linearly: there are a handful, and most names differ in their length.
   [[nodiscard]] std::ptrdiff_t place_of(std::string_view name) const {
     std::ptrdiff_t place = 0;
     for (const value_type& entry : entries_) {
@@ -73,7 +73,7 @@ inline constexpr std::int64_t kUnit = 1000;
 
 // Returns {"cpu": "100m", "memory": "1Gi"} as amounts; what is no quantity is left out.
 Amounts amounts_of(const Value& resources);
-// The amount, 0 where the name is absent.
+// Returns the amount, 0 where the name is absent.
 std::int64_t amount_of(const Amounts& amounts, std::string_view resource);
 
 }  // namespace athanor::numa

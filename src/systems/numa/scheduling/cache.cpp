@@ -6,7 +6,7 @@
 
 #include "api/builtin.hpp"
 #include "kube/value/condition.hpp"
-#include "systems/numa/kinds.hpp"
+#include "systems/numa/model/kinds.hpp"
 #include "systems/numa/scheduling/fingerprint.hpp"
 #include "systems/numa/scheduling/residents.hpp"
 

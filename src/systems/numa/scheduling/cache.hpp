@@ -27,11 +27,11 @@ struct Beliefs {
   std::vector<PodRequest> placed{};  // of pods that the view does not show on the node yet
   std::optional<Instant> now{};      // nullopt: how old things are does not matter
 };
-// What the scheduler believes of a node.
+// Returns the scheduler's assumed state of a node.
 NodeView believed(const View& view, const Object& node, const Profile& profile,
                   const Beliefs& beliefs);
 
-// Whether the node's object accounts every pod on it that it should.
+// Returns true if the node's object accounts every pod on it that it should.
 bool accounts_all(const View& view, const Object& node, const NodeTopology& topology);
 
 // Returns `topology` less the request in every zone: deliberately pessimistic.

@@ -19,8 +19,8 @@ std::uint64_t xxh64(std::string_view data, std::uint64_t seed);
 // Returns the fingerprint of the pods: "pfp0v001" and 16 hexadecimal digits. Duplicates count.
 std::string fingerprint_of(std::span<const Key> pods);
 
-// The same in two steps, for sets that differ by a pod: a pod's share, and the fingerprint of
-// shares in ascending order.
+// Computes the same in two steps, for sets that differ by a pod: a pod's share, and (the next one)
+// the fingerprint of shares in ascending order.
 std::uint64_t share_of(const Key& pod);
 std::string fingerprint_of_shares(std::span<const std::uint64_t> ascending);
 

@@ -67,7 +67,7 @@ Result<void> filter_containers(const PodRequest& pod, const std::vector<Zone>& f
 }
 
 // The fewest zones that hold `amount` of a resource together.
-std::size_t zones_needed(std::vector<std::int64_t> amounts, std::int64_t amount) {
+std::size_t zones_for_amount(std::vector<std::int64_t> amounts, std::int64_t amount) {
   std::ranges::sort(amounts, std::greater<>());
   std::size_t count = 0;
   while (amount > 0 && count < amounts.size()) {
@@ -91,7 +91,7 @@ Result<void> filter_restricted(const Amounts& request, bool guaranteed,
     if (amount <= 0 || allocatable.empty() || (!guaranteed && is_numa_affine(resource))) {
       continue;
     }
-    if (zones_needed(allocatable, amount) != zones_needed(available, amount)) {
+    if (zones_for_amount(allocatable, amount) != zones_for_amount(available, amount)) {
       return Error::conflict(refusal);
     }
   }

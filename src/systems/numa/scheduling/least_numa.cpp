@@ -7,7 +7,7 @@
 namespace athanor::numa {
 namespace {
 
-constexpr std::int64_t kMost = 100;
+constexpr std::int64_t kMostScore = 100;
 constexpr std::int64_t kUnknownCost = 255;
 // Sets of zones that are looked at for one request: all of up to 17 zones.
 constexpr std::size_t kMostSets = std::size_t{1} << 17U;
@@ -62,7 +62,7 @@ bool listed_anywhere(const Amounts& request, const std::vector<Zone>& zones) {
 }
 
 // Takes a request from the zones of a set, those of lower id first.
-void subtract(const Amounts& request, const ZoneSet& set, std::vector<Zone>& zones) {
+void subtract_from_set(const Amounts& request, const ZoneSet& set, std::vector<Zone>& zones) {
   std::vector<std::size_t> positions = set.positions;
   std::ranges::sort(positions, {}, [&](std::size_t position) { return zones[position].id; });
   for (const auto& [resource, amount] : request) {
@@ -107,7 +107,7 @@ std::int64_t score_sets(const PodRequest& pod, const NodeTopology& topology,
     most = std::max(most, step.set->positions.size());
     optimal = optimal && step.set->optimal;
   }
-  return most == 0 ? kMost : set_score(most, optimal, topology.max_numa_nodes);
+  return most == 0 ? kMostScore : set_score(most, optimal, topology.max_numa_nodes);
 }
 
 }  // namespace
@@ -157,7 +157,7 @@ std::vector<ZoneStep> zone_steps(const PodRequest& pod, const NodeTopology& topo
     }
     step.set = zones_needed(asked, zones);
     if (step.set) {
-      subtract(asked, *step.set, zones);
+      subtract_from_set(asked, *step.set, zones);
     }
     return step.set.has_value();
   };
@@ -174,15 +174,15 @@ std::vector<ZoneStep> zone_steps(const PodRequest& pod, const NodeTopology& topo
 }
 
 std::int64_t set_score(std::size_t size, bool optimal, int max_numa_nodes) {
-  const std::int64_t step = kMost / std::max(max_numa_nodes, 1);
+  const std::int64_t step = kMostScore / std::max(max_numa_nodes, 1);
   const std::int64_t points =
-      kMost - static_cast<std::int64_t>(size) * step + (optimal ? step / 2 : 0);
-  return std::clamp<std::int64_t>(points, 0, kMost);
+      kMostScore - static_cast<std::int64_t>(size) * step + (optimal ? step / 2 : 0);
+  return std::clamp<std::int64_t>(points, 0, kMostScore);
 }
 
 std::int64_t score(const PodRequest& pod, const NodeTopology* topology, const Scoring& scoring) {
   if (!pod.guaranteed) {
-    return kMost;
+    return kMostScore;
   }
   if (topology == nullptr) {
     return 0;

@@ -15,7 +15,7 @@
 namespace athanor::numa {
 namespace {
 
-constexpr std::string_view kPrefix = "npv0v001";
+constexpr std::string_view kPlacementPrefix = "npv0v001";
 constexpr std::string_view kSeparator = "::";
 constexpr std::string_view kEncoding = "leb89";
 constexpr std::uint64_t kLow = 64;   // characters that end a number
@@ -55,10 +55,10 @@ bool read_int(std::string_view text, auto& number) {
 }
 
 Result<Metadata> read_metadata(std::string_view text) {
-  if (!text.starts_with(kPrefix)) {
+  if (!text.starts_with(kPlacementPrefix)) {
     return Error::bad_request("malformed metadata");
   }
-  text.remove_prefix(kPrefix.size());
+  text.remove_prefix(kPlacementPrefix.size());
   Metadata metadata;
   while (!text.empty()) {
     if (!text.starts_with(kSeparator)) {
@@ -151,7 +151,7 @@ PackedPlacement pack_placement(std::span<const PlacedContainer> containers, int 
   const auto most = std::ranges::max_element(
       counts, [](const auto& a, const auto& b) { return a.second < b.second; });
   const int busiest = most == counts.end() ? 0 : most->first;
-  PackedPlacement packed{.metadata = fmt::format("{}::ve={}::cc={}::nn={}::bn={}", kPrefix,
+  PackedPlacement packed{.metadata = fmt::format("{}::ve={}::cc={}::nn={}::bn={}", kPlacementPrefix,
                                                  kEncoding, ordered.size(), nodes, busiest)};
   std::map<int, std::uint64_t> last;
   for (std::uint64_t offset = 0; offset < ordered.size(); ++offset) {

@@ -7,7 +7,7 @@
 namespace athanor::numa {
 namespace {
 
-void add(Amounts& sum, const Amounts& more) {
+void add_amounts(Amounts& sum, const Amounts& more) {
   for (const auto& [name, amount] : more) {
     sum[name] += amount;
   }
@@ -53,15 +53,15 @@ Amounts effective_of(const PodRequest& pod, const Amounts& overhead) {
         (container.role == ContainerRequest::Role::Sidecar && !pod.sidecars_counted);
     if (passes) {
       Amounts together = running;
-      add(together, container.requests);
+      add_amounts(together, container.requests);
       raise(peak, together);
     } else {
-      add(running, container.requests);
+      add_amounts(running, container.requests);
       raise(peak, running);
     }
   }
   raise(running, peak);
-  add(running, overhead);
+  add_amounts(running, overhead);
   return running;
 }
 

@@ -3,8 +3,8 @@
 
 #include "api/builtin.hpp"
 #include "kube/text/yaml.hpp"
+#include "systems/numa/model/settings.hpp"
 #include "systems/numa/operator/manifests.hpp"
-#include "systems/numa/settings.hpp"
 
 namespace athanor::numa {
 namespace {

@@ -53,7 +53,7 @@ inline constexpr const char* kExtenderCache = "extenderCache";            // see
 // another name.
 std::optional<Cache> cache_of(std::string_view name);
 
-// The profile of the scheduler that is deployed; nullopt: none runs.
+// Returns the profile of the deployed scheduler; nullopt: none runs.
 std::optional<Profile> profile_of(const View& view);
 // Reads a KubeSchedulerConfiguration. Errors: "invalid ScoringStrategyType: ...", "invalid
 // PreemptionMode: ...", or the text is no configuration with a profile.

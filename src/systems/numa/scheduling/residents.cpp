@@ -5,6 +5,8 @@
 #include <charconv>
 #include <chrono>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <string_view>
 #include <tuple>
 
@@ -47,53 +49,149 @@ bool is_newer(const NodeTopology& topology, const Object& pod) {
   return version > 0 && version > version_of(pod.resource_version());
 }
 
-// Cpus and memory, in thousandths.
-struct Taken {
-  std::int64_t cpu = 0;
-  std::int64_t memory = 0;
-  bool operator==(const Taken&) const = default;
-};
+bool lists(const NodeTopology& topology, std::string_view resource) {
+  return std::ranges::any_of(topology.zones,
+                             [&](const Zone& zone) { return zone.lists(resource); });
+}
+
+// Cpus, memory and devices, in thousandths; none is zero.
+using Taken = std::map<std::string, std::int64_t, std::less<>>;
+
+void add(Taken& to, std::string_view resource, std::int64_t amount) {
+  if (amount == 0) {
+    return;
+  }
+  const auto at = to.try_emplace(std::string(resource), 0).first;
+  at->second += amount;
+  if (at->second == 0) {
+    to.erase(at);
+  }
+}
+
+bool counts(std::string_view resource) {
+  return resource == "cpu" || resource == "memory" || !is_native(resource);
+}
 
 Taken given_away(const NodeTopology& topology) {
   Taken taken;
   for (const Zone& zone : topology.zones) {
-    taken.cpu += amount_of(zone.allocatable, "cpu") - amount_of(zone.available, "cpu");
-    taken.memory += amount_of(zone.allocatable, "memory") - amount_of(zone.available, "memory");
+    for (const auto& [resource, amount] : zone.allocatable) {
+      if (counts(resource)) {
+        add(taken, resource, amount - amount_of(zone.available, resource));
+      }
+    }
   }
   return taken;
 }
 
-// What a kubelet's managers give the pod for itself, while its containers run.
-void add_held(const PodRequest& pod, bool zones_list_memory, Taken& taken) {
-  if (!pod.guaranteed) {
-    return;
-  }
+// What a kubelet's managers give the pod for itself, while its containers run: cpus and memory to
+// pods of quality Guaranteed, devices to every pod.
+Taken held_by(const PodRequest& pod, const NodeTopology& topology) {
+  Taken taken;
   for (const ContainerRequest& container : pod.containers) {
     if (container.role == ContainerRequest::Role::Init) {
       continue;
     }
-    const std::int64_t cpu = amount_of(container.requests, "cpu");
-    taken.cpu += cpu % kUnit == 0 ? cpu : 0;
-    taken.memory += zones_list_memory ? amount_of(container.requests, "memory") : 0;
+    for (const auto& [resource, amount] : container.requests) {
+      const bool whole = resource != "cpu" || amount % kUnit == 0;
+      const bool kept = resource == "cpu" || lists(topology, resource);
+      if (counts(resource) && kept && (pod.guaranteed || !is_native(resource)) && whole) {
+        add(taken, resource, amount);
+      }
+    }
   }
+  return taken;
 }
 
-bool lists_memory(const NodeTopology& topology) {
-  return std::ranges::any_of(topology.zones, [](const Zone& zone) { return zone.lists("memory"); });
+void add_held(const PodRequest& pod, const NodeTopology& topology, Taken& taken) {
+  for (const auto& [resource, amount] : held_by(pod, topology)) {
+    add(taken, resource, amount);
+  }
 }
 
 // The largest number of pods, those bound first, that hold what the zones have given away.
 std::size_t covered_by_amounts(const NodeTopology& topology,
                                const std::vector<Resident>& residents) {
   const Taken given = given_away(topology);
-  const bool memory = lists_memory(topology);
   Taken held;
   std::size_t count = 0;
   for (std::size_t i = 0; i < residents.size(); ++i) {
-    add_held(residents[i].request, memory, held);
+    add_held(residents[i].request, topology, held);
     count = held == given ? i + 1 : count;
   }
   return count;
+}
+
+// Finds the pods that hold exactly what the zones have not given away yet, the newest first. Exact
+// for the newest pods; a search that takes too long finds none.
+class Unaccounted {
+ public:
+  Unaccounted(const NodeTopology& topology, const std::vector<Resident>& residents) {
+    for (const Resident& resident : residents) {
+      held_.push_back(held_by(resident.request, topology));
+      for (const auto& [resource, amount] : held_.back()) {
+        add(missing_, resource, amount);
+      }
+    }
+    for (const auto& [resource, amount] : given_away(topology)) {
+      add(missing_, resource, -amount);
+    }
+  }
+
+  // By index; empty: there are none, or none fit.
+  std::vector<std::size_t> find() {
+    return !missing_.empty() && search(held_.size()) ? found_ : std::vector<std::size_t>();
+  }
+
+ private:
+  static constexpr int kMostSteps = 4096;
+
+  bool search(std::size_t below) {
+    if (missing_.empty()) {
+      return true;
+    }
+    for (std::size_t i = below; i-- > 0 && ++steps_ < kMostSteps;) {
+      const bool fits = !held_[i].empty() && std::ranges::all_of(held_[i], [&](const auto& entry) {
+        const auto left = missing_.find(entry.first);
+        return left != missing_.end() && left->second >= entry.second;
+      });
+      if (!fits) {
+        continue;
+      }
+      take(i, -1);
+      found_.push_back(i);
+      if (search(i)) {
+        return true;
+      }
+      found_.pop_back();
+      take(i, 1);
+    }
+    return false;
+  }
+
+  void take(std::size_t index, std::int64_t sign) {
+    for (const auto& [resource, amount] : held_[index]) {
+      add(missing_, resource, sign * amount);
+    }
+  }
+
+  std::vector<Taken> held_{};
+  Taken missing_{};
+  std::vector<std::size_t> found_{};
+  int steps_ = 0;
+};
+
+// An exporter need not see pods in the order in which they were bound: those that it did not
+// account go to the end.
+void put_unaccounted_last(const NodeTopology& topology, std::vector<Resident>& residents) {
+  if (!topology.fingerprint.empty() || covered_by_amounts(topology, residents) > 0) {
+    return;
+  }
+  const std::vector<std::size_t> found = Unaccounted(topology, residents).find();
+  for (const std::size_t index : found) {  // falling
+    std::rotate(residents.begin() + static_cast<std::ptrdiff_t>(index),
+                residents.begin() + static_cast<std::ptrdiff_t>(index) + 1, residents.end());
+  }
 }
 
 std::size_t covered_by_fingerprint(const NodeTopology& topology, const Residents& residents) {
@@ -137,9 +235,8 @@ std::size_t without_namesakes(const NodeTopology& topology, const std::vector<Re
     return count;
   }
   Taken held;
-  const bool memory = lists_memory(topology);
   for (std::size_t i = 0; i < count; ++i) {
-    add_held(residents[i].request, memory, held);
+    add_held(residents[i].request, topology, held);
   }
   return held == given_away(topology) ? count : young;
 }
@@ -158,6 +255,7 @@ Residents residents_of(const View& view, const Object& node, const NodeTopology&
   }
   std::ranges::stable_sort(residents.active, {},
                            [](const Resident& one) { return order_of(one.pod); });
+  put_unaccounted_last(topology, residents.active);
   return residents;
 }
 

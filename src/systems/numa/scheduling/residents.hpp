@@ -25,10 +25,11 @@ struct Resident {
 
 // Pods of one node by whether they still run.
 struct Residents {
-  std::vector<Resident> active{};  // those bound first in front
-  std::vector<Resident> ended{};   // old kubelets still list them
+  // Those bound first in front; without a fingerprint, those that the zones do not account last.
+  std::vector<Resident> active{};
+  std::vector<Resident> ended{};  // old kubelets still list them
 };
-// The pods that count by this method of fingerprints.
+// Returns the pods that count by this method of fingerprints.
 Residents residents_of(const View& view, const Object& node, const NodeTopology& topology,
                        std::string_view method);
 

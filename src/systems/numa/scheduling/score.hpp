@@ -32,9 +32,9 @@ struct Scoring {
   bool ignore_unlisted = false;
 };
 
-// z(R, zone): the score of one zone.
+// Returns z(R, zone): the score of one zone.
 std::int64_t zone_score(const Amounts& request, const Zone& zone, const Scoring& scoring);
-// S(R): the lowest zone score that is not 0; 0 where all are.
+// Returns S(R): the lowest zone score that is not 0; 0 where all are.
 std::int64_t lowest_score(const Amounts& request, const std::vector<Zone>& zones,
                           const Scoring& scoring);
 
@@ -43,7 +43,7 @@ struct ZoneSet {
   std::vector<std::size_t> positions{};  // in the list of zones
   bool optimal = false;                  // no set of this size has shorter distances
 };
-// need(R): the smallest set of zones that serves the request together; nullopt: none does.
+// Returns need(R): the smallest set of zones that serves the request together; nullopt: none does.
 std::optional<ZoneSet> zones_needed(const Amounts& request, const std::vector<Zone>& zones);
 // One step of LeastNUMANodes: a container of a pod, or the pod as a whole.
 struct ZoneStep {
@@ -55,10 +55,10 @@ struct ZoneStep {
 // a step without a set.
 std::vector<ZoneStep> zone_steps(const PodRequest& pod, const NodeTopology& topology,
                                  const Scoring& scoring);
-// Score of a set of that size.
+// Returns the score of a set of that size.
 std::int64_t set_score(std::size_t size, bool optimal, int max_numa_nodes);
 
-// Score of the node. `topology` is nullptr where the node has none or its data are not fresh.
+// Returns the node's score. `topology`: nullptr where the node has none or its data are not fresh.
 std::int64_t score(const PodRequest& pod, const NodeTopology* topology, const Scoring& scoring);
 
 }  // namespace athanor::numa

@@ -7,10 +7,10 @@
 
 #include "api/builtin.hpp"
 #include "kube/value/condition.hpp"
-#include "systems/numa/instruments.hpp"
-#include "systems/numa/kinds.hpp"
+#include "systems/numa/model/kinds.hpp"
 #include "systems/numa/scheduling/eviction.hpp"
 #include "systems/numa/scheduling/fingerprint.hpp"
+#include "systems/numa/scheduling/instruments.hpp"
 #include "systems/numa/scheduling/residents.hpp"
 
 namespace athanor::numa {

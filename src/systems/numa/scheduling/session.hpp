@@ -13,8 +13,8 @@
 
 namespace athanor::numa {
 
-// The zone of each container that the node's object places; empty where it does not say, or where
-// what it says cannot be read.
+// Returns the zone of each container that the node's object places; empty where it does not say, or
+// is not readable.
 std::map<ContainerName, int> placement_on(const View& view, const Object& node);
 
 // Reason for a node without NodeResourceTopology where the profile requires one.

@@ -27,7 +27,7 @@ constexpr LegacyPolicy kLegacyPolicies[] = {
     {"BestEffortContainerLevel", kBestEffort, "container"},
 };
 
-bool read_int(std::string_view text, int& number) {
+bool read_zone_int(std::string_view text, int& number) {
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
   return !text.empty() && failure == std::errc() && end == text.data() + text.size();
 }
@@ -43,7 +43,7 @@ void read_attribute(std::string_view name, std::string_view value, NodeTopology&
       topology.scope = value;
     }
   } else if (name == "topologyManagerMaxNUMANodes") {
-    if (int number = 0; read_int(value, number) && number > 1) {
+    if (int number = 0; read_zone_int(value, number) && number > 1) {
       topology.max_numa_nodes = std::min(number, kMostZoneIds);
     }
   } else if (name == "nodeTopologyPodsFingerprint") {
@@ -80,7 +80,7 @@ int zone_id(std::string_view name) {
   int id = -1;
   const bool good = name.starts_with(kZonePrefix) && name.size() > kZonePrefix.size() &&
                     name[kZonePrefix.size()] >= '0' && name[kZonePrefix.size()] <= '9' &&
-                    read_int(name.substr(kZonePrefix.size()), id);
+                    read_zone_int(name.substr(kZonePrefix.size()), id);
   return good && id < kMostZoneIds ? id : -1;
 }
 

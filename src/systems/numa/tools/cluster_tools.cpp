@@ -4,12 +4,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 
 #include "api/builtin.hpp"
 #include "base/ascii.hpp"
 #include "kube/text/yaml.hpp"
-#include "systems/numa/kinds.hpp"
+#include "systems/numa/model/kinds.hpp"
 #include "systems/numa/operator/manifests.hpp"
 #include "systems/numa/tools/features.hpp"
 #include "systems/numa/tools/tool.hpp"
@@ -108,7 +109,8 @@ int run_watch_attributes(ToolContext& context, std::span<const std::string> argu
       count.size() > 6) {
     return refuse(context, Error::bad_request("-count must be a number"), kToolUsage);
   }
-  const int most = std::stoi(count);
+  int most = 0;
+  std::from_chars(count.data(), count.data() + count.size(), most);
   std::map<std::string, std::string> known;
   for (int looks = 1;; ++looks) {
     const auto topologies = context.list(kTopologyKind, "");

@@ -38,13 +38,13 @@ struct DeployOptions {
 inline constexpr const char* kUpdaterNamespace = "tas-topology-updater";
 inline constexpr const char* kPluginNamespace = "tas-scheduler";
 
-// Return the manifests of one target each, in the order to apply: the API (the CRD alone), the
-// topology updater (the exporter, or with `nfd` NFD's) and the scheduler plugin.
+// Returns the manifests of one target, as do all below, in the order to apply: the API (the CRD
+// alone), the topology updater (the exporter, or with `nfd` NFD's) and the scheduler plugin.
 std::vector<Value> api_manifests();
 std::vector<Value> updater_manifests(const DeployOptions& options);
 std::vector<Value> plugin_manifests(const DeployOptions& options);
 
-// {name, image} of what is deployed.
+// Returns {name, image} of what is deployed.
 Value deployed_images(const DeployOptions& options);
 
 }  // namespace athanor::numa

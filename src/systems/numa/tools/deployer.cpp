@@ -11,7 +11,7 @@
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 #include "systems/numa/emulation/node_profile.hpp"
-#include "systems/numa/kinds.hpp"
+#include "systems/numa/model/kinds.hpp"
 #include "systems/numa/operator/manifests.hpp"
 #include "systems/numa/operator/operator_manifests.hpp"
 #include "systems/numa/operator/owned.hpp"
@@ -68,7 +68,7 @@ constexpr ToolFlag kRenderFlags[] = {
 
 constexpr const char* kTargets[] = {"api", "topology-updater", "scheduler-plugin"};
 
-int refuse(ToolContext& context, const Error& error, int code) {
+int refuse_deployment(ToolContext& context, const Error& error, int code) {
   context.err(error.message + "\n");
   return code;
 }
@@ -320,7 +320,7 @@ Result<PlatformFacts> platform_facts(ToolContext& context) {
 int detect(ToolContext& context, const ToolFlags& flags) {
   const auto found = platform_facts(context);
   if (!found.ok()) {
-    return refuse(context, found.error(), kToolFailed);
+    return refuse_deployment(context, found.error(), kToolFailed);
   }
   context.out(
       flags.is_set("json")
@@ -337,14 +337,14 @@ int show_platform(ToolContext& context, const ToolFlags& flags) {
   const auto* const known =
       std::ranges::find_if(kNames, [&](const char* name) { return lower(name) == named; });
   if (!named.empty() && known == std::end(kNames)) {
-    return refuse(
+    return refuse_deployment(
         context, Error::bad_request(fmt::format("unknown platform \"{}\"", flags.text("platform"))),
         kToolUsage);
   }
   if (named.empty() || flags.text("platform-version").empty()) {
     const auto found = platform_facts(context);
     if (!found.ok()) {
-      return refuse(context, found.error(), kToolFailed);
+      return refuse_deployment(context, found.error(), kToolFailed);
     }
     context.out(fmt::format(
         "platform={} version={}\n", named.empty() ? found->name : *known,
@@ -384,7 +384,7 @@ int run_verb(ToolContext& context, const std::string& verb, const ToolFlags& fla
   const auto options = options_of(context, flags, offline ? Access::Offline : Access::Cluster);
   const auto targets = targets_of(words);
   if (!options.ok() || !targets.ok()) {
-    return refuse(context, options.ok() ? targets.error() : options.error(), kToolUsage);
+    return refuse_deployment(context, options.ok() ? targets.error() : options.error(), kToolUsage);
   }
   if (verb == "images") {
     return show_images(context, flags, *options);
@@ -396,7 +396,7 @@ int run_verb(ToolContext& context, const std::string& verb, const ToolFlags& fla
   }
   const auto done =
       verb == "remove" ? remove(context, flags, manifests) : deploy(context, flags, manifests);
-  return done.ok() ? kToolDone : refuse(context, done.error(), kToolFailed);
+  return done.ok() ? kToolDone : refuse_deployment(context, done.error(), kToolFailed);
 }
 
 int with_verb(ToolContext& context, const char* verb, std::span<const std::string> arguments) {
@@ -419,15 +419,16 @@ int run_deployer(ToolContext& context, std::span<const std::string> arguments) {
   const auto& words = flags.words();
   if (words.empty() || std::ranges::find(kVerbs, words.front()) == std::end(kVerbs)) {
     context.err(usage_of("deployer", kFlags));
-    return refuse(context,
-                  Error::bad_request("say what to do: deploy, remove, render, validate, detect, "
-                                     "images, setup or version"),
-                  kToolUsage);
+    return refuse_deployment(
+        context,
+        Error::bad_request("say what to do: deploy, remove, render, validate, detect, "
+                           "images, setup or version"),
+        kToolUsage);
   }
   const bool takes_targets =
       words.front() == "deploy" || words.front() == "remove" || words.front() == "render";
   if (!takes_targets && words.size() > 1) {
-    return refuse(
+    return refuse_deployment(
         context,
         Error::bad_request(fmt::format("{} takes no targets: \"{}\"", words.front(), words[1])),
         kToolUsage);
@@ -480,7 +481,7 @@ int run_bundle(ToolContext& context, std::span<const std::string> arguments) {
   for (const auto& [path, content] : files) {
     const auto written = context.write_file(flags.text("output") + "/" + path, content);
     if (!written.ok()) {
-      return refuse(context, written.error(), kToolFailed);
+      return refuse_deployment(context, written.error(), kToolFailed);
     }
     context.out(flags.text("output") + "/" + path + "\n");
   }
@@ -511,11 +512,12 @@ int run_operator(ToolContext& context, std::span<const std::string> arguments) {
     const std::string event = flags.text("handle-lifecycle-event");
     return event == "postStart" || event == "preStop"
                ? kToolDone
-               : refuse(context,
-                        Error::bad_request(fmt::format(
-                            "-handle-lifecycle-event: \"{}\" is neither postStart nor preStop",
-                            event)),
-                        kToolUsage);
+               : refuse_deployment(
+                     context,
+                     Error::bad_request(fmt::format(
+                         "-handle-lifecycle-event: \"{}\" is neither postStart nor preStop",
+                         event)),
+                     kToolUsage);
   }
   if (flags.is_set("inspect-features")) {
     return run_topics(context, {});

@@ -10,7 +10,7 @@
 
 namespace athanor::numa {
 
-// {"metadata": {"version"}, "active": [...]}.
+// Returns {"metadata": {"version"}, "active": [...]}.
 Value features_value(const std::string& version);
 
 // Returns "Kubernetes", "OpenShift" or "HyperShift" (docs/spec/numa.md 5.2).

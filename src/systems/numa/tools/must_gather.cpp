@@ -8,7 +8,7 @@
 #include "api/builtin.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
-#include "systems/numa/kinds.hpp"
+#include "systems/numa/model/kinds.hpp"
 #include "systems/numa/operator/manifests.hpp"
 #include "systems/numa/scheduling/fingerprint.hpp"
 #include "systems/numa/scheduling/residents.hpp"

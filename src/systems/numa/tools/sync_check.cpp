@@ -92,7 +92,7 @@ Result<std::string> compare_status(std::string_view exporter, std::string_view s
 
 namespace {
 
-constexpr ToolFlag kFlags[] = {
+constexpr ToolFlag kSyncFlags[] = {
     {"from-rte", false, "", "status file of the exporter"},
     {"from-scheduler", false, "", "status file of the scheduler"},
     {"must-gather", false, "", "folder of a must-gather; wins over the two"},
@@ -142,12 +142,12 @@ int compare_folder(ToolContext& context, const std::string& root) {
 }  // namespace
 
 int run_sync_check(ToolContext& context, std::span<const std::string> arguments) {
-  const auto [flags, ended] = open_tool(context, "pfpsyncchk", arguments, kFlags);
+  const auto [flags, ended] = open_tool(context, "pfpsyncchk", arguments, kSyncFlags);
   if (ended) {
     return *ended;
   }
   if (flags.is_set("full-help")) {
-    context.out(kFullHelp + usage_of("pfpsyncchk", kFlags));
+    context.out(kFullHelp + usage_of("pfpsyncchk", kSyncFlags));
     return kToolDone;
   }
   if (flags.given("must-gather")) {
@@ -155,7 +155,7 @@ int run_sync_check(ToolContext& context, std::span<const std::string> arguments)
   }
   if (flags.text("from-rte").empty() || flags.text("from-scheduler").empty()) {
     context.err("say both -from-rte and -from-scheduler, or -must-gather\n" +
-                usage_of("pfpsyncchk", kFlags));
+                usage_of("pfpsyncchk", kSyncFlags));
     return kToolUsage;
   }
   return compare(context, context.read_file(flags.text("from-rte")),

@@ -25,13 +25,13 @@ class ToolContext {
   [[nodiscard]] virtual std::string version() const = 0;
   [[nodiscard]] virtual Instant now() const = 0;
 
-  // Errors carry the API server's Status.
+  // Gets an object. Errors carry the API server's Status.
   virtual Result<Object> get(const Kind& kind, const Key& key) = 0;
   virtual Result<std::vector<Object>> list(const Kind& kind, const std::string& ns) = 0;
-  // Server-side apply.
+  // Sends a server-side apply.
   virtual Result<void> apply(const Kind& kind, const Value& object) = 0;
   virtual Result<void> remove(const Kind& kind, const Key& key) = 0;
-  // The body of a GET as text.
+  // Returns the body of a GET as text.
   virtual Result<std::string> text(const std::string& path) = 0;
 
   virtual Result<std::string> read_file(const std::string& path) = 0;
@@ -40,7 +40,7 @@ class ToolContext {
   virtual Result<void> write_file(const std::string& path, std::string_view content) = 0;
   virtual Result<std::string> read_input() = 0;
 
-  // Waits; false: interrupted meanwhile.
+  // Waits. Returns false if interrupted meanwhile.
   virtual bool pause(Duration time) = 0;
   virtual void out(std::string_view text) = 0;
   virtual void err(std::string_view text) = 0;
@@ -62,10 +62,10 @@ struct Tool {
 
 // Returns all tools.
 std::span<const Tool> numa_tools();
-// By either name; nullptr: none.
+// Finds a tool by either name; nullptr: none.
 const Tool* find_tool(std::string_view name);
 
-// The tools, each in its file (docs/spec/numa.md 13). Each returns its exit code.
+// Runs one tool, as do all below, each in its file (docs/spec/numa.md 13); returns its exit code.
 int run_validate(ToolContext& context, std::span<const std::string> arguments);
 // Checks the nodes that take pods without tolerations, where the deployer's exporter runs.
 int run_validate_deployed(ToolContext& context, std::span<const std::string> arguments);

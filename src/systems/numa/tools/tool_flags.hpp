@@ -26,7 +26,7 @@ struct ToolFlag {
 // Parsed flags of a tool. Refers to `known`, which must outlive it.
 class ToolFlags {
  public:
-  // Errors are Go's: "flag provided but not defined: -x".
+  // Parses. Errors are Go's: "flag provided but not defined: -x".
   static Result<ToolFlags> parse(std::span<const std::string> arguments,
                                  std::span<const ToolFlag> known);
 
@@ -35,7 +35,7 @@ class ToolFlags {
   [[nodiscard]] bool given(std::string_view name) const { return given_.contains(name); }
   [[nodiscard]] bool help() const { return help_; }
   [[nodiscard]] Result<Duration> duration(std::string_view name) const;
-  // What is no flag, in order.
+  // Returns all words that are no flags, in order.
   [[nodiscard]] const std::vector<std::string>& words() const { return words_; }
 
  private:

@@ -9,7 +9,7 @@
 #include "kube/names/node_match.hpp"
 #include "kube/names/selector.hpp"
 #include "kube/text/json.hpp"
-#include "systems/numa/kinds.hpp"
+#include "systems/numa/model/kinds.hpp"
 #include "systems/numa/tools/tool.hpp"
 #include "systems/numa/tools/tool_flags.hpp"
 #include "systems/numa/tools/validation.hpp"
@@ -17,7 +17,7 @@
 namespace athanor::numa {
 namespace {
 
-constexpr ToolFlag kFlags[] = {
+constexpr ToolFlag kValidateFlags[] = {
     {"version", true, "", "print the version and exit"},
     {"verbose", true, "", "print every finding"},
     {"json", true, "", "print JSON"},
@@ -150,7 +150,7 @@ void print_findings(ToolContext& context, const ToolFlags& flags,
 }
 
 int check_cluster(ToolContext& context, std::span<const std::string> arguments, Scope scope) {
-  const auto [flags, ended] = open_tool(context, "nrovalidate", arguments, kFlags);
+  const auto [flags, ended] = open_tool(context, "nrovalidate", arguments, kValidateFlags);
   if (ended) {
     return *ended;
   }

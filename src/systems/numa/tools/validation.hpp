@@ -42,7 +42,7 @@ inline constexpr std::string_view kValidators[] = {"k8scfg", "nrt", "podst", "sc
 // Runs the checks named in `what`; unknown names are ignored. Empty: no finding.
 std::vector<Finding> validate(const ClusterFacts& facts, const std::set<std::string>& what);
 
-// A kubelet's configuration as an emulated node's profile implies it; Null: the node has none.
+// Returns the kubelet's configuration that an emulated node's profile implies; Null: no profile.
 Value emulated_kubelet_config(const Object& node);
 
 }  // namespace athanor::numa

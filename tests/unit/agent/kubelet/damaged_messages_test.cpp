@@ -11,11 +11,10 @@
 
 #include "fake_kubelet/node_sockets.hpp"
 
-namespace athanor::fake_kubelet {
+namespace athanor::fake_kubelet::damaged_messages_test {
 namespace {
 
 constexpr int kInvalidArgument = 3;
-constexpr int kUnreadable = 12;  // UNIMPLEMENTED, as callback services of gRPC say it
 
 const std::string kContainer = field(1, "1g.5gb-0");
 const std::string kAsk = field(1, kContainer);
@@ -32,11 +31,11 @@ TEST(DamagedMessages, AreAnsweredWithAnError) {
     int status;
   };
   for (const Case& one : std::vector<Case>{
-           {"cut off", kAsk.substr(0, kAsk.size() - 1), kUnreadable},
-           {"a length beyond the message", "\x0a\xff\xff\xff\xff\x07", kUnreadable},
-           {"a length of 2^64", "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", kUnreadable},
-           {"an endless number", std::string(40, '\xff'), kUnreadable},
-           {"a text that is no UTF-8", field(1, field(1, "\xff\xfe")), kUnreadable},
+           {"cut off", kAsk.substr(0, kAsk.size() - 1), kInvalidArgument},
+           {"a length beyond the message", "\x0a\xff\xff\xff\xff\x07", kInvalidArgument},
+           {"a length of 2^64", "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", kInvalidArgument},
+           {"an endless number", std::string(40, '\xff'), kInvalidArgument},
+           {"a text that is no UTF-8", field(1, field(1, "\xff\xfe")), kInvalidArgument},
            {"no container", "", kInvalidArgument},
            {"a number where a container belongs", "\x08\x07", kInvalidArgument},
            {"a container without devices", field(1, ""), kInvalidArgument},
@@ -50,7 +49,7 @@ TEST(DamagedMessages, AreAnsweredWithAnError) {
   }
 }
 
-TEST(DamagedMessages, ClaimsWithoutNamesReachNobody) {
+TEST(DamagedMessages, IgnoreClaimsWithoutNames) {
   NodeSockets node;
   std::string many;
   for (int i = 0; i < 2000; ++i) {
@@ -115,4 +114,4 @@ TEST(DamagedMessages, OfEveryMethodByChance) {
 }
 
 }  // namespace
-}  // namespace athanor::fake_kubelet
+}  // namespace athanor::fake_kubelet::damaged_messages_test

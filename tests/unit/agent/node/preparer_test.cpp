@@ -12,7 +12,7 @@
 #include "kube/text/yaml.hpp"
 #include "unit/cluster/fake_client.hpp"
 
-namespace athanor::agent {
+namespace athanor::agent::preparer_test {
 namespace {
 
 // Records what is destroyed.
@@ -90,4 +90,4 @@ TEST(Preparer, UnpreparesNothingWhileTheCachesDoNotAnswer) {
 }
 
 }  // namespace
-}  // namespace athanor::agent
+}  // namespace athanor::agent::preparer_test

@@ -8,10 +8,10 @@
 
 #include "agent/node/queue_thread.hpp"
 
-namespace athanor::agent {
+namespace athanor::agent::queue_thread_test {
 namespace {
 
-TEST(QueueThread, StopDropsWhatDidNotBegin) {
+TEST(QueueThread, DropsUnbegunTasksOnStop) {
   QueueThread queue;
   std::promise<void> begun;
   std::promise<void> may_end;
@@ -41,4 +41,4 @@ TEST(QueueThread, AfterStopNothingIsTaken) {
 }
 
 }  // namespace
-}  // namespace athanor::agent
+}  // namespace athanor::agent::queue_thread_test

@@ -10,7 +10,7 @@
 
 #include "fake_nvml/broken_driver.hpp"
 
-namespace athanor::fake_nvml {
+namespace athanor::fake_nvml::broken_driver_test {
 namespace {
 
 class BrokenDriverTest : public testing::Test {
@@ -74,4 +74,4 @@ TEST_F(BrokenDriverTest, AGpuThatVanishesBetweenCallsStaysKnown) {
 }
 
 }  // namespace
-}  // namespace athanor::fake_nvml
+}  // namespace athanor::fake_nvml::broken_driver_test

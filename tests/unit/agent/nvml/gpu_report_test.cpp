@@ -5,7 +5,7 @@
 #include "agent/nvml/gpu_report.hpp"
 #include "kube/text/json.hpp"
 
-namespace athanor::agent::nvml {
+namespace athanor::agent::nvml::gpu_report_test {
 namespace {
 
 das::Discovery two_gpus() {
@@ -27,7 +27,7 @@ das::Discovery two_gpus() {
                      {.gpu = "GPU-a", .start = 0, .size = 1}}};
 }
 
-TEST(GpuReport, ShowsProfilesSlicesAndWhyAGpuHasNone) {
+TEST(GpuReport, ShowsProfilesSlicesAndReasonForNone) {
   EXPECT_EQ(
       report_text(two_gpus()),
       "GPU 0: A100-PCIE-40GB, GPU-a\n"
@@ -42,7 +42,7 @@ TEST(GpuReport, ShowsProfilesSlicesAndWhyAGpuHasNone) {
   EXPECT_EQ(report_text({}), "The driver reports no GPU.\n");
 }
 
-TEST(GpuReport, ShowsWhatMigModeWouldOffer) {
+TEST(GpuReport, ShowsProfilesThatMigModeWouldOffer) {
   das::Discovery found = two_gpus();
   found.gpus[1].offered.profiles = {{.name = "1g.12gb", .size = 1, .starts = {0, 1}},
                                     {.name = "7g.94gb", .size = 8, .starts = {0}}};
@@ -68,4 +68,4 @@ TEST(GpuReport, HasTheSameAsJson) {
 }
 
 }  // namespace
-}  // namespace athanor::agent::nvml
+}  // namespace athanor::agent::nvml::gpu_report_test

@@ -10,10 +10,10 @@
 #include <string>
 
 #include "agent/nvml/gpu_driver.hpp"
-#include "systems/das/placement/tables.hpp"
-#include "systems/das/vendor/vendor.hpp"
+#include "systems/das/makers/vendor.hpp"
+#include "systems/das/slices/tables.hpp"
 
-namespace athanor::agent {
+namespace athanor::agent::nvml_driver_test {
 namespace {
 
 using testing::HasSubstr;
@@ -109,27 +109,27 @@ TEST_F(NvmlDriverTest, MakesASliceAndDestroysIt) {
   ASSERT_EQ(found.slices.size(), 1U);
   EXPECT_EQ(found.slices[0].start, 3);
   EXPECT_EQ(found.slices[0].device, *made);
-  ASSERT_TRUE(driver().destroy(*made).ok());
+  ASSERT_TRUE(driver().destroy({gpu(), 3, 1, *made}).ok());
   EXPECT_TRUE(driver().discover()->slices.empty());
-  EXPECT_TRUE(driver().destroy(*made).ok()) << "what is gone counts as destroyed";
+  EXPECT_TRUE(driver().destroy({gpu(), 3, 1, *made}).ok()) << "what is gone counts as destroyed";
 }
 
 TEST_F(NvmlDriverTest, KnowsSlicesOfAProcessBefore) {
   const auto made = driver().create(order(gpu(), 1, 1, 2, 2));
   driver_.reset();
   ASSERT_EQ(driver().discover()->slices.size(), 1U);
-  EXPECT_TRUE(driver().destroy_at(gpu(), 2, 2).ok());
+  EXPECT_TRUE(driver().destroy({gpu(), 2, 2}).ok());
   EXPECT_TRUE(driver().discover()->slices.empty());
 }
 
-TEST_F(NvmlDriverTest, WalksMigDevicesWhereTheHandleIsTheParents) {
+TEST_F(NvmlDriverTest, WalksMigDevicesWithParentHandles) {
   control(R"({"parentHandles": true})");
   const auto made = driver().create(order(gpu(1), 9, 0, 6, 2));
   ASSERT_TRUE(made.ok()) << made.error().message;
   EXPECT_THAT(*made, StartsWith("MIG-"));
 }
 
-TEST_F(NvmlDriverTest, RefusesWhatDoesNotFit) {
+TEST_F(NvmlDriverTest, RefusesSliceThatDoesNotFit) {
   ASSERT_TRUE(driver().create(order(gpu(), 0, 0, 0, 1)).ok());
   const auto twice = driver().create(order(gpu(), 0, 0, 0, 1));
   ASSERT_FALSE(twice.ok());
@@ -165,11 +165,50 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& one) { return std::string(one.param.call); });
 
 TEST_F(NvmlDriverTest, SaysThatASliceIsInUse) {
-  const auto made = driver().create(order(gpu(), 0, 0, 0, 1));
+  const std::string uuid = gpu();
+  const auto made = driver().create(order(uuid, 0, 0, 0, 1));
   control(R"({"inUse": ["*"]})");
-  const auto destroyed = driver().destroy(*made);
+  const auto destroyed = driver().destroy({uuid, 0, 1, *made});
   ASSERT_FALSE(destroyed.ok());
   EXPECT_EQ(destroyed.error().reason, "InUse");
+}
+
+// Not one call of the teardown may be taken for its success.
+TEST_F(NvmlDriverTest, DestroyingSucceedsOnlyWhenThePlaceIsFree) {
+  const std::string uuid = gpu();
+  for (const int code : {19, 999}) {
+    for (int at = 1; at < 160; ++at) {
+      SCOPED_TRACE(std::to_string(code) + " at call " + std::to_string(at));
+      control("{}");
+      const auto made = driver().create(order(uuid, 0, 0, 5, 1));
+      ASSERT_TRUE(made.ok()) << made.error().message;
+      control(R"({"at": )" + std::to_string(at) + R"(, "code": )" + std::to_string(code) + "}");
+      const bool done = driver().destroy({uuid, 5, 1, *made}).ok();
+      control("{}");
+      EXPECT_TRUE(!done || driver().discover()->slices.empty());
+      ASSERT_TRUE(driver().destroy({uuid, 5, 1, *made}).ok());
+      ASSERT_TRUE(driver().discover()->slices.empty());
+    }
+  }
+}
+
+TEST_F(NvmlDriverTest, DestroysAnInstanceWithoutItsComputeInstance) {
+  const std::string uuid = gpu();
+  const auto made = driver().create(order(uuid, 0, 0, 5, 1));
+  control(R"({"fail": {"nvmlGpuInstanceDestroy": 19}})");
+  EXPECT_EQ(driver().destroy({uuid, 5, 1, *made}).error().message,
+            "destroy GPU instance: In use by another client");
+  control("{}");
+  EXPECT_FALSE(driver().is_free({uuid, 5, 1}).value());
+  EXPECT_TRUE(driver().destroy({uuid, 5, 1, *made}).ok());
+  EXPECT_TRUE(driver().is_free({uuid, 5, 1}).value());
+}
+
+TEST_F(NvmlDriverTest, LeavesAnotherProgramsInstanceAlone) {
+  const std::string uuid = gpu();
+  ASSERT_TRUE(driver().create(order(uuid, 0, 0, 5, 1)).ok());
+  EXPECT_TRUE(driver().destroy({uuid, 5, 1, "MIG-of-mine"}).ok());
+  EXPECT_EQ(driver().discover()->slices.size(), 1U);
 }
 
 TEST_F(NvmlDriverTest, ALostGpuStaysKnownAndIsUnhealthy) {
@@ -185,7 +224,7 @@ TEST_F(NvmlDriverTest, ALostGpuStaysKnownAndIsUnhealthy) {
   EXPECT_FALSE(driver().discover()->gpus[1].lost) << "it is there again";
 }
 
-TEST_F(NvmlDriverTest, AGpuThatIsLostFromTheStartLeavesTheOthers) {
+TEST_F(NvmlDriverTest, SkipsGpuLostFromStart) {
   driver();
   control(R"({"lost": [0]})");
   const das::Discovery found = driver().discover().value();
@@ -195,7 +234,7 @@ TEST_F(NvmlDriverTest, AGpuThatIsLostFromTheStartLeavesTheOthers) {
   EXPECT_EQ(driver().discover()->gpus.size(), 2U) << "it is there again";
 }
 
-TEST_F(NvmlDriverTest, GpusWithoutMigAreWholeAndHaveNoProfiles) {
+TEST_F(NvmlDriverTest, ReportsGpusWithoutMigAsWhole) {
   control(R"({"migDisabled": [1]})");
   const das::Discovery found = driver().discover().value();
   ASSERT_EQ(found.gpus.size(), 2U);
@@ -252,7 +291,7 @@ INSTANTIATE_TEST_SUITE_P(Calls, NvmlDiscoveryFailureTest,
                                          "nvmlDeviceGetGpuInstances"),
                          [](const auto& one) { return std::string(one.param); });
 
-TEST(OpenNvml, NamesWhatIsMissing) {
+TEST(OpenNvml, NamesMissingLibrary) {
   const auto none = open_nvml("/nowhere/libnvidia-ml.so.1");
   ASSERT_FALSE(none.ok());
   EXPECT_THAT(none.error().message, HasSubstr("NVML cannot be loaded"));
@@ -266,4 +305,4 @@ TEST_F(NvmlDriverTest, SaysThatThereIsNoDriver) {
 }
 
 }  // namespace
-}  // namespace athanor::agent
+}  // namespace athanor::agent::nvml_driver_test

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace athanor {
+namespace athanor::revision_test {
 namespace {
 
 TEST(Revision, IsACommitOrUnknown) {
@@ -13,4 +13,4 @@ TEST(Revision, IsACommitOrUnknown) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::revision_test

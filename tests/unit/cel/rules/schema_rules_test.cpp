@@ -9,7 +9,7 @@
 #include "kube/schema/structural_schema.hpp"
 #include "kube/text/json.hpp"
 
-namespace athanor::cel {
+namespace athanor::cel::schema_rules_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -218,6 +218,27 @@ TEST(SchemaRules, FormatsAreTypes) {
               IsEmpty());
 }
 
+// A reserved word is a field's name as it is, and escaped.
+TEST(SchemaRules, TakesReservedWordsAsFieldNames) {
+  for (const std::string word :
+       {"as", "break", "const", "continue", "else", "for", "function", "if", "import", "let",
+        "loop", "package", "namespace", "return", "var", "void", "while"}) {
+    World world(R"j({"type":"object","properties":{")j" + word +
+                R"j(":{"type":"string","maxLength":9}},"x-kubernetes-validations":[
+                  {"rule":"!has(self.)j" +
+                word + ") || self." + word + R"j( != 'a'","message":"plain"},
+                  {"rule":"!has(self.__)j" +
+                word + "__) || self.__" + word + R"j(__ != 'b'","message":"escaped"}]})j");
+    EXPECT_THAT(world.check(), IsEmpty()) << word;
+    EXPECT_THAT(world.judge("{\"" + word + R"j(":"a"})j"), ElementsAre(HasSubstr("plain")));
+    EXPECT_THAT(world.judge("{\"" + word + R"j(":"b"})j"), ElementsAre(HasSubstr("escaped")));
+    EXPECT_THAT(world.judge("{\"" + word + R"j(":"c"})j"), IsEmpty());
+    EXPECT_THAT(world.judge("{}"), IsEmpty());
+  }
+  World world(limits(R"j({"rule":"self.namespace == ''"})j"));
+  EXPECT_THAT(world.check(), ElementsAre(HasSubstr("undefined field 'namespace'")));
+}
+
 TEST(SchemaRules, UnchangedPartsAreOnlyWarnedAbout) {
   World world(R"j({"type":"object","properties":{
       "a":{"type":"object","properties":{"n":{"type":"integer"}},
@@ -229,7 +250,7 @@ TEST(SchemaRules, UnchangedPartsAreOnlyWarnedAbout) {
               ElementsAre(R"j(spec.a: Invalid value: n too small)j"));
 }
 
-TEST(SchemaRules, WhatHeldIsNotJudgedAgainWhereItIsTheSame) {
+TEST(SchemaRules, SkipsUnchangedValidValues) {
   World world(R"j({"type":"object","properties":{
       "a":{"type":"object","properties":{"n":{"type":"integer"}},
            "x-kubernetes-validations":[{"rule":"self.n > 0","message":"n too small"}]},
@@ -248,7 +269,7 @@ TEST(SchemaRules, WhatHeldIsNotJudgedAgainWhereItIsTheSame) {
               ElementsAre("spec.t: Invalid value: n does not grow"));
 }
 
-TEST(SchemaRules, ARuleThatCostsTooMuchEndsTheJudgement) {
+TEST(SchemaRules, StopsJudgingAtTooCostlyRule) {
   World world(R"j({"type":"object","properties":{"l":{"type":"array","items":{"type":"integer"},
       "x-kubernetes-validations":[
         {"rule":"self.all(a, self.all(b, a + b >= 0))","message":"pairs"},
@@ -350,4 +371,4 @@ TEST(SchemaRulesCheck, BoundsMakeLoopsCheap) {
 }
 
 }  // namespace
-}  // namespace athanor::cel
+}  // namespace athanor::cel::schema_rules_test

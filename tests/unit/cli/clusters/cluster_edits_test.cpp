@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/verbs.hpp"
+#include "cli/session/verbs.hpp"
 #include "unit/cli/script_session.hpp"
 
-namespace athanor::cli {
+namespace athanor::cli::cluster_edits_test {
 namespace {
 
 using client::ScriptServer;
@@ -41,7 +41,7 @@ class LockTest : public ScriptTest {
   }
 };
 
-TEST_F(LockTest, AWriteInBetweenIsReadAndTheLockWrittenAgain) {
+TEST_F(LockTest, RereadsAndRetriesAfterConcurrentWrite) {
   const ScriptServer server(late_once("", ""));
   EXPECT_EQ(run(LockOptions{.target = target(server), .name = "edge", .owner = "ada"}), 0);
   const auto bodies = written(server);
@@ -50,13 +50,13 @@ TEST_F(LockTest, AWriteInBetweenIsReadAndTheLockWrittenAgain) {
   EXPECT_THAT(bodies[1], HasSubstr(R"("resourceVersion":"2")"));
 }
 
-TEST_F(LockTest, WhoCameFirstKeepsIt) {
+TEST_F(LockTest, KeepsEarlierLock) {
   const ScriptServer server(late_once("", "bob"));
   EXPECT_EQ(run(LockOptions{.target = target(server), .name = "edge", .owner = "ada"}), 1);
   EXPECT_EQ(written(server).size(), 1U);
 }
 
-TEST_F(LockTest, AWriteInBetweenDoesNotKeepItLocked) {
+TEST_F(LockTest, UnlocksDespiteConcurrentWrite) {
   const ScriptServer server(late_once("ada", "bob"));
   EXPECT_EQ(run(UnlockOptions{.target = target(server), .name = "edge", .take_over = true}), 0);
   const auto bodies = written(server);
@@ -77,7 +77,7 @@ TEST_F(LockTest, WaitingOutlivesARestart) {
       run(LockOptions{.target = target(server), .name = "edge", .owner = "ada", .wait = true}), 0);
 }
 
-TEST_F(LockTest, SomebodyElsesLockIsNotUnlocked) {
+TEST_F(LockTest, RefusesToUnlockForeignLock) {
   const ScriptServer server(late_once("bob", "bob"));
   EXPECT_EQ(run(UnlockOptions{.target = target(server), .name = "edge", .owner = "ada"}), 1);
   EXPECT_TRUE(written(server).empty());
@@ -90,7 +90,7 @@ TEST_F(LockTest, ALockThatChangedHandsIsNotUnlocked) {
   EXPECT_EQ(written(server).size(), 1U);
 }
 
-TEST_F(LockTest, SomebodyElsesClusterIsNotRemoved) {
+TEST_F(LockTest, RemovesForeignClusterOnlyByTakeOver) {
   const auto script = [](const auto& request) {
     return Reply{ScriptServer::json(
         request.method == "DELETE" || request.method == "GET" || request.method == "PATCH"
@@ -123,4 +123,4 @@ TEST_F(LockTest, SomebodyElsesClusterIsNotRemoved) {
 }
 
 }  // namespace
-}  // namespace athanor::cli
+}  // namespace athanor::cli::cluster_edits_test

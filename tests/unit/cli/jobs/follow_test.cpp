@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/verbs.hpp"
+#include "cli/session/verbs.hpp"
 #include "unit/cli/script_session.hpp"
 
-namespace athanor::cli {
+namespace athanor::cli::follow_test {
 namespace {
 
 using client::ScriptServer;
@@ -22,7 +22,7 @@ Reply events(const std::string& lines) {
 }
 
 // Two streams: the job's end may arrive while word of its last pod is still on its way.
-TEST_F(FollowTest, LogsOfPodsThatNoWatchHasToldOfAreShownBeforeTheEnd) {
+TEST_F(FollowTest, ShowsLogsOfUnwatchedPodsBeforeEnd) {
   const ScriptServer server([](const ScriptServer::Request& request) {
     const bool watches = request.path.find("watch=true") != std::string::npos;
     if (request.path.find("/log?") != std::string::npos) {
@@ -121,7 +121,7 @@ TEST_F(FollowRestartTest, OneThatStaysAwayLeavesTheOutcomeUnknown) {
   ASSERT_TRUE(outcome.followed.ok()) << outcome.followed.error().message;
   EXPECT_EQ(outcome.followed->end, Followed::End::Unknown);
   ::testing::internal::CaptureStderr();
-  EXPECT_EQ(explain_end(*outcome.followed, "ns", "j"), 3);
+  EXPECT_EQ(explain_end(*outcome.followed, source_of_job("ns", "j")), 3);
   const std::string said = ::testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("the job goes on. Follow it again: athanor logs -f j -n ns"),
             std::string::npos)
@@ -152,7 +152,7 @@ TEST_F(FollowRestartTest, AJobThatWasMadeAnewIsGone) {
   EXPECT_EQ(outcome.followed->end, Followed::End::Deleted);
 }
 
-TEST_F(FollowRestartTest, AJobThatNobodyLooksAtIsToldOf) {
+TEST_F(FollowRestartTest, ReportsJobWithoutController) {
   const ScriptServer server([told = false](const ScriptServer::Request& request) mutable {
     if (asks(request, "/leases")) {
       told = true;
@@ -186,7 +186,7 @@ std::string pod(const std::string& task, const std::string& started) {
 }
 
 // By the time at which they ran, not by their names; what comes later waits.
-TEST_F(FollowTest, LogsArePrintedInTheOrderInWhichTasksRan) {
+TEST_F(FollowTest, PrintsLogsInRunOrderOfTasks) {
   const ScriptServer server([](const ScriptServer::Request& request) {
     if (asks(request, "/log?")) {
       const std::string step = asks(request, "step-one") ? "one" : "two";
@@ -203,7 +203,7 @@ TEST_F(FollowTest, LogsArePrintedInTheOrderInWhichTasksRan) {
     return asks(request, "watch=true") ? events("") : Reply{ScriptServer::json(job("Succeeded"))};
   });
   ::testing::internal::CaptureStdout();
-  const int code = run(LogsOptions{.target = target(server), .name = "j"});
+  const int code = run(LogsOptions{.target = target(server), .words = {"j"}});
   const std::string shown = ::testing::internal::GetCapturedStdout();
   EXPECT_EQ(code, 0);
   EXPECT_EQ(shown,
@@ -212,7 +212,7 @@ TEST_F(FollowTest, LogsArePrintedInTheOrderInWhichTasksRan) {
 }
 
 // Emulated pods have none: the answer is an error each time.
-TEST_F(FollowRestartTest, ALogThatIsNeverAnsweredDoesNotHoldTheEnd) {
+TEST_F(FollowRestartTest, EndsDespiteUnansweredLog) {
   const ScriptServer server([](const ScriptServer::Request& request) {
     if (asks(request, "/log?")) {
       return refusal(500);
@@ -241,7 +241,7 @@ struct NoLog {
 };
 class NoLogTest : public ScriptTest, public ::testing::WithParamInterface<NoLog> {};
 
-TEST_P(NoLogTest, IsToldWithItsReason) {
+TEST_P(NoLogTest, IsReportedWithItsReason) {
   const NoLog& given = GetParam();
   const ScriptServer server([&](const ScriptServer::Request& request) {
     if (asks(request, "watch=true")) {
@@ -256,7 +256,7 @@ TEST_P(NoLogTest, IsToldWithItsReason) {
     return Reply{ScriptServer::json(asks(request, "/leases") ? R"({"items":[]})" : given.job)};
   });
   ::testing::internal::CaptureStderr();
-  const int code = run(LogsOptions{.target = target(server), .name = "j", .task = given.task});
+  const int code = run(LogsOptions{.target = target(server), .words = {"j"}, .task = given.task});
   const std::string said = ::testing::internal::GetCapturedStderr();
   EXPECT_EQ(code, 1);
   EXPECT_NE(said.find(given.says), std::string::npos) << said;
@@ -266,15 +266,15 @@ const char* const kRun =
     R"({"status":{"pipelineSpec":{"tasks":[{"name":"prepare"},{"name":"run"}],"finally":[{"name":"end"}]}}})";
 
 // While the job runs, too: nobody waits for its end to hear of a typing error.
-TEST_F(FollowTest, ATaskThatTheRunDoesNotHaveIsToldAtOnce) {
+TEST_F(FollowTest, RefusesUnknownTaskAtOnce) {
   const ScriptServer server([](const ScriptServer::Request& request) {
     return asks(request, "watch=true")
                ? events("")
                : Reply{ScriptServer::json(asks(request, "/pipelineruns") ? kRun : job("Running"))};
   });
   ::testing::internal::CaptureStderr();
-  EXPECT_EQ(run(LogsOptions{.target = target(server), .name = "j", .follow = true, .task = "rum"}),
-            1);
+  EXPECT_EQ(
+      run(LogsOptions{.target = target(server), .words = {"j"}, .follow = true, .task = "rum"}), 1);
   EXPECT_NE(
       ::testing::internal::GetCapturedStderr().find("j has no task \"rum\", did you mean run?"),
       std::string::npos);
@@ -298,4 +298,4 @@ INSTANTIATE_TEST_SUITE_P(
               "no log of j: pod p has not started (CreateContainerConfigError: no secret)"}));
 
 }  // namespace
-}  // namespace athanor::cli
+}  // namespace athanor::cli::follow_test

@@ -6,7 +6,7 @@
 
 #include "kube/text/json.hpp"
 
-namespace athanor::cli {
+namespace athanor::cli::job_builder_test {
 namespace {
 
 TEST(JobBuilder, MakesAJobOfFlags) {
@@ -51,16 +51,70 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{.project = "p", .env = {"A"}}, "--env A: give it as NAME=VALUE"},
         Refusal{{.project = "p", .config = {"=1"}}, "--config =1: give it as NAME=VALUE"}));
 
-TEST(JobFile, TakesExactlyOneFournosJob) {
-  EXPECT_TRUE(
-      read_job("apiVersion: fournos.dev/v1\nkind: FournosJob\nmetadata: {name: a}\n", "f").ok());
-  const auto two = read_job("apiVersion: fournos.dev/v1\nkind: FournosJob\n---\nkind: Pod\n", "f");
-  ASSERT_FALSE(two.ok());
-  EXPECT_EQ(two.error().message, "f: holds 2 objects; submit takes one FournosJob");
-  const auto other = read_job("apiVersion: v1\nkind: Pod\n", "f");
+TEST(JobBuilder, SetsEveryFieldOfTheSpec) {
+  const SubmitOptions options{.name = "lock",
+                              .owner = "bob",
+                              .cluster = "c",
+                              .secret_refs = {"s"},
+                              .ttl = "2d",
+                              .engine = "{caliper: {suite: a}}",
+                              .lock_until = "2026-02-01T00:00:00Z",
+                              .start_at = "2026-01-31T00:00:00Z",
+                              .labels = {"suite=nightly"},
+                              .annotations = {"a/b=c=d"},
+                              .lock_only = true,
+                              .clusterless = true};
+  const auto job = build_job(options, "ada");
+  ASSERT_TRUE(job.ok()) << job.error().message;
+  EXPECT_EQ(
+      json::print(*job),
+      R"({"apiVersion":"fournos.dev/v1","kind":"FournosJob","metadata":{"labels":{"suite":"nightly"},"annotations":{"a/b":"c=d"},"name":"lock"},"spec":{"owner":"bob","cluster":"c","executionEngine":{"caliper":{"suite":"a"}},"secretRefs":["s"],"ttl":"2d","lockUntil":"2026-02-01T00:00:00Z","scheduledStartTime":"2026-01-31T00:00:00Z","lockOnly":true,"clusterless":true}})");
+}
+
+constexpr const char* kOne = "apiVersion: fournos.dev/v1\nkind: FournosJob\nmetadata: {name: a}\n";
+
+TEST(JobFile, TakesDocumentsAndLists) {
+  const auto two = read_jobs(std::string(kOne) + "---\n" + kOne + "---\n", "f");
+  ASSERT_TRUE(two.ok()) << two.error().message;
+  EXPECT_EQ(two->size(), 2U);
+  const auto list = read_jobs(
+      "{apiVersion: v1, kind: List, items: [{apiVersion: fournos.dev/v1, kind: FournosJob, "
+      "metadata: {name: a}}]}",
+      "f");
+  ASSERT_TRUE(list.ok());
+  EXPECT_EQ(list->front()["metadata"]["name"].as_string(), "a");
+}
+
+TEST(JobFile, NamesEveryDocumentThatIsNoJob) {
+  const auto other = read_jobs("apiVersion: v1\nkind: Pod\n", "f");
   ASSERT_FALSE(other.ok());
   EXPECT_EQ(other.error().message, "f: is a \"Pod\" of \"v1\", not a FournosJob of fournos.dev/v1");
+  const auto several = read_jobs(std::string(kOne) + "---\nkind: Pod\n---\nkind: Job\n", "f");
+  ASSERT_FALSE(several.ok());
+  EXPECT_EQ(several.error().message,
+            "f, document 2: is a \"Pod\" of null, not a FournosJob of fournos.dev/v1\n"
+            "f, document 3: is a \"Job\" of null, not a FournosJob of fournos.dev/v1");
+  EXPECT_EQ(read_jobs("", "f").error().message, "f: holds no object");
+}
+
+// athanor jobs X -o yaml | athanor submit -f -
+TEST(JobFile, RenamesCopyOfStoredJob) {
+  const auto copy = read_jobs(
+      "{apiVersion: fournos.dev/v1, kind: FournosJob, metadata: {name: Nightly-1, uid: u, "
+      "resourceVersion: \"7\", generation: 2, creationTimestamp: \"2026-01-01T00:00:00Z\", labels: "
+      "{a: b}, ownerReferences: [{name: x}]}, spec: {owner: ann, shutdown: Stop}, status: {phase: "
+      "Stopped}}",
+      "f");
+  ASSERT_TRUE(copy.ok());
+  EXPECT_EQ(
+      json::print(copy->front()),
+      R"({"apiVersion":"fournos.dev/v1","kind":"FournosJob","metadata":{"labels":{"a":"b"},"generateName":"nightly-1-"},"spec":{"owner":"ann"}})");
+  Value job = copy->front();
+  EXPECT_TRUE(override_job(job, {.name = "again", .cluster = "c", .gpu = "h200:4"}).ok());
+  EXPECT_EQ(
+      json::print(job),
+      R"({"apiVersion":"fournos.dev/v1","kind":"FournosJob","metadata":{"labels":{"a":"b"},"name":"again"},"spec":{"owner":"ann","cluster":"c","hardware":{"gpuType":"h200","gpuCount":4}}})");
 }
 
 }  // namespace
-}  // namespace athanor::cli
+}  // namespace athanor::cli::job_builder_test

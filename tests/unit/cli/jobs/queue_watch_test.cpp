@@ -8,7 +8,7 @@
 
 #include "unit/cli/script_session.hpp"
 
-namespace athanor::cli {
+namespace athanor::cli::queue_watch_test {
 namespace {
 
 using client::ScriptServer;
@@ -34,6 +34,9 @@ TEST_F(QueueWatchTest, PrintsEachMoveOnce) {
       return Reply{ScriptServer::json(R"({"type":"ERROR","object":{"code":410}})"
                                       "\n")};
     }
+    if (request.path.find("queues") != std::string::npos) {
+      return Reply{list("")};
+    }
     switch (++lists) {
       case 1:
         return Reply{
@@ -53,7 +56,8 @@ TEST_F(QueueWatchTest, PrintsEachMoveOnce) {
   const QueueOptions options;
   ::testing::internal::CaptureStdout();
   ::testing::internal::CaptureStderr();
-  const int code = QueueWatch(*session, "ns", options).run();
+  const int code =
+      QueueWatch(*session, "ns", options, *ListFilter::parse(options.list, {}, {})).run();
   const std::string out = ::testing::internal::GetCapturedStdout();
   static_cast<void>(::testing::internal::GetCapturedStderr());
   EXPECT_EQ(code, 1);  // the refusal
@@ -70,4 +74,4 @@ TEST_F(QueueWatchTest, PrintsEachMoveOnce) {
 }
 
 }  // namespace
-}  // namespace athanor::cli
+}  // namespace athanor::cli::queue_watch_test

@@ -4,11 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/session.hpp"
-#include "cli/verbs.hpp"
+#include "cli/session/session.hpp"
+#include "cli/session/verbs.hpp"
 #include "unit/cli/script_session.hpp"
 
-namespace athanor::cli {
+namespace athanor::cli::submit_test {
 namespace {
 
 using client::ScriptServer;
@@ -67,7 +67,7 @@ class SubmitTest : public ScriptTest {
   std::string err_{};
 };
 
-TEST_F(SubmitTest, AJobThatFailsAtOnceIsToldWithItsReason) {
+TEST_F(SubmitTest, ReportsReasonOfImmediateFailure) {
   const ScriptServer server(lab(R"({"phase":"Failed","message":"Cluster 'cluster-9' not found"})"));
   EXPECT_EQ(submit(server, {.cluster = "cluster-9"}), 1);
   EXPECT_THAT(out_, HasSubstr("fournosjob.fournos.dev/j created in namespace ns\n"));
@@ -80,7 +80,7 @@ TEST_F(SubmitTest, AJobThatWaitsIsCreated) {
   EXPECT_EQ(err_, "");
 }
 
-TEST_F(SubmitTest, AJobThatCanNeverStartIsToldAsSimulateTellsIt) {
+TEST_F(SubmitTest, ReportsJobThatCanNeverStart) {
   const ScriptServer server(lab(R"({"phase":"Pending","message":"Waiting"})"));
   EXPECT_EQ(submit(server, {.gpu = "a100:99"}), 0);
   EXPECT_THAT(err_,
@@ -96,7 +96,7 @@ struct Ahead {
 };
 class DryRunTest : public SubmitTest, public ::testing::WithParamInterface<Ahead> {};
 
-TEST_P(DryRunTest, SaysWhatWouldBecomeOfIt) {
+TEST_P(DryRunTest, ShowsOutcomeWithoutCreation) {
   const ScriptServer server(lab("{}"));
   SubmitOptions options = GetParam().options;
   options.dry_run = true;
@@ -127,7 +127,7 @@ TEST_F(SubmitTest, AFileOfAnotherNamespaceIsRefused) {
   const std::string file = ::testing::TempDir() + "athanor-submit-job.yaml";
   std::ofstream(file) << "apiVersion: fournos.dev/v1\nkind: FournosJob\nmetadata: {name: j, "
                          "namespace: other}\nspec: {}\n";
-  SubmitOptions options{.target = target(server), .file = file};
+  SubmitOptions options{.target = target(server), .files = {file}};
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(run(options), 1);
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
@@ -162,8 +162,8 @@ TEST_F(SubmitTest, AServerNeedsNoKubeconfig) {
   ::setenv("KUBECONFIG", "/does/not/exist", 1);
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(run(QueueOptions{.target = {.server = server.url(), .token = "t"}}), 0);
-  EXPECT_EQ(run(QueueOptions{.target = {.server = "h:1"}}), 1);
-  EXPECT_EQ(run(QueueOptions{.target = {.server = server.url(), .as_groups = {"g"}}}), 1);
+  EXPECT_EQ(run(QueueOptions{.target = {.server = "h:1"}}), 2);
+  EXPECT_EQ(run(QueueOptions{.target = {.server = server.url(), .as_groups = {"g"}}}), 2);
   const std::string said = ::testing::internal::GetCapturedStderr();
   ::unsetenv("KUBECONFIG");
   EXPECT_THAT(said, HasSubstr("--server h:1: not an http or https address"));
@@ -178,14 +178,15 @@ TEST_F(SubmitTest, ManagedFieldsAreNotShown) {
   });
   for (const Output output : {Output::Json, Output::Yaml}) {
     ::testing::internal::CaptureStdout();
-    EXPECT_EQ(run(JobsOptions{.target = target(server), .output = output}), 0);
+    EXPECT_EQ(run(JobsOptions{.target = target(server), .list = {.format = {.output = output}}}),
+              0);
     const std::string shown = ::testing::internal::GetCapturedStdout();
     EXPECT_THAT(shown, HasSubstr("name"));
     EXPECT_THAT(shown, Not(HasSubstr("managedFields")));
   }
 }
 
-TEST_F(SubmitTest, JobsAreListedNewestFirstWithTheirReasonInShort) {
+TEST_F(SubmitTest, ListsNewestJobsFirstWithShortReason) {
   const ScriptServer server([](const ScriptServer::Request&) {
     return Reply{ScriptServer::json(
         R"({"items":[{"metadata":{"name":"old","creationTimestamp":"2026-01-01T00:00:00Z"},
@@ -194,7 +195,8 @@ TEST_F(SubmitTest, JobsAreListedNewestFirstWithTheirReasonInShort) {
   });
   const auto shown = [&](Output output) {
     ::testing::internal::CaptureStdout();
-    EXPECT_EQ(run(JobsOptions{.target = target(server), .output = output}), 0);
+    EXPECT_EQ(run(JobsOptions{.target = target(server), .list = {.format = {.output = output}}}),
+              0);
     return ::testing::internal::GetCapturedStdout();
   };
   const std::string table = shown(Output::Table);
@@ -204,4 +206,4 @@ TEST_F(SubmitTest, JobsAreListedNewestFirstWithTheirReasonInShort) {
 }
 
 }  // namespace
-}  // namespace athanor::cli
+}  // namespace athanor::cli::submit_test

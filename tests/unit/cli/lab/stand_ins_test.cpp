@@ -5,9 +5,9 @@
 
 #include <vector>
 
-#include "cli/options.hpp"
+#include "cli/flags/options.hpp"
 
-namespace athanor::cli {
+namespace athanor::cli::stand_ins_test {
 namespace {
 
 using ::testing::AnyOf;
@@ -29,7 +29,7 @@ Message refusal(std::vector<const char*> words) {
 }
 
 // The flags that a controller-runtime test suite starts its API server with.
-TEST(ApiServerFlags, TakesWhatEnvtestGives) {
+TEST(ApiServerFlags, TakesFlagsOfEnvtest) {
   const Command command = parse_words(
       {"/assets/kube-apiserver", "--allow-privileged=true", "--authorization-mode=RBAC",
        "--bind-address=127.0.0.1", "--cert-dir=/tmp/k8s", "--client-ca-file=/tmp/k8s/ca.crt",
@@ -58,7 +58,7 @@ TEST(ApiServerFlags, TakesWhatEnvtestGives) {
                                           HasSubstr("--allow-privileged has no effect here")));
 }
 
-TEST(ApiServerFlags, WithoutAuthorizationNobodyIsAnonymous) {
+TEST(ApiServerFlags, DisablesAnonymousRequestsWithoutAuthorization) {
   const Command command = parse_words({"athanor", "apiserver"});
   const auto* options = std::get_if<ApiServerOptions>(&command);
   ASSERT_NE(options, nullptr);
@@ -89,7 +89,7 @@ TEST(ApiServerFlags, ListsAndTimesAreRead) {
 }
 
 // What is taken and changes nothing says so: each flag that the help calls so, and plugins.
-TEST(ApiServerFlags, WhatHasNoEffectIsNoted) {
+TEST(ApiServerFlags, NotesFlagsWithoutEffect) {
   for (const FlagSpec& flag : apiserver_flags()) {
     if (flag.help != "accepted, without effect") {
       continue;
@@ -166,7 +166,7 @@ struct Refused {
 };
 class StandInRefusals : public ::testing::TestWithParam<Refused> {};
 
-TEST_P(StandInRefusals, ExitWith1AndSayWhat) {
+TEST_P(StandInRefusals, ExitWithCode1AndNameFault) {
   const Message message = refusal(GetParam().words);
   EXPECT_EQ(message.exit_code, 1);
   EXPECT_EQ(message.text, GetParam().text);
@@ -203,7 +203,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "Error: --listen-client-urls: \"http://127.0.0.1\" is not of the form "
                 "http://HOST:PORT\n"}));
 
-TEST(EtcdFlags, TakesWhatEnvtestGives) {
+TEST(EtcdFlags, TakesFlagsOfEnvtest) {
   const Command command =
       parse_words({"etcd", "--advertise-client-urls=http://127.0.0.1:40001", "--data-dir=/tmp/k8s",
                    "--listen-client-urls=http://127.0.0.1:40001",
@@ -229,7 +229,7 @@ TEST(Envtest, NeedsAFolder) {
   EXPECT_EQ(refusal({"athanor", "envtest"}).exit_code, 2);
 }
 
-TEST(Envtest, KubectlThatIsThisProgramSaysWhatIsMissing) {
+TEST(Envtest, ReportsMissingKubectlWhenCalledAsKubectl) {
   const Message message = refusal({"/assets/kubectl", "get", "pods"});
   EXPECT_EQ(message.exit_code, 1);
   EXPECT_THAT(message.text, HasSubstr("no kubectl in PATH"));
@@ -247,4 +247,4 @@ TEST(StandIns, AreVerbsWithFlagsForCompletion) {
 }
 
 }  // namespace
-}  // namespace athanor::cli
+}  // namespace athanor::cli::stand_ins_test

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What athanor up says to type follows from the lab file.
-#include "cli/up_hints.hpp"
+#include "cli/lab/up_hints.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace athanor::cli {
+namespace athanor::cli::up_hints_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -46,4 +46,4 @@ TEST(UpHints, SayNothingOfJobsWhereNoneCanRun) {
 }
 
 }  // namespace
-}  // namespace athanor::cli
+}  // namespace athanor::cli::up_hints_test

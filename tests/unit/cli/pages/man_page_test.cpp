@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace athanor::cli {
+namespace athanor::cli::man_page_test {
 namespace {
 
 std::string dashed(std::string text) {
@@ -28,7 +28,7 @@ TEST(ManPage, HasEveryFlagOfEveryVerb) {
   }
 }
 
-TEST(ManPage, OfTheProgramNamesEveryVerbAndTheExitCodes) {
+TEST(ManPage, NamesEveryVerbAndExitCode) {
   const std::string page = program_page(verb_summaries(), about_program());
   for (const VerbSummary& verb : verb_summaries()) {
     EXPECT_NE(page.find("\\fB" + verb.name + "\\fR"), std::string::npos) << verb.name;
@@ -36,7 +36,7 @@ TEST(ManPage, OfTheProgramNamesEveryVerbAndTheExitCodes) {
   EXPECT_NE(page.find("the outcome is unknown"), std::string::npos);
 }
 
-TEST(ManPage, EscapesWhatTroffWouldRead) {
+TEST(ManPage, EscapesTroffSyntax) {
   const std::string page = verb_page({.name = "x",
                                       .help = "a\\b",
                                       .footer = ".hidden\n'quoted",
@@ -47,4 +47,4 @@ TEST(ManPage, EscapesWhatTroffWouldRead) {
 }
 
 }  // namespace
-}  // namespace athanor::cli
+}  // namespace athanor::cli::man_page_test

@@ -17,7 +17,7 @@
 #include "client/http/http_upgrade.hpp"
 #include "unit/client/script_server.hpp"
 
-namespace athanor::client {
+namespace athanor::client::header_text_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -25,7 +25,7 @@ using Reply = ScriptServer::Reply;
 
 const std::string kInjected = "ada\r\nX-Remote-Group: system:masters";
 
-TEST(HeaderText, NamesAreTokensAndValuesHaveNoControlBytes) {
+TEST(HeaderText, RefusesBadNamesAndControlBytes) {
   EXPECT_EQ(header_flaw("X-Remote-Extra-example.com%2Fscope", "a b\tc ä"), "");
   for (const char c : {'\0', '\n', '\r', '\x1b', '\x7f'}) {
     const std::string value = std::string("s3cret") + c;
@@ -137,4 +137,4 @@ TEST_F(Senders, LinkLocalAddressesAreNotDialled) {
 }
 
 }  // namespace
-}  // namespace athanor::client
+}  // namespace athanor::client::header_text_test

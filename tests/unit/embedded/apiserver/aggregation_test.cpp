@@ -9,7 +9,7 @@
 #include "unit/embedded/apiserver/test_server.hpp"
 #include "unit/embedded/apiserver/webhooks/fake_outside.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::aggregation_test {
 namespace {
 
 using testing::Contains;
@@ -97,7 +97,7 @@ TEST_F(AggregationTest, ItsOpenApiIsPartOfOurs) {
   EXPECT_EQ(server_.get(path + "?hash=old").header("Location"), url);
 }
 
-TEST_F(AggregationTest, ItsOpenApiIsPartOfTheOldFormToo) {
+TEST_F(AggregationTest, AddsOpenApiOfRemoteGroupsToV2) {
   EXPECT_FALSE(server_.get("/openapi/v2").value["paths"].contains("/apis/metrics.k8s.io/v1beta1/"));
   outside_.on(std::string(kHost) + "/openapi/v3/apis/metrics.k8s.io/v1beta1", [](const Value&) {
     return json_answer(parse(R"({"openapi":"3.0.0",
@@ -222,7 +222,7 @@ TEST_F(AggregationTest, ABackendThatIsGoneIsReported) {
   EXPECT_THAT(condition()["message"].str(), HasSubstr("bad status from"));
 }
 
-TEST_F(AggregationTest, WhatIsServedHereIsNeverPassedOn) {
+TEST_F(AggregationTest, ForwardsNoLocallyServedGroup) {
   EXPECT_EQ(server_
                 .patch(std::string(kServices) + "/v1.apps", "merge",
                        R"({"spec":{"service":{"name":"metrics","namespace":"tst"},
@@ -234,4 +234,4 @@ TEST_F(AggregationTest, WhatIsServedHereIsNeverPassedOn) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::aggregation_test

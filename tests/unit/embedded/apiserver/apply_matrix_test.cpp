@@ -3,7 +3,7 @@
 // (docs/spec/apiserver.md 11.2).
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::apply_matrix_test {
 namespace {
 
 constexpr const char* kDefinition = R"({"metadata":{"name":"widgets.ex.com"},"spec":{
@@ -113,7 +113,7 @@ TEST_P(ApplyMatrix, ForceTakesIt) {
   }
 }
 
-TEST_P(ApplyMatrix, LettingGoRemovesWhatIsOnlyOnesOwn) {
+TEST_P(ApplyMatrix, OmittingRemovesSolelyOwnedFields) {
   ASSERT_EQ(apply("a", GetParam().first).status, 201);
   if (!GetParam().beside.empty()) {
     ASSERT_EQ(apply("b", GetParam().beside).status, 200);
@@ -128,7 +128,7 @@ TEST_P(ApplyMatrix, LettingGoRemovesWhatIsOnlyOnesOwn) {
 }
 
 // Writers that do not apply take what they write from nobody, but own it too.
-TEST_P(ApplyMatrix, UpdatesTakeWhatTheyChange) {
+TEST_P(ApplyMatrix, UpdatesTakeOverChangedFields) {
   ASSERT_EQ(apply("a", GetParam().first).status, 201);
   const Answer changed =
       server_.patch("/apis/ex.com/v1/namespaces/tst/widgets/w?fieldManager=editor", "merge",
@@ -158,4 +158,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return std::string(row.param.field); });
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::apply_matrix_test

@@ -8,7 +8,7 @@
 #include "base/cancellation.hpp"
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::cancelled_requests_test {
 namespace {
 
 constexpr int kMany = 300;
@@ -90,7 +90,7 @@ class CancelledRequests : public ::testing::Test {
   }()};
 };
 
-TEST_F(CancelledRequests, OnesThatTakeTooLongEndAndLeaveNothing) {
+TEST_F(CancelledRequests, EndsSlowOnesWithoutEffect) {
   const auto before = server.store().revision();
   for_each_request([&](std::string_view method, std::string_view path, const Value& body,
                        std::string_view type) {
@@ -119,4 +119,4 @@ TEST_F(CancelledRequests, WithoutACancellationTheyGoOn) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::cancelled_requests_test

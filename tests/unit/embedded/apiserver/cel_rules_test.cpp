@@ -6,10 +6,10 @@
 #include "api/describe.hpp"
 #include "cel/rules/schema_rules.hpp"
 #include "kube/schema/structural_schema.hpp"
-#include "systems/list.hpp"
+#include "product/list.hpp"
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::cel_rules_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -76,7 +76,7 @@ TEST_F(CelRules, JudgeCreates) {
   EXPECT_EQ(create(R"j({"spec":{"size":1}})j").status, 201);
 }
 
-TEST_F(CelRules, JudgeUpdatesAgainstWhatWasThere) {
+TEST_F(CelRules, CompareUpdatesWithStoredObject) {
   ASSERT_EQ(create(R"j({"spec":{"zone":"a"}})j").status, 201);
   const Answer refused = merge(R"j({"spec":{"zone":"b"}})j");
   EXPECT_EQ(refused.status, 422);
@@ -93,7 +93,7 @@ TEST_F(CelRules, SeeDefaultsAndJudgeStatusWrites) {
   EXPECT_EQ(merge(R"j({"status":{"used":4}})j", "/status").status, 200);
 }
 
-TEST_F(CelRules, AreNotRunOnObjectsThatAreInvalidAnyway) {
+TEST_F(CelRules, SkipInvalidObjects) {
   const Answer refused = create(R"j({"spec":{"size":-1,"color":"green"}})j");
   EXPECT_EQ(refused.status, 422);
   EXPECT_THAT(refused.message(), HasSubstr("spec.color: Unsupported value"));
@@ -117,7 +117,7 @@ TEST_F(CelRules, ChangeWithTheDefinition) {
 }
 
 // What is left as it was is not judged again, but for objects that new rules have found broken.
-TEST_F(CelRules, WarnOfWhatTheyFoundBrokenAtEveryUpdate) {
+TEST_F(CelRules, WarnOfBrokenRulesAtEveryUpdate) {
   ASSERT_EQ(create(R"j({"spec":{"size":1,"zone":"a"}})j").status, 201);
   EXPECT_THAT(merge(R"j({"spec":{"color":"red"}})j").warnings(), IsEmpty());
   Value crd = server_.get(std::string(kCrds) + "/gizmos.ex.com").value;
@@ -289,4 +289,4 @@ TEST_F(FournosRules, FieldsAreImmutableOnceTheJobIsAccepted) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::cel_rules_test

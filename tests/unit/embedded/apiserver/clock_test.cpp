@@ -2,7 +2,7 @@
 // Acceptance check A17: the clock jumps an hour ahead and back, and nothing minds.
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::clock_test {
 namespace {
 
 using std::chrono::hours;
@@ -64,7 +64,7 @@ TEST(ClockSteps, EventsAreNotLostEarly) {
   EXPECT_EQ(server.get(events + "/early").status, 404);
 }
 
-TEST(ClockSteps, WatchesEndWhenTheirTimeIsOverAndNotBefore) {
+TEST(ClockSteps, EndsWatchesExactlyWhenTimeIsOver) {
   TestServer server;
   Answer watch = server.get(std::string(kMaps) + "?watch=1&timeoutSeconds=600");
   server.advance(-hours(1));
@@ -108,4 +108,4 @@ TEST(ClockSteps, DeletionGoesOn) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::clock_test

@@ -7,7 +7,7 @@
 
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::consistency_test {
 namespace {
 
 constexpr std::string_view kMaps = "/api/v1/namespaces/tst/configmaps";
@@ -165,4 +165,4 @@ TEST(Consistency, PagesUnderWritesAreTheFirstPagesState) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::consistency_test

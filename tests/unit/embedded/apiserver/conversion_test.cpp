@@ -2,7 +2,7 @@
 // Built-in kinds that two versions share (docs/spec/apiserver.md 14.1).
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::conversion_test {
 namespace {
 
 TEST(Autoscaler, CarriesItsMetricsThroughV1) {
@@ -53,7 +53,7 @@ Value annotated(std::string_view name, std::string_view text) {
         Value::object({{"annotations", Value::object({{std::string(name), Value(text)}})}})}});
 }
 
-TEST(Autoscaler, ShowsEverySourceOfAMetricFlatInV1) {
+TEST(Autoscaler, ShowsMetricSourcesFlatInV1) {
   TestServer server;
   const Answer made = server.post(autoscalers("v2"), parse(autoscaler("", R"(,"metrics":[
       {"type":"Object","object":{"describedObject":{"kind":"S","name":"s"},
@@ -80,7 +80,7 @@ TEST(Autoscaler, ShowsEverySourceOfAMetricFlatInV1) {
             made.value["spec"]["metrics"]);
 }
 
-TEST(Autoscaler, ReadsTheTextsOfV1AsTheyAreMeant) {
+TEST(Autoscaler, ReadsMetricTextsOfV1Leniently) {
   TestServer server;
   server.post(autoscalers("v1"), parse(autoscaler("", "")));
   const auto metrics = [&](std::string_view text) {
@@ -124,7 +124,7 @@ TEST(Autoscaler, ShowsABehaviourWithCapitalsInV1) {
             made.value["spec"]["behavior"]);
 }
 
-TEST(Autoscaler, ShowsWhatWasMeasuredInV1) {
+TEST(Autoscaler, ShowsMeasuredMetricsInV1) {
   TestServer server;
   server.post(autoscalers("v2"), parse(autoscaler("", "")));
   const Answer written = server.patch(
@@ -150,7 +150,7 @@ TEST(Autoscaler, ShowsWhatWasMeasuredInV1) {
   EXPECT_EQ(server.get(autoscalers("v2") + "/h").value["status"], written.value["status"]);
 }
 
-TEST(Events, OfTheNewGroupAreStoredAsCoreOnes) {
+TEST(Events, StoresNewGroupAsCoreEvents) {
   TestServer server;
   const Answer made = server.post(
       "/apis/events.k8s.io/v1/namespaces/tst/events",
@@ -171,4 +171,4 @@ TEST(Events, OfTheNewGroupAreStoredAsCoreOnes) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::conversion_test

@@ -3,7 +3,7 @@
 // 13).
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::crd_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -86,7 +86,7 @@ TEST_F(Crd, IsDiscovered) {
   EXPECT_EQ(server_.get("/openapi/v3/apis/ex.com/v1?hash=x").status, 301);
 }
 
-TEST_F(Crd, BringsAndTakesTheApiServicesOfItsVersions) {
+TEST_F(Crd, CreatesAndDeletesApiServicesOfVersions) {
   const std::string services = "/apis/apiregistration.k8s.io/v1/apiservices/";
   const Answer made = server_.get(services + "v1.ex.com");
   ASSERT_EQ(made.status, 200) << made.text;
@@ -408,7 +408,7 @@ Value deep_widget(std::size_t levels) {
   return object;
 }
 
-TEST_F(Crd, ObjectsThatCouldNotBeReadBackAreRefused) {
+TEST_F(Crd, RefusesObjectsTooDeepToReadBack) {
   const std::string path = "/apis/ex.com/v2/namespaces/tst/widgets";
   // The second level counts who owns what, which is deeper than the object.
   for (const std::size_t levels : {199U, 188U}) {
@@ -447,4 +447,4 @@ TEST(CrdRules, StoredVersionsStay) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::crd_test

@@ -3,7 +3,7 @@
 // served.
 #include "unit/embedded/apiserver/differential.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::differential_autoscalers_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -20,7 +20,7 @@ void make_old_autoscaler(TestServer& server) {
   ASSERT_EQ(made.status, 201) << made.text;
 }
 
-TEST(DifferentialAutoscalers, AnOwnerInAnotherVersionLosesWhatThatCallsAField) {
+TEST(DifferentialAutoscalers, DropOwnershipOfFieldsAcrossVersions) {
   TestServer server;
   const std::string path(kAutoscalers);
   make_old_autoscaler(server);
@@ -35,7 +35,7 @@ TEST(DifferentialAutoscalers, AnOwnerInAnotherVersionLosesWhatThatCallsAField) {
               Not(HasSubstr(R"("f:scaleTargetRef":{})")));
 }
 
-TEST(DifferentialAutoscalers, WhoWritesAStatusOwnsWhatItIsCarriedIn) {
+TEST(DifferentialAutoscalers, OwnAnnotationThatCarriesWrittenStatus) {
   TestServer server;
   make_old_autoscaler(server);
   const Answer told =
@@ -45,7 +45,7 @@ TEST(DifferentialAutoscalers, WhoWritesAStatusOwnsWhatItIsCarriedIn) {
               HasSubstr(R"("f:autoscaling.alpha.kubernetes.io/current-metrics":{})"));
 }
 
-TEST(DifferentialAutoscalers, WhatAnotherVersionOwnsStaysWhenAnApplyLeavesItOut) {
+TEST(DifferentialAutoscalers, KeepFieldsOwnedInOtherVersionDuringApply) {
   TestServer server;
   const std::string path(kAutoscalers);
   const std::string target =
@@ -74,7 +74,7 @@ TEST(DifferentialAutoscalers, WhatAnotherVersionOwnsStaysWhenAnApplyLeavesItOut)
       << gone.text;
 }
 
-TEST(DifferentialAutoscalers, MetricsThatAreEmptiedGoInTheOtherVersion) {
+TEST(DifferentialAutoscalers, DropEmptiedMetricsInOtherVersion) {
   TestServer server;
   const std::string path(kAutoscalers);
   make_old_autoscaler(server);
@@ -86,8 +86,7 @@ TEST(DifferentialAutoscalers, MetricsThatAreEmptiedGoInTheOtherVersion) {
   EXPECT_THAT(answer.text, Not(HasSubstr("f:targetCPUUtilizationPercentage")));
 }
 
-TEST(DifferentialAutoscalers,
-     RulesWithoutPoliciesGetTheUsualOnesButNotWhenTheySayThatThereAreNone) {
+TEST(DifferentialAutoscalers, DefaultMissingPoliciesButRefuseEmptyOnes) {
   TestServer server;
   const auto create = [&](std::string_view rules) {
     return server.post(
@@ -105,7 +104,7 @@ TEST(DifferentialAutoscalers,
       HasSubstr("spec.behavior.scaleUp.policies: Required value: must specify at least one"));
 }
 
-TEST(DifferentialAutoscalers, EveryCpuUtilisationOfTheNewerAutoscalerIsTheOlderOnes) {
+TEST(DifferentialAutoscalers, ShowEveryCpuUtilisationInOlderVersion) {
   TestServer server;
   const std::string path(kAutoscalers);
   const std::string cpu =
@@ -120,7 +119,7 @@ TEST(DifferentialAutoscalers, EveryCpuUtilisationOfTheNewerAutoscalerIsTheOlderO
   EXPECT_FALSE(older.value["metadata"].contains("annotations")) << older.text;
 }
 
-TEST(DifferentialAutoscalers, AnAutoscalerOfOneVersionLosesWhatAnApplyLeavesOut) {
+TEST(DifferentialAutoscalers, DropFieldsLeftOutOfApply) {
   TestServer server;
   const std::string path = "/apis/autoscaling/v1/namespaces/tst/horizontalpodautoscalers/a";
   const auto apply = [&](std::string_view spec) {
@@ -136,4 +135,4 @@ TEST(DifferentialAutoscalers, AnAutoscalerOfOneVersionLosesWhatAnApplyLeavesOut)
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::differential_autoscalers_test

@@ -2,7 +2,7 @@
 // What the differential stream brought to light about services.
 #include "unit/embedded/apiserver/differential.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::differential_services_test {
 namespace {
 
 using ::testing::AllOf;
@@ -25,7 +25,7 @@ TEST(DifferentialServices, AnAddressNeedsAnOwnerWithAName) {
   EXPECT_THAT(refused.message(), HasSubstr(R"(Invalid value: "10%": may not contain '%')"));
 }
 
-TEST(DifferentialServices, AServiceOfAnotherTypeForgetsItsLoadBalancer) {
+TEST(DifferentialServices, ClearLoadBalancerWhenTypeChanges) {
   TestServer server;
   const std::string path = with(kServices, "/s");
   server.post(kServices, parse(R"({"metadata":{"name":"s"},"spec":{"type":"LoadBalancer",)"
@@ -40,7 +40,7 @@ TEST(DifferentialServices, AServiceOfAnotherTypeForgetsItsLoadBalancer) {
   EXPECT_EQ(balancer(R"({"type":"NodePort"})"), parse("{}"));
 }
 
-TEST(DifferentialServices, AServiceIsToldFirstWhatIsWrongWithItsAddresses) {
+TEST(DifferentialServices, ReportAddressErrorsFirst) {
   TestServer server;
   const auto refused = [&](std::string_view spec) { return refusal_of(server, 0, spec); };
   EXPECT_EQ(refused(R"("clusterIP":"x")"),
@@ -57,7 +57,7 @@ TEST(DifferentialServices, AServiceIsToldFirstWhatIsWrongWithItsAddresses) {
   EXPECT_THAT(refused(R"("clusterIP":"::1")"), HasSubstr("IPv6 is not configured on this cluster"));
 }
 
-TEST(DifferentialServices, ANodePortStaysWithTheNameOfItsPort) {
+TEST(DifferentialServices, KeepNodePortByPortName) {
   TestServer server;
   const std::string path = with(kServices, "/s");
   const auto ports = [&](std::string_view list) {
@@ -98,7 +98,7 @@ TEST(DifferentialServices, PortsOfOneNumberShareTheirNodePort) {
   EXPECT_THAT(twins.message(), HasSubstr("spec.ports[1].nodePort: Duplicate value: 3"));
 }
 
-TEST(DifferentialServices, AServiceForgetsWhatOnlyItsOldTypeHad) {
+TEST(DifferentialServices, ClearFieldsOfOldTypeOnly) {
   TestServer server;
   const std::string path = with(kServices, "/s");
   const auto patch = [&](std::string_view spec) {
@@ -146,7 +146,7 @@ TEST(DifferentialServices, AServiceIsCheckedWhole) {
   EXPECT_EQ(refused(R"("externalIPs":["01.2.3.4"])"), "");
 }
 
-TEST(DifferentialServices, AServiceTakesItsEndpointsAlongWithItsLastFinalizer) {
+TEST(DifferentialServices, DeleteEndpointsWithLastFinalizer) {
   TestServer server;
   const std::string endpoints = "/api/v1/namespaces/tst/endpoints";
   server.post(endpoints, parse(R"({"metadata":{"name":"s"}})"));
@@ -159,7 +159,7 @@ TEST(DifferentialServices, AServiceTakesItsEndpointsAlongWithItsLastFinalizer) {
   EXPECT_EQ(server.get(endpoints + "/s").status, 404);
 }
 
-TEST(DifferentialServices, AServiceKeepsItsFamilyPolicyAndNotItsFamilies) {
+TEST(DifferentialServices, KeepFamilyPolicyWithoutFamilies) {
   TestServer server;
   const std::string path = with(kServices, "/s");
   const auto put = [&](std::string_view spec) {
@@ -185,4 +185,4 @@ TEST(DifferentialServices, AServiceKeepsItsFamilyPolicyAndNotItsFamilies) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::differential_services_test

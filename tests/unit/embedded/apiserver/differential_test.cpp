@@ -27,7 +27,7 @@ constexpr std::string_view kTwins =
     R"({"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"x","ports":)"
     R"([{"containerPort":80}]},{"name":"d","image":"x","ports":[{"containerPort":80}]}]}})";
 
-TEST(Differential, ThePeriodOfADeletionIsNobodysToSet) {
+TEST(Differential, RefusesChangedDeletionGracePeriod) {
   TestServer server;
   server.post(kMaps, config_map("s", "{}"));
   const Answer refused =
@@ -38,7 +38,7 @@ TEST(Differential, ThePeriodOfADeletionIsNobodysToSet) {
       HasSubstr("metadata.deletionGracePeriodSeconds: Invalid value: 5: field is immutable"));
 }
 
-TEST(Differential, ALinkIsShownByADryRunAlone) {
+TEST(Differential, ShowsSelfLinkInDryRunsOnly) {
   TestServer server;
   server.post(kMaps, config_map("s", "{}"));
   const std::string link = R"({"metadata":{"selfLink":"x"}})";
@@ -53,7 +53,7 @@ TEST(Differential, ALinkIsShownByADryRunAlone) {
             "y");
 }
 
-TEST(Differential, AUidMakesAPutThatCouldCreateAConflict) {
+TEST(Differential, ReportsConflictForPutWithUidThatCreates) {
   TestServer server;
   const Value service =
       parse(R"({"metadata":{"name":"q","uid":"u"},"spec":{"ports":[{"port":80}]}})");
@@ -96,7 +96,7 @@ TEST(Differential, AListOfOneNameHasOnePage) {
   EXPECT_TRUE(pages_on(kEverywhere, "metadata.name=a"));
 }
 
-TEST(Differential, WhatChangesNothingIsWarnedOfAllTheSame) {
+TEST(Differential, WarnsOfUnchangedObjects) {
   TestServer server;
   const std::string path = "/api/v1/namespaces/tst/secrets";
   server.post(path, named("s", R"("type":"kubernetes.io/tls","data":{"tls.crt":"YQ==",)"
@@ -105,7 +105,7 @@ TEST(Differential, WhatChangesNothingIsWarnedOfAllTheSame) {
               ElementsAre(HasSubstr("tls: failed to find any PEM data in certificate input")));
 }
 
-TEST(Differential, ADaemonSetsTemplateIsLookedAtWhenItChanges) {
+TEST(Differential, WarnsOfDaemonSetTemplateWhenChanged) {
   TestServer server;
   const std::string path = "/apis/apps/v1/namespaces/tst/daemonsets";
   const Answer made =
@@ -116,7 +116,7 @@ TEST(Differential, ADaemonSetsTemplateIsLookedAtWhenItChanges) {
               IsEmpty());
 }
 
-TEST(Differential, AReplicationControllersWarningsAreThoseOfTheOldTemplate) {
+TEST(Differential, WarnsOfOldTemplateOfReplicationController) {
   TestServer server;
   const std::string path = "/api/v1/namespaces/tst/replicationcontrollers";
   server.post(path, named("s", R"("spec":{"selector":{"a":"b"},"template":{"metadata":{"labels":)"
@@ -127,7 +127,7 @@ TEST(Differential, AReplicationControllersWarningsAreThoseOfTheOldTemplate) {
               Not(IsEmpty()));
 }
 
-TEST(Differential, AStatefulSetIsLookedAtWhenItsScaleChanges) {
+TEST(Differential, WarnsOfStatefulSetWhenScaled) {
   TestServer server;
   const std::string path = "/apis/apps/v1/namespaces/tst/statefulsets";
   server.post(path, named("s", R"("spec":{"selector":{"matchLabels":{"a":"b"}},"template":)" +
@@ -136,7 +136,7 @@ TEST(Differential, AStatefulSetIsLookedAtWhenItsScaleChanges) {
               Not(IsEmpty()));
 }
 
-TEST(Differential, WhoAsksForTheFinalizersOfANamespaceOwnsThem) {
+TEST(Differential, OwnsFinalizersOfPatchedNamespace) {
   TestServer server;
   const Answer answer =
       server.patch("/api/v1/namespaces/tst?fieldManager=m", "json",
@@ -174,7 +174,7 @@ TEST(Differential, ARowSaysThatItsPodEnded) {
                                        R"("message":"The pod failed."}])"));
 }
 
-TEST(Differential, ANumberForATimeIsRefusedWhenItIsConverted) {
+TEST(Differential, RefusesNumberForTimeAtConversion) {
   TestServer server;
   const Answer answer = server.patch(
       "/api/v1/namespaces/tst/events/e?fieldManager=m", "apply",
@@ -183,7 +183,7 @@ TEST(Differential, ANumberForATimeIsRefusedWhenItIsConverted) {
   EXPECT_THAT(answer.message(), HasSubstr("failed to convert new object"));
 }
 
-TEST(Differential, AnEventsRulesComeBeforeThoseOfItsMetadata) {
+TEST(Differential, ChecksEventRulesBeforeMetadata) {
   TestServer server;
   const Answer answer = server.post("/api/v1/namespaces/tst/events", Value::object());
   EXPECT_EQ(answer.message(),
@@ -191,7 +191,7 @@ TEST(Differential, AnEventsRulesComeBeforeThoseOfItsMetadata) {
             "event.namespace");
 }
 
-TEST(Differential, WhatAnEventTellsStays) {
+TEST(Differential, KeepsContentOfEvents) {
   TestServer server;
   const std::string path = "/apis/events.k8s.io/v1/namespaces/tst/events";
   const Answer made = server.post(
@@ -223,7 +223,7 @@ TEST(Differential, SomeKindsTakeAnyFinalizer) {
   EXPECT_EQ(server.patch(cron + "/c/status", "merge", any).status, 200);
 }
 
-TEST(Differential, WhatIsAppliedMaySayItsVersion) {
+TEST(Differential, ChecksMetadataOfAppliedObject) {
   struct {
     const char* metadata;
     int status;
@@ -247,7 +247,7 @@ TEST(Differential, WhatIsAppliedMaySayItsVersion) {
   }
 }
 
-TEST(Differential, ALabelThatIsAppliedWithoutValueIsEmpty) {
+TEST(Differential, AppliesLabelWithoutValueAsEmpty) {
   TestServer server;
   server.post(kMaps, config_map("s", R"({"a":"1"})"));
   const Answer answer = server.patch(
@@ -258,7 +258,7 @@ TEST(Differential, ALabelThatIsAppliedWithoutValueIsEmpty) {
   EXPECT_EQ(answer.value["data"], parse(R"({"a":"1","b":""})"));
 }
 
-TEST(Differential, TheTimeOfADeletionIsOwnedByWhoTriesToSetIt) {
+TEST(Differential, OwnsDeletionTimeByManagerThatSetsIt) {
   TestServer server;
   Value held = config_map("s", "{}");
   held.member("metadata").set("finalizers", Value::list({"ex.com/f"}));
@@ -272,7 +272,7 @@ TEST(Differential, TheTimeOfADeletionIsOwnedByWhoTriesToSetIt) {
   EXPECT_THAT(answer.text, HasSubstr(R"("fieldsV1":{"f:metadata":{"f:deletionTimestamp":{}}})"));
 }
 
-TEST(Differential, NobodyOwnsLabelsByTheStatusOfADeployment) {
+TEST(Differential, OwnsNoLabelsByStatusOfDeployment) {
   TestServer server;
   server.post(kDeployments, named("d", R"("spec":{"selector":{"matchLabels":{"a":"b"}},)"
                                        R"("template":)" +
@@ -310,7 +310,7 @@ TEST(Differential, ANamespaceTakesNoOrphansAsForeground) {
   EXPECT_FALSE(again.value["metadata"].contains("finalizers")) << again.text;
 }
 
-TEST(Differential, ATokenOfAnotherListMeansAPlaceInThisOne) {
+TEST(Differential, ReadsContinueTokenOfAnotherListAsPlace) {
   TestServer server;
   for (const std::string_view name : {"a", "b", "d"}) {
     server.post("/api/v1/namespaces", named(name, ""));
@@ -329,7 +329,7 @@ TEST(Differential, ATokenOfAnotherListMeansAPlaceInThisOne) {
   EXPECT_EQ(all.value["items"][0]["metadata"]["namespace"].as_string(), "b") << all.text;
 }
 
-TEST(Differential, RangesOfANodeAreCheckedThoughTheyMayNotChange) {
+TEST(Differential, ChecksImmutableRangesOfNodes) {
   TestServer server;
   server.post("/api/v1/nodes", named("n", R"("spec":{"podCIDRs":["10.1.0.0/24"]})"));
   const std::string message =
@@ -338,7 +338,7 @@ TEST(Differential, RangesOfANodeAreCheckedThoughTheyMayNotChange) {
   EXPECT_THAT(message, HasSubstr("spec.podCIDRs[0]: Invalid value: \"x\""));
 }
 
-TEST(Differential, ADaemonSetThatRollsNothingOutHasNumbersForIt) {
+TEST(Differential, DefaultsRollingUpdateOfOnDeleteDaemonSet) {
   TestServer server;
   const Answer made = server.post(
       "/apis/apps/v1/namespaces/tst/daemonsets",
@@ -350,7 +350,7 @@ TEST(Differential, ADaemonSetThatRollsNothingOutHasNumbersForIt) {
       << made.text;
 }
 
-TEST(Differential, QuotasThatAnotherCountsHoldFromTheirFirstCount) {
+TEST(Differential, EnforcesForeignQuotasFromFirstCount) {
   TestServer server(Options{.counts_quotas = false});
   server.post(kQuotas, named("q", R"("spec":{"hard":{"configmaps":"0"}})"));
   EXPECT_EQ(server.post(kMaps, config_map("a", "{}")).status, 201);
@@ -361,7 +361,7 @@ TEST(Differential, QuotasThatAnotherCountsHoldFromTheirFirstCount) {
   EXPECT_THAT(server.post(kMaps, config_map("b", "{}")).message(), HasSubstr("exceeded quota: q"));
 }
 
-TEST(Differential, AnAddressOfAServiceThatHasNoneIsRefused) {
+TEST(Differential, RefusesAddressOfExternalNameService) {
   TestServer server;
   const std::string outside = R"("type":"ExternalName","externalName":"ex.com")";
   const std::string_view text = "spec.clusterIPs: Forbidden: may not be set for ExternalName";
@@ -379,7 +379,7 @@ TEST(Differential, AnAddressOfAServiceThatHasNoneIsRefused) {
   EXPECT_FALSE(switched.value["spec"].contains("clusterIP"));
 }
 
-TEST(Differential, AScaleOfNoneTakesTheReplicasFromWhoSaidNone) {
+TEST(Differential, MovesOwnershipOfZeroReplicasByScale) {
   TestServer server;
   server.post(
       with(kDeployments, "?fieldManager=u"),
@@ -393,7 +393,7 @@ TEST(Differential, AScaleOfNoneTakesTheReplicasFromWhoSaidNone) {
       "Apply failed with 1 conflict: conflict with \"u\" using autoscaling/v1: .spec.replicas");
 }
 
-TEST(Differential, HalvesOfAnEntryAreForgottenByTheNextWrite) {
+TEST(Differential, ForgetsHalvesOfEntryAtNextWrite) {
   TestServer server;
   server.post(
       with(kDeployments, "?fieldManager=u"),
@@ -459,7 +459,7 @@ TEST(Differential, AJobEndsInOneWay) {
   }
 }
 
-TEST(Differential, AWaitingJobMayBeToldItsNodesAndNoMore) {
+TEST(Differential, AllowsOnlyNodeFieldsOfWaitingJob) {
   TestServer server;
   server.post(kJobs, parse(job(R"(,"suspend":true)")));
   const auto change = [&](std::string_view pods) {
@@ -474,7 +474,7 @@ TEST(Differential, AWaitingJobMayBeToldItsNodesAndNoMore) {
             422);
 }
 
-TEST(Differential, ASelectorOfABudgetIsReplacedAsItIs) {
+TEST(Differential, ReplacesSelectorOfBudgetAsWhole) {
   TestServer server;
   const std::string path = "/apis/policy/v1/namespaces/tst/poddisruptionbudgets";
   server.post(path, named("b", R"("spec":{"selector":{}})"));
@@ -529,7 +529,7 @@ TEST(Differential, AnEmbeddedObjectNamesItsType) {
   EXPECT_EQ(post(R"({"kind":"A","apiVersion":"v1"})").status, 201);
 }
 
-TEST(Differential, WhatAnApplyEmptiesIsGoneOrNull) {
+TEST(Differential, RemovesOrNullsFieldsEmptiedByApply) {
   TestServer server;
   define_widgets(server);
   const std::string path = std::string(kWidgets) + "/w?force=true&fieldManager=";
@@ -541,7 +541,7 @@ TEST(Differential, WhatAnApplyEmptiesIsGoneOrNull) {
             parse(R"({"size":1,"free":{"a":null}})"));
 }
 
-TEST(Differential, AnotherTypeIsNotAllThatIsTold) {
+TEST(Differential, ReportsFurtherErrorsBesideWrongType) {
   TestServer server;
   define_widgets(server);
   server.post(kWidgets, parse(widget("{}")));
@@ -551,7 +551,7 @@ TEST(Differential, AnotherTypeIsNotAllThatIsTold) {
   EXPECT_THAT(answer.message(), HasSubstr("metadata.labels: Invalid value: \"c d\""));
 }
 
-TEST(Differential, OfAnotherTypeTheSchemaIsNotAskedButForItsLists) {
+TEST(Differential, ChecksOnlyListsOfOtherType) {
   TestServer server;
   define_widgets(server);
   server.post(kWidgets, parse(widget("{}")));
@@ -562,7 +562,7 @@ TEST(Differential, OfAnotherTypeTheSchemaIsNotAskedButForItsLists) {
   EXPECT_THAT(answer.message(), Not(HasSubstr("must be of type")));
 }
 
-TEST(Differential, AStatusOfAnotherKindIsTakenAndEndsTheTracking) {
+TEST(Differential, TakesStatusOfOtherKindAndEndsTracking) {
   TestServer server;
   define_widgets(server);
   const Answer made = server.post(kWidgets, parse(widget("{}")));

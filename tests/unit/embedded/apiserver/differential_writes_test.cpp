@@ -3,7 +3,7 @@
 // each answer is that of kube-apiserver 1.35 to the same requests.
 #include "unit/embedded/apiserver/differential.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::differential_writes_test {
 namespace {
 
 using ::testing::AllOf;
@@ -34,7 +34,7 @@ std::string widget(std::string_view spec) {
          std::string(spec) + "}";
 }
 
-TEST(DifferentialWrites, ATypedListIsReadUpToTheFirstElementWithoutKeys) {
+TEST(DifferentialWrites, ReadTypedListUpToElementWithoutKeys) {
   TestServer server;
   define_widgets(server);
   const auto refused = [&](std::string_view items) {
@@ -70,7 +70,7 @@ TEST(DifferentialWrites, ATimeAloneIsNoChange) {
   EXPECT_EQ(apply()["managedFields"], first["managedFields"]);
 }
 
-TEST(DifferentialWrites, WhoLeavesOutWhatAdmissionAddsOwnsTheList) {
+TEST(DifferentialWrites, OwnListWithoutValuesThatAdmissionAdds) {
   TestServer server;
   const std::string pods = "/api/v1/namespaces/tst/pods";
   server.post("/api/v1/namespaces/tst/serviceaccounts",
@@ -88,7 +88,7 @@ TEST(DifferentialWrites, WhoLeavesOutWhatAdmissionAddsOwnsTheList) {
   EXPECT_THAT(json::print(entries), HasSubstr(R"("fieldsV1":{"f:spec":{"f:tolerations":{}}})"));
 }
 
-TEST(DifferentialWrites, AWholeNumberWithAPointIsAnotherOne) {
+TEST(DifferentialWrites, CountWholeNumberWithPointAsChange) {
   TestServer server;
   define_widgets(server);
   const std::string path = with(kWidgets, "/w");
@@ -106,7 +106,7 @@ TEST(DifferentialWrites, AWholeNumberWithAPointIsAnotherOne) {
   EXPECT_EQ(generation("apply", widget(R"({"ratio":2.0})")), 3);
 }
 
-TEST(DifferentialWrites, AnApplyThatEndsACustomObjectAnswersWithWhatIsEmpty) {
+TEST(DifferentialWrites, AnswerEndingApplyWithEmptyMaps) {
   TestServer server;
   define_widgets(server);
   const std::string path = with(kWidgets, "/w");
@@ -129,7 +129,7 @@ TEST(DifferentialWrites, AnApplyThatEndsACustomObjectAnswersWithWhatIsEmpty) {
   EXPECT_EQ(server.get(path).status, 404);
 }
 
-TEST(DifferentialWrites, ANullThatIsAppliedToACustomObjectIsForItsSchemaToJudge) {
+TEST(DifferentialWrites, JudgeAppliedNullByCustomSchema) {
   TestServer server;
   define_widgets(server);
   server.post(kWidgets, parse(widget(R"({"ratio":1})")));
@@ -139,7 +139,7 @@ TEST(DifferentialWrites, ANullThatIsAppliedToACustomObjectIsForItsSchemaToJudge)
   EXPECT_THAT(refused.message(), HasSubstr("spec.when: Invalid value: \"null\""));
 }
 
-TEST(DifferentialWrites, AnApplyToAPartOfWhatIsNotThereIsNotRead) {
+TEST(DifferentialWrites, SkipBodyOfStatusApplyToMissingObject) {
   TestServer server;
   const std::string path = "/api/v1/namespaces/tst/pods/p";
   const std::string bad = R"({"apiVersion":[],"kind":"Pod","metadata":{"name":"p"}})";
@@ -147,7 +147,7 @@ TEST(DifferentialWrites, AnApplyToAPartOfWhatIsNotThereIsNotRead) {
   EXPECT_EQ(server.patch(path + "?fieldManager=m", "apply", bad).status, 400);
 }
 
-TEST(DifferentialWrites, AStatefulSetThatNamesItsStrategyNeedNotSayMore) {
+TEST(DifferentialWrites, KeepNamedStrategyWithoutDefaults) {
   TestServer server;
   const auto strategy = [&](std::string_view given) {
     return server
@@ -162,7 +162,7 @@ TEST(DifferentialWrites, AStatefulSetThatNamesItsStrategyNeedNotSayMore) {
   EXPECT_EQ(strategy(R"({"type":"RollingUpdate"})"), parse(R"({"type":"RollingUpdate"})"));
 }
 
-TEST(DifferentialWrites, OwnersAreToldInTheOrderOfTheirType) {
+TEST(DifferentialWrites, PrintOwnersInFieldOrder) {
   TestServer server;
   EXPECT_THAT(
       server
@@ -174,7 +174,7 @@ TEST(DifferentialWrites, OwnersAreToldInTheOrderOfTheirType) {
                 R"({"apiVersion":"g/v","kind":"K","name":"p","uid":"","controller":true}])"));
 }
 
-TEST(DifferentialWrites, WhatIsSaidTwiceIsOwnedAllTheSame) {
+TEST(DifferentialWrites, OwnRepeatedItemsOnce) {
   TestServer server;
   define_widgets(server);
   const Answer made = server.post(
@@ -185,7 +185,7 @@ TEST(DifferentialWrites, WhatIsSaidTwiceIsOwnedAllTheSame) {
               HasSubstr(R"("f:finalizers":{".":{},"v:\"ex.com/f\"":{}})"));
 }
 
-TEST(DifferentialWrites, ANodeThatSaysItHasNothingToGiveIsGivenItsCapacityByNobody) {
+TEST(DifferentialWrites, OwnNoCapacityCopiedToEmptyAllocatable) {
   TestServer server;
   server.post("/api/v1/nodes", parse(R"({"metadata":{"name":"n","labels":{"a":"b"}}})"));
   const auto owned = [&](std::string_view status) {
@@ -224,7 +224,7 @@ TEST(DifferentialWrites, AStatusIsCheckedWhole) {
 }
 
 // Autoscaler "a" of the first version, by manager "old".
-TEST(DifferentialWrites, ANullWhereThereWasNothingHasATime) {
+TEST(DifferentialWrites, TimeAppliedNullOfAbsentField) {
   TestServer server;
   server.post(kMaps, config_map("s", R"({"a":"1"})"));
   const auto timed = [&](std::string_view manager, std::string_view more) {
@@ -244,7 +244,7 @@ TEST(DifferentialWrites, ANullWhereThereWasNothingHasATime) {
   EXPECT_FALSE(timed("n", R"("data":null)"));
 }
 
-TEST(DifferentialWrites, AContentTypeThatNoRouteTakesIsToldWithoutWarnings) {
+TEST(DifferentialWrites, RefuseUnknownContentTypeWithoutWarnings) {
   TestServer server;
   const Answer refused = server.call("PATCH /api/v1/namespaces/tst/endpoints/e", "{}",
                                      {{"content-type", "application/json"}});
@@ -254,7 +254,7 @@ TEST(DifferentialWrites, AContentTypeThatNoRouteTakesIsToldWithoutWarnings) {
               Not(IsEmpty()));
 }
 
-TEST(DifferentialWrites, AnEventOfTheNewerGroupIsCheckedWhole) {
+TEST(DifferentialWrites, CheckNewerEventsWhole) {
   TestServer server;
   const Answer made =
       server.post("/api/v1/namespaces/tst/events",
@@ -270,7 +270,7 @@ TEST(DifferentialWrites, AnEventOfTheNewerGroupIsCheckedWhole) {
               HasSubstr("metadata.finalizers[0]: Invalid value: \"bad\""));
 }
 
-TEST(DifferentialWrites, WhoWritesAnEventOfTheOtherGroupOwnsIt) {
+TEST(DifferentialWrites, OwnEventsWrittenThroughOtherGroup) {
   TestServer server;
   server.post("/api/v1/namespaces/tst/events?fieldManager=old",
               parse(R"({"metadata":{"name":"e"},"involvedObject":{"kind":"Pod","namespace":"tst",)"
@@ -282,7 +282,7 @@ TEST(DifferentialWrites, WhoWritesAnEventOfTheOtherGroupOwnsIt) {
   EXPECT_EQ(answer.value["metadata"]["managedFields"][0]["manager"].as_string(), "new");
 }
 
-TEST(DifferentialWrites, AUidOfNobodyIsToldBeforeANameThatIsNone) {
+TEST(DifferentialWrites, ReportForeignUidBeforeMissingName) {
   TestServer server;
   EXPECT_THAT(server
                   .patch(with(kMaps, "/s?fieldManager=m"), "apply",
@@ -298,7 +298,7 @@ TEST(DifferentialWrites, AUidOfNobodyIsToldBeforeANameThatIsNone) {
       HasSubstr("failed to convert new object (/l; "));
 }
 
-TEST(DifferentialWrites, NobodyCanApplyToWhatCannotBeOwned) {
+TEST(DifferentialWrites, RefusesApplyToObjectWithUntypableFields) {
   constexpr std::string_view kAccounts = "/api/v1/namespaces/tst/serviceaccounts";
   TestServer server;
   server.post(kAccounts, parse(R"({"metadata":{"name":"a"},"secrets":[{"uid":"x"}]})"));
@@ -313,7 +313,7 @@ TEST(DifferentialWrites, NobodyCanApplyToWhatCannotBeOwned) {
       "fields)");
 }
 
-TEST(DifferentialWrites, AnEventThatDoesNotChangeForgetsTheOtherGroup) {
+TEST(DifferentialWrites, ForgetOtherGroupOfUnchangedEvent) {
   TestServer server;
   server.post("/api/v1/namespaces/tst/events",
               parse(R"({"metadata":{"name":"e"},"involvedObject":{"kind":"Pod","namespace":"tst",)"
@@ -323,7 +323,7 @@ TEST(DifferentialWrites, AnEventThatDoesNotChangeForgetsTheOtherGroup) {
                    .contains("managedFields"));
 }
 
-TEST(DifferentialWrites, ACustomObjectOfAnotherTypeIsOwnedByNobody) {
+TEST(DifferentialWrites, OwnNothingOfMistypedCustomObject) {
   TestServer server;
   define_widgets(server);
   server.post(kWidgets, parse(widget(R"({"ratio":1})")));
@@ -340,7 +340,7 @@ TEST(DifferentialWrites, ACustomObjectOfAnotherTypeIsOwnedByNobody) {
   EXPECT_EQ(entries(R"({"when":null})"), 0U);
 }
 
-TEST(DifferentialWrites, TheReplicasOfAStatusAreNumbersInARefusal) {
+TEST(DifferentialWrites, PrintReplicasOfStatusAsNumbers) {
   constexpr std::string_view kDeployments = "/apis/apps/v1/namespaces/tst/deployments";
   TestServer server;
   server.post(kDeployments,
@@ -368,7 +368,7 @@ TEST(DifferentialWrites, OnlyNewFinalizersAreWarnedOf) {
                                      HasSubstr("metadata.finalizers: \\\"c\\\": ")));
 }
 
-TEST(DifferentialWrites, APodThatIsToEndAtOnceTakesAnotherPolicy) {
+TEST(DifferentialWrites, TakeAnotherPolicyForPodEndingAtOnce) {
   TestServer server;
   const std::string pods = "/api/v1/namespaces/tst/pods";
   server.post(pods, parse(R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c",)"
@@ -378,7 +378,7 @@ TEST(DifferentialWrites, APodThatIsToEndAtOnceTakesAnotherPolicy) {
             parse(R"(["foregroundDeletion"])"));
 }
 
-TEST(DifferentialWrites, APodThatWasToEndAtOnceGoesAsItWas) {
+TEST(DifferentialWrites, RemovePodEndingAtOnceUnchanged) {
   TestServer server;
   const std::string pods = "/api/v1/namespaces/tst/pods";
   server.post(pods, parse(R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c",)"
@@ -442,7 +442,7 @@ TEST(DifferentialWrites, AScaleIsAnObjectOfItsOwn) {
                 R"(field "zz")"));
 }
 
-TEST(DifferentialWrites, SomeKindsAreWrittenInAVersionTheyHadAlone) {
+TEST(DifferentialWrites, RefuseEmptyVersionOfSomeKinds) {
   constexpr std::string_view kLeases = "/apis/coordination.k8s.io/v1/namespaces/tst/leases";
   TestServer server;
   server.post(kLeases, parse(R"({"metadata":{"name":"l"}})"));
@@ -489,7 +489,7 @@ TEST(DifferentialWrites, OptionsOfADeletionAreTyped) {
   EXPECT_EQ(server.get(with(kMaps, "/s")).status, 200);
 }
 
-TEST(DifferentialWrites, ACustomObjectOfAnotherKindHasTheNameItWouldHaveGot) {
+TEST(DifferentialWrites, GenerateNameForCustomObjectOfOtherKind) {
   TestServer server;
   define_widgets(server);
   const Answer answer = server.post(
@@ -498,7 +498,7 @@ TEST(DifferentialWrites, ACustomObjectOfAnotherKindHasTheNameItWouldHaveGot) {
   EXPECT_THAT(answer.value["details"]["name"].str(), ::testing::MatchesRegex("g-.{5}"));
 }
 
-TEST(DifferentialWrites, AnotherNamespaceIsToldOfWhatIsNotThereToo) {
+TEST(DifferentialWrites, RefuseOtherNamespaceOfMissingObject) {
   TestServer server;
   const Answer refused =
       server.put(with(kMaps, "/a"), parse(R"({"metadata":{"name":"a","namespace":"other"}})"));
@@ -506,7 +506,7 @@ TEST(DifferentialWrites, AnotherNamespaceIsToldOfWhatIsNotThereToo) {
   EXPECT_THAT(refused.message(), HasSubstr("does not match the namespace sent on the request"));
 }
 
-TEST(DifferentialWrites, AnApplyWithoutMetadataGivesUpTheNameWithAllElse) {
+TEST(DifferentialWrites, DropNameInApplyWithoutMetadata) {
   TestServer server;
   const std::string path = with(kMaps, "/a?fieldManager=m");
   const auto apply = [&](std::string_view rest) {
@@ -519,7 +519,7 @@ TEST(DifferentialWrites, AnApplyWithoutMetadataGivesUpTheNameWithAllElse) {
   EXPECT_EQ(apply(R"("data":{"a":"c"})").status, 200);
 }
 
-TEST(DifferentialWrites, AStaleVersionIsToldBeforeAnotherType) {
+TEST(DifferentialWrites, ReportsStaleVersionBeforeWrongType) {
   TestServer server;
   define_widgets(server);
   server.post(kWidgets, parse(widget("{}")));
@@ -542,4 +542,4 @@ TEST(DifferentialWrites, TheSelectorOfAScaleIsSorted) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::differential_writes_test

@@ -2,12 +2,12 @@
 // Endpoints beside the resources: metrics, Swagger (docs/spec/apiserver.md 4.5, 4.6).
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::endpoints_test {
 namespace {
 
 using testing::HasSubstr;
 
-TEST(MetricsEndpoint, CountsRequestsByWhatTheyAsked) {
+TEST(MetricsEndpoint, CountsRequestsByVerbAndResource) {
   TestServer server;
   server.get("/api/v1/namespaces/tst/configmaps");
   server.get("/api/v1/namespaces/tst/configmaps/none");
@@ -84,4 +84,4 @@ TEST(SwaggerEndpoint, IsJsonOrProtobuf) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::endpoints_test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A request that breaks an invariant is answered with 500 and costs no other
 // (docs/spec/apiserver.md 2.10).
-#include "embedded/apiserver/core/exchange.hpp"
+#include "embedded/apiserver/request/exchange.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "base/clock.hpp"
 #include "base/contain.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::exchange_test {
 namespace {
 
 class Exchanges : public ::testing::Test {
@@ -47,4 +47,4 @@ TEST_F(Exchanges, ABrokenInvariantCostsItsRequestAlone) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::exchange_test

@@ -12,7 +12,7 @@
 
 #include "base/clock.hpp"
 #include "embedded/apiserver/core/server.hpp"
-#include "embedded/apiserver/core/token_signer.hpp"
+#include "embedded/apiserver/request/token_signer.hpp"
 #include "embedded/store/store.hpp"
 #include "kube/text/json.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::forced_end_test {
 namespace {
 
 const Key kPodKey{"tst", "p"};
@@ -162,13 +162,13 @@ TEST_F(ForcedEnd, AnswersForThePodThatOthersFinished) {
   EXPECT_EQ(status, 200) << "it was there";
 }
 
-TEST_F(ForcedEnd, AnswersForThePodThatOthersFinishedBeforeItsRemoval) {
+TEST_F(ForcedEnd, AnswersForPodFinishedBeforeItsRemoval) {
   store->before_removal = finish;
   EXPECT_EQ(force()["metadata"]["uid"].as_string(), uid);
   EXPECT_EQ(status, 200) << "it was there";
 }
 
-TEST_F(ForcedEnd, LeavesANamesakeThatFollowedBeforeTheSecondRead) {
+TEST_F(ForcedEnd, LeavesNamesakeMadeBeforeSecondRead) {
   store->before_read = replace;
   EXPECT_EQ(force()["metadata"]["uid"].as_string(), uid);
   EXPECT_EQ(status, 200);
@@ -183,4 +183,4 @@ TEST_F(ForcedEnd, LeavesANamesakeThatFollowedBeforeTheRemoval) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::forced_end_test

@@ -9,7 +9,7 @@
 #include "support/growth.hpp"
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::large_bodies_test {
 namespace {
 
 constexpr std::size_t kSmall = 4'000;
@@ -220,4 +220,4 @@ TEST(LargeBodies, AppliedFields) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::large_bodies_test

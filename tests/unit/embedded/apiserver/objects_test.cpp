@@ -3,7 +3,7 @@
 #include "embedded/apiserver/write/write.hpp"
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::objects_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -400,7 +400,7 @@ TEST(InProcess, TakesAndGivesValues) {
   EXPECT_TRUE(response.body.empty());
 }
 
-TEST(InProcess, ControllersAreTakenAtTheirWordWhereTheServerTrustsThem) {
+TEST(InProcess, TrustsControllersWhereOptionAllows) {
   const auto answer = [](bool trusts, std::optional<std::string> user) {
     TestServer server(Options{.trusts_controllers = trusts});
     Request request;
@@ -419,4 +419,4 @@ TEST(InProcess, ControllersAreTakenAtTheirWordWhereTheServerTrustsThem) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::objects_test

@@ -2,7 +2,7 @@
 // managedFields and server-side apply through requests (docs/spec/apiserver.md 11).
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::ownership_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -19,7 +19,7 @@ std::string config(std::string_view data) {
          std::string(data) + "}";
 }
 
-TEST(Ownership, OfAnUpdateIsWhatItChanged) {
+TEST(Ownership, OfAnUpdateCoversChangedFields) {
   TestServer server;
   server.post(std::string(kMaps) + "?fieldManager=one", config_map("s", R"({"a":"1","b":"1"})"));
   server.patch(path("?fieldManager=two"), "merge", R"({"data":{"b":"2"}})");
@@ -89,7 +89,7 @@ TEST(Ownership, MigratesFromClientSideApply) {
   EXPECT_EQ(server.patch(kMap, "json", json::print(patch)).status, 409);
 }
 
-TEST(Ownership, RefusesWhatApplyMayNotSay) {
+TEST(Ownership, RefusesFieldsForbiddenToApply) {
   TestServer server;
   EXPECT_EQ(server
                 .patch(path("?fieldManager=m"), "apply",
@@ -114,4 +114,4 @@ TEST(Ownership, RefusesWhatApplyMayNotSay) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::ownership_test

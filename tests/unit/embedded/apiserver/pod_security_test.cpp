@@ -4,7 +4,7 @@
 #include "embedded/apiserver/admission/pod_security_checks.hpp"
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::pod_security_test {
 namespace {
 
 using testing::ElementsAre;
@@ -209,7 +209,7 @@ TEST_F(PodSecurity, NamesTheVersion) {
             "(hostPID=true)");
 }
 
-TEST_F(PodSecurity, WarnsOfPodsAndOfWhatMakesPods) {
+TEST_F(PodSecurity, WarnsOfPodsAndTheirWorkloads) {
   make_namespace(R"({"warn":"baseline"})");
   const Answer made = make_pod("p", R"({"hostPID":true})");
   EXPECT_EQ(made.status, 201);
@@ -254,7 +254,7 @@ TEST_F(PodSecurity, LooksAtUpdatesThatMatter) {
             403);
 }
 
-TEST_F(PodSecurity, TellsOfPodsThatANewLevelWouldRefuse) {
+TEST_F(PodSecurity, ListsPodsThatNewLevelWouldRefuse) {
   make_namespace("{}");
   ASSERT_EQ(make_pod("a", R"({"hostNetwork":true})").status, 201);
   ASSERT_EQ(make_pod("b").status, 201);
@@ -298,4 +298,4 @@ TEST_F(PodSecurity, RefusesLabelsThatSayNothing) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::pod_security_test

@@ -9,7 +9,7 @@
 #include "support/sample_object.hpp"
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::protobuf_forms_test {
 namespace {
 
 const std::string kMaps = "/api/v1/namespaces/tst/configmaps";
@@ -249,4 +249,4 @@ TEST(ProtobufForms, WatchErrorsAreFramedToo) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::protobuf_forms_test

@@ -2,7 +2,7 @@
 // Lists, pages, selectors and watches (docs/spec/apiserver.md 8).
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::reading_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -114,7 +114,7 @@ TEST(List, LongOnesAreMadePieceByPiece) {
   EXPECT_EQ((*read)["metadata"]["resourceVersion"], page.value["metadata"]["resourceVersion"]);
 }
 
-TEST(List, SelectsFromManyWhatMatches) {
+TEST(List, SelectsMatchingObjectsAmongMany) {
   TestServer server;
   for (std::size_t i = 0; i < 100; ++i) {  // more than three blocks
     server.post(kMaps, labelled("m" + std::to_string(100 + i), std::to_string(i % 33)));
@@ -221,7 +221,7 @@ TEST(List, SelectsByField) {
             "field label not supported: zz");
 }
 
-TEST(Watch, BeginsWithWhatIsThere) {
+TEST(Watch, BeginsWithPresentObjects) {
   TestServer server;
   server.post(kMaps, config_map("a"));
   Answer watch = server.get(maps("?watch=1"));
@@ -381,4 +381,4 @@ TEST(Events, AreOneStoreInTwoGroups) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::reading_test

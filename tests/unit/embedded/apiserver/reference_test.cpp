@@ -2,7 +2,7 @@
 // What the differential test (tests/real) found the reference to do, each told once.
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::reference_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -70,7 +70,7 @@ TEST(Reference, KeepsTheGenerationOfKindsWithoutOne) {
   EXPECT_FALSE(answer.value["metadata"].contains("generation"));
 }
 
-TEST(Reference, LeavesTheContentsOfJobsAloneUnlessTold) {
+TEST(Reference, OrphansPodsOfJobsByDefault) {
   TestServer server;
   server.post(kJobs, job());
   const Answer answer = server.remove(under(kJobs, "j"));
@@ -90,7 +90,7 @@ TEST(Reference, DeletesAJobAtOnceInTheBackground) {
   EXPECT_EQ(server.get(under(kJobs, "j")).status, 404);
 }
 
-TEST(Reference, SaysThatAPodEndsBeforeItIsGone) {
+TEST(Reference, ShowsEndOfPodBeforeRemoval) {
   TestServer server;
   make_account(server);
   const Answer made = server.post(kPods, pod());
@@ -109,7 +109,7 @@ TEST(Reference, SaysThatAPodEndsBeforeItIsGone) {
             gone.value["metadata"]["resourceVersion"]);
 }
 
-TEST(Reference, GivesWhatTheServerChoosesToNobody) {
+TEST(Reference, LeavesServerChosenFieldsUnowned) {
   TestServer server;
   const Answer service =
       server.post("/api/v1/namespaces/tst/services",
@@ -125,7 +125,7 @@ TEST(Reference, GivesWhatTheServerChoosesToNobody) {
   EXPECT_FALSE(fields(ns).contains("f:spec"));
 }
 
-TEST(Reference, DatesOnlyWhatChangedSomething) {
+TEST(Reference, SetsTimeOnlyOnChanges) {
   TestServer server;
   server.post(kMaps, parse(R"({"metadata":{"name":"s"},"data":{"a":"1"}})"));
   const auto apply = [&](std::string_view manager) {
@@ -144,7 +144,7 @@ TEST(Reference, DatesOnlyWhatChangedSomething) {
   }
 }
 
-TEST(Reference, NamesWhatItOffers) {
+TEST(Reference, NamesAvailableRepresentations) {
   TestServer server;
   const auto accept = [&](std::string_view path, std::string type) {
     return server.call("GET " + std::string(path), {}, {{"accept", std::move(type)}});
@@ -169,7 +169,7 @@ TEST(Reference, NamesWhatItOffers) {
             "(*core.ConfigMap)");
 }
 
-TEST(Reference, WarnsOfWhatIsHardlyMeant) {
+TEST(Reference, WarnsOfProbableMistakes) {
   TestServer server;
   const Answer made = server.post(
       kDeployments,
@@ -243,7 +243,7 @@ TEST(Reference, HasTwoNamesForOneAddress) {
   EXPECT_EQ(node.value["spec"]["podCIDRs"], parse(R"(["10.1.0.0/24"])"));
 }
 
-TEST(Reference, ScalesByProcessorLoadWhenNothingElseIsSaid) {
+TEST(Reference, ScalesByProcessorLoadByDefault) {
   TestServer server;
   const Answer made =
       server.post("/apis/autoscaling/v1/namespaces/tst/horizontalpodautoscalers",
@@ -254,11 +254,11 @@ TEST(Reference, ScalesByProcessorLoadWhenNothingElseIsSaid) {
   EXPECT_EQ(newer.value["spec"]["metrics"].size(), 1U);
 }
 
-TEST(Reference, TellsBothThingsThatAreWrongWithAMatch) {
+TEST(Reference, ReportsBothFlawsOfVersionMatch) {
   TestServer server;
   const Answer answer = server.get(std::string(kMaps) + "?resourceVersionMatch=Foo");
   EXPECT_EQ(answer.value["details"]["causes"].size(), 2U) << answer.text;
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::reference_test

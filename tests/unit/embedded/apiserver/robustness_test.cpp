@@ -9,7 +9,7 @@
 
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::robustness_test {
 namespace {
 
 class Sender {
@@ -172,4 +172,4 @@ TEST(Robustness, DeepBodiesAreRefused) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::robustness_test

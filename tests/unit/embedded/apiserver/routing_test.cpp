@@ -2,7 +2,7 @@
 // Paths, methods, discovery, version and health (docs/spec/apiserver.md 3, 4).
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::routing_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -82,7 +82,7 @@ TEST(Discovery, DescribesResources) {
   EXPECT_EQ(core.value["resources"][0]["name"].as_string(), "bindings");
 }
 
-TEST(Discovery, IsAggregatedForThoseWhoAsk) {
+TEST(Discovery, IsAggregatedOnRequest) {
   TestServer server;
   const std::string type = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
   const Answer apis = server.call("GET /apis", "", {{"accept", type + ",application/json"}});
@@ -129,4 +129,4 @@ TEST(Version, ParsesAsMinor35) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::routing_test

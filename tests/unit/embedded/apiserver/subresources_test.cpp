@@ -3,7 +3,7 @@
 #include "kube/value/condition.hpp"
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::subresources_test {
 namespace {
 
 constexpr std::string_view kPods = "/api/v1/namespaces/tst/pods";
@@ -83,7 +83,7 @@ TEST(Eviction, AsksTheBudget) {
             "name in URL does not match name in Eviction object");
 }
 
-TEST(Status, ADeploymentTakesAnnotationsWithItButNoLabels) {
+TEST(Status, TakesAnnotationsButNoLabelsOfDeployment) {
   TestServer server;
   const std::string path = "/apis/apps/v1/namespaces/tst/deployments";
   Value object = server
@@ -152,4 +152,4 @@ TEST(Finalize, RemovesADeletedNamespace) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::subresources_test

@@ -9,7 +9,7 @@
 
 #include "kube/text/yaml.hpp"
 
-namespace athanor::devices {
+namespace athanor::devices::allocator_test {
 namespace {
 
 Value from_yaml(const std::string& text) {
@@ -58,6 +58,7 @@ class AllocatorTest : public testing::Test {
       all.push_back(&pool);
     }
     const Object node(from_yaml("{metadata: {name: " + node_name + ", labels: {zone: a}}}"));
+    Expressions expressions;  // of these pools alone
     const auto found = allocate(requests, all, ledger, node, expressions);
     if (!found.ok()) {
       return found.error().message;
@@ -78,7 +79,6 @@ class AllocatorTest : public testing::Test {
   std::vector<Object> slices{};
   Classes classes{};
   Ledger ledger{};
-  Expressions expressions{};
   Pools pools{};
   Value last{};
 };
@@ -116,7 +116,7 @@ TEST_F(AllocatorTest, ReturnsToAnEarlierChoice) {
   EXPECT_EQ(give({claim(request("", "r") + ", " + request("", "s", "big"))}), "b a");
 }
 
-TEST_F(AllocatorTest, HeldDevicesAreNotGivenAgainButForAdmins) {
+TEST_F(AllocatorTest, GivesHeldDevicesToAdminsOnly) {
   slices = {slice("s1", "devices: [" + device("a", "5Gi", "p") + "]")};
   EXPECT_EQ(give({claim(request())}, true), "a");
   EXPECT_EQ(give({claim(request())}), "cannot allocate all claims");
@@ -138,6 +138,45 @@ TEST_F(AllocatorTest, Expressions) {
   EXPECT_EQ(with("has(device.attributes['z.com'].other)"), "cannot allocate all claims");
   EXPECT_EQ(with("device.attributes['z.com'].other == 'x'"),
             "request r: selector #0: device x.com/n1/a: runtime error: no such key: other");
+}
+
+// An expression that costs too much fails by itself, and again without being evaluated again.
+TEST_F(AllocatorTest, BoundsAnExpression) {
+  std::string bomb = "'AAAAAAAA'";
+  for (int level = 0; level < 3; ++level) {
+    std::string formats;
+    std::string arguments;
+    for (int i = 0; i < 250; ++i) {
+      formats += "%s";
+      arguments += i == 0 ? "x" : ",x";
+    }
+    bomb = "[" + bomb + "].map(x, '" + formats + "'.format([" + arguments + "]))[0]";
+  }
+  slices = {slice("s1", "devices: [" + device("a", "5Gi", "p") + "]")};
+  EXPECT_EQ(give({claim(request(selector(bomb + ".size() > 0")))}),
+            "request r: selector #0: device x.com/n1/a: runtime error: operation cancelled: actual "
+            "cost limit exceeded: its values are too large");
+}
+
+TEST(ExpressionsTest, ChargesTheNamespaceOfThePod) {
+  const cel::Val device = seen_by_expressions(from_yaml("{name: a}"), "x.com");
+  const std::string dear =
+      "[1,2,3,4,5,6,7,8].map(a, [1,2,3,4,5,6,7,8].map(b, [1,2,3,4,5,6,7,8].map(c, "
+      "[1,2,3,4,5,6,7,8].map(d, [1,2,3,4,5,6,7,8].map(e, 1))))).size() > ";
+  Expressions expressions;
+  expressions.charge_to("team");
+  int held = 0;
+  std::string error;
+  for (int i = 0; i < 8 && error.empty(); ++i) {
+    const auto holds = expressions.holds(dear + std::to_string(i), device);
+    held += holds.ok() ? 1 : 0;
+    error = holds.ok() ? "" : holds.error().message;
+  }
+  EXPECT_GT(held, 1);
+  EXPECT_EQ(error, "the expressions about devices of namespace \"team\" cost too much together");
+  EXPECT_TRUE(expressions.holds(dear + "0", device).ok());  // is known
+  expressions.charge_to("others");
+  EXPECT_TRUE(expressions.holds("device.driver == 'x.com'", device).value());
 }
 
 TEST_F(AllocatorTest, Constraints) {
@@ -244,4 +283,4 @@ TEST_F(AllocatorTest, EndsWhereThereAreTooManyCombinations) {
 }
 
 }  // namespace
-}  // namespace athanor::devices
+}  // namespace athanor::devices::allocator_test

@@ -16,7 +16,7 @@
 #include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
 
-namespace athanor::devices {
+namespace athanor::devices::scheduling_test {
 namespace {
 
 Value from_yaml(const std::string& text) {
@@ -106,7 +106,7 @@ class DevicesTest : public testing::Test {
 
 constexpr const char* kNamed = "{name: a, resourceClaimName: one}";
 
-TEST_F(DevicesTest, AClaimIsAllocatedAndReservedBeforeItsPodIsBound) {
+TEST_F(DevicesTest, AllocatesAndReservesClaimBeforeBindingPod) {
   node("n1", 2);
   claim("one", 2);
   pod("p", kNamed);
@@ -123,7 +123,7 @@ TEST_F(DevicesTest, AClaimIsAllocatedAndReservedBeforeItsPodIsBound) {
   EXPECT_EQ(admit("p").answer, NodeAdmission::Answer::Ready);
 }
 
-TEST_F(DevicesTest, WhatNoNodeCouldChangeIsSaidOfThePod) {
+TEST_F(DevicesTest, ReportsUnsolvableClaimsOnPod) {
   node("n1", 1);
   pod("missing", kNamed);
   pod("waiting", "{name: a, resourceClaimTemplateName: t}");
@@ -155,7 +155,7 @@ TEST_F(DevicesTest, DevicesAreHeldUntilTheirPodHasEnded) {
   EXPECT_EQ(devices("two"), "d0");
 }
 
-TEST_F(DevicesTest, PodsThatShareAClaimComeToOneNode) {
+TEST_F(DevicesTest, PlacesPodsOfSharedClaimOnOneNode) {
   node("n1", 1);
   node("n2", 1);
   claim("one");
@@ -230,7 +230,7 @@ TEST_F(DevicesTest, ExtendedResourcesThatAClassStandsFor) {
   EXPECT_FALSE(world.has(api::kResourceClaim, {"ns", name}));
 }
 
-TEST_F(DevicesTest, ANodeThatReportsTheResourceGivesItsOwn) {
+TEST_F(DevicesTest, PrefersResourceReportedByNode) {
   node("n1", 1, ", x.com/gpu: '1'");
   pod("p", "", "x.com/gpu: '1'");
   settle();
@@ -283,4 +283,4 @@ TEST_F(DevicesTest, AContainerWaitsForItsClaims) {
 }
 
 }  // namespace
-}  // namespace athanor::devices
+}  // namespace athanor::devices::scheduling_test

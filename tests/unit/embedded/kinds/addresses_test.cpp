@@ -2,7 +2,7 @@
 // Addresses of services as objects, and the networks they come from (docs/spec/apiserver.md 14.5).
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::addresses_test {
 namespace {
 
 constexpr const char* kServices = "/api/v1/namespaces/tst/services";
@@ -184,4 +184,4 @@ TEST(ServiceAddresses, AreChecked) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::addresses_test

@@ -6,7 +6,7 @@
 #include "embedded/kinds/resource_info.hpp"
 #include "unit/embedded/apiserver/fixture.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::cells_test {
 namespace {
 
 struct Row {
@@ -309,4 +309,4 @@ TEST(Columns, HaveACellEach) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::cells_test

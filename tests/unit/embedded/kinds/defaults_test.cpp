@@ -2,7 +2,7 @@
 // Row by row: what a create adds (docs/spec/apiserver.md 14.2).
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::defaults_test {
 namespace {
 
 // What of `wanted` is missing in `actual`: objects may have more members, lists not more items.
@@ -346,4 +346,4 @@ TEST(DaemonSets, CountTheirTemplates) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::defaults_test

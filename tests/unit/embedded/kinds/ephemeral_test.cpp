@@ -2,7 +2,7 @@
 // pods/NAME/ephemeralcontainers (docs/spec/apiserver.md 12.3).
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::ephemeral_test {
 namespace {
 
 const std::string kPods = "/api/v1/namespaces/tst/pods";
@@ -37,4 +37,4 @@ TEST(EphemeralContainers, AreOnlyAdded) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::ephemeral_test

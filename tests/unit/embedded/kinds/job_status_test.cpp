@@ -9,7 +9,7 @@
 
 #include "kube/text/json.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::job_status_test {
 namespace {
 
 // The texts about an Indexed Job of 1,000,000 completions with these indexes.
@@ -56,4 +56,4 @@ TEST(JobStatus, LongListsCostNoMoreEachInterval) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::job_status_test

@@ -5,7 +5,7 @@
 
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::reference_forms_test {
 namespace {
 
 constexpr std::string_view kDaemonSets = "/apis/apps/v1/namespaces/tst/daemonsets";
@@ -27,7 +27,7 @@ const Value& fields_of(const Value& object, std::string_view manager) {
   return kNone;
 }
 
-TEST(OddWrites, TheGenerationOfATemplateIsTheServersToCount) {
+TEST(OddWrites, CountTemplateGenerationOnServer) {
   TestServer server;
   constexpr std::string_view kAnnotation = "deprecated.daemonset.template.generation";
   server.post(at(kDaemonSets, "?fieldManager=one"), parse(R"({"metadata":{"name":"d"},"spec":{
@@ -44,7 +44,7 @@ TEST(OddWrites, TheGenerationOfATemplateIsTheServersToCount) {
   EXPECT_EQ(labelled.value["metadata"]["annotations"][kAnnotation], Value("2"));
 }
 
-TEST(OddWrites, AnAddressThatIsLeftOutStaysButIsNobodys) {
+TEST(OddWrites, KeepOmittedAddressWithoutOwner) {
   TestServer server;
   const Answer made = server.post(
       at(kServices, "?fieldManager=one"),
@@ -94,7 +94,7 @@ TEST(OddWrites, ALimitRangeNeedsNoName) {
   EXPECT_EQ(server.get("/api/v1/namespaces/tst/limitranges/" + name).status, 200);
 }
 
-TEST(OddWrites, ANodeMayUseWhatItHas) {
+TEST(OddWrites, DefaultAllocatableOfNodeToItsCapacity) {
   TestServer server;
   server.post("/api/v1/nodes", parse(R"({"metadata":{"name":"n"}})"));
   const Answer answer =
@@ -102,7 +102,7 @@ TEST(OddWrites, ANodeMayUseWhatItHas) {
   EXPECT_EQ(answer.value["status"]["allocatable"], parse(R"({"cpu":"4"})")) << answer.text;
 }
 
-TEST(OddWrites, AnAppliedNullOfACustomObjectIsRefused) {
+TEST(OddWrites, RefuseAppliedNullOfCustomObject) {
   TestServer server;
   server.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", parse(R"({
     "metadata":{"name":"widgets.ex.com"},"spec":{"group":"ex.com","scope":"Namespaced",
@@ -132,4 +132,4 @@ TEST(OddWrites, AnAppliedNullOfACustomObjectIsRefused) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::reference_forms_test

@@ -5,7 +5,7 @@
 
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::reference_rules_test {
 namespace {
 
 constexpr std::string_view kPods = "/api/v1/namespaces/tst/pods";
@@ -180,7 +180,7 @@ TEST(ReferenceForms, ServicesTakeTheirEndpointsAlong) {
   EXPECT_EQ(server.get("/api/v1/namespaces/tst/endpoints/s").status, 404);
 }
 
-TEST(ReferenceForms, ScalingToNothingLeavesTheReplicasToNobody) {
+TEST(ReferenceForms, LeavesReplicasUnownedAfterScaleToZero) {
   TestServer server;
   const std::string path = "/apis/apps/v1/namespaces/tst/deployments";
   server.post(path, parse(R"({"metadata":{"name":"d"},"spec":{"replicas":2,
@@ -217,4 +217,4 @@ TEST(ReferenceForms, AnEmptyListOfManagersEndsTheTracking) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::reference_rules_test

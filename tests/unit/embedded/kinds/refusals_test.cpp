@@ -6,7 +6,7 @@
 
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::refusals_test {
 namespace {
 
 constexpr std::string_view kPods = "/api/v1/namespaces/tst/pods";
@@ -77,7 +77,7 @@ std::string hook(const std::string& more) {
 
 class KindRefusals : public ::testing::TestWithParam<Refusal> {};
 
-TEST_P(KindRefusals, AreToldAsTheReferenceTellsThem) {
+TEST_P(KindRefusals, MatchTextsOfReference) {
   TestServer server;
   const Refusal& refusal = GetParam();
   const Answer answer =
@@ -267,7 +267,7 @@ struct StatusRefusal {
 
 class KindStatusRefusals : public ::testing::TestWithParam<StatusRefusal> {};
 
-TEST_P(KindStatusRefusals, AreToldAsTheReferenceTellsThem) {
+TEST_P(KindStatusRefusals, MatchTextsOfReference) {
   TestServer server;
   const StatusRefusal& refusal = GetParam();
   const Answer made =
@@ -343,4 +343,4 @@ INSTANTIATE_TEST_SUITE_P(All, KindOddities, ::testing::ValuesIn(kOddities),
                          [](const auto& row) { return row.param.what; });
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::refusals_test

@@ -2,7 +2,7 @@
 // Row by row: what is refused on create and on update (docs/spec/apiserver.md 14.4).
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::validation_test {
 namespace {
 
 constexpr const char* kMaps = "/api/v1/namespaces/tst/configmaps";
@@ -209,10 +209,10 @@ const Create kCreates[] = {
      "spec.schedule: Invalid value: \"61 * * * MON-FRI\": end of range (61) above maximum (59): "
      "61"},
     {"time zone", kCronJobs,
-     R"({"metadata":{"name":"c"},"spec":{"schedule":"@daily","timeZone":"Nowhere/Land",
+     R"({"metadata":{"name":"c"},"spec":{"schedule":"@daily","timeZone":"Europe/Nowhere",
        "jobTemplate":{"spec":{"template":{"spec":{"restartPolicy":"Never",
        "containers":[{"name":"c","image":"a"}]}}}}}})",
-     "spec.timeZone: Invalid value: \"Nowhere/Land\": unknown time zone Nowhere/Land"},
+     "spec.timeZone: Invalid value: \"Europe/Nowhere\": unknown time zone Europe/Nowhere"},
     {"long name of a cron job", kCronJobs,
      R"({"metadata":{"name":"abcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabc"},"spec":
        {"schedule":"@hourly","jobTemplate":{"spec":{"template":{"spec":{"restartPolicy":"Never",
@@ -541,4 +541,4 @@ TEST(Jobs, KeepTheirTerminalConditions) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::validation_test

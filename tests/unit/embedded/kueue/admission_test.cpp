@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Denials at write time, text by text (docs/spec/kueue.md 5.3).
-#include "embedded/kueue/workload/admission.hpp"
+#include "embedded/kueue/rules/admission.hpp"
 
 #include <gtest/gtest.h>
 
 #include "unit/embedded/kueue/fixture.hpp"
 
-namespace athanor::kueue::test {
+namespace athanor::kueue::test::admission_test {
 namespace {
 
 Value queue_of(const std::string& groups, const std::string& more = "") {
@@ -96,4 +96,4 @@ TEST(Defaults, PutTheFinalizerOnQueuesOnce) {
 }
 
 }  // namespace
-}  // namespace athanor::kueue::test
+}  // namespace athanor::kueue::test::admission_test

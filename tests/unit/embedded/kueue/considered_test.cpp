@@ -2,7 +2,7 @@
 // Which flavors the event of a reservation names (docs/spec/kueue.md 13).
 #include "unit/embedded/kueue/queue_world.hpp"
 
-namespace athanor::kueue::test {
+namespace athanor::kueue::test::considered_test {
 namespace {
 
 class Considered : public QueueWorld {
@@ -60,4 +60,4 @@ TEST_F(Considered, HowHighItBorrows) {
 }
 
 }  // namespace
-}  // namespace athanor::kueue::test
+}  // namespace athanor::kueue::test::considered_test

@@ -7,7 +7,7 @@
 #include "kube/text/json.hpp"
 #include "unit/embedded/kueue/fixture.hpp"
 
-namespace athanor::kueue::test {
+namespace athanor::kueue::test::conversion_test {
 namespace {
 
 constexpr const char* kOld = "kueue.x-k8s.io/v1beta1";
@@ -78,4 +78,4 @@ TEST(ConversionRoundTrip, LosesNothingOfTheNewForm) {
 }
 
 }  // namespace
-}  // namespace athanor::kueue::test
+}  // namespace athanor::kueue::test::conversion_test

@@ -9,7 +9,7 @@
 #include "kube/text/json.hpp"
 #include "unit/embedded/kueue/queue_world.hpp"
 
-namespace athanor::kueue::test {
+namespace athanor::kueue::test::explain_test {
 namespace {
 
 class Explain : public QueueWorld {
@@ -39,7 +39,7 @@ class Explain : public QueueWorld {
   }
 };
 
-TEST_F(Explain, NamesWhoHoldsTheQuotaAndWhyTheyAreKept) {
+TEST_F(Explain, NamesHoldersOfQuotaAndReasonsToKeep) {
   queue("q", "4", ", preemption: {withinClusterQueue: LowerPriority}");
   run("high", "q", 3, 9);
   run("low", "q", 1, 1);
@@ -81,7 +81,7 @@ TEST_F(Explain, SaysHowMuchOfTheQuotaIsBorrowed) {
             std::string::npos);
 }
 
-TEST_F(Explain, NamesWhatPreemptionFrees) {
+TEST_F(Explain, NamesQuotaThatPreemptionFrees) {
   queue("q", "4", ", preemption: {withinClusterQueue: LowerPriority}");
   run("low", "q", 4, 1);
   submit("high", "q", 3, 9);
@@ -159,16 +159,55 @@ TEST_F(Unblocking, OfOneOfTwoFlavors) {
   run("waits", "q", 3);
   EXPECT_EQ(events("waits"), "ClusterQueue/q: 3 more gpu of flavor f become free")
       << "the quota of the others needs to be raised";
-  EXPECT_EQ(
-      quota_event(
-          {.mode = Mode::NoFit,
-           .pod_sets = {{.name = "a", .reasons = {{.why = Reason::Why::NoMatch, .flavor = "f"}}},
-                        {.name = "b",
-                         .reasons = {{.why = Reason::Why::NotFound, .flavor = "g"},
-                                     {.why = Reason::Why::NotCovered, .named = "example.com/x"}}}}},
-          0),
-      "the ClusterQueue has quota of a flavor that its pods may use; the ClusterQueue covers "
-      "resource example.com/x, or ResourceFlavor g is created");
+}
+
+// Two groups: the first lacks free quota, the second can never have enough, and a resource has no
+// quota at all.
+TEST_F(Unblocking, NamesLastingObstaclesFirst) {
+  world.put(from_yaml(
+      "{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: q}, spec: "
+      "{namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, "
+      "resources: [{name: cpu, nominalQuota: 4}]}]}, {coveredResources: [gpu], flavors: [{name: g, "
+      "resources: [{name: gpu, nominalQuota: 2}]}]}]}}"));
+  world.put(local_queue("q", "q"));
+  world.put(workload("runs", "q", "cpu: 4"));
+  settle();
+  world.advance(std::chrono::seconds(1));
+  world.put(workload("waits", "q", "cpu: 1, gpu: 3, example.com/x: 1"));
+  settle();
+  EXPECT_EQ(events("waits"),
+            "ClusterQueue/q: the ClusterQueue covers resource example.com/x | "
+            "ClusterQueue/q: the quota of gpu in flavor g is raised to 3 | "
+            "ClusterQueue/q: 1 more cpu of flavor f become free");
+  EXPECT_EQ(why("waits").causes.at(0).text,
+            "pod set launcher: resource example.com/x unavailable in ClusterQueue");
+}
+
+TEST_F(Unblocking, LeavesOutFlavorsThatPodsMayNotUse) {
+  world.put(from_yaml(
+      "{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: q}, spec: "
+      "{namespaceSelector: {}, resourceGroups: [{coveredResources: [gpu], flavors: [{name: f, "
+      "resources: [{name: gpu, nominalQuota: 4}]}, {name: g, resources: [{name: gpu, nominalQuota: "
+      "4}]}]}]}}"));
+  world.put(local_queue("q", "q"));
+  const auto on = [&](const std::string& name, const std::string& flavor, int gpus) {
+    world.advance(std::chrono::seconds(1));
+    world.put(workload(name, "q", fmt::format("gpu: {}", gpus), "",
+                       ", nodeSelector: {fournos.dev/cluster: " + flavor + "}"));
+    settle();
+  };
+  on("runs", "f", 3);
+  on("other", "g", 3);
+  on("waits", "f", 2);
+  const Explanation result = why("waits");
+  ASSERT_EQ(result.causes.size(), 1U);
+  EXPECT_EQ(result.causes[0].text,
+            "pod set launcher: insufficient unused quota for gpu in flavor f, 1 more needed");
+  ASSERT_EQ(result.quotas.size(), 1U);
+  EXPECT_EQ(result.quotas[0].flavor, "f");
+  on("nowhere", "h", 1);
+  EXPECT_EQ(events("nowhere"),
+            "ClusterQueue/q: the ClusterQueue has quota of a flavor that its pods may use");
 }
 
 TEST_F(Unblocking, OfQueuesAndTheirOrder) {
@@ -219,7 +258,7 @@ TEST_F(Unblocking, OfBlockedAdmission) {
   EXPECT_EQ(events("waits"), "ClusterQueue/q: all admitted workloads have condition PodsReady");
 }
 
-TEST_F(Unblocking, OfWhatAWorkloadSays) {
+TEST_F(Unblocking, FollowsFieldsOfWorkload) {
   queue("q", "4");
   submit("w", "q", 1);
   say("w", "{metadata: {annotations: {kueue.x-k8s.io/admission-gated-by: a}}}");
@@ -236,6 +275,17 @@ TEST_F(Unblocking, OfWhatAWorkloadSays) {
   EXPECT_EQ(events("w"), "Workload/bench/w: its owner stops it and releases the quota");
   say("w", "{spec: {active: false}}");
   EXPECT_EQ(events("w"), "Workload/bench/w: spec.active becomes true");
+}
+
+// What blocks others is that pods start, not how long they run.
+TEST_F(Explain, EstimatesBehindPodsThatStart) {
+  world.configure("kueue", from_yaml("{waitForPodsReady: true, blockAdmission: true}"));
+  queue("q", "4");
+  run("starts", "q", 1, 0, ", maximumExecutionTimeSeconds: 3600");
+  run("waits", "q", 1, 0, ", maximumExecutionTimeSeconds: 60");
+  const auto result = why("waits");
+  ASSERT_TRUE(result.estimate);
+  EXPECT_EQ(in(result.estimate->earliest), 1);
 }
 
 TEST_F(Explain, EstimatesFromDeclaredTimes) {
@@ -265,6 +315,52 @@ TEST_F(Explain, EstimatesFromEarlierRuns) {
   EXPECT_NE(result.text(world.now).find("estimate: starts between"), std::string::npos);
 }
 
+// Their Workloads are gone when they end.
+TEST_F(Explain, EstimatesFromEndedFournosJobs) {
+  queue("q", "2");
+  const auto job = [&](const std::string& name, const std::string& spec,
+                       const std::string& status) {
+    world.put(from_yaml("{apiVersion: fournos.dev/v1, kind: FournosJob, metadata: {name: " + name +
+                        ", namespace: bench}, spec: {" + spec + "}, status: {" + status + "}}"));
+  };
+  const auto ended = [&](int minutes, bool has_completion) {
+    const std::string end = fmt::format("\"2026-01-01T01:{:02}:00Z\"", minutes);
+    return fmt::format(
+        "phase: Succeeded, {}conditions: [{{type: WorkloadAdmitted, status: \"True\", "
+        "lastTransitionTime: \"2026-01-01T01:00:00Z\"}}, {{type: PipelineRunReady, status: "
+        "\"True\", lastTransitionTime: {}}}]",
+        has_completion ? "completionTime: " + end + ", " : "", end);
+  };
+  for (int i = 0; i < 10; ++i) {
+    job(fmt::format("ended-{}", i), "owner: a", ended(1 + i, i % 2 == 0));
+  }
+  job("refused", "owner: a", "phase: Failed, completionTime: \"2026-01-01T01:00:00Z\"");
+  job("lock", "owner: a, lockOnly: true", ended(59, true));
+  const auto submit_job = [&](const std::string& name) {
+    world.advance(std::chrono::seconds(1));
+    Value object = workload(name, "q", "gpu: 2");
+    object.member("metadata")
+        .set("ownerReferences", from_yaml("[{apiVersion: fournos.dev/v1, kind: FournosJob, name: " +
+                                          name + ", uid: u, controller: true}]"));
+    world.put(std::move(object));
+    settle();
+  };
+  submit_job("first");
+  submit_job("second");
+  const Explanation result = why("second");
+  ASSERT_TRUE(result.estimate);
+  EXPECT_EQ(result.estimate->runs, 10U);
+  EXPECT_EQ(in(result.estimate->earliest), 360 - 1);
+  EXPECT_EQ(in(result.estimate->latest), 600 - 1);
+  // A lock ends when it says so.
+  job("first", "owner: a, lockOnly: true, lockUntil: \"2026-01-05T01:00:00Z\"", "phase: Running");
+  const Explanation locked = why("second");
+  ASSERT_TRUE(locked.estimate && locked.estimate->latest);
+  EXPECT_EQ(format_time(*locked.estimate->latest), "2026-01-05T01:00:00Z");
+  job("first", "owner: a, lockOnly: true", "phase: Running");
+  EXPECT_FALSE(why("second").estimate->latest);
+}
+
 TEST_F(Explain, KnowsThatItDoesNotKnow) {
   queue("q", "2");
   run("first", "q", 2);
@@ -275,7 +371,7 @@ TEST_F(Explain, KnowsThatItDoesNotKnow) {
   EXPECT_NE(result.text(world.now).find("estimate: unknown"), std::string::npos);
 }
 
-TEST_F(Explain, EstimatesWhoIsPreempted) {
+TEST_F(Explain, EstimatesPreemptedWorkloads) {
   queue("q", "4", ", preemption: {withinClusterQueue: LowerPriority}");
   run("low", "q", 4, 1, ", maximumExecutionTimeSeconds: 100");
   submit("high", "q", 4, 9, ", maximumExecutionTimeSeconds: 50");
@@ -301,4 +397,4 @@ TEST_F(Explain, AnswersForARequestThatExistsNowhere) {
 }
 
 }  // namespace
-}  // namespace athanor::kueue::test
+}  // namespace athanor::kueue::test::explain_test

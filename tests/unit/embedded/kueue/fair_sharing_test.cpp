@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights, shares, order and preemption where queues share (docs/spec/kueue.md 7.4, 7.9).
 #include "api/describe.hpp"
-#include "embedded/kueue/settings.hpp"
+#include "embedded/kueue/model/settings.hpp"
 #include "unit/embedded/kueue/queue_world.hpp"
 
-namespace athanor::kueue::test {
+namespace athanor::kueue::test::fair_sharing_test {
 namespace {
 
 constexpr const char* kAny =
@@ -65,7 +65,7 @@ TEST_F(FairSharing, AWeightCountsForMore) {
   }
 }
 
-TEST_F(FairSharing, WithoutWeightWhoBorrowsComesLast) {
+TEST_F(FairSharing, OrdersBorrowersWithoutWeightLast) {
   queue("a", "0", ", cohortName: team, fairSharing: {weight: 0}");
   queue("b", "0", ", cohortName: team");
   queue("bank", "4", ", cohortName: team");
@@ -79,7 +79,7 @@ TEST_F(FairSharing, WithoutWeightWhoBorrowsComesLast) {
   EXPECT_EQ(share("a")["weightedShare"].as_int(), 9223372036854775807);
 }
 
-TEST_F(FairSharing, TakesFromWhoBorrowsMost) {
+TEST_F(FairSharing, PreemptsLargestBorrower) {
   for (const char* name : {"a", "b", "c"}) {
     queue(name, "3", kAny);
   }
@@ -92,14 +92,14 @@ TEST_F(FairSharing, TakesFromWhoBorrowsMost) {
   run("c0", "c", 2, 0);
   int from_a = 0;
   for (int i = 0; i < 6; ++i) {
-    from_a += preempted_for(fmt::format("a{}", i)) == "InCohortFairSharing" ? 1 : 0;
+    from_a += preempted_for(fmt::format("a{}", i)) == "InCohortReclamation" ? 1 : 0;
   }
-  EXPECT_EQ(from_a, 2);
+  EXPECT_EQ(from_a, 2) << "c takes what is its own";
   EXPECT_FALSE(evicted("b0") || evicted("b1") || evicted("b2"));
   EXPECT_NE(message("c0").find("Pending the preemption of 2 workload(s)"), std::string::npos);
 }
 
-TEST_F(FairSharing, NobodyGetsAheadOfWhomItTakesFrom) {
+TEST_F(FairSharing, PreventsPreemptorFromExceedingShareOfVictims) {
   for (const char* name : {"a", "b", "c"}) {
     queue(name, "2", kAny);
   }
@@ -203,7 +203,7 @@ TEST_F(FairSharing, APreemptorIsTriedBeforeItsVictims) {
   EXPECT_FALSE(admitted("b1") || admitted("b2"));
 }
 
-TEST_F(FairSharing, WhoWasPreemptedTooOftenGivesToOwnersAlone) {
+TEST_F(FairSharing, GivesOftenPreemptedQuotaToOwnersAlone) {
   queue("bank", "4", ", cohortName: team");
   queue("owner", "2", kAny);
   queue("a", "0", kAny);
@@ -267,4 +267,4 @@ TEST_F(FairSharing, PreemptorsRestWhileTheirVictimsStay) {
 }
 
 }  // namespace
-}  // namespace athanor::kueue::test
+}  // namespace athanor::kueue::test::fair_sharing_test

@@ -5,11 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "api/kueue.hpp"
 #include "unit/embedded/kueue/fixture.hpp"
 
-namespace athanor::kueue::test {
+namespace athanor::kueue::test::instruments_test {
 namespace {
 
 std::string text_of(const Samples& samples, std::string_view prefix) {
@@ -27,7 +28,7 @@ std::string text_of(const Samples& samples, std::string_view prefix) {
   return text;
 }
 
-TEST(KueueInstruments, TellWhatWaits) {
+TEST(KueueInstruments, CountPendingWorkloads) {
   FakeWorld world;
   world.put(small_queue("cq", "0"));
   world.put(local_queue("lq", "cq"));
@@ -51,7 +52,53 @@ TEST(KueueInstruments, TellWhatWaits) {
             "kueue_cluster_queue_nominal_quota cohort= cluster_queue=cq flavor=f resource=gpu 0\n");
 }
 
-TEST(KueueInstruments, CountWhatBecomesOfWorkloads) {
+TEST(KueueInstruments, SumCohortsOverTheirSubtrees) {
+  FakeWorld world;
+  world.put(from_yaml("{apiVersion: kueue.x-k8s.io/v1beta2, kind: Cohort, metadata: {name: all}}"));
+  world.put(from_yaml(
+      "{apiVersion: kueue.x-k8s.io/v1beta2, kind: Cohort, metadata: {name: team}, spec: "
+      "{parentName: all, resourceGroups: [{coveredResources: [gpu], flavors: [{name: f, resources: "
+      "[{name: gpu, nominalQuota: 2}]}]}]}, status: {fairSharing: {weightedShare: "
+      "9223372036854775807}}}"));
+  Value queue = small_queue("cq", "4");
+  queue.set_path({"spec", "cohortName"}, "team");
+  queue.set("status", from_yaml("{admittedWorkloads: 3, flavorsReservation: [{name: f, resources: "
+                                "[{name: gpu, total: 1}]}]}"));
+  world.put(queue);
+  world.configure("kueue", from_yaml("{clusterQueueResourceMetrics: true}"));
+  Reads reads;
+  Samples samples;
+  kueue_instruments().state(View(world, reads), samples);
+  EXPECT_EQ(text_of(samples, "kueue_cohort_subtree"),
+            "kueue_cohort_subtree_quota cohort=all flavor=f resource=gpu 6\n"
+            "kueue_cohort_subtree_quota cohort=team flavor=f resource=gpu 6\n"
+            "kueue_cohort_subtree_resource_reservations cohort=all flavor=f resource=gpu 1\n"
+            "kueue_cohort_subtree_resource_reservations cohort=team flavor=f resource=gpu 1\n"
+            "kueue_cohort_subtree_admitted_active_workloads cohort=all 3\n"
+            "kueue_cohort_subtree_admitted_active_workloads cohort=team 3\n");
+  const auto share = std::ranges::find(samples, "kueue_cohort_weighted_share", &Sample::metric);
+  ASSERT_NE(share, samples.end());
+  EXPECT_TRUE(std::isnan(share->value)) << "it borrows with a weight of 0";
+}
+
+TEST(KueueInstruments, CountFinishedWorkloads) {
+  FakeWorld world;
+  world.put(small_queue("cq", "0"));
+  world.put(local_queue("lq", "cq"));
+  Value finished = workload("w", "lq", "gpu: 1");
+  finished.set("status", from_yaml("{conditions: [{type: Finished, status: 'True'}]}"));
+  world.put(finished);
+  Reads reads;
+  Samples samples;
+  kueue_instruments().state(View(world, reads), samples);
+  EXPECT_EQ(text_of(samples, "kueue_finished_workloads"),
+            "kueue_finished_workloads cluster_queue=cq 1\n");
+  EXPECT_EQ(text_of(samples, "kueue_local_queue_finished_workloads"),
+            "kueue_local_queue_finished_workloads name=lq namespace=" +
+                std::string(Object(finished).ns()) + " 1\n");
+}
+
+TEST(KueueInstruments, CountOutcomesOfWorkloads) {
   const auto with = [](const std::string& conditions, const std::string& evictions = "") {
     return Object(from_yaml(
         "{metadata: {name: w, namespace: bench, creationTimestamp: \"2026-01-05T00:00:00Z\"}, "
@@ -149,4 +196,4 @@ TEST(KueueInstruments, CountDeactivationsByTheirCause) {
 }
 
 }  // namespace
-}  // namespace athanor::kueue::test
+}  // namespace athanor::kueue::test::instruments_test

@@ -6,7 +6,7 @@
 
 #include "unit/embedded/kueue/fixture.hpp"
 
-namespace athanor::kueue::test {
+namespace athanor::kueue::test::job_admission_test {
 namespace {
 
 using jobs::batch_job;
@@ -35,7 +35,7 @@ class JobAdmission : public ::testing::Test {
 
 constexpr const char* kLabelled = ", labels: {kueue.x-k8s.io/queue-name: q}";
 
-TEST_F(JobAdmission, SuspendsWhatIsLabelled) {
+TEST_F(JobAdmission, SuspendsLabelledJobs) {
   EXPECT_TRUE(with_job(kLabelled)["spec"]["suspend"].as_bool());
   EXPECT_TRUE(with_job("")["spec"]["suspend"].is_null());
 }
@@ -173,4 +173,4 @@ TEST(PodRules, AGroupHasANameAndANumber) {
 }
 
 }  // namespace
-}  // namespace athanor::kueue::test
+}  // namespace athanor::kueue::test::job_admission_test

@@ -9,7 +9,7 @@
 #include "api/builtin.hpp"
 #include "unit/embedded/kueue/fixture.hpp"
 
-namespace athanor::kueue::test {
+namespace athanor::kueue::test::managed_test {
 namespace {
 
 using jobs::integrations_of;
@@ -50,7 +50,7 @@ class Managed : public ::testing::Test {
 constexpr const char* kQueued = ", labels: {kueue.x-k8s.io/queue-name: q}";
 constexpr const char* kPrebuilt = ", labels: {kueue.x-k8s.io/prebuilt-workload-name: w}";
 
-TEST_F(Managed, AreThoseThatNameAQueueOrAWorkload) {
+TEST_F(Managed, AreThoseNamingQueueOrWorkload) {
   EXPECT_TRUE(managed(job("a", kQueued)));
   EXPECT_TRUE(managed(job("a", kPrebuilt)));
   EXPECT_FALSE(managed(job("a", "")));
@@ -64,14 +64,14 @@ TEST_F(Managed, NeverInTheNamespacesOfTheSystem) {
   }
 }
 
-TEST_F(Managed, WithoutAQueueWhereTheConfigurationSelectsTheNamespace) {
+TEST_F(Managed, IncludesUnqueuedJobsInSelectedNamespaces) {
   configure("{manageJobsWithoutQueueName: true}");
   EXPECT_TRUE(managed(job("a", "")));
   configure(
       "{manageJobsWithoutQueueName: true, managedJobsNamespaceSelector: {matchLabels: {team: "
       "red}}}");
   EXPECT_FALSE(managed(job("a", "")));
-  EXPECT_TRUE(managed(job("a", kQueued))) << "the selector is for those without a queue";
+  EXPECT_FALSE(managed(job("a", kQueued))) << "also with a queue";
   configure(
       "{manageJobsWithoutQueueName: true, managedJobsNamespaceSelector: {matchLabels: {team: "
       "blue}}}");
@@ -80,7 +80,7 @@ TEST_F(Managed, WithoutAQueueWhereTheConfigurationSelectsTheNamespace) {
 }
 
 // docs/spec/appwrapper.md 4.7
-TEST_F(Managed, NotBelowAManagedOwnerOfTheirReplicaSet) {
+TEST_F(Managed, ExcludesJobsBelowOwnerOfReplicaSet) {
   world.put(job("owner", kQueued));
   const auto between = [&](const char* kind, const char* name, const std::string& owner) {
     Value object = job(name, owner);
@@ -110,7 +110,7 @@ TEST_F(Managed, NotBelowAManagedOwner) {
       << "the chain ends at a kind that is not read";
 }
 
-TEST_F(Managed, BelowAnOwnerWithoutQueueOnlyWhereThoseAreManaged) {
+TEST_F(Managed, CountsUnqueuedOwnersOnlyWhereManaged) {
   world.put(job("owner", ""));
   const Value child = job("child", below("Job", "owner"));
   EXPECT_FALSE(below_managed(child));
@@ -122,7 +122,7 @@ TEST_F(Managed, BelowAnOwnerWithoutQueueOnlyWhereThoseAreManaged) {
   EXPECT_FALSE(below_managed(child));
 }
 
-TEST_F(Managed, NotBelowAnOwnerWhoseKindIsLeftOut) {
+TEST_F(Managed, IgnoresOwnersOfLeftOutKinds) {
   world.put(job("owner", kQueued));
   configure("{frameworks: [pod]}");
   EXPECT_FALSE(below_managed(job("child", below("Job", "owner"))));
@@ -140,4 +140,4 @@ TEST_F(Managed, TenOwnersUpAndNoFurther) {
 }
 
 }  // namespace
-}  // namespace athanor::kueue::test
+}  // namespace athanor::kueue::test::managed_test

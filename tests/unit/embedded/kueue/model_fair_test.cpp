@@ -71,12 +71,14 @@ class FairSearch {
       }
     }
     for (auto& [queue, jobs] : donors) {
-      std::ranges::sort(jobs, {}, [&](const std::string& name) {
-        const Job& job = world_.jobs.at(name);
-        return std::tuple(!job.evicted, job.priority, -job.reserved, name);
-      });
+      std::ranges::sort(jobs, {}, [&](const std::string& name) { return turn(name); });
     }
     return donors;
+  }
+  using Turn = std::tuple<bool, bool, Amount, Amount, std::string>;
+  [[nodiscard]] Turn turn(const std::string& name) const {
+    const Job& job = world_.jobs.at(name);
+    return {!job.evicted, job.queue == own_, job.priority, -job.reserved, name};
   }
 
   // From the root down, the node with the largest share; empty: none is left.
@@ -121,7 +123,10 @@ class FairSearch {
           continue;
         }
         const bool is_first_cohort = !queues && (best.empty() || world_.nodes.at(best).queue);
-        if (best.empty() || its > best_share || (is_first_cohort && its == best_share)) {
+        const bool is_first_queue = queues && !best.empty() && its == best_share &&
+                                    turn(donors.at(child).front()) < turn(donors.at(best).front());
+        if (best.empty() || its > best_share || is_first_queue ||
+            (is_first_cohort && its == best_share)) {
           best = child;
           best_share = its;
         }
@@ -153,6 +158,7 @@ class FairSearch {
   }
 
   bool first_strategy(Donors& donors) {
+    const bool owns_claim = !tree_.borrows(own_, flavor_);
     for (std::string queue = next_donor(donors); !queue.empty(); queue = next_donor(donors)) {
       std::vector<std::string>& jobs = donors.at(queue);
       const auto [mine, theirs] = branches(queue);
@@ -162,6 +168,12 @@ class FairSearch {
         jobs.erase(jobs.begin());
         if (queue == own_) {
           if (take(job, "InClusterQueue")) {
+            return true;
+          }
+          break;
+        }
+        if (owns_claim) {
+          if (take(job, "InCohortReclamation")) {
             return true;
           }
           break;

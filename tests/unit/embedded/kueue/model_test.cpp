@@ -234,7 +234,8 @@ class Engine {
     const Node& queue = world_.nodes.at(job.queue);
     std::optional<Choice> best;
     const auto better = [&](const Choice& a, const Choice& b) {
-      if (queue.prefers_preemption && a.fit != Fit::No && b.fit != Fit::No) {
+      const bool viable = std::min(a.fit, b.fit) > Fit::NoCandidates;
+      if (queue.prefers_preemption && (viable || (a.fit == b.fit && a.fit != Fit::No))) {
         return std::tuple(-a.height, a.fit) > std::tuple(-b.height, b.fit);
       }
       return std::tuple(a.fit, -a.height) > std::tuple(b.fit, -b.height);
@@ -245,7 +246,7 @@ class Engine {
       const bool stop = choice.fit > Fit::NoCandidates &&
                         (choice.fit == Fit::Yes || !queue.next_when_preempting) &&
                         (choice.height == 0 || !queue.next_when_borrowing);
-      if (!best || better(choice, *best)) {
+      if (stop || !best || better(choice, *best)) {
         best = std::move(choice);
       }
       if (stop) {
@@ -281,12 +282,16 @@ class Engine {
   };
   bool round() {
     std::vector<Entry> entries;
+    took_ = false;
+    std::vector<Kept> promised;
+    std::swap(promised, tree_.promised);  // choices do not count it, nor that its victims go
     for (auto& [queue, line] : waiting_) {
       if (!line.empty()) {
         const std::string name = std::get<3>(*line.begin());
         entries.push_back({.name = name, .choice = choose(world_.jobs.at(name))});
       }
     }
+    std::swap(promised, tree_.promised);
     const bool any = !entries.empty();
     const auto others = std::ranges::stable_partition(entries, [&](const Entry& entry) {
                           return awaits_victims(entry);
@@ -333,7 +338,7 @@ class Engine {
   std::optional<std::size_t> winner_below(const std::string& cohort,
                                           const std::vector<Entry>& entries) {
     std::optional<std::size_t> best;
-    std::optional<std::pair<Share, std::tuple<Amount, Amount, std::string>>> least;
+    std::optional<std::tuple<bool, Share, std::tuple<Amount, Amount, std::string>>> least;
     for (const std::string& child : tree_.children(cohort)) {
       std::optional<std::size_t> entry;
       if (world_.nodes.at(child).queue) {
@@ -353,7 +358,11 @@ class Engine {
       if (one.choice.fit != Fit::No) {
         keep(tree_.kept, job, one.choice.flavor);
       }
-      const std::pair key(share_of(world_, tree_, child), age(one));
+      const bool borrows =
+          one.choice.fit != Fit::No &&
+          std::ranges::any_of(asks_of(job, one.choice.flavor),
+                              [&](const auto& ask) { return tree_.borrows(child, ask.first); });
+      const std::tuple key(borrows, share_of(world_, tree_, child), age(one));
       tree_.kept = before;
       if (!least || key < *least) {
         least = key;
@@ -392,7 +401,8 @@ class Engine {
       std::swap(others, tree_.promised);
     }
     if (!fits) {
-      if (choice.fit != Fit::Yes) {
+      // What was kept in this round is free in the next one, what was taken is counted there.
+      if (tree_.kept_in_round.empty() && (choice.fit != Fit::Yes || !took_)) {
         (job.sticky ? decision_.preempting : decision_.crowded_out).insert(entry.name);
         block(job);
       }
@@ -405,6 +415,7 @@ class Engine {
         return;
       }
     }
+    took_ = true;
     keep(choice.fit == Fit::Yes ? tree_.kept : tree_.promised, job, choice.flavor);
     if (choice.fit == Fit::Yes) {
       decision_.admitted.emplace(entry.name, choice.flavor);
@@ -422,13 +433,18 @@ class Engine {
   }
   void refuse(const Job& job, const Choice& choice) {
     const Node& queue = world_.nodes.at(job.queue);
-    if (choice.fit != Fit::No && queue.reclaim != "Any") {
+    if (choice.fit != Fit::No && (queue.reclaim != "Any" || job.sticky)) {
       for (const auto& [cell, amount] : asks_of(job, choice.flavor)) {
-        const Amount own = tree_.quota(job.queue, cell).nominal - tree_.use(job.queue, cell);
-        const Kept kept{.queue = job.queue,
-                        .flavor = cell,
-                        .amount = std::max<Amount>(0, std::min(amount, own))};
-        (queue.strict ? tree_.kept : tree_.kept_in_round).push_back(kept);
+        const Quota quota = tree_.quota(job.queue, cell);
+        const bool borrows = choice.highest > 0;
+        const Amount most = quota.nominal + (borrows ? quota.borrowing.value_or(0) : 0);
+        const Amount left = most - tree_.use(job.queue, cell);
+        const bool unlimited = borrows && !quota.borrowing;
+        const Amount kept = unlimited ? amount : std::max<Amount>(0, std::min(amount, left));
+        if (kept > 0) {
+          (queue.strict ? tree_.kept : tree_.kept_in_round)
+              .push_back({.queue = job.queue, .flavor = cell, .amount = kept});
+        }
       }
     }
     if (queue.strict) {
@@ -446,6 +462,7 @@ class Engine {
   Tree tree_;
   std::map<std::string, std::set<Place>> waiting_{};
   std::set<std::string> preempted_{};
+  bool took_ = false;  // this round admits or preempts
   Decision decision_{};
 };
 
@@ -472,7 +489,7 @@ bool is_overdrawn(const World& world, const std::string& node, const std::string
 namespace {
 
 // docs/spec/kueue.md 16.4 numbers 3 and 4, so that the model is held to something, too.
-TEST(Model, ReclaimsWhatWasBorrowed) {
+TEST(Model, ReclaimsBorrowedQuota) {
   World world;
   world.nodes["team"] = {};
   for (const char* name : {"q1", "q2"}) {

@@ -3,7 +3,7 @@
 // (docs/spec/kueue.md 7.6 to 7.8, 16.4).
 #include "unit/embedded/kueue/queue_world.hpp"
 
-namespace athanor::kueue::test {
+namespace athanor::kueue::test::preemption_test {
 namespace {
 
 constexpr const char* kLower = ", preemption: {withinClusterQueue: LowerPriority}";
@@ -23,7 +23,7 @@ class Preemption : public QueueWorld {
   }
 };
 
-TEST_F(Preemption, AHigherPriorityTakesThePlaceAndTheVictimComesBack) {
+TEST_F(Preemption, EvictsLowerPriorityAndReadmitsVictim) {
   queue("q", "8", kLower);
   run("low", "q", 8, 10);
   run("high", "q", 8, 200);
@@ -61,7 +61,7 @@ TEST_F(Preemption, AHigherPriorityTakesThePlaceAndTheVictimComesBack) {
 }
 
 // docs/spec/kueue.md 13: the event of the next reservation.
-TEST_F(Preemption, TheWaitOfAVictimBeginsWithItsRequeue) {
+TEST_F(Preemption, StartsWaitOfVictimAtRequeue) {
   queue("q", "8", kLower);
   run("low", "q", 8, 10);
   world.advance(std::chrono::seconds(60));
@@ -74,7 +74,7 @@ TEST_F(Preemption, TheWaitOfAVictimBeginsWithItsRequeue) {
             "Quota reserved in ClusterQueue q, wait time since queued was 10s");
 }
 
-TEST_F(Preemption, ARawWorkloadKeepsItsQuotaUntilItIsDeleted) {
+TEST_F(Preemption, KeepsQuotaOfRawWorkloadUntilDeletion) {
   queue("q", "8", kLower);
   run("low", "q", 8, 10);
   run("high", "q", 8, 200);
@@ -97,7 +97,7 @@ TEST_F(Preemption, NamesTheJobOfThePreemptor) {
             std::string::npos);
 }
 
-TEST_F(Preemption, EqualPrioritiesGiveWayOnlyToWhomCameBefore) {
+TEST_F(Preemption, EvictsNewerEqualPriorityByPolicyOnly) {
   for (const char* policy : {"LowerPriority", "LowerOrNewerEqualPriority"}) {
     const std::string name(policy);
     world.put(small_queue("q" + name, "0", ", preemption: {withinClusterQueue: " + name + "}"));
@@ -120,7 +120,7 @@ TEST_F(Preemption, EqualPrioritiesGiveWayOnlyToWhomCameBefore) {
   }
 }
 
-TEST_F(Preemption, TakesTheLowestPriorityThenTheLatestAndNoMoreThanNeeded) {
+TEST_F(Preemption, TakesLowestPriorityThenLatestAsNeeded) {
   queue("q", "8", kLower);
   run("older", "q", 2, 1);
   run("newer", "q", 2, 1);
@@ -133,7 +133,7 @@ TEST_F(Preemption, TakesTheLowestPriorityThenTheLatestAndNoMoreThanNeeded) {
   EXPECT_FALSE(evicted("higher"));
 }
 
-TEST_F(Preemption, GivesBackWhatTurnsOutUnneeded) {
+TEST_F(Preemption, SparesUnneededVictims) {
   queue("q", "8", kLower);
   run("large", "q", 7, 1);
   run("small", "q", 1, 0);
@@ -154,7 +154,7 @@ TEST_F(Preemption, ThosePreemptedAlreadyGoFirst) {
   EXPECT_NE(message("second").find("Pending the preemption of 1 workload(s)"), std::string::npos);
 }
 
-TEST_F(Preemption, WhoWaitsForPreemptionsStaysFirst) {
+TEST_F(Preemption, KeepsPlaceWhileAwaitingPreemptions) {
   queue("q", "8", kLower);
   run("low", "q", 8, 1);
   run("high", "q", 8, 5);
@@ -165,7 +165,7 @@ TEST_F(Preemption, WhoWaitsForPreemptionsStaysFirst) {
   EXPECT_TRUE(admitted("high"));
 }
 
-TEST_F(Preemption, ReclaimsWhatTheCohortBorrowed) {
+TEST_F(Preemption, ReclaimsQuotaBorrowedByCohort) {
   const std::string reclaim = ", cohortName: team, preemption: {reclaimWithinCohort: Any}";
   queue("q1", "8", reclaim);
   queue("q2", "8", reclaim);
@@ -184,7 +184,7 @@ TEST_F(Preemption, ReclaimsWhatTheCohortBorrowed) {
   EXPECT_FALSE(admitted("borrower"));
 }
 
-TEST_F(Preemption, ReclaimsOnlyLowerPrioritiesWhereThePolicySaysSo) {
+TEST_F(Preemption, ReclaimsLowerPrioritiesByPolicyOnly) {
   const std::string reclaim =
       ", cohortName: team, preemption: {reclaimWithinCohort: LowerPriority}";
   queue("q1", "8", reclaim);
@@ -229,7 +229,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, PreemptionWhileBorrowing,
                                                      "maxPriorityThreshold: 2}",
                                                      false}));
 
-TEST_F(Preemption, AQuotaOfAHigherCohortIsReclaimedFromOutsideOfIt) {
+TEST_F(Preemption, ReclaimsHigherCohortQuotaFromOutside) {
   cohort("root", "");
   cohort("left", "parentName: root");
   cohort("right", "parentName: root");
@@ -274,7 +274,7 @@ TEST_F(Preemption, TwoThatWantTheSameVictim) {
   EXPECT_TRUE(admitted("two"));
 }
 
-TEST_F(Preemption, WhoFindsNoRoomBesideAnotherPreemptorIsToldSo) {
+TEST_F(Preemption, ReportsLackOfRoomBesideOtherPreemptor) {
   const std::string reclaim =
       ", cohortName: team, preemption: {reclaimWithinCohort: Any, withinClusterQueue: "
       "LowerPriority}";
@@ -294,7 +294,7 @@ TEST_F(Preemption, WhoFindsNoRoomBesideAnotherPreemptorIsToldSo) {
 }
 
 // docs/spec/kueue.md 7.7: who finds nobody to preempt is not overtaken within the cycle.
-TEST_F(Preemption, AStrictHeadKeepsItsOwnQuotaFromTheOthers) {
+TEST_F(Preemption, KeepsOwnQuotaForStrictHead) {
   for (const bool any : {false, true}) {
     queue("strict", "8",
           std::string(", cohortName: team, queueingStrategy: StrictFIFO, preemption: "
@@ -336,7 +336,7 @@ TEST_F(Fungibility, TriesTheNextFlavorBeforeItPreempts) {
   EXPECT_EQ(flavor_of("high"), "g");
 }
 
-TEST_F(Fungibility, StopsAtTheFirstFlavorThatPreemptionMakesFree) {
+TEST_F(Fungibility, StopsAtFirstFlavorFreedByPreemption) {
   two_flavors(", flavorFungibility: {whenCanPreempt: MayStopSearch}");
   run("low", "q", 4);
   run("high", "q", 4, 5);
@@ -377,7 +377,7 @@ TEST_F(Fungibility, BorrowsOrPreemptsAsPreferred) {
 }
 
 // docs/spec/hearth.md 9.5: nobody is preempted for who comes after a lock.
-TEST_F(Preemption, WhoComesAfterALockPreemptsNobody) {
+TEST_F(Preemption, DoesNotPreemptForWorkloadBehindLock) {
   queue("q", "8", kLower);
   run("running", "q", 1, 1);
   Value lock = workload("lock", "q", "gpu: 8");
@@ -410,4 +410,4 @@ TEST_F(Preemption, APreemptorIsTriedBeforeItsVictims) {
 }
 
 }  // namespace
-}  // namespace athanor::kueue::test
+}  // namespace athanor::kueue::test::preemption_test

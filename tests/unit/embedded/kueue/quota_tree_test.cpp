@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace athanor::kueue {
+namespace athanor::kueue::quota_tree_test {
 namespace {
 
 const FlavorResource kGpu{"f", "gpu"};
@@ -19,7 +19,7 @@ TEST(QuotaTree, AQueueWithoutCohortHasItsNominalQuota) {
   EXPECT_EQ(tree.max_capacity(queue, kGpu), 8);
 }
 
-TEST(QuotaTree, AvailableTurnsNegativeWhenQuotaWasCutBelowItsUse) {
+TEST(QuotaTree, ReturnsNegativeAvailableAfterQuotaCut) {
   QuotaTree tree;
   const auto queue = tree.add_node(std::nullopt);
   tree.set_limits(queue, kGpu, {.nominal = 2});
@@ -41,7 +41,7 @@ struct Pair {
   }
 };
 
-TEST(QuotaTree, ACohortLendsWhatItsQueuesDoNotUse) {
+TEST(QuotaTree, CohortLendsUnusedQuotaOfItsQueues) {
   Pair pair({.nominal = 8}, {.nominal = 8});
   EXPECT_EQ(pair.tree.max_capacity(pair.first, kGpu), 16);
   pair.tree.add_usage(pair.first, kGpu, 12);
@@ -62,7 +62,7 @@ TEST(QuotaTree, ALendingLimitKeepsTheRestAtHome) {
   EXPECT_EQ(pair.tree.available(pair.second, kGpu), 6);
 }
 
-TEST(QuotaTree, BorrowHeightIsHowFarUpTheRemainderIsFound) {
+TEST(QuotaTree, CountsLevelsUpToRemainderAsBorrowHeight) {
   Pair pair({.nominal = 8}, {.nominal = 8});
   EXPECT_EQ(pair.tree.borrow_height(pair.first, kGpu, 8), 0);
   EXPECT_EQ(pair.tree.borrow_height(pair.first, kGpu, 9), 1);
@@ -88,7 +88,7 @@ TEST(QuotaTree, ACopyHasAUseOfItsOwn) {
   EXPECT_EQ(tree.find("f", "gpu"), cell);
 }
 
-TEST(QuotaTree, WhatNobodyHasQuotaOfIsUsedAllTheSame) {
+TEST(QuotaTree, CountsUsageOfResourcesWithoutQuota) {
   Pair pair({.nominal = 8}, {.nominal = 8});
   const FlavorResource gone{"gone", "gpu"};
   EXPECT_EQ(pair.tree.find("gone", "gpu"), std::nullopt);
@@ -101,4 +101,4 @@ TEST(QuotaTree, WhatNobodyHasQuotaOfIsUsedAllTheSame) {
 }
 
 }  // namespace
-}  // namespace athanor::kueue
+}  // namespace athanor::kueue::quota_tree_test

@@ -11,7 +11,7 @@
 #include "unit/embedded/kueue/model.hpp"
 #include "unit/embedded/kueue/queue_world.hpp"
 
-namespace athanor::kueue::test {
+namespace athanor::kueue::test::random_worlds_test {
 namespace {
 
 using model::Decision;
@@ -472,4 +472,4 @@ TEST(RandomFairWorldsWithCircles, ComeToRest) {
 }
 
 }  // namespace
-}  // namespace athanor::kueue::test
+}  // namespace athanor::kueue::test::random_worlds_test

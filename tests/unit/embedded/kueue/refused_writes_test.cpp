@@ -4,7 +4,7 @@
 #include "runtime/view/step.hpp"
 #include "unit/embedded/kueue/queue_world.hpp"
 
-namespace athanor::kueue::test {
+namespace athanor::kueue::test::refused_writes_test {
 namespace {
 
 class RefusedWrites : public QueueWorld {
@@ -21,7 +21,7 @@ class RefusedWrites : public QueueWorld {
   }
 };
 
-TEST_F(RefusedWrites, OfAnAdmissionAreToldAndTriedAgain) {
+TEST_F(RefusedWrites, OfAnAdmissionAreReportedAndRetried) {
   queue("q", "8");
   refuse("a", "QuotaReserved");
   run("a", "q", 8);
@@ -56,4 +56,4 @@ TEST_F(RefusedWrites, OfPreemptionsAreCounted) {
 }
 
 }  // namespace
-}  // namespace athanor::kueue::test
+}  // namespace athanor::kueue::test::refused_writes_test

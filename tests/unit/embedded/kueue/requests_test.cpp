@@ -6,7 +6,7 @@
 #include "kube/text/json.hpp"
 #include "unit/embedded/kueue/queue_world.hpp"
 
-namespace athanor::kueue::test {
+namespace athanor::kueue::test::requests_test {
 namespace {
 
 struct Counted {
@@ -33,7 +33,7 @@ std::string text_of(const Amounts& amounts) {
   return text;
 }
 
-TEST_P(Requests, AreWhatThePodsNeed) {
+TEST_P(Requests, AreSumsOfPods) {
   Reads reads;
   const View view(world, reads);
   const Settings settings;
@@ -114,6 +114,22 @@ TEST(RequestRules, TransformByFractions) {
   EXPECT_EQ(text_of(rules.requests(object).at(0).total), "bytes=11258999068426240 credits=1 gpu=2");
 }
 
+TEST(RequestRules, TransformTimesAnotherResource) {
+  const auto settings = parse_settings(
+      {{"KUEUE_RESOURCE_TRANSFORMATIONS",
+        R"([{"input": "mem-of-one", "strategy": "Replace", "multiplyBy": "gpu", "outputs": {"mem": "1"}},
+            {"input": "gpu", "multiplyBy": "absent", "outputs": {"credits": "10"}},
+            {"input": "disk", "multiplyBy": "cpu", "outputs": {"bytes": "2"}}])"}});
+  ASSERT_TRUE(settings.ok()) << settings.error().message;
+  FakeWorld world;
+  Reads reads;
+  const View view(world, reads);
+  RequestRules rules(view, *settings);
+  const Object object(workload("w", "q", "mem-of-one: 20, gpu: 3, disk: 3, cpu: 1500m"));
+  EXPECT_EQ(text_of(rules.requests(object).at(0).total),
+            "bytes=9 cpu=1500m credits=30 disk=3 gpu=3 mem=60");
+}
+
 struct Refused {
   const char* name;
   const char* value;
@@ -144,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "[{\"input\": \"a\", \"outputs\": {\"b\": \"-1\"}}]",
                 "an output must be a quantity of at least 0"},
         Refused{"KUEUE_RESOURCE_TRANSFORMATIONS", "[{\"input\": \"a\", \"output\": {}}]",
-                "a transformation has input, strategy and outputs only"},
+                "a transformation has input, strategy, multiplyBy and outputs only"},
         Refused{"KUEUE_RETENTION_AFTER_FINISHED", "-1h",
                 "must be a duration of at most a year, as 168h, or empty"}));
 
@@ -186,6 +202,18 @@ TEST_F(Eligible, ARequestAboveItsLimit) {
             "value: [\"gpu\"]: requests must not exceed its limits");
 }
 
+TEST_F(Eligible, APodsRequestAboveItsLimit) {
+  queue("q", "8");
+  world.put(from_yaml(
+      "{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: w, namespace: bench}, "
+      "spec: {queueName: q, podSets: [{name: main, count: 1, template: {spec: {resources: "
+      "{requests: {gpu: 2}, limits: {gpu: 1}}, containers: [{name: c}]}}}]}}"));
+  settle();
+  EXPECT_EQ(message("w"),
+            "resources validation failed: spec.podSets[0].template.spec.resources: Invalid value: "
+            "[\"gpu\"]: requests must not exceed its limits");
+}
+
 TEST_F(Eligible, ResourceClaimsAreRefusedWithASentence) {
   queue("q", "8");
   world.put(workload("w", "q", "gpu: 1", "",
@@ -213,7 +241,7 @@ class PartialAdmission : public QueueWorld {
   }
 };
 
-TEST_F(PartialAdmission, GivesAsManyPodsAsThereIsRoomFor) {
+TEST_F(PartialAdmission, GivesAsManyPodsAsFit) {
   queue("q", "7");
   world.put(four_pods("w", ", minCount: 2"));
   settle();
@@ -266,4 +294,4 @@ TEST_F(PartialAdmission, PodsThatAreOverLetOthersIn) {
 }
 
 }  // namespace
-}  // namespace athanor::kueue::test
+}  // namespace athanor::kueue::test::requests_test

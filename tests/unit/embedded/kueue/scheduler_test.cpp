@@ -12,7 +12,7 @@
 #include "kube/text/json.hpp"
 #include "unit/embedded/kueue/fixture.hpp"
 
-namespace athanor::kueue::test {
+namespace athanor::kueue::test::scheduler_test {
 namespace {
 
 using api::kueue::kWorkload;
@@ -59,7 +59,7 @@ TEST_F(Admission, ReservesQuotaAndAdmitsInOneWrite) {
 }
 
 // Go clients drop empty maps, and their next write would seem to change what is immutable.
-TEST_F(Admission, APodSetWithoutRequestsHasNoEmptyMaps) {
+TEST_F(Admission, WritesNoEmptyMapsWithoutRequests) {
   simple_world("1");
   world.put(workload("a", "lq", ""));
   settle();
@@ -68,7 +68,7 @@ TEST_F(Admission, APodSetWithoutRequestsHasNoEmptyMaps) {
 }
 
 // docs/spec/hearth.md 9.5: who comes after a lock waits behind it, whatever the priority.
-TEST_F(Admission, NobodyPassesALockThatWaits) {
+TEST_F(Admission, KeepsWorkloadsBehindWaitingLock) {
   put_fournos_queues(world);
   const std::string here = ", nodeSelector: {fournos.dev/cluster: cluster-1}";
   world.put(workload("before", "fournos-queue", "fournos/cluster-slot: \"1\"", "", here));
@@ -112,7 +112,7 @@ TEST_F(Admission, TakesTheFirstFlavorThatFits) {
             (std::set<std::string>{"cluster-3", "cluster-4"}));
 }
 
-TEST_F(Admission, SaysWhichFlavorsWereTriedAndWhatIsMissing) {
+TEST_F(Admission, ReportsTriedFlavorsAndMissingQuota) {
   put_fournos_queues(world);
   const std::string pinned = ", nodeSelector: {fournos.dev/cluster: cluster-1}";
   world.put(workload("a", "fournos-queue", "fournos/gpu-a100: \"8\"", "", pinned));
@@ -132,7 +132,7 @@ TEST_F(Admission, SaysWhichFlavorsWereTriedAndWhatIsMissing) {
   EXPECT_TRUE(admitted("b"));
 }
 
-TEST_F(Admission, NamesTheMaximumCapacityWhenARequestCanNeverFit) {
+TEST_F(Admission, NamesMaximumCapacityForImpossibleRequests) {
   simple_world("8");
   world.put(workload("a", "lq", "gpu: \"100\""));
   settle();
@@ -142,7 +142,7 @@ TEST_F(Admission, NamesTheMaximumCapacityWhenARequestCanNeverFit) {
             "requests (0) + current podset request (100) > maximum capacity (8)");
 }
 
-TEST_F(Admission, ReportsAResourceThatTheQueueDoesNotCover) {
+TEST_F(Admission, ReportsResourceOutsideQueue) {
   simple_world("8");
   world.put(workload("a", "lq", "cpu: 500m"));
   settle();
@@ -172,7 +172,7 @@ TEST_F(Admission, AHigherPriorityOvertakesAnOlderWorkload) {
   EXPECT_FALSE(admitted("old"));
 }
 
-TEST_F(Admission, StrictFifoHoldsSmallOnesBehindABigHead) {
+TEST_F(Admission, HoldsSmallOnesBehindStrictFifoHead) {
   simple_world("8", ", queueingStrategy: StrictFIFO");
   world.put(workload("first", "lq", "gpu: \"6\""));
   settle();
@@ -270,7 +270,7 @@ TEST_F(Admission, ComesBackWhenTheNamespaceIsSelectedAgain) {
   EXPECT_TRUE(admitted("a"));
 }
 
-TEST_F(Admission, RefusesFlavorsWithTaintsThatNobodyTolerates) {
+TEST_F(Admission, RefusesFlavorsWithUntoleratedTaints) {
   simple_world("8");
   world.update(api::kueue::kResourceFlavor, {"", "f"}, [](Value& object) {
     object.member("spec").set("nodeTaints",
@@ -304,7 +304,7 @@ TEST_F(Admission, BorrowsWithinACohortUpToTheLimits) {
   EXPECT_EQ(json::print(usage), R"({"name":"gpu","total":"12","borrowed":"4"})");
 }
 
-TEST_F(Admission, QueueStatusCountsWhatWaitsAndWhatRuns) {
+TEST_F(Admission, QueueStatusCountsPendingAndAdmittedWorkloads) {
   simple_world("8");
   world.put(workload("a", "lq", "gpu: \"8\""));
   settle();
@@ -326,7 +326,7 @@ TEST_F(Admission, QueueStatusCountsWhatWaitsAndWhatRuns) {
       "Can submit new workloads to localQueue");
 }
 
-TEST_F(Admission, ADeletedClusterQueueStaysWhileQuotaIsHeld) {
+TEST_F(Admission, KeepsDeletedClusterQueueWhileQuotaIsHeld) {
   simple_world("8");
   world.update(api::kueue::kClusterQueue, {"", "q"}, [](Value& queue) {
     queue.member("metadata")
@@ -343,7 +343,7 @@ TEST_F(Admission, ADeletedClusterQueueStaysWhileQuotaIsHeld) {
   EXPECT_FALSE(world.has(api::kueue::kClusterQueue, {"", "q"}));
 }
 
-TEST_F(Admission, AnEvictedRawWorkloadKeepsItsQuotaUntilItsOwnerReleasesIt) {
+TEST_F(Admission, KeepsQuotaOfEvictedRawWorkloadUntilRelease) {
   simple_world("8");
   world.put(workload("a", "lq", "gpu: \"8\""));
   world.put(workload("b", "lq", "gpu: \"8\""));
@@ -359,7 +359,7 @@ TEST_F(Admission, AnEvictedRawWorkloadKeepsItsQuotaUntilItsOwnerReleasesIt) {
   EXPECT_FALSE(admitted(waiter));
 }
 
-TEST_F(Admission, ADeactivatedWorkloadIsEvictedAndNoLongerCounted) {
+TEST_F(Admission, EvictsDeactivatedWorkloadAndFreesQuota) {
   simple_world("8");
   world.put(workload("a", "lq", "gpu: \"8\""));
   settle();
@@ -383,7 +383,7 @@ TEST_F(Admission, FollowsTheValueOfItsPriorityClass) {
   EXPECT_EQ(world.must(kWorkload, {"bench", "a"}).spec()["priority"].as_int(), 200);
 }
 
-TEST_F(Admission, ManyEqualWorkloadsAreAdmittedInOrderAndToldOnce) {
+TEST_F(Admission, AdmitsManyEqualWorkloadsInOrder) {
   simple_world("20");
   constexpr int kAll = 50;  // more than one read of a group
   for (int i = 0; i < kAll; ++i) {
@@ -409,7 +409,7 @@ TEST_F(Admission, ManyEqualWorkloadsAreAdmittedInOrderAndToldOnce) {
   EXPECT_EQ(world.event_count("Pending", "w-49"), 1);
 }
 
-TEST_F(Admission, TheTraceSchedulerDecidesTheSameAndWritesOneMessage) {
+TEST_F(Admission, DecidesAlikeInTraceSchedulerWithOneMessage) {
   simple_world("20");
   world.put(workload("first", "lq", "gpu: 15"));
   world.put(workload("small", "lq", "gpu: 2"));
@@ -449,7 +449,7 @@ TEST_F(Admission, RestsWhenNothingChanges) {
 }
 
 // A cycle looks at everything that waits: it is not run for what changes nothing about that.
-TEST_F(Admission, OverlooksWhatChangesNoQuotaAndNobodyWhoWaits) {
+TEST_F(Admission, OverlooksChangesWithoutEffectOnQuotaOrWaiting) {
   simple_world("8");
   world.put(workload("in", "lq", "gpu: 8"));
   world.put(workload("out", "lq", "gpu: 8"));
@@ -511,7 +511,7 @@ TEST_F(Admission, WritesTheMessagesOfOthersOnceItRests) {
 }
 
 // A run that tells each once leaves nothing that the next one would do.
-TEST_F(Admission, TerselyTellsOnce) {
+TEST_F(Admission, WritesEachWorkloadOnceInTerseMode) {
   simple_world("20");
   for (int i = 0; i < 30; ++i) {
     world.put(workload(fmt::format("w-{:02}", i), "lq", fmt::format("gpu: {}", 1 + i % 4)));
@@ -542,4 +542,4 @@ TEST_F(Admission, ARunEndsWithItsPlan) {
 }
 
 }  // namespace
-}  // namespace athanor::kueue::test
+}  // namespace athanor::kueue::test::scheduler_test

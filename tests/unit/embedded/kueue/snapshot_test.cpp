@@ -8,7 +8,7 @@
 #include "embedded/kueue/cycle/snapshot.hpp"
 #include "kube/text/yaml.hpp"
 
-namespace athanor::kueue {
+namespace athanor::kueue::snapshot_test {
 namespace {
 
 Object made(const char* yaml) {
@@ -46,4 +46,4 @@ TEST(Snapshot, OfACheckOnlyActiveCounts) {
 }
 
 }  // namespace
-}  // namespace athanor::kueue
+}  // namespace athanor::kueue::snapshot_test

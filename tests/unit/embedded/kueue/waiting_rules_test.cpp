@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What Athanor adds to the order of waiting (docs/spec/kueue.md 17): a longest wait per LocalQueue,
 // and StrictFIFO flavor by flavor.
-#include "embedded/kueue/workload/admission.hpp"
+#include "embedded/kueue/rules/admission.hpp"
 #include "unit/embedded/kueue/queue_world.hpp"
 
-namespace athanor::kueue::test {
+namespace athanor::kueue::test::waiting_rules_test {
 namespace {
 
 class MaxWait : public QueueWorld {
@@ -43,7 +43,7 @@ TEST_F(MaxWait, HoldsTheQuotaAfterwards) {
   EXPECT_FALSE(admitted("small-3"));
 }
 
-TEST_F(MaxWait, IsNoPromiseToWhatNeverFits) {
+TEST_F(MaxWait, IgnoresWorkloadsThatNeverFit) {
   local("athanor.dev/max-wait: 1m");
   run("huge", "q", 40);
   world.advance(std::chrono::minutes(5));
@@ -74,7 +74,7 @@ class StrictPerFlavor : public QueueWorld {
   }
 };
 
-TEST_F(StrictPerFlavor, TheHeadKeepsBackWhoWantsItsFlavorAlone) {
+TEST_F(StrictPerFlavor, HoldsBackWorkloadsOfSameFlavorOnly) {
   put("athanor.dev/strict-fifo: PerFlavor");
   on("runs", "f", 2);
   on("head", "f", 4);
@@ -119,4 +119,4 @@ TEST(OwnAnnotations, AreCheckedWhenTheyAreWritten) {
 }
 
 }  // namespace
-}  // namespace athanor::kueue::test
+}  // namespace athanor::kueue::test::waiting_rules_test

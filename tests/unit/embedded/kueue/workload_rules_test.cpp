@@ -7,15 +7,18 @@
 
 #include "unit/embedded/kueue/fixture.hpp"
 
-namespace athanor::kueue::test {
+namespace athanor::kueue::test::workload_rules_test {
 namespace {
 
 const char* const kReserved = "conditions: [{type: QuotaReserved, status: \"True\"}]";
 
+// With an admission, unless `status` has its own.
 Value workload_of(const std::string& status,
                   const std::string& pod_sets = "[{name: main, count: 3}]") {
-  return from_yaml("{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, spec: {podSets: " +
-                   pod_sets + "}, status: {" + status + "}}");
+  const bool own = status.find("admission: ") != std::string::npos;
+  return from_yaml(
+      "{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, spec: {podSets: " + pod_sets +
+      "}, status: {" + status + (own ? "" : ", admission: {clusterQueue: q}") + "}}");
 }
 
 std::string joined(const Errors& errors) {
@@ -63,6 +66,9 @@ INSTANTIATE_TEST_SUITE_P(
             "status.admission.podSetAssignments[0].resourceUsage[cpu]: Invalid value: \"4\": is "
             "not "
             "a multiple of 3"},
+        Row{"[{name: main, count: 3}]", "admission: null",
+            "status.admission: Required value: must be set while the QuotaReserved condition is "
+            "true"},
         Row{"[{name: main, count: 3}]",
             "admission: {clusterQueue: q, podSetAssignments: [{name: x}]}",
             "status.admission.podSetAssignments[0].name: Not found: \"x\""},
@@ -101,7 +107,11 @@ INSTANTIATE_TEST_SUITE_P(
                "status.reclaimablePods[main]: Required value: cannot be removed"},
         Change{"admission: {clusterQueue: a}", "admission: {clusterQueue: b}",
                "status.admission: Invalid value: {\"clusterQueue\":\"b\"}: field is immutable"},
-        Change{"admission: {clusterQueue: a}", "admission: null", ""},
+        Change{"admission: {clusterQueue: a}", "admission: null",
+               "status.admission: Required value: must be set while the QuotaReserved condition is "
+               "true"},
+        // It was so before this rule: it may become something else.
+        Change{"admission: null", "admission: null", ""},
         // What Go clients drop or write otherwise.
         Change{"admission: {clusterQueue: a, podSetAssignments: [{name: main, flavors: {}, "
                "resourceUsage: {}}]}",
@@ -131,4 +141,4 @@ TEST(WorkloadPodSets, AreComparedByMeaningWhileQuotaIsReserved) {
 }
 
 }  // namespace
-}  // namespace athanor::kueue::test
+}  // namespace athanor::kueue::test::workload_rules_test

@@ -6,10 +6,10 @@
 #include <future>
 #include <string>
 
-namespace athanor::lab {
+namespace athanor::lab::background_queue_test {
 namespace {
 
-TEST(BackgroundQueue, UrgentTasksComeFirstAndEachSortKeepsItsOrder) {
+TEST(BackgroundQueue, RunsUrgentTasksFirstInOrder) {
   std::string order;
   std::promise<void> gate;
   {
@@ -27,4 +27,4 @@ TEST(BackgroundQueue, UrgentTasksComeFirstAndEachSortKeepsItsOrder) {
 }
 
 }  // namespace
-}  // namespace athanor::lab
+}  // namespace athanor::lab::background_queue_test

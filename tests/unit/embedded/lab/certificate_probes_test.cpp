@@ -10,7 +10,7 @@
 #include "embedded/lab/probes.hpp"
 #include "net/pki.hpp"
 
-namespace athanor::lab {
+namespace athanor::lab::certificate_probes_test {
 namespace {
 
 using testing::HasSubstr;
@@ -26,7 +26,7 @@ IQCA4VGrFHLObY07pJcdTxEGZMJ9hgKx9dFoDhIPvfpdBwIgaheO+be/wNSCjuln
 -----END CERTIFICATE REQUEST-----
 )";
 
-TEST(CertificateProbes, ReadWhatARequestAsksFor) {
+TEST(CertificateProbes, ReadContentsOfRequest) {
   const auto wish = read_certificate_wish("certificate-request:" + base64_encode(kRequest));
   ASSERT_TRUE(wish.ok()) << wish.error().message;
   EXPECT_EQ((*wish)["commonName"].str(), "jane");
@@ -41,7 +41,7 @@ TEST(CertificateProbes, SignByTheAuthority) {
   std::string pattern = (std::filesystem::temp_directory_path() / "pki-XXXXXX").string();
   const std::string folder = ::mkdtemp(pattern.data());
   const Instant now = *parse_time("2026-11-20T10:00:00Z");
-  const auto pki = transport::ensure_pki({.directory = folder, .hosts = {}, .now = now});
+  const auto pki = net::ensure_pki({.directory = folder, .hosts = {}, .now = now});
   std::filesystem::remove_all(folder);
   ASSERT_TRUE(pki.ok()) << pki.error().message;
   const CertificateAuthority authority{.certificate_pem = pki->ca_certificate,
@@ -56,4 +56,4 @@ TEST(CertificateProbes, SignByTheAuthority) {
 }
 
 }  // namespace
-}  // namespace athanor::lab
+}  // namespace athanor::lab::certificate_probes_test

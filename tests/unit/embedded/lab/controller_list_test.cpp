@@ -4,9 +4,9 @@
 
 #include "embedded/lab/control_plane.hpp"
 #include "embedded/lab/embedded_operators.hpp"
-#include "systems/list.hpp"
+#include "product/list.hpp"
 
-namespace athanor::lab {
+namespace athanor::lab::controller_list_test {
 namespace {
 
 std::vector<const Operator*> all_operators() {
@@ -41,7 +41,7 @@ TEST(ControllerList, TheFirstWordThatNamesAControllerDecides) {
   }
 }
 
-TEST(ControllerList, ExternalLeavesOutEveryLoopOfKubeControllerManager) {
+TEST(ControllerList, LeavesOutKubeControllerLoopsByExternal) {
   // The embedded ones that stand for theirs have their names, which end so; ours do not.
   for (const std::string& name : controller_names(all_operators())) {
     const bool theirs = name.ends_with("-controller") || name == "default-scheduler";
@@ -59,4 +59,4 @@ TEST(ControllerList, AWrongNameListsTheRightOnes) {
 }
 
 }  // namespace
-}  // namespace athanor::lab
+}  // namespace athanor::lab::controller_list_test

@@ -12,7 +12,7 @@
 #include "api/builtin.hpp"
 #include "kube/text/json.hpp"
 
-namespace athanor::lab {
+namespace athanor::lab::engine_driver_test {
 namespace {
 
 using api::kConfigMap;
@@ -94,7 +94,7 @@ class EngineDriverTest : public ::testing::Test {
     Value body =
         Value::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"data", parsed(data)}});
     body.set_path({"metadata", "name"}, name);
-    apiserver::Request request{
+    net::Request request{
         .method = "POST", .path = "/api/v1/namespaces/default/configmaps", .body = std::move(body)};
     request.headers.emplace("content-type", "application/json");
     request.credentials.internal_user = "system:admin";
@@ -137,7 +137,7 @@ class EngineDriverTest : public ::testing::Test {
   std::shared_ptr<void> listening{};
 };
 
-TEST_F(EngineDriverTest, ActsOnWhatWasThereAndOnWhatComes) {
+TEST_F(EngineDriverTest, ActsOnPresentAndNewObjects) {
   create("before", R"({"in": "1"})");
   const auto driver = started();
   EXPECT_TRUE(becomes("before", "out", "1"));
@@ -184,4 +184,4 @@ TEST_F(EngineDriverTest, ManyObjectsAreWorkedOffInOnePass) {
 }
 
 }  // namespace
-}  // namespace athanor::lab
+}  // namespace athanor::lab::engine_driver_test

@@ -14,7 +14,7 @@
 #include "embedded/lab/background_queue.hpp"
 #include "runtime/view/node_hooks.hpp"
 
-namespace athanor::lab {
+namespace athanor::lab::node_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -67,4 +67,4 @@ TEST_F(NodeFiles, RefusesPathsOutsideTheNode) {
 }
 
 }  // namespace
-}  // namespace athanor::lab
+}  // namespace athanor::lab::node_files_test

@@ -24,9 +24,9 @@
 #include "embedded/lab/installer.hpp"
 #include "embedded/store/store.hpp"
 #include "kube/text/json.hpp"
-#include "systems/list.hpp"
+#include "product/list.hpp"
 
-namespace athanor::lab {
+namespace athanor::lab::wrong_types_test {
 namespace {
 
 using apiserver::ResourceInfo;
@@ -183,8 +183,10 @@ class WrongTypes : public ::testing::Test {
     ASSERT_TRUE(server.ok());
     server_ = *std::move(server);
     Installer installer(*server_, clock_);
-    const auto installed = installer.install_kinds(kinds_of(all_systems()));
-    ASSERT_TRUE(installed.ok()) << installed.error().message;
+    for (const api::CustomKind* kind : kinds_of(all_systems())) {
+      const auto installed = installer.apply(api::crd_manifest(*kind), {});
+      ASSERT_TRUE(installed.ok()) << installed.error().message;
+    }
     const auto made = send("POST", "/api/v1/namespaces",
                            Value::object({{"metadata", Value::object({{"name", "tst"}})}}));
     ASSERT_EQ(made.status, 201);
@@ -194,8 +196,8 @@ class WrongTypes : public ::testing::Test {
     std::signal(SIGSEGV, SIG_DFL);
   }
 
-  apiserver::Response send(std::string method, std::string path, Value body) {
-    apiserver::Request request;
+  net::Response send(std::string method, std::string path, Value body) {
+    net::Request request;
     request.method = std::move(method);
     request.path = std::move(path);
     request.headers.emplace("content-type", "application/json");
@@ -263,7 +265,7 @@ class WrongTypes : public ::testing::Test {
   void expect_answer(const std::string& method, const std::string& path, const Value& body,
                      const std::string& what) {
     under_way() = fmt::format("the request under way: {} {} with {}\n", method, path, what);
-    const apiserver::Response response = send(method, path, body);
+    const net::Response response = send(method, path, body);
     ++requests_;
     EXPECT_GE(response.status, 200) << under_way();
     EXPECT_LT(response.status, 500)
@@ -325,7 +327,7 @@ TEST_F(WrongTypes, AreAnsweredOnUpdate) {
     const Value kept = sample(*stored);
     seed(*stored, kept);
     const std::string path = collection(*resource) + "/seed";
-    const apiserver::Response shown = send("GET", path, {});
+    const net::Response shown = send("GET", path, {});
     ASSERT_TRUE(shown.value && shown.status < 500) << path;
     Value object = shown.status == 200 ? *shown.value : sample(*resource);
     std::size_t turn = 0;  // every other wrong value: what decoding does with them is tried above
@@ -353,4 +355,4 @@ TEST_F(WrongTypes, AreAnsweredOnUpdate) {
 }
 
 }  // namespace
-}  // namespace athanor::lab
+}  // namespace athanor::lab::wrong_types_test

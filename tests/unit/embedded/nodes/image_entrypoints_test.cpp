@@ -9,7 +9,7 @@
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 
-namespace athanor::nodes {
+namespace athanor::nodes::image_entrypoints_test {
 namespace {
 
 std::string command_of(std::string_view image, std::string_view args, std::string_view own = "{}") {
@@ -40,4 +40,4 @@ TEST(ImageEntrypoints, TheSettingWinsAndOthersAreUnknown) {
 }
 
 }  // namespace
-}  // namespace athanor::nodes
+}  // namespace athanor::nodes::image_entrypoints_test

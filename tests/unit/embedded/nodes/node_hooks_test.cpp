@@ -12,7 +12,7 @@
 #include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
 
-namespace athanor::nodes {
+namespace athanor::nodes::node_hooks_test {
 namespace {
 
 // A system that answers as the pod's label says.
@@ -84,7 +84,7 @@ class NodeHooksTest : public testing::Test {
   test::FakeWorld world{};
 };
 
-TEST_F(NodeHooksTest, NodesReportWhatSystemsAdd) {
+TEST_F(NodeHooksTest, ReportResourcesThatSystemsAdd) {
   world.put(
       *yaml::parse("{apiVersion: v1, kind: Node, metadata: {name: n2, labels: "
                    "{athanor.dev/emulated: 'true'}}}"));
@@ -115,7 +115,7 @@ TEST_F(NodeHooksTest, RefusedPodFails) {
   EXPECT_TRUE(world.acts.empty());
 }
 
-TEST_F(NodeHooksTest, APodIsNotRefusedOnANodeThatChangedSince) {
+TEST_F(NodeHooksTest, RefusesNoPodOnChangedNode) {
   run("wait");  // the runtime has answered by then
   world.update(api::kPod, {"ns", "p"}, [](Value& pod) {
     pod.set_path({"metadata", "labels", "answer"}, "refuse");
@@ -138,4 +138,4 @@ TEST_F(NodeHooksTest, WaitingPodIsAskedAgain) {
 }
 
 }  // namespace
-}  // namespace athanor::nodes
+}  // namespace athanor::nodes::node_hooks_test

@@ -9,11 +9,12 @@
 #include "embedded/nodes/pod_runtime.hpp"
 #include "embedded/nodes/pod_status.hpp"
 #include "embedded/nodes/sandbox_spec.hpp"
+#include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 #include "kube/value/condition.hpp"
 #include "support/fake_world.hpp"
 
-namespace athanor::nodes {
+namespace athanor::nodes::pod_gates_test {
 namespace {
 
 Value from_yaml(const std::string& text) {
@@ -41,6 +42,36 @@ TEST(PodGates, APodIsReadyWhenItsGatesAre) {
             "the status of pod readiness gate \"B\" is not \"True\", but False");
   const Value both = ready("{type: A, status: 'True'}, {type: B, status: 'True'}");
   EXPECT_EQ(both["status"].str(), "True");
+}
+
+TEST(PodStatus, ReportsGrantedResources) {
+  const Object pod(
+      from_yaml("{metadata: {uid: u, generation: 3}, spec: {securityContext: {runAsGroup: 7}, "
+                "containers: [{name: c, image: i, resources: {limits: {cpu: 1}, requests: {cpu: "
+                "500m}}, volumeMounts: [{name: v, mountPath: /v, readOnly: true}]}]}}"));
+  const Value status = running_status(
+      pod, "127.16.0.1",
+      from_yaml("{user: 1000, containers: [{name: c, state: running, startedAt: t}]}"), Instant{});
+  const Value& container = status["containerStatuses"][0];
+  EXPECT_EQ(json::print(container["resources"]),
+            R"({"limits":{"cpu":1},"requests":{"cpu":"500m"}})");
+  EXPECT_EQ(json::print(container["allocatedResources"]), R"({"cpu":"500m"})");
+  EXPECT_EQ(json::print(container["volumeMounts"]),
+            R"([{"name":"v","mountPath":"/v","readOnly":true,"recursiveReadOnly":"Disabled"}])");
+  EXPECT_EQ(json::print(container["user"]),
+            R"({"linux":{"uid":1000,"gid":7,"supplementalGroups":[7]}})");
+  EXPECT_EQ(status["observedGeneration"], Value(3));
+  EXPECT_EQ(find_condition(status["conditions"], "Ready")["observedGeneration"], Value(3));
+}
+
+TEST(PodStatus, GrantsNothingToWaitingContainers) {
+  const Object pod(from_yaml(
+      "{metadata: {uid: u}, spec: {containers: [{name: c, image: i, resources: {limits: {cpu: "
+      "1}}}]}}"));
+  const Value status = running_status(
+      pod, "127.16.0.1", from_yaml("{containers: [{name: c, state: waiting}]}"), Instant{});
+  EXPECT_FALSE(status["containerStatuses"][0].contains("resources"));
+  EXPECT_FALSE(status.contains("observedGeneration"));
 }
 
 TEST(EmulatedPods, WaitWithoutCommandsVolumesOrSettings) {
@@ -97,4 +128,4 @@ TEST(NodeHooksOfSystems, RefuseWithTheirOwnReasonAndReserve) {
 }
 
 }  // namespace
-}  // namespace athanor::nodes
+}  // namespace athanor::nodes::pod_gates_test

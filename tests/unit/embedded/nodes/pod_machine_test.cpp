@@ -9,7 +9,7 @@
 #include "embedded/nodes/pod_status.hpp"
 #include "kube/text/yaml.hpp"
 
-namespace athanor::nodes {
+namespace athanor::nodes::pod_machine_test {
 namespace {
 
 using std::chrono::seconds;
@@ -52,7 +52,7 @@ TEST_F(PodMachineTest, ContainersStartTogetherInitContainersOneByOne) {
   EXPECT_TRUE(all_ended(machine.state()));
 }
 
-TEST_F(PodMachineTest, AContainerThatCannotBeMadeIsTriedAgainAfterABackOff) {
+TEST_F(PodMachineTest, RetriesUnmadeContainerAfterBackOff) {
   PodMachine machine = make("restartPolicy: Never, containers: [{name: a}, {name: b}]");
   EXPECT_EQ(advance(machine), "run 0, run 1");
   machine.not_made(0, "no device", now);
@@ -75,7 +75,7 @@ TEST_F(PodMachineTest, AContainerThatCannotBeMadeIsTriedAgainAfterABackOff) {
   EXPECT_TRUE(machine.over());
 }
 
-TEST_F(PodMachineTest, AStepWhoseGuardsDoNotHoldIsSkippedAndTheNextOneRuns) {
+TEST_F(PodMachineTest, SkipsStepWithFailedGuardsAndContinues) {
   PodMachine machine = make(
       "sequential: true, containers: [{name: step-a}, {name: step-b, when: [{input: "
       "'$(steps.a.results.go)', operator: in, values: ['yes']}]}, {name: step-c, when: [{input: "
@@ -93,7 +93,7 @@ TEST_F(PodMachineTest, AStepWhoseGuardsDoNotHoldIsSkippedAndTheNextOneRuns) {
   EXPECT_EQ(skipped["message"], Value(R"([{"key":"Reason","value":"Skipped","type":3}])"));
 }
 
-TEST_F(PodMachineTest, SidecarsRunFromBeforeTheFirstStepToAfterTheLast) {
+TEST_F(PodMachineTest, RunsSidecarsFromFirstStepToLast) {
   PodMachine machine = make(
       "restartPolicy: Never, grace: 5, sequential: true, containers: [{name: step-a}, {name: "
       "step-b}, {name: sidecar-s, sidecar: true}, {name: sidecar-t, sidecar: true}]");
@@ -117,7 +117,7 @@ TEST_F(PodMachineTest, SidecarsRunFromBeforeTheFirstStepToAfterTheLast) {
   }
 }
 
-TEST_F(PodMachineTest, ASidecarThatFailsKeepsItsCodeAndOneThatRestartsDoesNot) {
+TEST_F(PodMachineTest, KeepsExitCodeOfUnrestartedSidecarOnly) {
   PodMachine machine = make(
       "restartPolicy: Never, sequential: true, containers: [{name: step-a}, {name: sidecar-s, "
       "sidecar: true}, {name: sidecar-t, sidecar: true, restartPolicy: Always}]");
@@ -133,7 +133,7 @@ TEST_F(PodMachineTest, ASidecarThatFailsKeepsItsCodeAndOneThatRestartsDoesNot) {
   EXPECT_EQ(machine.state()["containers"][2]["exitCode"].as_int(-1), 0);
 }
 
-TEST_F(PodMachineTest, EphemeralContainersJoinAndDoNotKeepThePodAlive) {
+TEST_F(PodMachineTest, AddsEphemeralContainersThatKeepNoPodAlive) {
   PodMachine machine = make("restartPolicy: Always, containers: [{name: a}]");
   advance(machine);
   const Value debug = Value::object({{"name", "d"}});
@@ -173,7 +173,7 @@ TEST_F(PodMachineTest, RestartPolicies) {
   }
 }
 
-TEST_F(PodMachineTest, AFailedInitContainerEndsThePodUnlessItRestarts) {
+TEST_F(PodMachineTest, EndsPodAfterFailedInitContainerUnlessRestarting) {
   PodMachine never = make("restartPolicy: Never, init: [{name: i}], containers: [{name: a}]");
   advance(never);
   never.exited(0, 2, "", now);
@@ -187,7 +187,7 @@ TEST_F(PodMachineTest, AFailedInitContainerEndsThePodUnlessItRestarts) {
   EXPECT_EQ(advance(always), "run 0");
 }
 
-TEST_F(PodMachineTest, BackOffIsToldAndKept) {
+TEST_F(PodMachineTest, ReportsAndKeepsBackOff) {
   PodMachine machine = make("restartPolicy: Always, containers: [{name: a}]");
   advance(machine);
   machine.exited(0, 1, "", now);
@@ -228,7 +228,7 @@ TEST_F(PodMachineTest, AShorterGraceWins) {
   EXPECT_EQ(advance(machine), "kill 0");
 }
 
-TEST_F(PodMachineTest, StoppingEndsWhatHasNotStarted) {
+TEST_F(PodMachineTest, EndsUnstartedContainersOnStop) {
   PodMachine machine = make("sequential: true, containers: [{name: a}, {name: b}]");
   advance(machine);
   machine.stop(seconds(1), now);
@@ -248,4 +248,4 @@ TEST_F(PodMachineTest, FailingEndsEverything) {
 }
 
 }  // namespace
-}  // namespace athanor::nodes
+}  // namespace athanor::nodes::pod_machine_test

@@ -12,7 +12,7 @@
 #include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
 
-namespace athanor::nodes {
+namespace athanor::nodes::sandbox_spec_test {
 namespace {
 
 Value from_yaml(const std::string& text) {
@@ -187,7 +187,8 @@ TEST_F(SandboxSpecTest, CommandsAreExpandedAndImagesHaveEntrypoints) {
 TEST_F(SandboxSpecTest, AnUnknownImageWithoutACommandSaysSo) {
   const std::string unknown =
       "image \"quay.io/team/tool:1\" is not run here, and its entrypoint is not known: give the "
-      "container a command, or name the entrypoint in TEKTON_IMAGE_ENTRYPOINTS";
+      "container a command, load the image with athanor images, name its entrypoint in the lab "
+      "file, or start the lab with --pods auto or timed";
   for (const char* container :
        {"image: 'quay.io/team/tool:1'", "image: 'quay.io/team/tool:1', args: [-q]"}) {
     const SandboxSpec spec = make(pod(std::string("containers: [{name: c, ") + container + "}]"));
@@ -250,4 +251,4 @@ TEST_F(SandboxSpecTest, SettingsOfTheNodeComeFirst) {
 }
 
 }  // namespace
-}  // namespace athanor::nodes
+}  // namespace athanor::nodes::sandbox_spec_test

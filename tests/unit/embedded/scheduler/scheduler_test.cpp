@@ -21,7 +21,7 @@
 #include "runtime/view/failures.hpp"
 #include "support/fake_world.hpp"
 
-namespace athanor::scheduler {
+namespace athanor::scheduler::scheduler_test {
 namespace {
 
 Value from_yaml(const std::string& text) {
@@ -66,7 +66,7 @@ TEST_F(SchedulerTest, BindsAndSaysWhere) {
   EXPECT_EQ(world.events[0].note, "Successfully assigned ns/a to n1");
 }
 
-TEST_F(SchedulerTest, TakesTheLeastAllocatedNodeAndAmongEqualsTheFirstByName) {
+TEST_F(SchedulerTest, TakesLeastAllocatedNodeThenFirstByName) {
   node("n2");
   node("n1");
   pod("a", "cpu: '2'");
@@ -195,7 +195,7 @@ TEST_F(SchedulerTest, ToleratedTaintsAndAffinityLetPodsIn) {
   EXPECT_EQ(node_of("c"), "");
 }
 
-TEST_F(SchedulerTest, PrefersWhatThePodPrefersAndAvoidsSoftTaints) {
+TEST_F(SchedulerTest, FollowsPreferencesAndAvoidsSoftTaints) {
   node("n1", "cpu: '4', memory: 8Gi", "taints: [{key: old, effect: PreferNoSchedule}]");
   node("n2");
   node("n3", "cpu: '4', memory: 8Gi", "", "disk: fast");
@@ -221,7 +221,7 @@ TEST_F(SchedulerTest, SaysNothingTwice) {
   EXPECT_EQ(world.events.size(), 1U);
 }
 
-TEST_F(SchedulerTest, ARefusedBindingHoldsUpNobodyElse) {
+TEST_F(SchedulerTest, RefusedBindingDelaysNoOtherPod) {
   node("n1");
   pod("a");
   pod("b");
@@ -237,7 +237,7 @@ TEST_F(SchedulerTest, ARefusedBindingHoldsUpNobodyElse) {
             "SchedulerError");
 }
 
-TEST_F(SchedulerTest, AtRestItLooksAtNothingButTheWaitingPods) {
+TEST_F(SchedulerTest, ReadsOnlyWaitingPodsAtRest) {
   node("n1");
   pod("a");
   settle();
@@ -246,7 +246,7 @@ TEST_F(SchedulerTest, AtRestItLooksAtNothingButTheWaitingPods) {
   EXPECT_EQ(world.last_reads().lists[0].select.index_value, "pending");
 }
 
-TEST_F(SchedulerTest, AThousandPodsAreBoundInAFewRunsOfBoundedPlans) {
+TEST_F(SchedulerTest, BindsThousandPodsInFewBoundedRuns) {
   for (int i = 0; i < 20; ++i) {
     world.put(from_yaml("{apiVersion: v1, kind: Node, metadata: {name: n" + std::to_string(i) +
                         "}, status: {allocatable: {pods: '1000', cpu: '100', memory: 100Gi}}}"));
@@ -313,7 +313,7 @@ class SocialSchedulerTest : public SchedulerTest {
   }
 };
 
-TEST_F(SocialSchedulerTest, AntiAffinityGivesEveryPodANodeOfItsOwn) {
+TEST_F(SocialSchedulerTest, SeparatesPodsByAntiAffinity) {
   for (const char* name : {"a", "b", "c", "d"}) {
     labelled(name, "app: x", term("podAntiAffinity", "host", "x"));
   }
@@ -350,7 +350,7 @@ TEST_F(SocialSchedulerTest, SpreadKeepsDomainsEven) {
   EXPECT_EQ(in_b, 2);
 }
 
-TEST_F(SchedulerTest, APodPreemptsTheLeastImportantThatMakeRoom) {
+TEST_F(SchedulerTest, PreemptsFewestLeastImportantPods) {
   world.graceful_pods = true;
   node("n1", "cpu: '4', memory: 8Gi");
   for (const auto& [name, cpu, priority] :
@@ -379,7 +379,7 @@ TEST_F(SchedulerTest, APodPreemptsTheLeastImportantThatMakeRoom) {
             "preemptionPolicy=Never.");
 }
 
-TEST_F(SchedulerTest, PreemptionSparesWhatDisruptionBudgetsKeep) {
+TEST_F(SchedulerTest, PreemptionRespectsDisruptionBudgets) {
   world.graceful_pods = true;
   node("n1", "cpu: '2', memory: 8Gi");
   node("n2", "cpu: '2', memory: 8Gi");
@@ -445,7 +445,7 @@ TEST_F(VolumeSchedulerTest, APodWaitsForItsClaims) {
   EXPECT_EQ(node_of("a"), "n1");
 }
 
-TEST_F(VolumeSchedulerTest, AVolumeMayBeReachedFromSomeNodesOnly) {
+TEST_F(VolumeSchedulerTest, PlacesPodsWhereTheirVolumeIsReachable) {
   node("n1", "cpu: '4', memory: 8Gi", "", "zone: a");
   node("n2", "cpu: '4', memory: 8Gi", "", "zone: b");
   world.put(
@@ -594,7 +594,7 @@ TEST_F(HooksTest, ReservationStandsBeforeTheBinding) {
   EXPECT_EQ(node_of("a"), "");
 }
 
-TEST_F(HooksTest, PodThatFitsNowhereGivesBackWhatItHad) {
+TEST_F(HooksTest, ReleasesHoldingsOfPodThatFitsNowhere) {
   node("n1", "cpu: '0', memory: 0");
   seated("a");
   world.put(
@@ -617,4 +617,4 @@ TEST_F(HooksTest, PodsWithoutHooksAreScheduledAsBefore) {
 }
 
 }  // namespace
-}  // namespace athanor::scheduler
+}  // namespace athanor::scheduler::scheduler_test

@@ -16,7 +16,7 @@
 #include "embedded/store/journal_sqlite.hpp"
 #include "unit/embedded/store/store_fixture.hpp"
 
-namespace athanor::store {
+namespace athanor::store::backup_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -111,7 +111,7 @@ TEST_F(BackupTest, IsConsistentUnderLoad) {
   writer.join();
 }
 
-TEST_F(BackupTest, RefusesWhatItWouldOverwriteOrCannotRead) {
+TEST_F(BackupTest, RefusesExistingTargetsAndUnreadableSources) {
   EXPECT_EQ(backup(path("nothing"), path("file")).error().code, 404);
   {
     const DataDirectory origin = make_origin();
@@ -128,4 +128,4 @@ TEST_F(BackupTest, RefusesWhatItWouldOverwriteOrCannotRead) {
 }
 
 }  // namespace
-}  // namespace athanor::store
+}  // namespace athanor::store::backup_test

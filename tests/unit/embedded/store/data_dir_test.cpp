@@ -8,7 +8,7 @@
 
 #include "unit/embedded/store/store_fixture.hpp"
 
-namespace athanor::store {
+namespace athanor::store::data_dir_test {
 namespace {
 
 TEST(DataDirectoryTest, IsMadeForItsOwnerAlone) {
@@ -35,7 +35,7 @@ TEST(DataDirectoryTest, RefusesASecondOwnerAndNamesTheFirst) {
   EXPECT_TRUE(DataDirectory::open(place.path()).ok());
 }
 
-TEST(DataDirectoryTest, RefusesWhatIsNoDirectory) {
+TEST(DataDirectoryTest, RefusesOtherThanDirectories) {
   const TemporaryDirectory place;
   ASSERT_TRUE(DataDirectory::open(place.path()).ok());
   const auto directory = DataDirectory::open(place.path() + "/lock");
@@ -45,4 +45,4 @@ TEST(DataDirectoryTest, RefusesWhatIsNoDirectory) {
 }
 
 }  // namespace
-}  // namespace athanor::store
+}  // namespace athanor::store::data_dir_test

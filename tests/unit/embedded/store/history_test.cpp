@@ -12,7 +12,7 @@
 #include "kube/text/json.hpp"
 #include "unit/embedded/store/store_fixture.hpp"
 
-namespace athanor::store {
+namespace athanor::store::history_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -164,7 +164,7 @@ TEST_F(HistoryTest, ExactStatesEndAfterFiveMinutesWatchesLater) {
   EXPECT_EQ(events(*store, 5).size(), 3U);
 }
 
-TEST_F(HistoryTest, AStateLongAgoIsCarriedByItsEvent) {
+TEST_F(HistoryTest, CarriesDistantStateInEvent) {
   auto store = open(options());
   write(*store, {put(kA, "1")});
   std::vector<Write> filler;
@@ -264,4 +264,4 @@ TEST_F(HistoryTest, RepairGoesOnWithoutDamagedObjects) {
 }
 
 }  // namespace
-}  // namespace athanor::store
+}  // namespace athanor::store::history_test

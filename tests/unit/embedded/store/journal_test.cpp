@@ -16,7 +16,7 @@
 
 #include "unit/embedded/store/store_fixture.hpp"
 
-namespace athanor::store {
+namespace athanor::store::journal_test {
 
 namespace {
 
@@ -78,7 +78,7 @@ TEST_F(JournalTest, ContinuesAfterACleanEnd) {
   EXPECT_EQ(store->get("configmaps", kB), nullptr);
 }
 
-TEST_F(JournalTest, ClosingWritesWhatIsQueued) {
+TEST_F(JournalTest, ClosingWritesQueuedRecords) {
   {
     auto store = open();
     for (int i = 0; i < 500; ++i) {
@@ -107,7 +107,7 @@ TEST_F(JournalTest, KeepsEventsInMemoryUnlessAsked) {
   EXPECT_EQ(open()->count("events", ""), 1U);
 }
 
-TEST_F(JournalTest, TellsWhenMoreBecameDurable) {
+TEST_F(JournalTest, ReportsProgressOfDurability) {
   auto store = open();
   std::promise<Revision> grew;
   auto token = store->listen_durable([&](Revision revision) { grew.set_value(revision); });
@@ -302,4 +302,4 @@ TEST_F(JournalTest, RecoversByItselfWhenSpaceReturns) {
 }
 
 }  // namespace
-}  // namespace athanor::store
+}  // namespace athanor::store::journal_test

@@ -14,7 +14,7 @@
 #include "embedded/store/revision_mark.hpp"
 #include "unit/embedded/store/store_fixture.hpp"
 
-namespace athanor::store {
+namespace athanor::store::lost_writes_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -61,12 +61,12 @@ class LostWritesTest : public ::testing::Test {
   TemporaryDirectory place_{};
 };
 
-TEST_F(LostWritesTest, AKillLosesNothingAndIsNoFalseAlarm) {
+TEST_F(LostWritesTest, LosesNothingByKillWithoutFalseAlarm) {
   run_and_kill(options());
   EXPECT_EQ(open_store(sqlite_journal(options()))->count("configmaps", ""), kWrites);
 }
 
-TEST_F(LostWritesTest, ALogThatIsGoneIsRefusedUntilTheLossIsAccepted) {
+TEST_F(LostWritesTest, RefusesMissingLogUntilLossIsAccepted) {
   open_store(sqlite_journal(options())).reset();
   run_and_kill(options());
   fs::remove(log());
@@ -84,7 +84,7 @@ TEST_F(LostWritesTest, ALogThatIsGoneIsRefusedUntilTheLossIsAccepted) {
   EXPECT_EQ(open_store(sqlite_journal(options()))->count("configmaps", ""), 1U);
 }
 
-TEST_F(LostWritesTest, AFlippedByteInTheLogIsRefusedAndTheLogKept) {
+TEST_F(LostWritesTest, RefusesDamagedLogAndKeepsIt) {
   run_and_kill(options());
   {
     std::fstream bytes(log(), std::ios::in | std::ios::out | std::ios::binary);
@@ -116,7 +116,7 @@ TEST_F(LostWritesTest, AnOlderCopyIsRefused) {
   EXPECT_FALSE(Store::open(sqlite_journal(options()), {}).ok());
 }
 
-TEST_F(LostWritesTest, WithoutWaitingForTheDiskItIsAWarning) {
+TEST_F(LostWritesTest, WarnsOnlyWithoutDiskSync) {
   SqliteOptions unsafe = options();
   unsafe.sync = false;
   run_and_kill(unsafe);
@@ -155,4 +155,4 @@ TEST_F(LostWritesTest, AnUnreadableMarkStopsNoStart) {
 }
 
 }  // namespace
-}  // namespace athanor::store
+}  // namespace athanor::store::lost_writes_test

@@ -13,7 +13,7 @@
 
 #include "kube/text/json.hpp"
 
-namespace athanor::store {
+namespace athanor::store::pack_test {
 namespace {
 
 StoredPtr stored(const Key& key, Revision revision, Value body) {
@@ -25,7 +25,7 @@ StoredPtr stored(const Key& key, Revision revision, Value body) {
   return object;
 }
 
-TEST(Pack, GivesBackWhatWasPacked) {
+TEST(Pack, RestoresPackedValues) {
   const char* const bodies[] = {
       R"({})",
       R"({"a":null,"b":true,"c":false,"d":[],"e":{},"f":""})",
@@ -97,4 +97,4 @@ TEST(Pack, MayBeEmpty) {
 }
 
 }  // namespace
-}  // namespace athanor::store
+}  // namespace athanor::store::pack_test

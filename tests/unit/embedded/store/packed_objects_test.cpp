@@ -15,7 +15,7 @@
 #include "kube/text/json.hpp"
 #include "unit/embedded/store/store_fixture.hpp"
 
-namespace athanor::store {
+namespace athanor::store::packed_objects_test {
 namespace {
 
 // A store whose events lie packed after each trim(), beside what a plain map holds.
@@ -150,7 +150,7 @@ TEST_F(ColdTest, AnExpectedRevisionIsChecked) {
   expect_as_in_the_model();
 }
 
-TEST_F(ColdTest, AnyMixtureOfWritesAndPackingKeepsTheState) {
+TEST_F(ColdTest, KeepsStateOverMixedWritesAndPacking) {
   std::mt19937 random(7);
   for (int round = 0; round < 12; ++round) {
     for (int i = 0; i < 1500; ++i) {
@@ -173,4 +173,4 @@ TEST_F(ColdTest, AnyMixtureOfWritesAndPackingKeepsTheState) {
 }
 
 }  // namespace
-}  // namespace athanor::store
+}  // namespace athanor::store::packed_objects_test

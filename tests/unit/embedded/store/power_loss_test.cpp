@@ -13,7 +13,7 @@
 #include "unit/embedded/store/crash_disk.hpp"
 #include "unit/embedded/store/store_fixture.hpp"
 
-namespace athanor::store {
+namespace athanor::store::power_loss_test {
 namespace {
 
 constexpr int kKeys = 12;
@@ -90,7 +90,7 @@ void check_history(const Store& store) {
 
 class PowerLossTest : public ::testing::TestWithParam<unsigned> {};
 
-TEST_P(PowerLossTest, KeepsWhatWasAcknowledgedAndNoHalves) {
+TEST_P(PowerLossTest, KeepsAcknowledgedWritesWhole) {
   const TemporaryDirectory place;
   CrashDisk disk(GetParam());
   std::mt19937 random(GetParam());
@@ -121,4 +121,4 @@ TEST_P(PowerLossTest, KeepsWhatWasAcknowledgedAndNoHalves) {
 INSTANTIATE_TEST_SUITE_P(Seeds, PowerLossTest, ::testing::Range(1U, 13U));
 
 }  // namespace
-}  // namespace athanor::store
+}  // namespace athanor::store::power_loss_test

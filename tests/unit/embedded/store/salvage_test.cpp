@@ -22,7 +22,7 @@
 #include "embedded/store/salvage.hpp"
 #include "unit/embedded/store/store_fixture.hpp"
 
-namespace athanor::store {
+namespace athanor::store::salvage_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -166,7 +166,7 @@ std::uint32_t number_of(const char* variable, std::uint32_t standard) {
   return text == nullptr ? standard : static_cast<std::uint32_t>(std::strtoul(text, nullptr, 10));
 }
 
-TEST_F(SalvageTest, RandomDamagesStartAndKeepWhatIsReadable) {
+TEST_F(SalvageTest, KeepsReadableObjectsAfterRandomDamage) {
   const TemporaryDirectory place;
   const Contents expected = make(place.path());
   const std::uint32_t count = number_of("ATHANOR_DAMAGES", 24);
@@ -228,7 +228,7 @@ TEST_F(SalvageTest, RandomDamagesStartAndKeepWhatIsReadable) {
   EXPECT_GT(share, 75.0);
 }
 
-TEST_F(SalvageTest, NamesWhatIsLostAndKeepsTheDamagedFiles) {
+TEST_F(SalvageTest, NamesLossesAndKeepsDamagedFiles) {
   const TemporaryDirectory place;
   const std::string path = place.path() + "/store.db";
   {
@@ -276,7 +276,7 @@ TEST_F(SalvageTest, ASalvageThatWasCutOffIsCompleted) {
   EXPECT_FALSE(fs::exists(path + ".salvaged"));
 }
 
-TEST_F(SalvageTest, ADamagedNameOfATableIsNoEmptyTable) {
+TEST_F(SalvageTest, RefusesDamagedTableName) {
   const TemporaryDirectory place;
   const std::string path = place.path() + "/store.db";
   {
@@ -298,4 +298,4 @@ TEST_F(SalvageTest, ADamagedNameOfATableIsNoEmptyTable) {
 }
 
 }  // namespace
-}  // namespace athanor::store
+}  // namespace athanor::store::salvage_test

@@ -14,7 +14,7 @@
 #include "kube/value/value_extent.hpp"
 #include "unit/embedded/store/store_fixture.hpp"
 
-namespace athanor::store {
+namespace athanor::store::store_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -142,7 +142,7 @@ TEST(StoreTest, ListsInKeyOrderPageByPage) {
   EXPECT_THAT(store->resources(), ElementsAre("configmaps"));
 }
 
-TEST(StoreTest, ListsTheStateOfAnyRevisionInItsHistory) {
+TEST(StoreTest, ListsStateOfAnyKeptRevision) {
   auto store = open_store();
   ASSERT_TRUE(commit(*store, {put(kA, "1")}).ok());  // 1
   ASSERT_TRUE(commit(*store, {put(kB, "1")}).ok());  // 2
@@ -235,7 +235,7 @@ TEST(StoreTest, FollowsOwnerReferences) {
   EXPECT_EQ(store->owned_by("u2")[0], store->get("configmaps", kB));
 }
 
-TEST(StoreTest, TellsListenersInRevisionOrderFromManyThreads) {
+TEST(StoreTest, NotifiesListenersInRevisionOrder) {
   auto store = open_store();
   std::vector<Revision> heard;
   auto token = store->listen([&](std::span<const EventPtr> events) {
@@ -303,7 +303,7 @@ Value deep_map(const Key& key, std::size_t levels) {
   return object;
 }
 
-TEST(StoreTest, RefusesWhatIsNestedTooDeep) {
+TEST(StoreTest, RefusesDeeplyNestedObjects) {
   const auto store = open_store();
   const auto write = [&](std::size_t levels) {
     return commit(*store, {{.resource = "configmaps", .key = kA, .body = deep_map(kA, levels)}});
@@ -351,4 +351,4 @@ TEST(StoreTest, NamesResourcesByPluralAndGroup) {
 }
 
 }  // namespace
-}  // namespace athanor::store
+}  // namespace athanor::store::store_test

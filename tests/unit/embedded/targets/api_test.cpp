@@ -8,7 +8,7 @@
 #include "embedded/targets/identity.hpp"
 #include "kube/text/json.hpp"
 
-namespace athanor::targets {
+namespace athanor::targets::api_test {
 namespace {
 
 const Instant kNow = *parse_time("2026-03-01T00:00:00Z");
@@ -35,7 +35,7 @@ struct Answer {
 Answer ask(const Target& target, std::string path,
            std::vector<std::pair<std::string, std::string>> query = {},
            const std::string& accept = "application/json", bool signed_in = true) {
-  apiserver::Request request;
+  net::Request request;
   request.method = "GET";
   request.path = std::move(path);
   request.query = std::move(query);
@@ -43,11 +43,10 @@ Answer ask(const Target& target, std::string path,
   if (signed_in) {
     request.headers.emplace("authorization", "Bearer s3cret");
   }
-  apiserver::Response response =
-      respond(std::make_shared<const Face>(target, "s3cret"), request, kNow);
+  net::Response response = respond(std::make_shared<const Face>(target, "s3cret"), request, kNow);
   Answer answer{.status = response.status, .type = response.content_type, .text = response.body};
   if (response.stream) {
-    while (response.stream->pull(answer.text) == apiserver::Stream::State::Open &&
+    while (response.stream->pull(answer.text) == net::Stream::State::Open &&
            answer.text.size() < 1'000'000) {
     }
   }
@@ -67,7 +66,7 @@ std::vector<std::string> names(const Value& list) {
 
 using Names = std::vector<std::string>;
 
-TEST(TargetApi, NodesCarryWhatDiscoveryReads) {
+TEST(TargetApi, NodesCarryLabelsForDiscovery) {
   const Answer answer = ask(edge(), "/api/v1/nodes");
   ASSERT_EQ(answer.status, 200);
   EXPECT_EQ(names(answer.body), (Names{"a-1", "a-2", "a-3", "b"}));
@@ -102,7 +101,7 @@ TEST(TargetApi, PagesJoinToTheWholeList) {
   EXPECT_EQ(ask(edge(), "/api/v1/nodes", {{"continue", "?"}}).status, 400);
 }
 
-TEST(TargetApi, AHundredThousandNodesAreMadeAsTheyAreSent) {
+TEST(TargetApi, MakesHundredThousandNodesWhileSending) {
   Target large = edge();
   large.nodes = {{.name = "n", .count = 100'000, .gpus = 1, .model = "NVIDIA-H200"}};
   const Answer last =
@@ -141,14 +140,14 @@ TEST(TargetApi, DiscoveryAndHealth) {
   EXPECT_EQ(ask(edge(), "/api/v1/pods").status, 404);
 }
 
-TEST(TargetApi, WhoDidNotSignInLearnsNothing) {
+TEST(TargetApi, RefusesUnauthenticatedClients) {
   const Answer answer = ask(edge(), "/api/v1/nodes", {}, "", false);
   EXPECT_EQ(answer.status, 401);
   EXPECT_EQ(answer.body["reason"].str(), "Unauthorized");
 }
 
 TEST(TargetApi, NothingIsWritten) {
-  apiserver::Request request;
+  net::Request request;
   request.method = "DELETE";
   request.path = "/api/v1/nodes/a-1";
   request.headers.emplace("authorization", "Bearer s3cret");
@@ -156,11 +155,11 @@ TEST(TargetApi, NothingIsWritten) {
   EXPECT_EQ(respond(face, request, kNow).status, 405);
 }
 
-TEST(TargetApi, AccessReviewsSayWhatIsTrue) {
+TEST(TargetApi, AccessReviewsMatchPermissions) {
   const auto allowed = [](bool forbidden, const char* verb) {
     Target target = edge();
     target.faults.forbidden = forbidden;
-    apiserver::Request request;
+    net::Request request;
     request.method = "POST";
     request.path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
     request.headers.emplace("authorization", "Bearer s3cret");
@@ -195,4 +194,4 @@ TEST(TargetApi, FaultsAreAnswers) {
 }
 
 }  // namespace
-}  // namespace athanor::targets
+}  // namespace athanor::targets::api_test

@@ -14,7 +14,7 @@
 #include "client/connection.hpp"
 #include "kube/text/yaml.hpp"
 
-namespace athanor::targets {
+namespace athanor::targets::server_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -183,4 +183,4 @@ TEST_F(TargetServerTest, AThousandTargetsAreCheap) {
 }
 
 }  // namespace
-}  // namespace athanor::targets
+}  // namespace athanor::targets::server_test

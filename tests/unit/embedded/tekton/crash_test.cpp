@@ -5,10 +5,10 @@
 
 #include "api/builtin.hpp"
 #include "api/tekton.hpp"
-#include "embedded/tekton/runs.hpp"
+#include "embedded/tekton/model/runs.hpp"
 #include "unit/embedded/tekton/lab.hpp"
 
-namespace athanor::tekton {
+namespace athanor::tekton::crash_test {
 namespace {
 
 constexpr std::string_view kObjects = R"y(
@@ -86,7 +86,7 @@ std::string summary(const Lab& lab) {
   return text;
 }
 
-TEST(Crash, AnyOneFailedWriteChangesNothingInTheEnd) {
+TEST(Crash, EndsAlikeAfterAnyFailedWrite) {
   World calm;
   play(calm, -1);
   const std::string expected = summary(calm.lab);
@@ -114,4 +114,4 @@ TEST(Crash, AtRestNothingIsWritten) {
 }
 
 }  // namespace
-}  // namespace athanor::tekton
+}  // namespace athanor::tekton::crash_test

@@ -4,13 +4,13 @@
 
 #include "api/builtin.hpp"
 #include "api/tekton.hpp"
+#include "embedded/tekton/model/runs.hpp"
 #include "embedded/tekton/pipelinerun/matrix.hpp"
-#include "embedded/tekton/runs.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 #include "unit/embedded/tekton/lab.hpp"
 
-namespace athanor::tekton {
+namespace athanor::tekton::features_test {
 namespace {
 
 std::string combinations_of(std::string_view matrix) {
@@ -25,7 +25,7 @@ std::string combinations_of(std::string_view matrix) {
   return text;
 }
 
-TEST(Matrix, CrossesItsParamsAndAddsWhatIsIncluded) {
+TEST(Matrix, CrossesParamsAndAddsIncludes) {
   EXPECT_EQ(combinations_of("{params: [{name: os, value: [l, m]}, {name: b, value: [c, s]}]}"),
             "os=l b=c | os=m b=c | os=l b=s | os=m b=s");
   EXPECT_EQ(combinations_of("{params: [{name: os, value: [l, m]}], include: [{params: [{name: os, "
@@ -61,7 +61,7 @@ spec:
         steps: [{name: main, image: i, args: ["$(params.outs[*])"]}]
 )y";
 
-TEST(Matrix, RunsOneTaskRunACombinationAndCollectsTheResults) {
+TEST(Matrix, RunsTaskPerCombinationAndCollectsResults) {
   Lab lab;
   lab.ends = [](std::string_view task_run, std::string_view) {
     return Lab::End{.message = results_message({{"out", "from " + std::string(task_run)}})};
@@ -78,7 +78,7 @@ TEST(Matrix, RunsOneTaskRunACombinationAndCollectsTheResults) {
             json::parse(R"y(["from run-build-0","from run-build-1"])y").value());
 }
 
-TEST(Matrix, ACrashAmidstTheFanOutIsMadeGood) {
+TEST(Matrix, CompletesFanOutAfterCrash) {
   Lab lab;
   bool failed = false;
   lab.world.fault = [&](const Step& step) -> std::optional<Error> {
@@ -195,7 +195,7 @@ spec:
             "False/Failed: \"sidecar-db\" exited with code 3: Error");
 }
 
-TEST(Guards, ASkippedStepIsToldInTheStatus) {
+TEST(Guards, ReportSkippedStepInStatus) {
   Lab lab;
   lab.put(R"y(
 apiVersion: tekton.dev/v1
@@ -279,7 +279,7 @@ spec:
             "stepactions.tekton.dev \"gone\" not found");
 }
 
-TEST(EarlyDiagnosis, APodWithoutItsSecretFailsAfterItsGrace) {
+TEST(EarlyDiagnosis, FailsPodWithoutSecretAfterGrace) {
   Lab lab;
   lab.put(R"y(
 apiVersion: tekton.dev/v1
@@ -304,4 +304,4 @@ spec:
 }
 
 }  // namespace
-}  // namespace athanor::tekton
+}  // namespace athanor::tekton::features_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "embedded/tekton/operators.hpp"
+#include "embedded/tekton/model/operators.hpp"
 #include "support/fake_world.hpp"
 #include "support/played_node.hpp"
 

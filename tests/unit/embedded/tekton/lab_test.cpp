@@ -6,7 +6,7 @@
 
 #include "api/builtin.hpp"
 #include "api/tekton.hpp"
-#include "embedded/tekton/runs.hpp"
+#include "embedded/tekton/model/runs.hpp"
 #include "embedded/tekton/validation/admission.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"

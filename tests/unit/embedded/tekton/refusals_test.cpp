@@ -5,10 +5,10 @@
 
 #include "api/builtin.hpp"
 #include "api/tekton.hpp"
-#include "embedded/tekton/runs.hpp"
+#include "embedded/tekton/model/runs.hpp"
 #include "unit/embedded/tekton/lab.hpp"
 
-namespace athanor::tekton {
+namespace athanor::tekton::refusals_test {
 namespace {
 
 constexpr std::string_view kDefinitions = R"y(
@@ -27,7 +27,7 @@ std::string tasks(std::string_view lines) {
   return "  pipelineSpec:\n    tasks:\n" + std::string(lines);
 }
 
-TEST(Refusals, AWholeListOfAResultCountsAsTheRightType) {
+TEST(Refusals, AcceptWholeListOfResult) {
   Lab lab;
   lab.put(kDefinitions);
   lab.put(
@@ -77,4 +77,4 @@ TEST(Refusals, ARefusedClaimEndsTheRun) {
 }
 
 }  // namespace
-}  // namespace athanor::tekton
+}  // namespace athanor::tekton::refusals_test

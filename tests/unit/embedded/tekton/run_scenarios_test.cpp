@@ -5,11 +5,11 @@
 
 #include "api/builtin.hpp"
 #include "api/tekton.hpp"
-#include "embedded/tekton/names.hpp"
-#include "embedded/tekton/runs.hpp"
+#include "embedded/tekton/model/names.hpp"
+#include "embedded/tekton/model/runs.hpp"
 #include "unit/embedded/tekton/lab.hpp"
 
-namespace athanor::tekton {
+namespace athanor::tekton::run_scenarios_test {
 namespace {
 
 constexpr std::string_view kTask = R"y(
@@ -64,7 +64,7 @@ TEST(RunScenarios, PrepareRunAndCleanupSucceedInOrder) {
   EXPECT_EQ(lab.world.event_count("Succeeded", "run"), 1);
 }
 
-TEST(RunScenarios, ALongRunNameGivesShortStableChildNames) {
+TEST(RunScenarios, GivesShortStableChildNamesForLongRun) {
   Lab lab;
   const std::string name(62, 'r');
   lab.put(kTask);
@@ -79,4 +79,4 @@ TEST(RunScenarios, ALongRunNameGivesShortStableChildNames) {
 }
 
 }  // namespace
-}  // namespace athanor::tekton
+}  // namespace athanor::tekton::run_scenarios_test

@@ -4,10 +4,10 @@
 
 #include "api/builtin.hpp"
 #include "api/tekton.hpp"
-#include "embedded/tekton/runs.hpp"
+#include "embedded/tekton/model/runs.hpp"
 #include "unit/embedded/tekton/lab.hpp"
 
-namespace athanor::tekton {
+namespace athanor::tekton::scheduling_test {
 namespace {
 
 constexpr std::string_view kTask = R"y(
@@ -32,7 +32,7 @@ std::function<Lab::End(std::string_view, std::string_view)> failing(std::string 
   };
 }
 
-TEST(Scheduling, AFailureStopsWhatHasNotStarted) {
+TEST(Scheduling, SkipsUnstartedTasksAfterFailure) {
   Lab lab;
   lab.put(kTask);
   lab.ends = failing("run-a");
@@ -79,7 +79,7 @@ TEST(Scheduling, ATaskCancelledDirectlyCancelsTheRun) {
             "False/Cancelled: Tasks Completed: 1 (Failed: 0, Cancelled 1), Skipped: 0");
 }
 
-TEST(Scheduling, ParentsThatWereSkippedSkipUnlessByTheirOwnGuard) {
+TEST(Scheduling, SkipsChildrenOfParentsSkippedWithoutGuard) {
   Lab lab;
   lab.put(kTask);
   lab.ends = [](std::string_view task_run, std::string_view) {
@@ -104,7 +104,7 @@ TEST(Scheduling, ParentsThatWereSkippedSkipUnlessByTheirOwnGuard) {
   EXPECT_EQ(succeeded(lab.run())["reason"], Value("Completed"));
 }
 
-TEST(Scheduling, AnIgnoredFailureWithoutItsResultSkipsWhoNeedsIt) {
+TEST(Scheduling, SkipsTaskWithoutResultOfIgnoredFailure) {
   Lab lab;
   lab.put(kTask);
   lab.ends = failing("run-a");
@@ -144,7 +144,7 @@ TEST(Scheduling, FinallySeesHowTheTasksEnded) {
             "h (Results were missing)");
 }
 
-TEST(Scheduling, TheAggregateStatusIsCompletedWhenSomethingWasSkipped) {
+TEST(Scheduling, ReportsCompletedAggregateAfterSkippedTasks) {
   Lab lab;
   lab.put(kTask);
   lab.put(run_of(R"y(
@@ -157,7 +157,7 @@ TEST(Scheduling, TheAggregateStatusIsCompletedWhenSomethingWasSkipped) {
   EXPECT_EQ(lab.task_run("run-f").spec()["params"][0]["value"], Value("Completed"));
 }
 
-TEST(Scheduling, ParamsPropagateIntoInlineSpecsAndTheNearestWins) {
+TEST(Scheduling, PropagatesNearestParamsIntoInlineSpecs) {
   Lab lab;
   lab.put(run_of(R"y(
     params: [{name: b, default: pipeline}]
@@ -258,7 +258,7 @@ spec:
   EXPECT_EQ(args[4], Value("/cfg"));
 }
 
-TEST(Scheduling, TemplateClaimsGoWhenTheRunAsksForIt) {
+TEST(Scheduling, DeletesTemplateClaimsOnRequestOfRun) {
   Lab lab;
   lab.put(kTask);
   std::string run = run_of("    tasks:\n    - {name: a, taskRef: {name: work}}\n",
@@ -272,7 +272,7 @@ TEST(Scheduling, TemplateClaimsGoWhenTheRunAsksForIt) {
   EXPECT_EQ(lab.world.count(api::kPersistentVolumeClaim), 0U);
 }
 
-TEST(Scheduling, APipelineResultThatNobodyWroteFailsTheRun) {
+TEST(Scheduling, FailsRunWithoutItsPipelineResult) {
   Lab lab;
   lab.put(kTask);
   lab.put(
@@ -300,4 +300,4 @@ data: {default-timeout-minutes: "5940", default-service-account: runner}
 }
 
 }  // namespace
-}  // namespace athanor::tekton
+}  // namespace athanor::tekton::scheduling_test

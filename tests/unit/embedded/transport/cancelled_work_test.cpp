@@ -6,7 +6,7 @@
 #include "base/cancellation.hpp"
 #include "unit/embedded/transport/https_fixture.hpp"
 
-namespace athanor::transport {
+namespace athanor::transport::cancelled_work_test {
 namespace {
 
 using Reason = Cancellation::Reason;
@@ -14,7 +14,7 @@ using Reason = Cancellation::Reason;
 // A request whose work would never end by itself.
 class Endless {
  public:
-  apiserver::Response operator()(const apiserver::Request& /*request*/) {
+  net::Response operator()(const net::Request& /*request*/) {
     begun.set_value();
     try {
       while (true) {
@@ -33,11 +33,11 @@ constexpr auto kPatience = std::chrono::seconds(60);
 
 TEST_F(HttpsTest, WorkForAClientThatLeftEnds) {
   Endless work;
-  api.on("/endless", [&work](const apiserver::Request& request) { return work(request); });
+  api.on("/endless", [&work](const net::Request& request) { return work(request); });
   start();
   auto reason = work.reason.get_future();
   {
-    TlsClient client(port);
+    net::TlsClient client(port);
     ASSERT_TRUE(client.send("GET /endless HTTP/1.1\r\nHost: a\r\n\r\n"));
     ASSERT_EQ(work.begun.get_future().wait_for(kPatience), std::future_status::ready);
     EXPECT_EQ(reason.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout)
@@ -45,15 +45,15 @@ TEST_F(HttpsTest, WorkForAClientThatLeftEnds) {
   }
   ASSERT_EQ(reason.wait_for(kPatience), std::future_status::ready);
   EXPECT_EQ(reason.get(), Reason::Gone);
-  TlsClient other(port);
+  net::TlsClient other(port);
   EXPECT_EQ(other.get("/after").status, 200);
 }
 
 TEST_F(HttpsTest, WorkEndsWithTheServer) {
   Endless work;
-  api.on("/endless", [&work](const apiserver::Request& request) { return work(request); });
+  api.on("/endless", [&work](const net::Request& request) { return work(request); });
   start();
-  TlsClient client(port);
+  net::TlsClient client(port);
   ASSERT_TRUE(client.send("GET /endless HTTP/1.1\r\nHost: a\r\n\r\n"));
   ASSERT_EQ(work.begun.get_future().wait_for(kPatience), std::future_status::ready);
   server->stop(std::chrono::milliseconds(50));
@@ -63,4 +63,4 @@ TEST_F(HttpsTest, WorkEndsWithTheServer) {
 }
 
 }  // namespace
-}  // namespace athanor::transport
+}  // namespace athanor::transport::cancelled_work_test

@@ -10,7 +10,7 @@
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 
-namespace athanor::transport {
+namespace athanor::transport::encryption_test {
 namespace {
 
 using testing::HasSubstr;
@@ -48,7 +48,7 @@ TEST_P(Ciphers, TextsComeBackAsTheyWere) {
   EXPECT_NE(*encryption->encrypt("deployments.apps", "w", "p"), std::nullopt);
 }
 
-TEST_P(Ciphers, OldKeysReadWhatNewOnesNoLongerWrite) {
+TEST_P(Ciphers, OldKeysStayReadable) {
   const std::string old = provider(GetParam(), "old", 'a');
   const auto before = configuration("{" + old + "}");
   const auto after = configuration("{" + provider("aesgcm", "new", 'b') + "}, {" + old + "}");
@@ -62,7 +62,7 @@ TEST_P(Ciphers, OldKeysReadWhatNewOnesNoLongerWrite) {
 INSTANTIATE_TEST_SUITE_P(All, Ciphers, testing::Values("aescbc", "aesgcm", "secretbox"));
 
 // The known answer of NaCl's own tests (tests/secretbox.c): what kube-apiserver's secretbox wrote.
-TEST(Encryption, SecretboxReadsWhatOthersWrote) {
+TEST(Encryption, SecretboxReadsForeignCiphertext) {
   const auto decoded = [](std::string_view hex) {
     std::string text;
     for (std::size_t at = 0; at + 1 < hex.size(); at += 2) {
@@ -169,4 +169,4 @@ TEST(EncryptingJournal, KeepsSecretsFromTheDisk) {
 }
 
 }  // namespace
-}  // namespace athanor::transport
+}  // namespace athanor::transport::encryption_test

@@ -44,12 +44,12 @@ class Feed {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(60), [this] { return gone_; });
   }
-  static std::unique_ptr<apiserver::Stream> open(std::shared_ptr<Feed> feed) {
+  static std::unique_ptr<net::Stream> open(std::shared_ptr<Feed> feed) {
     return std::make_unique<FeedStream>(std::move(feed));
   }
 
  private:
-  struct FeedStream final : apiserver::Stream {
+  struct FeedStream final : net::Stream {
     explicit FeedStream(std::shared_ptr<Feed> source) : feed(std::move(source)) {}
     FeedStream(const FeedStream&) = delete;
     FeedStream& operator=(const FeedStream&) = delete;
@@ -87,13 +87,13 @@ class Feed {
 // Answers by path with what the test registered; "/echo" with the request itself.
 class FakeServer final : public apiserver::Server {
  public:
-  using Handler = std::function<apiserver::Response(const apiserver::Request&)>;
+  using Handler = std::function<net::Response(const net::Request&)>;
   void on(const std::string& path, Handler handler) {
     const std::lock_guard lock(mutex_);
     handlers_[path] = std::move(handler);
   }
 
-  apiserver::Response handle(apiserver::Request request, Instant /*now*/) override {
+  net::Response handle(net::Request request, Instant /*now*/) override {
     Handler handler;
     {
       const std::lock_guard lock(mutex_);
@@ -108,7 +108,7 @@ class FakeServer final : public apiserver::Server {
     const std::lock_guard lock(mutex_);
     refused_.insert(path);
   }
-  [[nodiscard]] bool admits(const apiserver::Request& head, Instant /*now*/) override {
+  [[nodiscard]] bool admits(const net::Request& head, Instant /*now*/) override {
     const std::lock_guard lock(mutex_);
     return !refused_.contains(head.path);
   }
@@ -116,15 +116,15 @@ class FakeServer final : public apiserver::Server {
   void begin_shutdown() override {}
   [[nodiscard]] const apiserver::ResourceRegistry& registry() const override { return registry_; }
 
-  static apiserver::Response text(std::string body) {
-    apiserver::Response response;
+  static net::Response text(std::string body) {
+    net::Response response;
     response.content_type = "text/plain";
     response.body = std::move(body);
     return response;
   }
 
  private:
-  static apiserver::Response echo(const apiserver::Request& request) {
+  static net::Response echo(const net::Request& request) {
     std::string body = request.method + " " + request.path;
     for (const auto& [name, value] : request.query) {
       body += " " + name + "=" + value;
@@ -144,23 +144,23 @@ class HttpsTest : public ::testing::Test {
 
   // Starts the server; called by the test, after it has set `options`, `store` and handlers.
   void start();
-  [[nodiscard]] ClientOptions trusting() const { return {.ca_pem = pki.ca_certificate}; }
-  [[nodiscard]] ClientOptions as_admin() const {
+  [[nodiscard]] net::ClientOptions trusting() const { return {.ca_pem = pki.ca_certificate}; }
+  [[nodiscard]] net::ClientOptions as_admin() const {
     return {.ca_pem = pki.ca_certificate,
             .certificate_pem = pki.admin_certificate,
             .key_pem = pki.admin_key};
   }
   // A handler that answers with a stream of this feed.
   static FakeServer::Handler streaming(const std::shared_ptr<Feed>& feed) {
-    return [feed](const apiserver::Request&) {
-      apiserver::Response response;
+    return [feed](const net::Request&) {
+      net::Response response;
       response.stream = Feed::open(feed);
       return response;
     };
   }
 
   std::string directory{};
-  Pki pki{};
+  net::Pki pki{};
   HttpsOptions options{};
   store::Store* store = nullptr;
   FakeServer api{};
@@ -172,7 +172,7 @@ class HttpsTest : public ::testing::Test {
 inline HttpsTest::HttpsTest() {
   std::string name = ::testing::TempDir() + "athanor-https-XXXXXX";
   directory = ::mkdtemp(name.data());
-  pki = *ensure_pki({.directory = directory + "/pki", .now = clock->now()});
+  pki = *net::ensure_pki({.directory = directory + "/pki", .now = clock->now()});
 }
 
 inline HttpsTest::~HttpsTest() {

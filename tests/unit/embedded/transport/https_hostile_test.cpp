@@ -10,7 +10,7 @@
 #include "base/contain.hpp"
 #include "unit/embedded/transport/https_fixture.hpp"
 
-namespace athanor::transport {
+namespace athanor::transport::https_hostile_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -55,19 +55,19 @@ class Flood {
 class HostileTest : public HttpsTest {
  protected:
   // A quiet client is answered, on a connection of before and on a new one.
-  void expect_others_served(TlsClient& known) {
+  void expect_others_served(net::TlsClient& known) {
     const auto began = std::chrono::steady_clock::now();
     EXPECT_EQ(known.get("/quiet").status, 200);
-    EXPECT_EQ(TlsClient(port).get("/quiet").status, 200);
+    EXPECT_EQ(net::TlsClient(port).get("/quiet").status, 200);
     EXPECT_LT(std::chrono::steady_clock::now() - began, seconds(5));
   }
 };
 
 TEST_F(HostileTest, EmptyLinesAreNoRequest) {
   start();
-  TlsClient quiet(port);
+  net::TlsClient quiet(port);
   ASSERT_EQ(quiet.get("/").status, 200);
-  TlsClient hostile(port);
+  net::TlsClient hostile(port);
   std::string lines;
   for (int i = 0; i < 8192; ++i) {
     lines += "\r\n";
@@ -76,16 +76,16 @@ TEST_F(HostileTest, EmptyLinesAreNoRequest) {
   flood.wait_for(20);
   expect_others_served(quiet);
   flood.end();
-  TlsClient again(port);
+  net::TlsClient again(port);
   ASSERT_TRUE(again.send(lines));
   EXPECT_EQ(again.read_response().status, 400);
 }
 
-TEST_F(HostileTest, TinyPiecesHoldNobodyUp) {
+TEST_F(HostileTest, TinyPiecesDelayNoOtherClient) {
   start();
-  TlsClient quiet(port);
+  net::TlsClient quiet(port);
   ASSERT_EQ(quiet.get("/").status, 200);
-  TlsClient hostile(port);
+  net::TlsClient hostile(port);
   ASSERT_TRUE(hostile.send("GET / HTTP/1.1\r\nHost: a\r\nx: "));
   Flood flood([&] { return hostile.send("x"); });
   flood.wait_for(1000);
@@ -94,8 +94,8 @@ TEST_F(HostileTest, TinyPiecesHoldNobodyUp) {
 
 TEST_F(HostileTest, EndlessKeyUpdatesEndTheConnection) {
   start();
-  TlsClient quiet(port);
-  TlsClient hostile(port);
+  net::TlsClient quiet(port);
+  net::TlsClient hostile(port);
   ASSERT_EQ(hostile.get("/").status, 200);
   for (int i = 0; i < 10; ++i) {
     ASSERT_TRUE(hostile.update_key());
@@ -110,7 +110,7 @@ TEST_F(HostileTest, EndlessKeyUpdatesEndTheConnection) {
 }
 
 // A tunnel that takes its time for whatever comes, and never has enough.
-class SlowTunnel final : public apiserver::Tunnel {
+class SlowTunnel final : public net::Tunnel {
  public:
   void feed(std::string_view /*bytes*/) override { std::this_thread::sleep_for(milliseconds(1)); }
   [[nodiscard]] bool wants_more() const override { return true; }
@@ -118,9 +118,9 @@ class SlowTunnel final : public apiserver::Tunnel {
   void on_ready(std::function<void()> /*wake*/) override {}
 };
 
-FakeServer::Handler tunnelling(const std::function<std::unique_ptr<apiserver::Tunnel>()>& make) {
-  return [make](const apiserver::Request&) {
-    apiserver::Response response;
+FakeServer::Handler tunnelling(const std::function<std::unique_ptr<net::Tunnel>()>& make) {
+  return [make](const net::Request&) {
+    net::Response response;
     response.status = 101;
     response.headers = {{"Connection", "Upgrade"}, {"Upgrade", "own"}};
     response.tunnel = make();
@@ -134,12 +134,12 @@ constexpr const char* kTunnel =
 TEST_F(HostileTest, ManyBusyTunnelsLetOthersBetween) {
   api.on("/tunnel", tunnelling([] { return std::make_unique<SlowTunnel>(); }));
   start();
-  TlsClient quiet(port);
+  net::TlsClient quiet(port);
   ASSERT_EQ(quiet.get("/").status, 200);
-  std::vector<std::unique_ptr<TlsClient>> clients;
+  std::vector<std::unique_ptr<net::TlsClient>> clients;
   std::vector<std::unique_ptr<Flood>> floods;
   for (int i = 0; i < 8; ++i) {
-    clients.push_back(std::make_unique<TlsClient>(port));
+    clients.push_back(std::make_unique<net::TlsClient>(port));
     ASSERT_TRUE(clients.back()->send(kTunnel));
     ASSERT_EQ(clients.back()->read_head().status, 101);
     floods.push_back(std::make_unique<Flood>(
@@ -153,7 +153,7 @@ TEST_F(HostileTest, ManyBusyTunnelsLetOthersBetween) {
 }
 
 // A tunnel that answers each byte with many, as long as it has no answer that waits.
-class LoudTunnel final : public apiserver::Tunnel {
+class LoudTunnel final : public net::Tunnel {
  public:
   explicit LoudTunnel(std::shared_ptr<std::atomic<std::size_t>> most) : most_(std::move(most)) {}
   void feed(std::string_view bytes) override {
@@ -172,11 +172,11 @@ class LoudTunnel final : public apiserver::Tunnel {
   std::string answers_{};
 };
 
-TEST_F(HostileTest, ATunnelIsReadAgainOnceItsAnswersAreGone) {
+TEST_F(HostileTest, ResumesTunnelOnceAnswersAreRead) {
   const auto most = std::make_shared<std::atomic<std::size_t>>(0);
   api.on("/tunnel", tunnelling([most] { return std::make_unique<LoudTunnel>(most); }));
   start();
-  TlsClient client(port, {.receive_buffer = 8192});
+  net::TlsClient client(port, {.receive_buffer = 8192});
   ASSERT_TRUE(client.send(kTunnel));
   ASSERT_EQ(client.read_head().status, 101);
   // More than the tunnel takes before its answers are gone; the sockets hold the rest.
@@ -186,19 +186,19 @@ TEST_F(HostileTest, ATunnelIsReadAgainOnceItsAnswersAreGone) {
   EXPECT_LT(most->load(), 400'000U);
 }
 
-TEST_F(HostileTest, BodiesAreTakenFromThoseWhoMaySendThem) {
+TEST_F(HostileTest, ReadsBodiesOfAuthorizedClientsOnly) {
   std::promise<std::string> seen;
   api.refuse("/secret");
-  api.on("/secret", [&seen](const apiserver::Request& request) {
+  api.on("/secret", [&seen](const net::Request& request) {
     seen.set_value(std::get<std::string>(request.body) + (request.without_body ? "none" : ""));
-    apiserver::Response response;
+    net::Response response;
     response.status = 401;
     response.body = "who are you";
     return response;
   });
   start();
   const std::string head = " HTTP/1.1\r\nHost: a\r\nContent-Length: 3000000\r\n\r\n";
-  TlsClient stranger(port);
+  net::TlsClient stranger(port);
   ASSERT_TRUE(stranger.send("POST /secret" + head));
   // Answered without the body.
   auto answer = stranger.read_response();
@@ -207,16 +207,16 @@ TEST_F(HostileTest, BodiesAreTakenFromThoseWhoMaySendThem) {
   EXPECT_EQ(answer.headers["connection"], "close");
   EXPECT_EQ(seen.get_future().get(), "none");
   // One that sends all the same gets its answer, too.
-  api.on("/secret", [](const apiserver::Request&) {
-    apiserver::Response response;
+  api.on("/secret", [](const net::Request&) {
+    net::Response response;
     response.status = 401;
     return response;
   });
-  TlsClient stubborn(port);
+  net::TlsClient stubborn(port);
   ASSERT_TRUE(stubborn.send("POST /secret" + head + std::string(200'000, 'x')));
   EXPECT_EQ(stubborn.read_response().status, 401);
   // Others are not asked twice, whatever the framing.
-  TlsClient known(port);
+  net::TlsClient known(port);
   const std::string body(300'000, 'x');
   ASSERT_TRUE(known.send("POST /p HTTP/1.1\r\nHost: a\r\nContent-Length: 300000\r\n\r\n" + body));
   EXPECT_EQ(known.read_response().body, "POST /p [" + body + "]");
@@ -238,12 +238,12 @@ TEST_F(HostileTest, UnansweredBodiesOfAUserAreBounded) {
   start();
   const std::string head =
       "POST /p HTTP/1.1\r\nHost: a\r\nAuthorization: bob\r\nContent-Length: 2000000\r\n\r\n";
-  TlsClient first(port);
+  net::TlsClient first(port);
   ASSERT_TRUE(first.send(head + std::string(100'000, 'x')));
   // The second waits for the first to be screened.
   int status = 0;
   for (int i = 0; i < 100 && status != 429; ++i) {
-    TlsClient second(port);
+    net::TlsClient second(port);
     ASSERT_TRUE(second.send(head));
     std::this_thread::sleep_for(milliseconds(20));
     ASSERT_TRUE(second.send(std::string(100, 'x')));
@@ -254,32 +254,32 @@ TEST_F(HostileTest, UnansweredBodiesOfAUserAreBounded) {
   EXPECT_EQ(status, 429);
   ASSERT_TRUE(first.send(std::string(1'900'000, 'x')));
   EXPECT_EQ(first.read_response().status, 200);
-  TlsClient third(port);
+  net::TlsClient third(port);
   ASSERT_TRUE(third.send(head + std::string(2'000'000, 'x')));
   EXPECT_EQ(third.read_response().status, 200) << "what was answered is held no more";
 }
 
-TEST_F(HostileTest, AnswersThatNobodyReadsAreBounded) {
+TEST_F(HostileTest, BoundsUnreadAnswers) {
   constexpr std::size_t kLarge = 8'000'000;
-  api.on("/list",
-         [](const apiserver::Request&) { return FakeServer::text(std::string(kLarge, 'x')); });
+  api.on("/list", [](const net::Request&) { return FakeServer::text(std::string(kLarge, 'x')); });
   options.unread_each = 2 * kLarge;
   start();
   const auto ask = [](const std::string& method, const std::string& user) {
     return method + " /list HTTP/1.1\r\nHost: a\r\nAuthorization: " + user + "\r\n\r\n";
   };
-  std::vector<std::unique_ptr<TlsClient>> clients;
+  std::vector<std::unique_ptr<net::TlsClient>> clients;
   for (int i = 0; i < 6; ++i) {
-    clients.push_back(std::make_unique<TlsClient>(port, ClientOptions{.receive_buffer = 8192}));
+    clients.push_back(
+        std::make_unique<net::TlsClient>(port, net::ClientOptions{.receive_buffer = 8192}));
     ASSERT_TRUE(clients.back()->send(ask("GET", "bob")));
     ASSERT_TRUE(clients.back()->readable_within(seconds(20)));
   }
   std::map<int, int> statuses;
   // Somebody else, and whoever wrote, is answered.
-  TlsClient other(port);
+  net::TlsClient other(port);
   ASSERT_TRUE(other.send(ask("GET", "alice")));
   EXPECT_EQ(other.read_response().body.size(), kLarge);
-  TlsClient writer(port);
+  net::TlsClient writer(port);
   ASSERT_TRUE(writer.send(ask("POST", "bob")));
   EXPECT_EQ(writer.read_response().body.size(), kLarge);
   for (const auto& client : clients) {
@@ -287,26 +287,26 @@ TEST_F(HostileTest, AnswersThatNobodyReadsAreBounded) {
   }
   EXPECT_GE(statuses[200], 2);
   EXPECT_GE(statuses[429], 2);
-  TlsClient again(port);
+  net::TlsClient again(port);
   ASSERT_TRUE(again.send(ask("GET", "bob")));
   EXPECT_EQ(again.read_response().status, 200) << "what was read is held no more";
 }
 
 // Watches that nobody reads: those above the user's share end.
-TEST_F(HostileTest, WatchesThatNobodyReadsAreBounded) {
+TEST_F(HostileTest, BoundsUnreadWatches) {
   options.unread_each = 5'000'000;
   std::vector<std::shared_ptr<Feed>> feeds;
   std::mutex mutex;
-  api.on("/watch", [&](const apiserver::Request&) {
+  api.on("/watch", [&](const net::Request&) {
     const std::lock_guard lock(mutex);
     feeds.push_back(std::make_shared<Feed>());
     feeds.back()->add(std::string(6'000'000, 'x'));
-    apiserver::Response response;
+    net::Response response;
     response.stream = Feed::open(feeds.back());
     return response;
   });
   start();
-  TlsClient hostile(port, {.receive_buffer = 8192});
+  net::TlsClient hostile(port, {.receive_buffer = 8192});
   ASSERT_TRUE(hostile.send("GET /watch HTTP/1.1\r\nHost: a\r\n\r\n"));
   ASSERT_TRUE(hostile.readable_within(seconds(20)));
   const std::lock_guard lock(mutex);
@@ -319,14 +319,14 @@ TEST_F(HostileTest, ConnectionsOfAnAddressAreBounded) {
   const auto feed = std::make_shared<Feed>();
   api.on("/watch", streaming(feed));
   start();
-  TlsClient watching(port);
+  net::TlsClient watching(port);
   ASSERT_TRUE(watching.send("GET /watch HTTP/1.1\r\nHost: a\r\n\r\n"));
   ASSERT_EQ(watching.read_head().status, 200);
-  TlsClient known(port);
+  net::TlsClient known(port);
   ASSERT_EQ(known.get("/").status, 200);
-  std::vector<std::unique_ptr<TlsClient>> silent;
+  std::vector<std::unique_ptr<net::TlsClient>> silent;
   for (int i = 0; i < 10; ++i) {
-    silent.push_back(std::make_unique<TlsClient>(port));
+    silent.push_back(std::make_unique<net::TlsClient>(port));
     ASSERT_TRUE(silent.back()->connected()) << "a new one gets in";
   }
   EXPECT_TRUE(silent.front()->at_end()) << "in the place of one that never asked";
@@ -335,28 +335,28 @@ TEST_F(HostileTest, ConnectionsOfAnAddressAreBounded) {
   EXPECT_EQ(watching.read_chunk(), "still here") << "nor of one that is busy";
 }
 
-TEST_F(HostileTest, WhoComesWhenAllAreBusyIsSentAway) {
+TEST_F(HostileTest, RefusesConnectionWhenAllAreBusy) {
   options.connections_each = 2;
   const auto feed = std::make_shared<Feed>();
   api.on("/watch", streaming(feed));
   start();
-  std::vector<std::unique_ptr<TlsClient>> watching;
+  std::vector<std::unique_ptr<net::TlsClient>> watching;
   for (int i = 0; i < 2; ++i) {
-    watching.push_back(std::make_unique<TlsClient>(port));
+    watching.push_back(std::make_unique<net::TlsClient>(port));
     ASSERT_TRUE(watching.back()->send("GET /watch HTTP/1.1\r\nHost: a\r\n\r\n"));
     ASSERT_EQ(watching.back()->read_head().status, 200);
   }
-  EXPECT_FALSE(TlsClient(port).connected());
+  EXPECT_FALSE(net::TlsClient(port).connected());
   watching.pop_back();
   bool served = false;
   for (int i = 0; i < 200 && !served; ++i) {
-    served = TlsClient(port).get("/").status == 200;
+    served = net::TlsClient(port).get("/").status == 200;
   }
   EXPECT_TRUE(served);
 }
 
 // A stream with a bug in it.
-class BrokenStream final : public apiserver::Stream {
+class BrokenStream final : public net::Stream {
  public:
   State pull(std::string& /*out*/) override {
     ATHANOR_CHECK(false, "a test breaks it");
@@ -374,19 +374,19 @@ struct Survivable {
 
 TEST_F(HostileTest, ABrokenInvariantCostsTheConnection) {
   const Survivable scope;
-  api.on("/watch", [](const apiserver::Request&) {
-    apiserver::Response response;
+  api.on("/watch", [](const net::Request&) {
+    net::Response response;
     response.stream = std::make_unique<BrokenStream>();
     return response;
   });
   start();
-  TlsClient quiet(port);
+  net::TlsClient quiet(port);
   ASSERT_EQ(quiet.get("/").status, 200);
-  TlsClient unlucky(port);
+  net::TlsClient unlucky(port);
   ASSERT_TRUE(unlucky.send("GET /watch HTTP/1.1\r\nHost: a\r\n\r\n"));
   EXPECT_TRUE(unlucky.at_end() || unlucky.at_end());
   expect_others_served(quiet);
 }
 
 }  // namespace
-}  // namespace athanor::transport
+}  // namespace athanor::transport::https_hostile_test

@@ -14,29 +14,29 @@
 #include "net/crypto.hpp"
 #include "unit/embedded/transport/https_fixture.hpp"
 
-namespace athanor::transport {
+namespace athanor::transport::https_server_test {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 namespace {
 
-TEST_F(HttpsTest, SpeaksHttp2WithThoseWhoOfferIt) {
+TEST_F(HttpsTest, SpeaksHttp2WithClientsThatOfferIt) {
   start();
-  TlsClient client(port, {.ca_pem = pki.ca_certificate, .offer_http2 = true});
+  net::TlsClient client(port, {.ca_pem = pki.ca_certificate, .offer_http2 = true});
   EXPECT_EQ(client.protocol(), "h2");
 }
 
 TEST_F(HttpsTest, Http2CanBeTurnedOff) {
   options.http2 = false;
   start();
-  TlsClient client(port, {.ca_pem = pki.ca_certificate, .offer_http2 = true});
+  net::TlsClient client(port, {.ca_pem = pki.ca_certificate, .offer_http2 = true});
   EXPECT_EQ(client.protocol(), "http/1.1");
   EXPECT_EQ(client.get("/").status, 200);
 }
 
 // A connection that leaves HTTP: bytes both ways, what came with the request included.
-class EchoTunnel final : public apiserver::Tunnel {
+class EchoTunnel final : public net::Tunnel {
  public:
   void feed(std::string_view bytes) override { pending_ += bytes; }
   [[nodiscard]] bool wants_more() const override { return true; }
@@ -51,15 +51,15 @@ class EchoTunnel final : public apiserver::Tunnel {
 };
 
 TEST_F(HttpsTest, TunnelsCarryBytesBothWays) {
-  api.on("/tunnel", [](const apiserver::Request&) {
-    apiserver::Response response;
+  api.on("/tunnel", [](const net::Request&) {
+    net::Response response;
     response.status = 101;
     response.headers = {{"Connection", "Upgrade"}, {"Upgrade", "echo"}};
     response.tunnel = std::make_unique<EchoTunnel>();
     return response;
   });
   start();
-  TlsClient client(port);
+  net::TlsClient client(port);
   ASSERT_TRUE(
       client.send("GET /tunnel HTTP/1.1\r\nHost: a\r\nUpgrade: echo\r\n"
                   "Connection: Upgrade\r\n\r\n5\r\nhello\r\n"));
@@ -75,29 +75,29 @@ TEST_F(HttpsTest, TunnelsCarryBytesBothWays) {
 TEST_F(HttpsTest, AFloodLeavesAWorkerForOthers) {
   std::promise<void> release;
   const std::shared_future<void> released = release.get_future().share();
-  api.on("/slow", [released](const apiserver::Request&) {
+  api.on("/slow", [released](const net::Request&) {
     released.wait();
     return FakeServer::text("slow");
   });
   options.workers = 3;
   start();
-  std::vector<std::unique_ptr<TlsClient>> flood;
+  std::vector<std::unique_ptr<net::TlsClient>> flood;
   for (int i = 0; i < 20; ++i) {
-    flood.push_back(std::make_unique<TlsClient>(port));
+    flood.push_back(std::make_unique<net::TlsClient>(port));
     ASSERT_TRUE(
         flood.back()->send("GET /slow HTTP/1.1\r\nHost: a\r\nAuthorization: flood\r\n\r\n"));
   }
-  EXPECT_EQ(TlsClient(port).get("/quick", "Authorization: other\r\n").status, 200);
+  EXPECT_EQ(net::TlsClient(port).get("/quick", "Authorization: other\r\n").status, 200);
   release.set_value();
   for (const auto& client : flood) {
     EXPECT_EQ(client->read_response().body, "slow");
   }
 }
 
-TEST_F(HttpsTest, WhoWaitedTooLongAmongTooManyIsToldSo) {
+TEST_F(HttpsTest, ReportsTimeoutOfQueuedRequests) {
   std::promise<void> release;
   const std::shared_future<void> released = release.get_future().share();
-  api.on("/slow", [released](const apiserver::Request& request) {
+  api.on("/slow", [released](const net::Request& request) {
     if (!request.overdue) {
       released.wait();
     }
@@ -106,9 +106,9 @@ TEST_F(HttpsTest, WhoWaitedTooLongAmongTooManyIsToldSo) {
   options.workers = 1;
   options.max_reading = 2;
   start();
-  std::vector<std::unique_ptr<TlsClient>> clients;
+  std::vector<std::unique_ptr<net::TlsClient>> clients;
   for (int i = 0; i < 4; ++i) {
-    clients.push_back(std::make_unique<TlsClient>(port));
+    clients.push_back(std::make_unique<net::TlsClient>(port));
     ASSERT_TRUE(clients.back()->send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n"));
   }
   // A second for them to be overdue, two for the server to have read them.
@@ -124,7 +124,7 @@ TEST_F(HttpsTest, WhoWaitedTooLongAmongTooManyIsToldSo) {
 
 TEST_F(HttpsTest, AnswersManyRequestsOnOneConnection) {
   start();
-  TlsClient client(port, trusting());
+  net::TlsClient client(port, trusting());
   ASSERT_TRUE(client.connected());
   EXPECT_EQ(client.protocol(), "http/1.1");
   for (int i = 0; i < 50; ++i) {
@@ -137,7 +137,7 @@ TEST_F(HttpsTest, AnswersManyRequestsOnOneConnection) {
 
 TEST_F(HttpsTest, AnswersPipelinedRequestsInOrder) {
   start();
-  TlsClient client(port);
+  net::TlsClient client(port);
   std::string requests;
   for (int i = 0; i < 20; ++i) {
     requests += "GET /" + std::to_string(i) + " HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -150,7 +150,7 @@ TEST_F(HttpsTest, AnswersPipelinedRequestsInOrder) {
 
 TEST_F(HttpsTest, PassesEveryMethodOn) {
   start();
-  TlsClient client(port);
+  net::TlsClient client(port);
   for (const std::string method : {"OPTIONS", "PATCH", "DELETE", "BREW"}) {
     ASSERT_TRUE(client.send(method + " / HTTP/1.1\r\nHost: a\r\n\r\n"));
     EXPECT_EQ(client.read_response().body, method + " / []");
@@ -162,19 +162,19 @@ TEST_F(HttpsTest, PassesEveryMethodOn) {
 }
 
 TEST_F(HttpsTest, EncodesValues) {
-  api.on("/value", [](const apiserver::Request&) {
-    apiserver::Response response;
+  api.on("/value", [](const net::Request&) {
+    net::Response response;
     response.value = Value::object({{"a", 1}});
     return response;
   });
   start();
-  EXPECT_EQ(TlsClient(port).get("/value").body, "{\"a\":1}\n");
-  EXPECT_EQ(TlsClient(port).get("/value?pretty=true").body, "{\n  \"a\": 1\n}\n");
+  EXPECT_EQ(net::TlsClient(port).get("/value").body, "{\"a\":1}\n");
+  EXPECT_EQ(net::TlsClient(port).get("/value?pretty=true").body, "{\n  \"a\": 1\n}\n");
 }
 
 TEST_F(HttpsTest, ReadsBodiesOfBothFramings) {
   start();
-  TlsClient client(port);
+  net::TlsClient client(port);
   const std::string big(2'000'000, 'x');
   ASSERT_TRUE(client.send("POST /p HTTP/1.1\r\nHost: a\r\nContent-Length: 2000000\r\n\r\n" + big));
   EXPECT_EQ(client.read_response().body, "POST /p [" + big + "]");
@@ -186,7 +186,7 @@ TEST_F(HttpsTest, ReadsBodiesOfBothFramings) {
 
 TEST_F(HttpsTest, LetsAClientContinue) {
   start();
-  TlsClient client(port);
+  net::TlsClient client(port);
   ASSERT_TRUE(client.send(
       "PUT /p HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n"));
   EXPECT_EQ(client.read_response().status, 100);
@@ -196,17 +196,17 @@ TEST_F(HttpsTest, LetsAClientContinue) {
 
 TEST_F(HttpsTest, ClosesWhenAsked) {
   start();
-  TlsClient client(port);
+  net::TlsClient client(port);
   const auto response = client.get("/", "Connection: close\r\n");
   EXPECT_EQ(response.headers.at("connection"), "close");
   EXPECT_TRUE(client.at_end());
-  TlsClient old(port);
+  net::TlsClient old(port);
   ASSERT_TRUE(old.send("GET / HTTP/1.0\r\n\r\n"));
   EXPECT_EQ(old.read_response().status, 200);
   EXPECT_TRUE(old.at_end());
 }
 
-TEST_F(HttpsTest, RefusesWhatIsNoGoodRequestAndCloses) {
+TEST_F(HttpsTest, RefusesMalformedRequestsAndCloses) {
   start();
   const std::vector<std::pair<std::string, int>> bad = {
       {"GET / HTTP/1.1\r\nHost: a\r\nx : 1\r\n\r\n", 400},
@@ -217,7 +217,7 @@ TEST_F(HttpsTest, RefusesWhatIsNoGoodRequestAndCloses) {
       {"GET / HTTP/3.0\r\nHost: a\r\n\r\n", 505},
   };
   for (const auto& [request, status] : bad) {
-    TlsClient client(port);
+    net::TlsClient client(port);
     ASSERT_TRUE(client.send(request));
     auto response = client.read_response();
     EXPECT_EQ(response.status, status);
@@ -230,10 +230,10 @@ TEST_F(HttpsTest, RefusesWhatIsNoGoodRequestAndCloses) {
 TEST_F(HttpsTest, RefusesTooLargeABodyWithAStatus) {
   start();
   const std::string head = "POST /p HTTP/1.1\r\nHost: a\r\nContent-Length: ";
-  TlsClient at_limit(port);
+  net::TlsClient at_limit(port);
   ASSERT_TRUE(at_limit.send(head + "3145728\r\n\r\n" + std::string(3145728, 'x')));
   EXPECT_EQ(at_limit.read_response().status, 200);
-  TlsClient above(port);
+  net::TlsClient above(port);
   ASSERT_TRUE(above.send(head + "3145729\r\n\r\n" + std::string(200'000, 'x')));
   const auto response = above.read_response();
   EXPECT_EQ(response.status, 413);
@@ -245,8 +245,8 @@ TEST_F(HttpsTest, RefusesTooLargeABodyWithAStatus) {
   EXPECT_EQ((*status)["code"], 413);
 }
 
-TEST_F(HttpsTest, TellsTheApiServerWhoAsks) {
-  api.on("/who", [](const apiserver::Request& request) {
+TEST_F(HttpsTest, PassesClientIdentityToApiServer) {
+  api.on("/who", [](const net::Request& request) {
     const auto& credentials = request.credentials;
     std::string text = credentials.certificate_rejected ? "rejected" : "nobody";
     if (credentials.certificate) {
@@ -259,37 +259,38 @@ TEST_F(HttpsTest, TellsTheApiServerWhoAsks) {
     return FakeServer::text(text);
   });
   start();
-  EXPECT_EQ(TlsClient(port, trusting()).get("/who").body, "nobody");
-  EXPECT_EQ(TlsClient(port, as_admin()).get("/who").body, "kubernetes-admin system:masters 64");
+  EXPECT_EQ(net::TlsClient(port, trusting()).get("/who").body, "nobody");
+  EXPECT_EQ(net::TlsClient(port, as_admin()).get("/who").body,
+            "kubernetes-admin system:masters 64");
   // A stranger's certificate neither counts nor ends the handshake.
-  const auto key = generate_key();
-  const auto stranger = issue({.common_name = "kubernetes-admin",
-                               .organizations = {"system:masters"},
-                               .use = CertificateSpec::Use::Client,
-                               .not_before = clock->now() - std::chrono::hours(1),
-                               .not_after = clock->now() + std::chrono::hours(1)},
-                              key->get(), {.key = key->get()});
-  const ClientOptions forged{.certificate_pem = *certificate_pem(stranger->get()),
-                             .key_pem = *key_pem(key->get())};
-  EXPECT_EQ(TlsClient(port, forged).get("/who").body, "rejected");
+  const auto key = net::generate_key();
+  const auto stranger = net::issue({.common_name = "kubernetes-admin",
+                                    .organizations = {"system:masters"},
+                                    .use = net::CertificateSpec::Use::Client,
+                                    .not_before = clock->now() - std::chrono::hours(1),
+                                    .not_after = clock->now() + std::chrono::hours(1)},
+                                   key->get(), {.key = key->get()});
+  const net::ClientOptions forged{.certificate_pem = *net::certificate_pem(stranger->get()),
+                                  .key_pem = *net::key_pem(key->get())};
+  EXPECT_EQ(net::TlsClient(port, forged).get("/who").body, "rejected");
   // Nor does the server's own, which is not for clients.
-  const ClientOptions server_as_client{.certificate_pem = pki.server_certificate,
-                                       .key_pem = pki.server_key};
-  EXPECT_EQ(TlsClient(port, server_as_client).get("/who").body, "rejected");
+  const net::ClientOptions server_as_client{.certificate_pem = pki.server_certificate,
+                                            .key_pem = pki.server_key};
+  EXPECT_EQ(net::TlsClient(port, server_as_client).get("/who").body, "rejected");
 }
 
-TEST_F(HttpsTest, TellsTheApiServerOfAuthenticatingProxies) {
+TEST_F(HttpsTest, ReportsAuthenticatingProxiesToApiServer) {
   options.front_proxy_ca_pem = pki.front_proxy_ca;
-  api.on("/who", [](const apiserver::Request& request) {
+  api.on("/who", [](const net::Request& request) {
     return FakeServer::text(request.credentials.front_proxy.value_or("no proxy") + " from " +
                             request.peer);
   });
   start();
-  EXPECT_EQ(TlsClient(port, as_admin()).get("/who").body, "no proxy from 127.0.0.1");
-  const ClientOptions proxy{.ca_pem = pki.ca_certificate,
-                            .certificate_pem = pki.front_proxy_certificate,
-                            .key_pem = pki.front_proxy_key};
-  EXPECT_EQ(TlsClient(port, proxy).get("/who").body, "front-proxy-client from 127.0.0.1");
+  EXPECT_EQ(net::TlsClient(port, as_admin()).get("/who").body, "no proxy from 127.0.0.1");
+  const net::ClientOptions proxy{.ca_pem = pki.ca_certificate,
+                                 .certificate_pem = pki.front_proxy_certificate,
+                                 .key_pem = pki.front_proxy_key};
+  EXPECT_EQ(net::TlsClient(port, proxy).get("/who").body, "front-proxy-client from 127.0.0.1");
 }
 
 std::string gunzip(const std::string& bytes) {
@@ -306,12 +307,12 @@ std::string gunzip(const std::string& bytes) {
   return text;
 }
 
-TEST_F(HttpsTest, CompressesLargeBodiesForThoseWhoCanReadThem) {
+TEST_F(HttpsTest, CompressesLargeBodiesForAcceptingClients) {
   const std::string large(128 * 1024, 'x');
-  api.on("/large", [&](const apiserver::Request&) { return FakeServer::text(large); });
-  api.on("/small", [&](const apiserver::Request&) { return FakeServer::text(large.substr(1)); });
+  api.on("/large", [&](const net::Request&) { return FakeServer::text(large); });
+  api.on("/small", [&](const net::Request&) { return FakeServer::text(large.substr(1)); });
   start();
-  TlsClient client(port);
+  net::TlsClient client(port);
   const auto compressed = client.get("/large", "Accept-Encoding: gzip\r\n");
   EXPECT_EQ(compressed.headers.at("content-encoding"), "gzip");
   EXPECT_EQ(compressed.headers.at("vary"), "Accept-Encoding");
@@ -323,11 +324,10 @@ TEST_F(HttpsTest, CompressesLargeBodiesForThoseWhoCanReadThem) {
 }
 
 TEST_F(HttpsTest, SurvivesAHandlerThatThrows) {
-  api.on("/throw", [](const apiserver::Request&) -> apiserver::Response {
-    throw std::runtime_error("broken");
-  });
+  api.on("/throw",
+         [](const net::Request&) -> net::Response { throw std::runtime_error("broken"); });
   start();
-  TlsClient client(port);
+  net::TlsClient client(port);
   const auto response = client.get("/throw");
   EXPECT_EQ(response.status, 500);
   EXPECT_THAT(response.body, HasSubstr(R"("reason":"InternalError")"));
@@ -360,7 +360,7 @@ TEST_F(HttpsTest, HoldsAnswersUntilTheStoreIsDurable) {
   const auto held_store = *store::Store::open(std::make_unique<HeldJournal>(held), {});
   store = held_store.get();
   std::promise<void> written;
-  api.on("/write", [&](const apiserver::Request& request) {
+  api.on("/write", [&](const net::Request& request) {
     const store::Write write{.resource = "configmaps",
                              .key = {"a", request.query[0].second},
                              .body = Value::object(),
@@ -373,9 +373,9 @@ TEST_F(HttpsTest, HoldsAnswersUntilTheStoreIsDurable) {
     return response;
   });
   start();
-  TlsClient first(port);
-  TlsClient second(port);
-  TlsClient reader(port);
+  net::TlsClient first(port);
+  net::TlsClient second(port);
+  net::TlsClient reader(port);
   ASSERT_TRUE(first.send("GET /write?n=1 HTTP/1.1\r\nHost: a\r\n\r\n"));
   while (store->revision() < 1) {
     std::this_thread::yield();
@@ -398,12 +398,12 @@ TEST_F(HttpsTest, EndsConnectionsThatTakeTooLong) {
   options.idle_timeout = std::chrono::milliseconds(500);
   options.body_timeout = std::chrono::milliseconds(500);
   start();
-  TlsClient idle(port);
+  net::TlsClient idle(port);
   EXPECT_TRUE(idle.at_end());
-  TlsClient slow_head(port);
+  net::TlsClient slow_head(port);
   ASSERT_TRUE(slow_head.send("GET / HTTP/1.1\r\nHo"));
   EXPECT_TRUE(slow_head.at_end());
-  TlsClient slow_body(port);
+  net::TlsClient slow_body(port);
   ASSERT_TRUE(slow_body.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab"));
   EXPECT_TRUE(slow_body.at_end());
 }
@@ -415,7 +415,7 @@ TEST_F(HttpsTest, EndsConnectionsThatGoOnSendingTooSlowly) {
   start();
   for (const std::string_view begin :
        {"GET / HTTP/1.1\r\nHo", "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n"}) {
-    TlsClient slow(port);
+    net::TlsClient slow(port);
     ASSERT_TRUE(slow.send(begin));
     const auto began = std::chrono::steady_clock::now();
     while (slow.send("a") && std::chrono::steady_clock::now() - began < std::chrono::seconds(20)) {
@@ -425,7 +425,7 @@ TEST_F(HttpsTest, EndsConnectionsThatGoOnSendingTooSlowly) {
   }
 }
 
-TEST_F(HttpsTest, BindsWhereItIsToldAndSaysWhenItCannot) {
+TEST_F(HttpsTest, BindsGivenAddressAndReportsFailure) {
   start();
   EXPECT_GT(port, 0);
   auto other = HttpsServer::create(options, {.server = &api, .clock = clock.get()});
@@ -462,14 +462,14 @@ TEST_F(HttpsTest, LetsRunningRequestsEndWhenStopped) {
   std::promise<void> begun;
   std::promise<void> go_on;
   auto may_go_on = go_on.get_future().share();
-  api.on("/slow", [&](const apiserver::Request&) {
+  api.on("/slow", [&](const net::Request&) {
     begun.set_value();
     may_go_on.wait();
     return FakeServer::text("done");
   });
   start();
-  TlsClient idle(port);
-  TlsClient busy(port);
+  net::TlsClient idle(port);
+  net::TlsClient busy(port);
   ASSERT_EQ(idle.get("/").status, 200);
   ASSERT_TRUE(busy.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n"));
   begun.get_future().wait();
@@ -481,8 +481,8 @@ TEST_F(HttpsTest, LetsRunningRequestsEndWhenStopped) {
   EXPECT_EQ(response.headers.at("connection"), "close");
   EXPECT_TRUE(busy.at_end());
   stopper.join();
-  EXPECT_FALSE(TlsClient(port).connected());
+  EXPECT_FALSE(net::TlsClient(port).connected());
 }
 
 }  // namespace
-}  // namespace athanor::transport
+}  // namespace athanor::transport::https_server_test

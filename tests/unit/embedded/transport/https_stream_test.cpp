@@ -7,7 +7,7 @@
 
 #include "unit/embedded/transport/https_fixture.hpp"
 
-namespace athanor::transport {
+namespace athanor::transport::https_stream_test {
 namespace {
 
 const std::string kWatch = "GET /watch HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -16,7 +16,7 @@ TEST_F(HttpsTest, StreamsChunksAsTheyCome) {
   auto feed = std::make_shared<Feed>();
   api.on("/watch", streaming(feed));
   start();
-  TlsClient client(port);
+  net::TlsClient client(port);
   ASSERT_TRUE(client.send(kWatch));
   const auto head = client.read_head();
   EXPECT_EQ(head.status, 200) << "the head must not wait for the first event";
@@ -41,7 +41,7 @@ TEST_F(HttpsTest, StreamsToOldClientsUntilTheEnd) {
   auto feed = std::make_shared<Feed>();
   api.on("/watch", streaming(feed));
   start();
-  TlsClient client(port);
+  net::TlsClient client(port);
   ASSERT_TRUE(client.send("GET /watch HTTP/1.0\r\n\r\n"));
   feed->add("one\n");
   feed->end();
@@ -53,7 +53,7 @@ TEST_F(HttpsTest, EndsTheStreamOfAClientThatLeaves) {
   api.on("/watch", streaming(feed));
   start();
   {
-    TlsClient client(port);
+    net::TlsClient client(port);
     ASSERT_TRUE(client.send(kWatch));
     ASSERT_EQ(client.read_head().status, 200);
   }
@@ -67,7 +67,7 @@ TEST_F(HttpsTest, DisconnectsAClientThatDoesNotRead) {
   options.stream_limit = 1'000'000;
   options.stall_timeout = std::chrono::milliseconds(200);
   start();
-  TlsClient client(port, {.receive_buffer = 4096});
+  net::TlsClient client(port, {.receive_buffer = 4096});
   ASSERT_TRUE(client.send(kWatch));
   ASSERT_EQ(client.read_head().status, 200);
   // More than the sockets and the limit together hold; the rest stays with the stream.
@@ -76,7 +76,7 @@ TEST_F(HttpsTest, DisconnectsAClientThatDoesNotRead) {
   }
   feed->add("x");
   EXPECT_TRUE(feed->wait_until_gone());
-  EXPECT_EQ(TlsClient(port).get("/other").status, 200);
+  EXPECT_EQ(net::TlsClient(port).get("/other").status, 200);
 }
 
 TEST_F(HttpsTest, KeepsASlowReaderThatMakesProgress) {
@@ -84,7 +84,7 @@ TEST_F(HttpsTest, KeepsASlowReaderThatMakesProgress) {
   api.on("/watch", streaming(feed));
   options.stream_limit = 100'000;
   start();
-  TlsClient client(port);
+  net::TlsClient client(port);
   ASSERT_TRUE(client.send(kWatch));
   ASSERT_EQ(client.read_head().status, 200);
   constexpr std::size_t kTotal = 20'000'000;
@@ -110,22 +110,22 @@ TEST_F(HttpsTest, HoldsHundredsOfIdleStreams) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
   std::mutex mutex;
   std::vector<std::shared_ptr<Feed>> feeds;
-  api.on("/watch", [&](const apiserver::Request&) {
+  api.on("/watch", [&](const net::Request&) {
     auto feed = std::make_shared<Feed>();
-    apiserver::Response response;
+    net::Response response;
     response.stream = Feed::open(feed);
     const std::lock_guard lock(mutex);
     feeds.push_back(std::move(feed));
     return response;
   });
   start();
-  std::vector<std::unique_ptr<TlsClient>> clients;
+  std::vector<std::unique_ptr<net::TlsClient>> clients;
   for (std::size_t i = 0; i < kStreams; ++i) {
-    clients.push_back(std::make_unique<TlsClient>(port));
+    clients.push_back(std::make_unique<net::TlsClient>(port));
     ASSERT_TRUE(clients.back()->send(kWatch));
     ASSERT_EQ(clients.back()->read_head().status, 200);
   }
-  EXPECT_EQ(TlsClient(port).get("/other").status, 200);
+  EXPECT_EQ(net::TlsClient(port).get("/other").status, 200);
   for (const auto& feed : feeds) {
     feed->add("event\n");
   }
@@ -138,11 +138,11 @@ TEST_F(HttpsTest, HoldsHundredsOfIdleStreams) {
   }
 }
 
-TEST_F(HttpsTest, ClosesWatchesCleanlyWhenTheyEndDuringAStop) {
+TEST_F(HttpsTest, ClosesWatchesCleanlyThatEndDuringStop) {
   auto feed = std::make_shared<Feed>();
   api.on("/watch", streaming(feed));
   start();
-  TlsClient client(port);
+  net::TlsClient client(port);
   ASSERT_TRUE(client.send(kWatch));
   ASSERT_EQ(client.read_head().status, 200);
   std::thread stopper([&] { server->stop(std::chrono::seconds(20)); });
@@ -153,4 +153,4 @@ TEST_F(HttpsTest, ClosesWatchesCleanlyWhenTheyEndDuringAStop) {
 }
 
 }  // namespace
-}  // namespace athanor::transport
+}  // namespace athanor::transport::https_stream_test

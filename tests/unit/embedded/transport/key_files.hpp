@@ -28,10 +28,10 @@ inline std::string written(bio_st* bio) {
   return {data, static_cast<std::size_t>(size)};
 }
 
-inline KeyFiles key_files(const KeyPtr& key) {
-  const BioPtr pkcs8(BIO_new(BIO_s_mem()));
-  const BioPtr traditional(BIO_new(BIO_s_mem()));
-  const BioPtr public_key(BIO_new(BIO_s_mem()));
+inline KeyFiles key_files(const net::KeyPtr& key) {
+  const net::BioPtr pkcs8(BIO_new(BIO_s_mem()));
+  const net::BioPtr traditional(BIO_new(BIO_s_mem()));
+  const net::BioPtr public_key(BIO_new(BIO_s_mem()));
   EXPECT_EQ(PEM_write_bio_PrivateKey(pkcs8.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr),
             1);
   EXPECT_EQ(PEM_write_bio_PrivateKey_traditional(traditional.get(), key.get(), nullptr, nullptr, 0,
@@ -45,12 +45,12 @@ inline KeyFiles key_files(const KeyPtr& key) {
 
 inline const KeyFiles& rsa_files() {
   constexpr unsigned int kBits = 2048;
-  static const KeyFiles kFiles = key_files(KeyPtr(EVP_RSA_gen(kBits)));
+  static const KeyFiles kFiles = key_files(net::KeyPtr(EVP_RSA_gen(kBits)));
   return kFiles;
 }
 
 inline const KeyFiles& ec_files() {
-  static const KeyFiles kFiles = key_files(KeyPtr(EVP_EC_gen("P-256")));
+  static const KeyFiles kFiles = key_files(net::KeyPtr(EVP_EC_gen("P-256")));
   return kFiles;
 }
 

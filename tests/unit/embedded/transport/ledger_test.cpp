@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace athanor::transport {
+namespace athanor::transport::ledger_test {
 namespace {
 
 TEST(Ledger, BoundsEachHolderAndAllTogether) {
@@ -42,4 +42,4 @@ TEST(Ledger, SharesAddUpAndAreGivenBack) {
 }
 
 }  // namespace
-}  // namespace athanor::transport
+}  // namespace athanor::transport::ledger_test

@@ -14,7 +14,7 @@
 #include "net/crypto.hpp"
 #include "net/private_file.hpp"
 
-namespace athanor::transport {
+namespace athanor::transport::pki_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -29,30 +29,30 @@ class PkiTest : public ::testing::Test {
   }
   ~PkiTest() override { std::filesystem::remove_all(directory_); }
 
-  [[nodiscard]] Pki ensure(Instant now, std::vector<std::string> hosts = {}) const {
+  [[nodiscard]] net::Pki ensure(Instant now, std::vector<std::string> hosts = {}) const {
     auto pki =
-        ensure_pki({.directory = directory_ + "/pki", .hosts = std::move(hosts), .now = now});
+        net::ensure_pki({.directory = directory_ + "/pki", .hosts = std::move(hosts), .now = now});
     EXPECT_TRUE(pki.ok()) << (pki.ok() ? "" : pki.error().message);
-    return pki.ok() ? *std::move(pki) : Pki();
+    return pki.ok() ? *std::move(pki) : net::Pki();
   }
 
   std::string directory_{};
   const Instant start_ = *parse_time("2026-11-21T00:00:00Z");
 };
 
-CertificatePtr certificate_of(const std::string& pem) {
-  return std::move(parse_certificates(pem)->front());
+net::CertificatePtr certificate_of(const std::string& pem) {
+  return std::move(net::parse_certificates(pem)->front());
 }
 
 TEST_F(PkiTest, MakesEverythingForTheOwnerAlone) {
-  const Pki pki = ensure(start_, {"192.168.7.7", "lab.example"});
+  const net::Pki pki = ensure(start_, {"192.168.7.7", "lab.example"});
   const auto server = certificate_of(pki.server_certificate);
   for (const char* host : {"localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default",
                            "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
                            "10.96.0.1", "192.168.7.7", "lab.example"}) {
-    EXPECT_TRUE(covers_host(server.get(), host)) << host;
+    EXPECT_TRUE(net::covers_host(server.get(), host)) << host;
   }
-  EXPECT_FALSE(covers_host(server.get(), "elsewhere.example"));
+  EXPECT_FALSE(net::covers_host(server.get(), "elsewhere.example"));
   for (const auto& entry : std::filesystem::directory_iterator(directory_ + "/pki")) {
     struct stat status {};
     ASSERT_EQ(::stat(entry.path().c_str(), &status), 0);
@@ -60,48 +60,48 @@ TEST_F(PkiTest, MakesEverythingForTheOwnerAlone) {
   }
 }
 
-TEST_F(PkiTest, KeepsWhatIsThere) {
-  const Pki first = ensure(start_);
-  const Pki second = ensure(start_ + std::chrono::days(200));
+TEST_F(PkiTest, KeepsExistingFiles) {
+  const net::Pki first = ensure(start_);
+  const net::Pki second = ensure(start_ + std::chrono::days(200));
   EXPECT_EQ(first.ca_certificate, second.ca_certificate);
   EXPECT_EQ(first.server_certificate, second.server_certificate);
   EXPECT_EQ(first.admin_key, second.admin_key);
   EXPECT_EQ(first.service_account_key, second.service_account_key);
 }
 
-TEST_F(PkiTest, ReplacesWhatIsPastTwoThirdsOfItsLife) {
-  const Pki first = ensure(start_);
-  const Pki next_year = ensure(start_ + std::chrono::days(250));
+TEST_F(PkiTest, RenewsCertificatesAfterTwoThirdsOfLifetime) {
+  const net::Pki first = ensure(start_);
+  const net::Pki next_year = ensure(start_ + std::chrono::days(250));
   EXPECT_EQ(first.ca_certificate, next_year.ca_certificate);
   EXPECT_NE(first.server_certificate, next_year.server_certificate);
   EXPECT_NE(first.admin_certificate, next_year.admin_certificate);
-  const Pki years_later = ensure(start_ + std::chrono::days(2500));
+  const net::Pki years_later = ensure(start_ + std::chrono::days(2500));
   EXPECT_NE(first.ca_certificate, years_later.ca_certificate);
   EXPECT_EQ(first.service_account_key, years_later.service_account_key);
 }
 
 TEST_F(PkiTest, ReplacesAServingCertificateThatLacksAHost) {
-  const Pki first = ensure(start_);
-  const Pki second = ensure(start_, {"192.168.7.7"});
+  const net::Pki first = ensure(start_);
+  const net::Pki second = ensure(start_, {"192.168.7.7"});
   EXPECT_NE(first.server_certificate, second.server_certificate);
   EXPECT_EQ(first.admin_certificate, second.admin_certificate);
 }
 
-TEST_F(PkiTest, ReplacesADamagedLeafButNotADamagedAuthority) {
-  const Pki first = ensure(start_);
-  ASSERT_TRUE(write_private_file(directory_ + "/pki/admin.key", "zz").ok());
+TEST_F(PkiTest, ReplacesDamagedLeafButNotDamagedAuthority) {
+  const net::Pki first = ensure(start_);
+  ASSERT_TRUE(net::write_private_file(directory_ + "/pki/admin.key", "zz").ok());
   EXPECT_NE(ensure(start_).admin_key, first.admin_key);
-  ASSERT_TRUE(write_private_file(directory_ + "/pki/ca.key", "zz").ok());
-  const auto pki = ensure_pki({.directory = directory_ + "/pki", .now = start_});
+  ASSERT_TRUE(net::write_private_file(directory_ + "/pki/ca.key", "zz").ok());
+  const auto pki = net::ensure_pki({.directory = directory_ + "/pki", .now = start_});
   ASSERT_FALSE(pki.ok());
   EXPECT_THAT(pki.error().message, HasSubstr("/pki/ca.key: not a private key in PEM form"));
 }
 
 TEST_F(PkiTest, WritesAKubeconfigWithEverythingEmbedded) {
-  const Pki pki = ensure(start_);
+  const net::Pki pki = ensure(start_);
   const std::string path = directory_ + "/admin.kubeconfig";
-  ASSERT_TRUE(write_admin_kubeconfig(path, pki, "https://127.0.0.1:6443").ok());
-  const auto text = read_file(path);
+  ASSERT_TRUE(net::write_admin_kubeconfig(path, pki, "https://127.0.0.1:6443").ok());
+  const auto text = net::read_file(path);
   ASSERT_TRUE(text.ok() && *text);
   EXPECT_THAT(**text, HasSubstr("    server: https://127.0.0.1:6443\n"));
   EXPECT_THAT(**text, HasSubstr(base64_encode(pki.admin_key)));
@@ -132,34 +132,52 @@ TEST(TokenFileTest, ReadsColumnsAndQuotes) {
   EXPECT_EQ(bad.error().message, "line 2: needs at least a token, a user and a uid");
 }
 
-TEST_F(PkiTest, ServingPairIsMadeSelfSignedAndThenKept) {
-  const PkiOptions options{
+TEST_F(PkiTest, MakesSelfSignedServingPairAndKeepsIt) {
+  const net::PkiOptions options{
       .directory = directory_ + "/certs", .hosts = {"192.168.7.7"}, .now = start_};
-  const auto made = ensure_serving_pair(options);
+  const auto made = net::ensure_serving_pair(options);
   ASSERT_TRUE(made.ok()) << made.error().message;
   const auto certificate = certificate_of(made->certificate);
-  const auto key = parse_key(made->key);
-  EXPECT_TRUE(covers_host(certificate.get(), "192.168.7.7"));
-  EXPECT_TRUE(covers_host(certificate.get(), "localhost"));
-  EXPECT_TRUE(belongs_to(certificate.get(), key->get(), key->get()));
-  EXPECT_EQ(**read_file(options.directory + "/apiserver.crt"), made->certificate);
-  EXPECT_EQ(**read_file(options.directory + "/apiserver.key"), made->key);
-  EXPECT_EQ(ensure_serving_pair(options)->certificate, made->certificate);
+  const auto key = net::parse_key(made->key);
+  EXPECT_TRUE(net::covers_host(certificate.get(), "192.168.7.7"));
+  EXPECT_TRUE(net::covers_host(certificate.get(), "localhost"));
+  EXPECT_TRUE(net::belongs_to(certificate.get(), key->get(), key->get()));
+  EXPECT_EQ(**net::read_file(options.directory + "/apiserver.crt"), made->certificate);
+  EXPECT_EQ(**net::read_file(options.directory + "/apiserver.key"), made->key);
+  EXPECT_EQ(net::ensure_serving_pair(options)->certificate, made->certificate);
 }
 
 TEST_F(PkiTest, ServingPairWithoutDirectoryLeavesNothingBehind) {
-  const auto made = ensure_serving_pair({.now = start_});
+  const auto made = net::ensure_serving_pair({.now = start_});
   ASSERT_TRUE(made.ok()) << made.error().message;
-  EXPECT_NE(made->certificate, ensure_serving_pair({.now = start_})->certificate);
+  EXPECT_NE(made->certificate, net::ensure_serving_pair({.now = start_})->certificate);
 }
 
-TEST_F(PkiTest, ServingPairThatCannotBeReadIsAnError) {
-  ASSERT_TRUE(write_private_file(directory_ + "/apiserver.crt", "zz").ok());
-  ASSERT_TRUE(write_private_file(directory_ + "/apiserver.key", "zz").ok());
-  const auto made = ensure_serving_pair({.directory = directory_, .now = start_});
+TEST_F(PkiTest, ReportsUnreadableServingPair) {
+  ASSERT_TRUE(net::write_private_file(directory_ + "/apiserver.crt", "zz").ok());
+  ASSERT_TRUE(net::write_private_file(directory_ + "/apiserver.key", "zz").ok());
+  const auto made = net::ensure_serving_pair({.directory = directory_, .now = start_});
   ASSERT_FALSE(made.ok());
   EXPECT_THAT(made.error().message, HasSubstr("apiserver.crt"));
 }
 
+// OpenSSL's text form of names would read each of these as several.
+TEST_F(PkiTest, NameWithAComma) {
+  const auto key = net::generate_key();
+  ASSERT_TRUE(key.ok());
+  for (const char* host : {"a.example,IP:10.0.0.1", "a.example,DNS:b.example", "a,dirName:b"}) {
+    const auto made = net::issue({.common_name = "a", .hosts = {host, "10.0.0.2"}}, key->get(),
+                                 {.key = key->get()});
+    ASSERT_TRUE(made.ok()) << host << ": " << made.error().message;
+    EXPECT_FALSE(net::covers_host(made->get(), "10.0.0.1")) << host;
+    EXPECT_FALSE(net::covers_host(made->get(), "b.example")) << host;
+    EXPECT_TRUE(net::covers_host(made->get(), "10.0.0.2")) << host;
+  }
+  using namespace std::string_literals;
+  EXPECT_FALSE(net::issue({.common_name = "a", .hosts = {"10.0.0.1\0.example"s}}, key->get(),
+                          {.key = key->get()})
+                   .ok());
+}
+
 }  // namespace
-}  // namespace athanor::transport
+}  // namespace athanor::transport::pki_test

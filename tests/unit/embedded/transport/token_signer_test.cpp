@@ -10,21 +10,21 @@
 #include "net/crypto.hpp"
 #include "unit/embedded/transport/key_files.hpp"
 
-namespace athanor::transport {
+namespace athanor::transport::token_signer_test {
 namespace {
 
 using ::testing::HasSubstr;
 
 std::unique_ptr<apiserver::TokenSigner> signer() {
-  const auto key = generate_key();
-  auto made = make_token_signer({.key_pem = *key_pem(key->get())});
+  const auto key = net::generate_key();
+  auto made = make_token_signer({.key_pem = *net::key_pem(key->get())});
   EXPECT_TRUE(made.ok());
   return *std::move(made);
 }
 
 const Value kClaims = Value::object({{"sub", "system:serviceaccount:default:a"}, {"exp", 7}});
 
-TEST(TokenSignerTest, VerifiesWhatItSigned) {
+TEST(TokenSignerTest, VerifiesOwnTokens) {
   const auto tokens = signer();
   for (int i = 0; i < 50; ++i) {  // signatures are random: short numbers must come through, too
     const auto token = tokens->sign(kClaims);
@@ -36,7 +36,7 @@ TEST(TokenSignerTest, VerifiesWhatItSigned) {
   }
 }
 
-TEST(TokenSignerTest, PublishesItsKeyUnderTheIdOfItsTokens) {
+TEST(TokenSignerTest, PublishesKeyUnderIdOfItsTokens) {
   const auto tokens = signer();
   const Value key = tokens->jwks()["keys"][0];
   EXPECT_EQ(key["kty"], "EC");
@@ -51,7 +51,7 @@ TEST(TokenSignerTest, PublishesItsKeyUnderTheIdOfItsTokens) {
   EXPECT_EQ(tokens->issuer(), "https://kubernetes.default.svc.cluster.local");
 }
 
-TEST(TokenSignerTest, RefusesWhatItDidNotSign) {
+TEST(TokenSignerTest, RefusesForeignTokens) {
   const auto tokens = signer();
   const std::string token = *tokens->sign(kClaims);
   const std::size_t first = token.find('.');
@@ -117,14 +117,15 @@ TEST(TokenSignerTest, TakesTokensOfEveryVerificationKey) {
 }
 
 TEST(TokenSignerTest, TakesThePublicKeyOutOfACertificate) {
-  const auto key = generate_key();
-  const auto certificate = issue({.common_name = "sa",
-                                  .not_before = Instant{},
-                                  .not_after = Instant{} + std::chrono::hours(1)},
-                                 key->get(), {.key = key->get()});
-  const auto owner = signer_with({.key_pem = *key_pem(key->get())});
-  const auto tokens = signer_with(
-      {.key_pem = rsa_files().pkcs8, .verification_pems = {*certificate_pem(certificate->get())}});
+  const auto key = net::generate_key();
+  const auto certificate = net::issue({.common_name = "sa",
+                                       .not_before = Instant{},
+                                       .not_after = Instant{} + std::chrono::hours(1)},
+                                      key->get(), {.key = key->get()});
+  const auto owner = signer_with({.key_pem = *net::key_pem(key->get())});
+  const auto tokens =
+      signer_with({.key_pem = rsa_files().pkcs8,
+                   .verification_pems = {*net::certificate_pem(certificate->get())}});
   EXPECT_EQ(*tokens->verify(*owner->sign(kClaims)), kClaims);
 }
 
@@ -138,7 +139,8 @@ TEST(TokenSignerTest, DoesNotTakeOneAlgorithmForAnother) {
 }
 
 TEST(TokenSignerTest, RefusesOtherCurvesAndFilesWithoutKeys) {
-  const auto curve = make_token_signer({.key_pem = key_files(KeyPtr(EVP_EC_gen("P-384"))).pkcs8});
+  const auto curve =
+      make_token_signer({.key_pem = key_files(net::KeyPtr(EVP_EC_gen("P-384"))).pkcs8});
   ASSERT_FALSE(curve.ok());
   EXPECT_THAT(curve.error().message, HasSubstr("must be an RSA key or an EC key on P-256"));
   const auto none =
@@ -154,4 +156,4 @@ TEST(TokenSignerTest, RefusesAKeyThatIsNone) {
 }
 
 }  // namespace
-}  // namespace athanor::transport
+}  // namespace athanor::transport::token_signer_test

@@ -6,7 +6,7 @@
 
 #include "unit/embedded/workloads/workload_world.hpp"
 
-namespace athanor::workloads {
+namespace athanor::workloads::certificates_test {
 namespace {
 
 const Key kRequest{"", "r"};
@@ -83,13 +83,13 @@ TEST_F(CertificateTest, SignersOfOthersAreLeftAlone) {
   EXPECT_EQ(failure(), "");
 }
 
-TEST_F(CertificateTest, WhatASignerDoesNotTakeFails) {
+TEST_F(CertificateTest, FailsRequestThatSignerDoesNotTake) {
   request("kube-apiserver-client", "server auth");
   EXPECT_EQ(certificate(), "");
   EXPECT_EQ(failure(), "usages did not contain client auth");
 }
 
-TEST_F(CertificateTest, NobodyBecomesAMasterThisWay) {
+TEST_F(CertificateTest, RefusesGroupSystemMasters) {
   wish("jane", "[devs, 'system:masters']");
   request("kube-apiserver-client", "client auth");
   EXPECT_EQ(certificate(), "");
@@ -108,7 +108,7 @@ TEST_F(CertificateTest, KubeletsServeUnderTheirNames) {
   EXPECT_EQ(certificate(), "SERVER");
 }
 
-TEST_F(CertificateTest, DecidedOnesGoAfterAnHourOpenOnesAfterADay) {
+TEST_F(CertificateTest, RemovesDecidedAfterHourOpenAfterDay) {
   request("kube-apiserver-client", "client auth");
   pass(std::chrono::minutes(59));
   EXPECT_TRUE(world.has(api::kCertificateSigningRequest, kRequest));
@@ -122,4 +122,4 @@ TEST_F(CertificateTest, DecidedOnesGoAfterAnHourOpenOnesAfterADay) {
 }
 
 }  // namespace
-}  // namespace athanor::workloads
+}  // namespace athanor::workloads::certificates_test

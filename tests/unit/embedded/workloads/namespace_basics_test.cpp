@@ -10,7 +10,7 @@
 #include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
 
-namespace athanor::workloads {
+namespace athanor::workloads::namespace_basics_test {
 namespace {
 
 using athanor::test::FakeWorld;
@@ -62,7 +62,7 @@ TEST_F(NamespaceBasics, ATerminatingNamespaceGetsNothing) {
   EXPECT_FALSE(world.has(api::kServiceAccount, {"b", "default"}));
 }
 
-TEST_F(NamespaceBasics, AggregatedRolesHoldTheRulesOfTheRolesTheySelect) {
+TEST_F(NamespaceBasics, AggregatesRulesOfSelectedRoles) {
   world.put(
       from_yaml("{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: "
                 "all}, aggregationRule: "
@@ -80,4 +80,4 @@ TEST_F(NamespaceBasics, AggregatedRolesHoldTheRulesOfTheRolesTheySelect) {
 }
 
 }  // namespace
-}  // namespace athanor::workloads
+}  // namespace athanor::workloads::namespace_basics_test

@@ -7,7 +7,7 @@
 
 #include "workload_world.hpp"
 
-namespace athanor::workloads {
+namespace athanor::workloads::node_lifecycle_test {
 namespace {
 
 using std::chrono::seconds;
@@ -55,7 +55,7 @@ class NodeLifecycleTest : public WorkloadTest {
   }
 };
 
-TEST_F(NodeLifecycleTest, ASilentNodeIsUnknownAndUnreachableUntilItSpeaksAgain) {
+TEST_F(NodeLifecycleTest, MarksSilentNodeUnknownUntilItReports) {
   node();
   pod("p",
       ", tolerations: [{key: node.kubernetes.io/unreachable, operator: Exists, effect: "
@@ -82,7 +82,7 @@ TEST_F(NodeLifecycleTest, ASilentNodeIsUnknownAndUnreachableUntilItSpeaksAgain) 
   EXPECT_TRUE(world.has(api::kPod, {"ns", "p"}));
 }
 
-TEST_F(NodeLifecycleTest, PodsOfALostNodeGoAfterTheirToleration) {
+TEST_F(NodeLifecycleTest, RemovesPodsOfLostNodeAfterToleration) {
   node();
   pod("patient",
       ", tolerations: [{key: node.kubernetes.io/unreachable, operator: Exists, effect: "
@@ -123,7 +123,7 @@ TEST_F(NodeLifecycleTest, ConditionsAndCordonsAreTaints) {
   EXPECT_EQ(taints(), (std::set<std::string>{"mine:NoSchedule"}));
 }
 
-TEST_F(NodeLifecycleTest, ANodeThatNeverGaveATimeIsTakenAtItsWord) {
+TEST_F(NodeLifecycleTest, TrustsNodeWithoutHeartbeatTime) {
   put("{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {conditions: [{type: Ready, "
       "status: 'True'}]}}");
   settle();
@@ -131,7 +131,7 @@ TEST_F(NodeLifecycleTest, ANodeThatNeverGaveATimeIsTakenAtItsWord) {
   EXPECT_EQ(ready(), "True ");
 }
 
-TEST_F(NodeLifecycleTest, PodsOfMissingNodesAreCollectedAfterAWhile) {
+TEST_F(NodeLifecycleTest, CollectsPodsOfMissingNodesAfterPause) {
   pod("p");
   pass(seconds(30));
   EXPECT_TRUE(world.has(api::kPod, {"ns", "p"}));
@@ -145,4 +145,4 @@ TEST_F(NodeLifecycleTest, PodsOfMissingNodesAreCollectedAfterAWhile) {
 }
 
 }  // namespace
-}  // namespace athanor::workloads
+}  // namespace athanor::workloads::node_lifecycle_test

@@ -9,7 +9,7 @@
 #include "embedded/workloads/volumes/resource_claims.hpp"
 #include "unit/embedded/workloads/workload_world.hpp"
 
-namespace athanor::workloads {
+namespace athanor::workloads::small_loops_test {
 namespace {
 
 class ReplicationControllerTest : public WorkloadTest {
@@ -148,4 +148,4 @@ TEST_F(ResourceClaimTest, DevicesOfPodsThatAreGoneAreFree) {
 }
 
 }  // namespace
-}  // namespace athanor::workloads
+}  // namespace athanor::workloads::small_loops_test

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "api/builtin.hpp"
-#include "embedded/workloads/sets/controlled_pods.hpp"
+#include "embedded/workloads/controlled_pods.hpp"
 #include "kube/text/yaml.hpp"
 #include "kube/value/condition.hpp"
 #include "support/fake_world.hpp"

@@ -4,7 +4,7 @@
 
 #include "unit/kube/apply_fixture.hpp"
 
-namespace athanor {
+namespace athanor::field_set_test {
 namespace {
 
 using test::json;
@@ -130,4 +130,4 @@ TEST(FieldSet, FindsPaths) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::field_set_test

@@ -4,7 +4,7 @@
 
 #include "unit/kube/apply_fixture.hpp"
 
-namespace athanor {
+namespace athanor::managed_fields_test {
 namespace {
 
 using test::builtin;
@@ -21,7 +21,7 @@ std::vector<std::string> writers(const Value& object) {
   return out;
 }
 
-TEST(ManagedFields, CreateOwnsItsLeavesAndTheContainersItMakes) {
+TEST(ManagedFields, OwnLeavesAndContainersMadeByCreate) {
   Written map(builtin("core.v1.ConfigMap"));
   map.update("kubectl-create",
              R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","namespace":"d",
@@ -58,7 +58,7 @@ TEST(ManagedFields, CustomResourcesMakeTheirSpec) {
                 "f:scalar":{},"f:set":{".":{},"v:\"x\"":{}}}})"));
 }
 
-TEST(ManagedFields, AnObjectOfNothingButANameHasNone) {
+TEST(ManagedFields, IgnoreObjectWithNameOnly) {
   Written map(builtin("core.v1.ConfigMap"));
   map.update("m", R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"}})");
   EXPECT_FALSE(map.object()["metadata"].contains("managedFields"));
@@ -67,7 +67,7 @@ TEST(ManagedFields, AnObjectOfNothingButANameHasNone) {
   EXPECT_FALSE(map.object()["metadata"].contains("managedFields"));
 }
 
-TEST(ManagedFields, AnUpdateTakesWhatItChanges) {
+TEST(ManagedFields, UpdateTakesOverChangedFields) {
   Written map(builtin("core.v1.ConfigMap"));
   map.update("one", R"({"metadata":{"name":"c"},"data":{"a":"1","b":"1"}})")
       .at_time("2026-11-20T12:00:05Z")
@@ -78,7 +78,7 @@ TEST(ManagedFields, AnUpdateTakesWhatItChanges) {
   EXPECT_EQ(map.entry("two", "Update")["time"].as_string(), "2026-11-20T12:00:05Z");
 }
 
-TEST(ManagedFields, RemovedFieldsBelongToNobody) {
+TEST(ManagedFields, RemovedFieldsHaveNoOwner) {
   Written map(builtin("core.v1.ConfigMap"));
   map.update("one", R"({"metadata":{"name":"c"},"data":{"a":"1"},"immutable":false})")
       .update("two", R"({"metadata":{"name":"c"},"data":{"b":"1"},"immutable":false})");
@@ -112,7 +112,7 @@ TEST(ManagedFields, ListElementsAreFieldsByKey) {
       "k:{\"port\":81,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:port":{},"f:protocol":{}}})"));
 }
 
-TEST(ManagedFields, WhatOccursTwiceHasNoFieldsOfItsOwn) {
+TEST(ManagedFields, OwnRepeatedItemsAsWhole) {
   const std::string once = R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c",
       "env":[{"name":"A","value":"1"},{"name":"B","value":"1"}]}]}})";
   const std::string twice = R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c",
@@ -227,7 +227,7 @@ TEST(ManagedFields, InvalidEntriesKeepTheOldOnes) {
   }
 }
 
-TEST(ManagedFields, ACreateIgnoresWhatTheBodyBrings) {
+TEST(ManagedFields, IgnoresManagedFieldsInBodyOfCreate) {
   Written map(builtin("core.v1.ConfigMap"));
   map.update("one", R"({"metadata":{"name":"c","managedFields":[{"manager":"x","operation":"Update",
       "apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{}}}]},"data":{"a":"1"}})");
@@ -272,4 +272,4 @@ TEST(ManagedFields, NamesTheManagerByUserAgent) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::managed_fields_test

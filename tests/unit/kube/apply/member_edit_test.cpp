@@ -11,7 +11,7 @@
 #include "kube/text/json.hpp"
 #include "kube/value/value_hash.hpp"
 
-namespace athanor {
+namespace athanor::member_edit_test {
 namespace {
 
 Value numbered(int size) {
@@ -23,7 +23,7 @@ Value numbered(int size) {
 }
 
 // With and without a table, the same comes out.
-TEST(MemberEdit, DoesWhatValuesDo) {
+TEST(MemberEdit, MatchesEditsOfValues) {
   std::mt19937 random(3);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same every time
   for (const int size : {0, 3, 64, 65, 500}) {
     Value plain = numbered(size);
@@ -43,7 +43,7 @@ TEST(MemberEdit, DoesWhatValuesDo) {
   }
 }
 
-TEST(MemberEdit, SharesWhatWasOnlyLookedAt) {
+TEST(MemberEdit, SharesObjectThatWasOnlyRead) {
   const Value object = numbered(100);
   MemberEdit edit(object);
   for (int i = 0; i < 100; ++i) {
@@ -65,4 +65,4 @@ TEST(ValueHash, EqualValuesHaveOneHash) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::member_edit_test

@@ -5,7 +5,7 @@
 
 #include "kube/text/json.hpp"
 
-namespace athanor {
+namespace athanor::patch_test {
 namespace {
 
 Value read(std::string_view text) {
@@ -117,7 +117,7 @@ TEST(JsonPatch, FollowsRfc6902) {
   }
 }
 
-TEST(JsonPatch, RefusesWhatIsNoPatch) {
+TEST(JsonPatch, RefusesMalformedPatches) {
   EXPECT_EQ(apply_json_patch(Value::object(), read("{}")).error(),
             (Error{400, "BadRequest",
                    "error decoding patch: json: cannot unmarshal object into Go value of type "
@@ -187,7 +187,7 @@ TEST(JsonPatch, BoundsTheBytesOfAllCopies) {
   EXPECT_FALSE(apply_json_patch(document, patch).ok());
 }
 
-TEST(JsonPatch, BoundsTheDepthOfWhatIsAddedAndMoved) {
+TEST(JsonPatch, BoundsDepthOfAddedAndMovedValues) {
   const Value document = Value::object({{"a", chain(120)}, {"b", chain(120)}, {"s", 1}});
   const auto added = [](std::size_t levels) {
     return Value::list(
@@ -229,7 +229,7 @@ TEST(MergePatch, FollowsRfc7386) {
   }
 }
 
-TEST(MergePatch, IsMadeSmallAndTurnsOneIntoTheOther) {
+TEST(MergePatch, IsSmallAndTurnsOneIntoOther) {
   const std::vector<Case> table = {
       {R"({"a":1})", R"({"a":1})", "null"},
       {R"({"a":1,"b":2})", R"({"b":2})", R"({"a":null})"},
@@ -248,4 +248,4 @@ TEST(MergePatch, IsMadeSmallAndTurnsOneIntoTheOther) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::patch_test

@@ -6,7 +6,7 @@
 
 #include "kube/text/json.hpp"
 
-namespace athanor {
+namespace athanor::scale_managers_test {
 namespace {
 
 Value parse(std::string_view text) {
@@ -35,7 +35,7 @@ TEST(ScaleManagers, OwnTheReplicasAlone) {
   EXPECT_EQ(entries[0]["fieldsV1"], parse(R"({"f:spec":{"f:replicas":{}}})"));
 }
 
-TEST(ScaleManagers, WhoOwnsSomethingElseIsNone) {
+TEST(ScaleManagers, IgnoreOwnersOfOtherFields) {
   Value others = parse(kUpdated);
   others.item(0).set("fieldsV1", parse(R"({"f:spec":{"f:paused":{}}})"));
   EXPECT_TRUE(scale_entries(others, path).is_null());
@@ -62,7 +62,7 @@ TEST(ScaleManagers, AnAppliersEntryStays) {
   EXPECT_EQ(parent_entries(before, scale_entries(before, path), "apps/v1", path), before);
 }
 
-TEST(ScaleManagers, WhoLosesTheReplicasKeepsTheRest) {
+TEST(ScaleManagers, FormerOwnersOfReplicasKeepTheRest) {
   const Value after = parent_entries(parse(kApplied), Value(), "apps/v1", path);
   ASSERT_EQ(after.size(), 1U);
   EXPECT_EQ(after[0]["fieldsV1"], parse(R"({"f:spec":{"f:paused":{}}})"));
@@ -75,4 +75,4 @@ TEST(ScaleManagers, UnknownVersionsGo) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::scale_managers_test

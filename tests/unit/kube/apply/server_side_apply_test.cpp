@@ -4,7 +4,7 @@
 
 #include "unit/kube/apply_fixture.hpp"
 
-namespace athanor {
+namespace athanor::server_side_apply_test {
 namespace {
 
 using test::builtin;
@@ -59,7 +59,7 @@ TEST(ServerSideApply, AgainChangesNothing) {
   EXPECT_TRUE(widget.object().identical(before));
 }
 
-TEST(ServerSideApply, RemovesWhatTheManagerLeavesOut) {
+TEST(ServerSideApply, RemovesFieldsThatTheManagerOmits) {
   Written map(builtin("core.v1.ConfigMap"));
   map.apply("a", config_map(R"("data":{"k":"v","l":"v"})"))
       .at_time("2026-11-20T12:00:09Z")
@@ -72,7 +72,7 @@ TEST(ServerSideApply, RemovesWhatTheManagerLeavesOut) {
   EXPECT_FALSE(map.object()["metadata"].contains("managedFields"));
 }
 
-TEST(ServerSideApply, KeepsWhatOthersOwnAndWhatNobodyOwns) {
+TEST(ServerSideApply, KeepsForeignAndUnownedFields) {
   Written widget(Widget::schema(), "ex.com/v1");
   widget.apply("a", widget_spec(R"({"nested":{"a":"1"},"scalar":"1","set":["x"]})"))
       .apply("b", widget_spec(R"({"scalar":"1","set":["x","y"]})"))
@@ -137,7 +137,7 @@ TEST(ServerSideApply, DefaultedKeysTakePart) {
       same_json(service.object()["spec"]["ports"], R"([{"port":80,"protocol":"TCP","name":"n"}])"));
 }
 
-TEST(ServerSideApply, TheSameAmountSpelledAnewIsAClaimOnTheField) {
+TEST(ServerSideApply, ReportsConflictForRespelledAmount) {
   Written widget(Widget::schema(), "ex.com/v1");
   widget.update("u", R"({"metadata":{"name":"w"},"spec":{"amount":"1"}})");
   EXPECT_EQ(error_of(widget.try_apply("a", widget_spec(R"({"amount":"1000m"})"))).error.message,
@@ -194,7 +194,7 @@ TEST(ServerSideApply, ConflictsNameTheSubresource) {
       ".status.phase");
 }
 
-TEST(ServerSideApply, AManagersOlderEntryConflictsFirstAndOfOneTimeThatOfASubresource) {
+TEST(ServerSideApply, ConflictsWithOldestEntryOrSubresourceFirst) {
   for (const bool same_time : {true, false}) {
     Written widget(Widget::schema(), "v1");
     widget.at_time("2026-01-01T00:00:00Z")
@@ -240,7 +240,7 @@ TEST(ServerSideApply, BeforeTheFirstApply) {
   EXPECT_TRUE(same_json(entries[1]["fieldsV1"], R"({"f:data":{".":{},"f:b":{}}})"));
 }
 
-TEST(ServerSideApply, RefusesWhatTheSchemaDoesNotKnow) {
+TEST(ServerSideApply, RefusesFieldsUnknownToSchema) {
   struct Row {
     SchemaPtr schema = nullptr;
     std::string config{};
@@ -330,7 +330,7 @@ TEST(ServerSideApply, AnApplierMovesWithItsVersion) {
   EXPECT_EQ((*result)["metadata"]["managedFields"][0]["apiVersion"].as_string(), "ex.com/v2");
 }
 
-TEST(ServerSideApply, AnEntryOfAVersionThatWentLeavesItsTimeToTheAppliersNextOne) {
+TEST(ServerSideApply, KeepsTimeOfEntryOfRemovedVersion) {
   Written widget(Widget::schema(), "ex.com/old");
   widget.apply("m", R"({"metadata":{"name":"w"},"spec":{"scalar":"1"}})");
   FieldManagement by = widget.at_time("2026-11-20T13:00:00Z").by("m");
@@ -405,7 +405,7 @@ TEST(ServerSideApply, NullWhereNothingIsChangesTheTimeAlone) {
   EXPECT_EQ(deployment.entry("a", "Apply")["time"].as_string(), "2026-11-21T12:00:00Z");
 }
 
-TEST(ServerSideApply, AnEmptiedMapIsNullAlthoughTheConfigurationWantsItEmpty) {
+TEST(ServerSideApply, StoresEmptiedMapAsNull) {
   Written map(builtin("core.v1.ConfigMap"));
   map.apply("a", config_map(R"("data":{"a":"1"})")).apply("a", config_map(R"("data":{})"));
   EXPECT_TRUE(map.object().contains("data") && map.object()["data"].is_null());
@@ -413,4 +413,4 @@ TEST(ServerSideApply, AnEmptiedMapIsNullAlthoughTheConfigurationWantsItEmpty) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::server_side_apply_test

@@ -4,7 +4,7 @@
 
 #include "unit/kube/apply_fixture.hpp"
 
-namespace athanor {
+namespace athanor::strategic_patch_test {
 namespace {
 
 using test::builtin;
@@ -42,7 +42,7 @@ TEST(StrategicPatch, MergesMapsLikeMergePatch) {
                R"({"data":{"$patch":"merge","b":"2"}})", R"({"data":{"a":"1","b":"2"}})"}});
 }
 
-TEST(StrategicPatch, PutsWhatIsNewBeforeWhatItDoesNotName) {
+TEST(StrategicPatch, PutsNewElementsBeforeUnnamedOnes) {
   expect_all(builtin("core.v1.PodSpec"),
              {{"a new element", R"({"containers":[{"name":"a"}]})",
                R"({"containers":[{"name":"b"}]})", R"({"containers":[{"name":"b"},{"name":"a"}]})"},
@@ -51,7 +51,7 @@ TEST(StrategicPatch, PutsWhatIsNewBeforeWhatItDoesNotName) {
                R"({"containers":[{"name":"a"},{"name":"b"},{"name":"c"}]})"}});
 }
 
-TEST(StrategicPatch, KeepsWhatIsNamedTwice) {
+TEST(StrategicPatch, KeepsDuplicates) {
   expect_all(
       builtin("core.v1.Container"),
       {{"a new list is taken as it is", R"({"name":"c"})",
@@ -197,7 +197,7 @@ TEST(StrategicPatch, RefusesMalformedPatches) {
   }
 }
 
-TEST(StrategicPatch, SharesWhatItDoesNotTouch) {
+TEST(StrategicPatch, SharesUntouchedValues) {
   const Value document =
       json(R"({"data":{"a":"1"},"metadata":{"name":"x","labels":{"l":"a long label"}}})");
   const Result<Value> same = apply_strategic_patch(
@@ -212,4 +212,4 @@ TEST(StrategicPatch, SharesWhatItDoesNotTouch) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::strategic_patch_test

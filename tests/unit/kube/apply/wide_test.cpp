@@ -17,7 +17,7 @@
 #include "unit/kube/apply/growth.hpp"
 #include "unit/kube/apply_fixture.hpp"
 
-namespace athanor {
+namespace athanor::wide_test {
 namespace {
 
 using test::builtin;
@@ -111,7 +111,7 @@ TEST(Wide, JsonPatchThatMovesAndTests) {
 }
 
 // A list that is taken apart into blocks is the list of before.
-TEST(Wide, JsonPatchesOfListsAreThoseOfAVector) {
+TEST(Wide, PatchesListsAsVectors) {
   std::mt19937 random(7);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same every time
   std::vector<Value> plain(3'000);
   std::iota(plain.begin(), plain.end(), 0);
@@ -261,4 +261,4 @@ TEST(Wide, WorkThatIsCancelledEnds) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::wide_test

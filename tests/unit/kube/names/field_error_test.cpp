@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace athanor {
+namespace athanor::field_error_test {
 namespace {
 
 TEST(FieldError, TextsOfEveryReason) {
@@ -61,4 +61,4 @@ TEST(FieldError, CausesCarryReasonMessageAndField) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::field_error_test

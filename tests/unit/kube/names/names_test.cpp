@@ -5,7 +5,7 @@
 
 #include "kube/text/text.hpp"
 
-namespace athanor {
+namespace athanor::names_test {
 namespace {
 
 constexpr const char* kQualified =
@@ -102,4 +102,4 @@ TEST(Text, QuotesAsGo) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::names_test

@@ -5,14 +5,14 @@
 
 #include "kube/text/json.hpp"
 
-namespace athanor {
+namespace athanor::selector_test {
 namespace {
 
 Value labels(std::string_view text) {
   return *json::parse(text);
 }
 
-TEST(LabelSelector, PrintsWhatItRead) {
+TEST(LabelSelector, PrintsParsedSelectors) {
   const std::vector<std::pair<std::string, std::string>> table = {
       {"", ""},
       {"a", "a"},
@@ -148,4 +148,4 @@ TEST(FieldSelector, Refuses) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::selector_test

@@ -8,7 +8,7 @@
 #include "kube/schema/types.hpp"
 #include "kube/text/json.hpp"
 
-namespace athanor {
+namespace athanor::openapi_test {
 namespace {
 
 Value parse(std::string_view text) {
@@ -57,7 +57,7 @@ TEST(OpenApi, EveryBuiltInDocumentIsClosed) {
   }
 }
 
-TEST(OpenApi, ComponentsCarryWhatPatchesNeed) {
+TEST(OpenApi, ComponentsContainPatchExtensions) {
   const Value document = builtin_document("apps", "v1");
   const Value& deployment = component(document, "io.k8s.api.apps.v1.Deployment");
   EXPECT_EQ(deployment["x-kubernetes-group-version-kind"],
@@ -196,4 +196,4 @@ TEST(OpenApi, CustomNamesReverseTheGroup) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::openapi_test

@@ -6,7 +6,7 @@
 #include "kube/protobuf/protobuf_wire.hpp"
 #include "kube/text/json.hpp"
 
-namespace athanor {
+namespace athanor::openapi_v2_protobuf_test {
 namespace {
 
 // The bytes of a field, by numbers from the message down; the first of each.
@@ -66,4 +66,4 @@ TEST(SwaggerProtobuf, HasTheNumbersOfItsFields) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::openapi_v2_protobuf_test

@@ -11,7 +11,7 @@
 #include "kube/openapi/openapi.hpp"
 #include "kube/text/json.hpp"
 
-namespace athanor {
+namespace athanor::openapi_v2_test {
 namespace {
 
 Value document() {
@@ -91,4 +91,4 @@ TEST(OpenApiV2, OperationsCarryTheirBodiesAsParameters) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::openapi_v2_test

@@ -13,7 +13,7 @@
 #include "support/growth.hpp"
 #include "support/sample_object.hpp"
 
-namespace athanor::protobuf {
+namespace athanor::protobuf::protobuf_test {
 namespace {
 
 Value parse(std::string_view text) {
@@ -97,7 +97,7 @@ TEST(ProtobufDecode, ReadsADeploymentAsGoWritesIt) {
 
 // Bodies that kubectl's generators sent (create configmap, deployment, job, quota, role, cronjob,
 // pdb).
-TEST(ProtobufDecode, ReadsWhatKubectlSends) {
+TEST(ProtobufDecode, ReadsBodiesOfKubectl) {
   const struct {
     std::string_view hex, object;
   } cases[] = {
@@ -157,7 +157,7 @@ TEST(ProtobufDecode, FlatJsonComesFromEmbeddedMessages) {
   EXPECT_EQ(*value, parse(R"({"name":"v","emptyDir":{"medium":"Memory"}})"));
 }
 
-TEST(ProtobufDecode, TakesTheTypeFromTheRequestWhenTheBodyNamesNone) {
+TEST(ProtobufDecode, TakesTypeFromRequestForUntypedBody) {
   const std::string body =
       std::string("k8s\0", 4) + bytes(1, "") + bytes(2, bytes(1, go_metadata("a")));
   const Result<Value> object = decode(body, {.api_version = "v1", .kind = "ConfigMap"});
@@ -165,7 +165,7 @@ TEST(ProtobufDecode, TakesTheTypeFromTheRequestWhenTheBodyNamesNone) {
   EXPECT_EQ(*object, parse(R"({"metadata":{"name":"a"}})"));
 }
 
-TEST(ProtobufDecode, RefusesWhatIsNoEnvelope) {
+TEST(ProtobufDecode, RefusesBodiesWithoutEnvelope) {
   const Result<Value> object = decode("{}", {.api_version = "v1", .kind = "ConfigMap"});
   ASSERT_FALSE(object.ok());
   EXPECT_EQ(object.error().code, 400);
@@ -343,4 +343,4 @@ TEST_P(EveryKind, SurvivesARoundTrip) {
 INSTANTIATE_TEST_SUITE_P(Depths, EveryKind, testing::Values(1, 3, 6));
 
 }  // namespace
-}  // namespace athanor::protobuf
+}  // namespace athanor::protobuf::protobuf_test

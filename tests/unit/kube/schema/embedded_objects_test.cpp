@@ -9,7 +9,7 @@
 #include "kube/schema/validate.hpp"
 #include "kube/text/json.hpp"
 
-namespace athanor {
+namespace athanor::embedded_objects_test {
 namespace {
 
 using testing::ElementsAre;
@@ -179,4 +179,4 @@ TEST(EmbeddedObjects, AreLookedForWhereTheyMayBe) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::embedded_objects_test

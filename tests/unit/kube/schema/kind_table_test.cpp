@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace athanor {
+namespace athanor::kind_table_test {
 namespace {
 
 TEST(KindTable, GivesOneObjectForOneName) {
@@ -23,4 +23,4 @@ TEST(KindTable, GivesOneObjectForOneName) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::kind_table_test

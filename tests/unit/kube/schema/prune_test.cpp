@@ -13,7 +13,7 @@
 #include "kube/value/issue_budget.hpp"
 #include "support/growth.hpp"
 
-namespace athanor {
+namespace athanor::prune_test {
 namespace {
 
 Value parse(std::string_view text) {
@@ -42,7 +42,7 @@ TEST(NormalizeBuiltin, BytesMayBeAListOfNumbers) {
   EXPECT_FALSE(normalize("core.v1.Secret", R"({"data":{"k":[256]}})").ok());
 }
 
-TEST(WrapIntegers, CutsWhatDoesNotFitIntoItsField) {
+TEST(WrapIntegers, WrapsIntegersOutsideTheirField) {
   const Value pod = parse(R"({"spec":{"activeDeadlineSeconds":1099511627776,"containers":[
       {"name":"c","ports":[{"containerPort":4294967376,"hostPort":-1}]}]}})");
   const Value cut = wrap_integers(pod, BuiltinTypes::get().by_name("core.v1.Pod"));
@@ -65,7 +65,7 @@ TEST(NormalizeBuiltin, ReportsUnknownAndDuplicateFieldsInDocumentOrder) {
             "unknown field \"metadata.nope\", duplicate field \"data.a\", unknown field \"xyz\"");
 }
 
-TEST(NormalizeBuiltin, AKeyThatCameThreeTimesIsReportedOnce) {
+TEST(NormalizeBuiltin, ReportsKeyRepeatedThriceOnce) {
   const std::vector<std::string> duplicates = {"data.a", "data.a", "gone.b", "gone.b"};
   FieldIssues issues{.duplicates = &duplicates};
   ASSERT_TRUE(normalize("core.v1.ConfigMap", R"({"metadata":{},"data":{"a":"2"}})", &issues).ok());
@@ -145,7 +145,7 @@ TEST(NormalizeBuiltin, RefusesWrongTypesWithGoTexts) {
   }
 }
 
-TEST(NormalizeBuiltin, DropsZeroAndKeepsWhatIsAlwaysThere) {
+TEST(NormalizeBuiltin, DropsZeroAndKeepsRequiredFields) {
   EXPECT_EQ(normal("apps.v1.Deployment",
                    R"({"metadata":{"labels":{},"name":"d"},"spec":{"replicas":0,"paused":false,
                        "template":{"spec":{"hostNetwork":false,"containers":[{"name":"c","tty":null,
@@ -179,7 +179,7 @@ TEST(NormalizeBuiltin, CanonicalizesQuantitiesAndTimes) {
       parse(R"({"renewTime":"2026-11-20T10:20:35.500000Z","holderIdentity":""})"));
 }
 
-TEST(NormalizeBuiltin, SharesWhatDoesNotChange) {
+TEST(NormalizeBuiltin, SharesUnchangedValues) {
   const Value object = parse(R"({"metadata":{"name":"c","annotations":{"long-annotation-key":
                                  "a value that does not fit inline"}},"data":{"a":"b"}})");
   const SchemaPtr schema = BuiltinTypes::get().by_name("core.v1.ConfigMap");
@@ -188,7 +188,7 @@ TEST(NormalizeBuiltin, SharesWhatDoesNotChange) {
   EXPECT_TRUE(same->identical(object));
 }
 
-TEST(NormalizeBuiltin, LooksIntoTheSchemasOfACustomResourceDefinition) {
+TEST(NormalizeBuiltin, ChecksSchemasInCustomResourceDefinition) {
   FieldIssues issues;
   const Result<Value> crd = normalize(
       "apiextensions.v1.CustomResourceDefinition",
@@ -269,12 +269,80 @@ TEST_F(NormalizeCustom, RefusesMetadataOfAWrongType) {
             "into Go struct field ObjectMeta.labels of type string");
 }
 
-TEST_F(NormalizeCustom, SharesWhatDoesNotChange) {
+TEST_F(NormalizeCustom, SharesUnchangedValues) {
   const Value object = parse(R"({"metadata":{"name":"w"},"spec":{"size":1,"inner":{"mode":"x"}}})");
   const Result<Value> same = normalize_custom(object, *schema()->root(), {.kind = "Widget"});
   ASSERT_TRUE(same.ok());
   EXPECT_TRUE(same->identical(object));
 }
 
+// A short list of empty items must not become gigabytes.
+TEST_F(NormalizeCustom, BoundsDefaults) {
+  std::string fields;
+  for (int i = 0; i < 200; ++i) {
+    fields += (i == 0 ? "" : ",") + std::string("\"field") + std::to_string(i) +
+              R"(":{"type":"string","default":"0123456789012345678901234567890123456789"})";
+  }
+  const auto parsed = StructuralSchema::parse(
+      parse(R"({"type":"object","properties":{"items":{"type":"array","items":{"type":"object",
+                "properties":{)" +
+            fields + "}}}}}"),
+      "P");
+  ASSERT_TRUE(parsed.ok());
+  const auto filled = [&](std::size_t count) {
+    Value items = Value::list();
+    for (std::size_t i = 0; i < count; ++i) {
+      items.push_back(Value::object());
+    }
+    return normalize_custom(Value::object({{"items", items}}), *(*parsed)->root(),
+                            {.kind = "Bomb", .version = "v1"});
+  };
+  const Result<Value> few = filled(20);
+  ASSERT_TRUE(few.ok()) << few.error().message;
+  EXPECT_EQ((*few)["items"][19].size(), 200U);
+  const Result<Value> many = filled(100'000);
+  ASSERT_FALSE(many.ok());
+  EXPECT_EQ(many.error().code, 413);
+  EXPECT_EQ(many.error().message,
+            "Request entity too large: the defaults of its schema make the object many times as "
+            "large");
+}
+
+// Nor a default whose items have defaults of their own.
+TEST(StructuralSchema, BoundsDefaultsWithinDefaults) {
+  const std::string items = [] {
+    std::string all = "[{}";
+    for (int i = 1; i < 1000; ++i) {
+      all += ",{}";
+    }
+    return all + "]";
+  }();
+  std::string level = R"({"type":"object","properties":{"x":{"type":"string","default":"x"}}})";
+  for (int i = 0; i < 4; ++i) {
+    level = R"({"type":"object","properties":{"list":{"type":"array","items":)" + level +
+            R"(,"default":)" + items + "}}}";
+  }
+  const auto parsed = StructuralSchema::parse(parse(level), "P");
+  ASSERT_FALSE(parsed.ok());
+  ASSERT_EQ(parsed.error().size(), 1U);
+  EXPECT_NE(parsed.error()[0].detail.find("the defaults of its schema"), std::string::npos);
+}
+
+// Ten letters of a pattern may be megabytes of its program.
+TEST(StructuralSchema, BoundsCompiledPatterns) {
+  std::string fields;
+  for (int i = 0; i < 100; ++i) {
+    fields += (i == 0 ? "\"f" : ",\"f") + std::to_string(i) +
+              R"(":{"type":"string","pattern":"^\\pL{9)" + std::to_string(10 + i % 90) + "}" +
+              std::to_string(i) + R"($"})";
+  }
+  const auto parsed =
+      StructuralSchema::parse(parse(R"({"type":"object","properties":{)" + fields + "}}"), "P");
+  ASSERT_FALSE(parsed.ok());
+  EXPECT_LE(parsed.error().size(), 5U);
+  EXPECT_NE(parsed.error().back().detail.find("too much memory"), std::string::npos)
+      << parsed.error().back().detail;
+}
+
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::prune_test

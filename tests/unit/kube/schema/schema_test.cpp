@@ -7,7 +7,7 @@
 
 #include "kube/schema/types.hpp"
 
-namespace athanor {
+namespace athanor::schema_test {
 namespace {
 
 SchemaField named(const std::string& name) {
@@ -29,7 +29,7 @@ TEST(Schema, FindsEachOfManyFieldsAndNoOther) {
   EXPECT_EQ(schema.field(""), nullptr);
 }
 
-TEST(Schema, OfTwoFieldsOfOneNameTheFirstCounts) {
+TEST(Schema, TakesFirstOfFieldsWithOneName) {
   Schema schema;
   schema.fields = {named(""), named("a"), named("a")};
   schema.index_fields();
@@ -43,7 +43,7 @@ TEST(Schema, OfNoFieldsFindsNothing) {
   EXPECT_EQ(schema.field("metadata"), nullptr);
 }
 
-TEST(Schema, EveryFieldOfABuiltInTypeIsFound) {
+TEST(Schema, FindsEveryFieldOfBuiltInTypes) {
   for (const char* type : {"core.v1.PodSpec", "core.v1.Container", "meta.ObjectMeta"}) {
     const SchemaPtr schema = BuiltinTypes::get().by_name(type);
     ASSERT_NE(schema, nullptr) << type;
@@ -54,4 +54,4 @@ TEST(Schema, EveryFieldOfABuiltInTypeIsFound) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::schema_test

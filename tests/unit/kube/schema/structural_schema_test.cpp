@@ -7,7 +7,7 @@
 #include "kube/schema/types.hpp"
 #include "kube/text/json.hpp"
 
-namespace athanor {
+namespace athanor::structural_schema_test {
 namespace {
 
 Value parse(std::string_view text) {
@@ -60,7 +60,7 @@ TEST(StructuralSchema, ReadsTypesAndExtensions) {
   EXPECT_NE(root->field("kind"), nullptr);
 }
 
-TEST(StructuralSchema, RefusesWhatIsNotStructural) {
+TEST(StructuralSchema, RefusesNonStructuralSchemas) {
   const struct {
     std::string_view open_api, error;
   } cases[] = {
@@ -177,4 +177,4 @@ TEST(CrdSchemas, PathsDependOnTheNumberOfDifferentSchemas) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::structural_schema_test

@@ -8,7 +8,7 @@
 #include "kube/schema/data.hpp"
 #include "kube/schema/resources.hpp"
 
-namespace athanor {
+namespace athanor::types_test {
 namespace {
 
 const SchemaField& field_of(std::string_view type, std::string_view name) {
@@ -19,7 +19,7 @@ const SchemaField& field_of(std::string_view type, std::string_view name) {
   return *field;
 }
 
-TEST(BuiltinTypes, FindsATypeByBothNamesAndByKind) {
+TEST(BuiltinTypes, FindsTypeByBothNamesAndKind) {
   const BuiltinTypes& types = BuiltinTypes::get();
   const SchemaPtr pod = types.by_name("core.v1.Pod");
   ASSERT_NE(pod, nullptr);
@@ -203,4 +203,4 @@ TEST(EmbeddedData, HoldsTheFencedBlocksAlone) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::types_test

@@ -8,7 +8,7 @@
 #include "kube/text/formats.hpp"
 #include "kube/text/json.hpp"
 
-namespace athanor {
+namespace athanor::validate_test {
 namespace {
 
 Value parse(std::string_view text) {
@@ -260,4 +260,4 @@ TEST(Formats, KnowValidFromInvalid) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::validate_test

@@ -9,7 +9,7 @@
 
 #include "kube/value/issue_budget.hpp"
 
-namespace athanor {
+namespace athanor::json_test {
 namespace {
 
 std::string round_trip(std::string_view text) {
@@ -182,7 +182,7 @@ TEST(Json, LimitsDepth) {
   EXPECT_FALSE(json::parse(nested(3), {.max_depth = 2}).ok());
 }
 
-TEST(Json, TheLastOfRepeatedKeysWinsAndPathsAreReported) {
+TEST(Json, KeepsLastRepeatedKeyAndReportsPaths) {
   std::vector<std::string> duplicates;
   const auto value = json::parse(
       R"({"spec":{"list":[{},{"name":"a","x":{"q":1,"q":2},"name":"b"}],"list2":0},"a":1,"b":2,"a":3,"a":4})",
@@ -194,7 +194,7 @@ TEST(Json, TheLastOfRepeatedKeysWinsAndPathsAreReported) {
 }
 
 // A request of 3 MB with a long key above 100,000 repeated ones would make 150 GB of paths.
-TEST(Json, PathsOfRepeatedKeysAreLimitedInNumberAndBytes) {
+TEST(Json, LimitsPathsOfRepeatedKeys) {
   const auto repeats = [](std::size_t key, int count) {
     std::string text = "{\"" + std::string(key, 'k') + "\":{\"a\":1,\"a\":1";
     for (int i = 0; i < count; ++i) {
@@ -233,4 +233,4 @@ TEST(Json, SharesLongKeys) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::json_test

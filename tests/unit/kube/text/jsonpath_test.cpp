@@ -5,7 +5,7 @@
 
 #include "kube/text/json.hpp"
 
-namespace athanor {
+namespace athanor::jsonpath_test {
 namespace {
 
 constexpr const char* kDocument = R"({
@@ -67,4 +67,4 @@ TEST(JsonPath, RefusesBrokenPaths) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::jsonpath_test

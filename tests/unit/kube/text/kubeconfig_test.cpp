@@ -7,7 +7,7 @@
 #include "base/digest.hpp"
 #include "kube/text/yaml.hpp"
 
-namespace athanor {
+namespace athanor::kubeconfig_test {
 namespace {
 
 const std::string kPem =
@@ -29,6 +29,13 @@ KubeconfigReading read(const std::string& text, bool programs = false) {
                               {.allow_programs = programs});
 }
 
+// Returns what keeps kubectl in a job from using it; empty: nothing.
+std::string for_kubectl(const std::string& text) {
+  return read_kubeconfig_data(Value::object({{"kubeconfig", base64_encode(text)}}),
+                              {.as_kubectl = true})
+      .why;
+}
+
 std::string complaint(const std::string& cluster, const std::string& user) {
   const KubeconfigReading reading = read(config(cluster, user));
   EXPECT_EQ(reading.flaw, KubeconfigFlaw::Unusable);
@@ -37,7 +44,7 @@ std::string complaint(const std::string& cluster, const std::string& user) {
 
 const std::string kServer = "server: \"https://10.0.0.1:6443/\"";
 
-TEST(Kubeconfig, TellsWhereItLeads) {
+TEST(Kubeconfig, ReadsTargetAndCredentials) {
   const KubeconfigReading reading =
       read(config(kServer +
                       ", tls-server-name: api, proxy-url: \"http://p:3128\", "
@@ -57,6 +64,30 @@ TEST(Kubeconfig, WithoutACurrentContextTheFirstCounts) {
   EXPECT_EQ(read(config(kServer, "token: t", "kind: Config")).target.server, "https://other:6443");
 }
 
+TEST(Kubeconfig, RefusesWithKubectlsRules) {
+  const std::string good = config(kServer + ", certificate-authority-data: " + kPem, "token: t");
+  EXPECT_EQ(for_kubectl(good), "");
+  EXPECT_EQ(for_kubectl(config(kServer, "token: t", "kind: Config")),
+            "it has no current-context, so kubectl would not use it; set current-context: first");
+  EXPECT_EQ(for_kubectl(base64_encode(good)),
+            "it is encoded in base64 twice, which kubectl cannot read; encode it once");
+  EXPECT_EQ(for_kubectl(config(kServer +
+                                   ", insecure-skip-tls-verify: true, "
+                                   "certificate-authority-data: " +
+                                   kPem,
+                               "token: t")),
+            "cluster \"here\": certificate-authority-data and insecure-skip-tls-verify exclude "
+            "each other; kubectl refuses both");
+  EXPECT_EQ(for_kubectl(config(kServer + ", insecure-skip-tls-verify: true", "token: t")), "");
+}
+
+TEST(Kubeconfig, RefusesUserInformationInServers) {
+  EXPECT_EQ(complaint("server: \"https://ann:secret@10.0.0.1:6443\"", ""),
+            "cluster \"here\": server holds user information, which is not allowed; use a user "
+            "entry");
+  EXPECT_EQ(read(config("server: \"https://10.0.0.1/a@b\"", "")).flaw, KubeconfigFlaw::None);
+}
+
 TEST(Kubeconfig, PasswordsAndTokens) {
   EXPECT_EQ(read(config(kServer, "token: t")).target.token, "t");
   const KubeTarget target = read(config(kServer, "username: u, password: p")).target;
@@ -66,7 +97,7 @@ TEST(Kubeconfig, PasswordsAndTokens) {
 }
 
 // docs/spec/hearth.md 6.3.
-TEST(Kubeconfig, CredentialsDoNotGoToAServerWithoutTls) {
+TEST(Kubeconfig, SendsNoCredentialsWithoutTls) {
   const std::string plain = "server: \"HTTP://10.0.0.1:8080\"";
   for (const char* user : {"token: t0ken", "username: u", "password: t0ken"}) {
     EXPECT_EQ(complaint(plain, user),
@@ -181,4 +212,4 @@ TEST(Kubeconfig, SecretsAreWellFormed) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::kubeconfig_test

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-namespace athanor {
+namespace athanor::path_text_test {
 namespace {
 
-TEST(PathText, ComparesAndMeasuresWithoutATextAsWithOne) {
+TEST(PathText, ComparesAndMeasuresWithAndWithoutText) {
   for (const std::string& start : {std::string(), std::string("metadata"), std::string("[a.b]")}) {
     PathText path(start);
     const PathText::Step spec(path, "spec");
@@ -40,4 +40,4 @@ TEST(PathText, AChildOfTheRootIsItsName) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::path_text_test

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-namespace athanor {
+namespace athanor::quantity_test {
 namespace {
 
 Quantity q(std::string_view text) {
@@ -120,4 +120,4 @@ TEST(Quantity, CalculatesExactly) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::quantity_test

@@ -5,7 +5,7 @@
 
 #include "kube/text/json.hpp"
 
-namespace athanor {
+namespace athanor::yaml_test {
 namespace {
 
 std::string as_json(std::string_view text) {
@@ -59,7 +59,7 @@ TEST(Yaml, ResolvesPlainScalars) {
   }
 }
 
-TEST(Yaml, RefusesWhatJsonCannotSay) {
+TEST(Yaml, RefusesValuesThatJsonLacks) {
   EXPECT_EQ(as_json(".inf"), "error: error converting YAML to JSON: json: unsupported value: +Inf");
   EXPECT_EQ(as_json("a: -.Inf"),
             "error: error converting YAML to JSON: json: unsupported value: -Inf");
@@ -252,7 +252,7 @@ TEST(Yaml, PrintsCollectionsAsKubectl) {
   EXPECT_EQ(yaml::print(Value::object()), "{}\n");
 }
 
-TEST(Yaml, ReadsBackWhatItPrints) {
+TEST(Yaml, ReadsItsOwnOutput) {
   const std::vector<std::string> texts = {"a\n\n",
                                           "\n",
                                           "\na",
@@ -301,4 +301,4 @@ TEST(Yaml, ReadsBackWhatItPrints) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::yaml_test

@@ -5,7 +5,7 @@
 
 #include "kube/text/json.hpp"
 
-namespace athanor {
+namespace athanor::condition_test {
 namespace {
 
 const Instant kFirst = *parse_time("2026-11-20T10:00:00Z");
@@ -51,4 +51,4 @@ TEST(Condition, KeepsUnknownFieldsAndItsPlace) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::condition_test

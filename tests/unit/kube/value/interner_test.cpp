@@ -8,7 +8,7 @@
 
 #include "kube/text/json.hpp"
 
-namespace athanor {
+namespace athanor::interner_test {
 namespace {
 
 Value parsed(const std::string& text) {
@@ -70,7 +70,7 @@ TEST(InternerTest, ScalarsAndTextsMayBeTheWholeDocument) {
   }
 }
 
-TEST(InternerTest, SweepingForgetsWhatNobodyHas) {
+TEST(InternerTest, SweepsUnusedParts) {
   Interner interner;
   const std::string text = R"(["only some text, longer than inline"])";
   const char* address = nullptr;
@@ -140,4 +140,4 @@ TEST(InternerTest, AFullTableChangesNoDocument) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::interner_test

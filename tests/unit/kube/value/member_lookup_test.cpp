@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace athanor {
+namespace athanor::member_lookup_test {
 namespace {
 
 Value numbered(int count) {
@@ -36,4 +36,4 @@ TEST(MemberLookup, FindsInAnyOrder) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::member_lookup_test

@@ -5,7 +5,7 @@
 
 #include "kube/text/json.hpp"
 
-namespace athanor {
+namespace athanor::object_test {
 namespace {
 
 Object read(std::string_view text) {
@@ -60,4 +60,4 @@ TEST(Kind, PrintsApiVersions) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::object_test

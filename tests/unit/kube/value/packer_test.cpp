@@ -13,7 +13,7 @@
 
 #include "kube/text/json.hpp"
 
-namespace athanor {
+namespace athanor::packer_test {
 namespace {
 
 // Stricter than ==: kinds of numbers, bits of doubles, order of members.
@@ -132,7 +132,7 @@ TEST(Packer, MoreNamesThanHaveNumbersComeBack) {
   EXPECT_TRUE(same(packer.unpack(packed), many));
 }
 
-TEST(Packer, WhatIsMuchLikeOthersCostsItsDifferences) {
+TEST(Packer, PacksOnlyDifferencesOfSimilarValues) {
   Packer packer;
   std::size_t last = 0;
   for (int i = 0; i < 200; ++i) {
@@ -146,4 +146,4 @@ TEST(Packer, WhatIsMuchLikeOthersCostsItsDifferences) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::packer_test

@@ -15,7 +15,7 @@
 
 #include "support/growth.hpp"
 
-namespace athanor {
+namespace athanor::value_test {
 namespace {
 
 Value pod() {
@@ -96,7 +96,7 @@ TEST(Value, ErasesMembersAndItems) {
 }
 
 // Wide objects are searched by a table, which follows each change.
-TEST(Value, FindsInWideObjectsWhateverHappenedToThem) {
+TEST(Value, FindsMembersOfWideObjectsAfterChanges) {
   std::mt19937 random(17);
   Value object = Value::object();
   std::map<std::string, int> model;
@@ -126,7 +126,7 @@ TEST(Value, FindsInWideObjectsWhateverHappenedToThem) {
   }
 }
 
-TEST(Value, WideObjectsAreSearchedByManyThreadsAtOnce) {
+TEST(Value, SearchesWideObjectsFromManyThreads) {
   Value object = Value::object();
   for (int i = 0; i < 5'000; ++i) {
     object.set("k" + std::to_string(i), i);
@@ -280,4 +280,4 @@ TEST(ValueDeathTest, RefusesMembersOutsideObjects) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::value_test

@@ -6,7 +6,7 @@
 
 #include "kube/text/json.hpp"
 
-namespace athanor {
+namespace athanor::whole_numbers_test {
 namespace {
 
 Value from(std::string_view text) {
@@ -20,7 +20,7 @@ TEST(WholeNumbers, BecomeIntegers) {
   EXPECT_EQ(stored["b"][1].type(), Value::Type::Double);
 }
 
-TEST(WholeNumbers, AreLookedForInWhatChanged) {
+TEST(WholeNumbers, ConvertsOnlyChangedParts) {
   const Value before = from(R"({"kept": {"x": 1}, "list": [1, 2], "gone": 1})");
   Value after = before;
   after.set("list", from("[1, 2.0]"));
@@ -34,4 +34,4 @@ TEST(WholeNumbers, AreLookedForInWhatChanged) {
 }
 
 }  // namespace
-}  // namespace athanor
+}  // namespace athanor::whole_numbers_test

@@ -7,7 +7,7 @@
 
 #include "net/pki.hpp"
 
-namespace athanor::transport {
+namespace athanor::net::served_tls_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 
 constexpr const char* kKnown = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256";
 
-TEST(TlsLimits, NamesWhatCannotBeApplied) {
+TEST(TlsLimits, NamesInapplicableSettings) {
   EXPECT_THAT(problems_of({}), IsEmpty());
   EXPECT_THAT(problems_of({.min_version = "VersionTLS13", .ciphers = {kKnown}}), IsEmpty());
   EXPECT_THAT(problems_of({.min_version = "VersionTLS10"}),
@@ -25,7 +25,7 @@ TEST(TlsLimits, NamesWhatCannotBeApplied) {
               ElementsAre(HasSubstr("\"1.3\""), HasSubstr("\"NO_CIPHER\"")));
 }
 
-TEST(TlsLimits, OfAProfileKeepWhatIsKnown) {
+TEST(TlsLimits, KeepKnownPartsOfProfile) {
   const TlsLimits known =
       without_unknown({.min_version = "VersionTLS11", .ciphers = {"TLS_OWN", kKnown}});
   EXPECT_EQ(known, (TlsLimits{.ciphers = {kKnown}}));
@@ -50,4 +50,4 @@ TEST(ServedTls, HasAContextOnceThereIsACertificate) {
 }
 
 }  // namespace
-}  // namespace athanor::transport
+}  // namespace athanor::net::served_tls_test

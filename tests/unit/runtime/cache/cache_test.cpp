@@ -7,7 +7,7 @@
 #include "runtime/cache/cache.hpp"
 #include "unit/runtime/object_fixture.hpp"
 
-namespace athanor::runtime {
+namespace athanor::runtime::cache_test {
 namespace {
 
 using api::kPod;
@@ -30,7 +30,7 @@ Object pod_in(const std::string& ns, const std::string& name, int version) {
             {{"namespace", ns}, {"name", name}, {"resourceVersion", std::to_string(version)}})}}));
 }
 
-TEST(Cache, NamespacesWatchedOneByOneHaveVersionsOfTheirOwn) {
+TEST(Cache, KeepsVersionPerWatchedNamespace) {
   const std::string namespaces[] = {"a", "b"};
   Cache cache(kPod, {}, namespaces);
   cache.replace({pod_in("a", "p", 5)}, 10, "a");
@@ -49,7 +49,7 @@ TEST(Cache, NamespacesWatchedOneByOneHaveVersionsOfTheirOwn) {
   EXPECT_NE(cache.find({"b", "q"}), nullptr) << "a list of one namespace says nothing of another";
 }
 
-TEST(Cache, AListInPartsShowsOnceItIsWhole) {
+TEST(Cache, ShowsListInPartsOnceWhole) {
   Cache cache(kPod, {}, {}, 1);
   cache.replace({pod("gone", 5), pod("p", 6)}, 10);
   const auto names = [&] {
@@ -187,4 +187,4 @@ TEST(Cache, AListIsOfItsNamespaceAlone) {
 }
 
 }  // namespace
-}  // namespace athanor::runtime
+}  // namespace athanor::runtime::cache_test

@@ -9,7 +9,7 @@
 
 #include "kube/text/json.hpp"
 
-namespace athanor::runtime {
+namespace athanor::runtime::kept_objects_test {
 namespace {
 
 using std::chrono::minutes;
@@ -55,7 +55,7 @@ TEST(KeptObjects, WithoutABoundNothingIsPacked) {
   EXPECT_EQ(kept.packed_bytes(), 0U);
 }
 
-TEST(KeptObjects, ANewStateReplacesWhatIsPacked) {
+TEST(KeptObjects, NewStateReplacesPackedOne) {
   KeptObjects kept(0);
   for (const int number : {1, 2, 3}) {
     kept.put(key_of("m"), made("m", "1", number));
@@ -70,7 +70,7 @@ TEST(KeptObjects, ANewStateReplacesWhatIsPacked) {
   EXPECT_EQ(kept.size(), 0U);
 }
 
-TEST(KeptObjects, WhatIsUsedAllTheTimeIsNotUnpackedEachTime) {
+TEST(KeptObjects, KeepsFrequentlyUsedObjectsUnpacked) {
   KeptObjects kept(10);
   for (int i = 0; i < 100; ++i) {
     const std::string name = "m" + std::to_string(i);
@@ -154,7 +154,7 @@ class ListsOfKeptObjects : public ::testing::TestWithParam<std::size_t> {
   KeptObjects kept{GetParam()};
 };
 
-TEST_P(ListsOfKeptObjects, TellWhatChangedOnceTheyAreWhole) {
+TEST_P(ListsOfKeptObjects, ReportChangesOnceComplete) {
   kept.begin_list({});
   kept.add(made("b"), 1);
   kept.add(made("a"), 1);
@@ -176,7 +176,7 @@ TEST_P(ListsOfKeptObjects, TellWhatChangedOnceTheyAreWhole) {
   EXPECT_EQ(kept.find(key_of("d"))->resource_version(), "1");
 }
 
-TEST_P(ListsOfKeptObjects, AListThatBeginsAgainForgetsItsFirstParts) {
+TEST_P(ListsOfKeptObjects, ForgetFirstPartsOfRestartedList) {
   kept.begin_list({});
   kept.add(made("a"), 1);
   kept.add(made("b"), 1);
@@ -201,7 +201,7 @@ TEST_P(ListsOfKeptObjects, OfOneNamespaceSayNothingOfAnother) {
 INSTANTIATE_TEST_SUITE_P(Warm, ListsOfKeptObjects, ::testing::Values(0U, 2U, KeptObjects::kAll));
 
 // 1 KiB of JSON each, of which a third is nothing but noise.
-TEST(KeptObjects, AtRestAnObjectTakesLittleMoreThanWhatIsItsOwn) {
+TEST(KeptObjects, TakeLittleMemoryAtRest) {
   constexpr std::size_t kCount = 5000;
   KeptObjects kept(100);
   std::mt19937_64 random(1);
@@ -225,4 +225,4 @@ TEST(KeptObjects, AtRestAnObjectTakesLittleMoreThanWhatIsItsOwn) {
 }
 
 }  // namespace
-}  // namespace athanor::runtime
+}  // namespace athanor::runtime::kept_objects_test

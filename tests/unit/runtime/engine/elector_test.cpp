@@ -7,7 +7,7 @@
 #include <deque>
 #include <memory>
 
-namespace athanor::runtime {
+namespace athanor::runtime::elector_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -129,6 +129,33 @@ TEST(Elector, WaitsForTheHolderByItsOwnClock) {
   EXPECT_LT(taken, Steady(seconds(20)));
 }
 
+// A killed leader costs what is left of its lease, and no more.
+TEST(Elector, TakesALeaseAtItsEnd) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const auto entropy = seeded_entropy(seed);
+    ElectorOptions options = options_of("a", *entropy);
+    options.lease_duration = seconds(3);
+    options.renew_deadline = seconds(2);
+    options.retry_period = milliseconds(500);
+    Elector elector(options);
+    const Object held = lease_of("b", 3, "2020-01-01T00:00:00.000000Z");
+    ElectorEffects effects;
+    elector.start(Steady{}, kWall, effects);
+    Steady now{};
+    while (find<WriteLease>(effects) == nullptr && now < seconds(10)) {
+      ElectorEffects next;
+      if (const auto* ask = find<ReadLease>(effects)) {
+        elector.answer(ask->id, held, now, kWall + now, next);
+      } else if (const auto* woken = find<WakeElector>(effects)) {
+        now = woken->at;
+        elector.tick(now, kWall + now, next);
+      }
+      effects = std::move(next);
+    }
+    EXPECT_EQ(now, Steady(seconds(3))) << seed;
+  }
+}
+
 TEST(Elector, TakesAReleasedLeaseAtOnce) {
   Bench bench;
   const auto read = bench.start();
@@ -173,7 +200,7 @@ TEST(Elector, StopsWritingWhenTheLeaseCannotBeRenewed) {
   EXPECT_FALSE(bench.elector.may_write(bench.now));
 }
 
-TEST(Elector, ARenewalThatNeverComesBackCostsTheLeadership) {
+TEST(Elector, LosesLeadershipWhenRenewalHangs) {
   Bench bench;
   bench.lead();
   ASSERT_NE(find<WriteLease>(bench.tick(seconds(2))), nullptr);
@@ -193,7 +220,7 @@ TEST(Elector, AnAnswerAfterTheDeadlineMakesNoLeader) {
   EXPECT_FALSE(bench.elector.may_write(bench.now));
 }
 
-TEST(Elector, LosesWhatAnotherTook) {
+TEST(Elector, LosesLeaseTakenByAnother) {
   Bench bench;
   bench.lead();
   const auto renew = bench.tick(seconds(2));
@@ -221,7 +248,7 @@ TEST(Elector, GivesTheLeaseBack) {
   EXPECT_TRUE(bench.elector.released());
 }
 
-TEST(Elector, GivesTheLeaseBackBehindARenewalUnderWay) {
+TEST(Elector, ReleasesLeaseAfterPendingRenewal) {
   Bench bench;
   bench.lead();
   const auto renew = bench.tick(seconds(2));
@@ -403,7 +430,7 @@ class Election {
   int terms_ = 0;
 };
 
-TEST(Elector, NeverTwoLeadersWhateverTheNetworkAndTheClocksDo) {
+TEST(Elector, NeverHasTwoLeaders) {
   int terms = 0;
   for (std::uint64_t seed = 1; seed <= 80; ++seed) {
     SCOPED_TRACE(seed);
@@ -419,4 +446,4 @@ TEST(Elector, NeverTwoLeadersWhateverTheNetworkAndTheClocksDo) {
 }
 
 }  // namespace
-}  // namespace athanor::runtime
+}  // namespace athanor::runtime::elector_test

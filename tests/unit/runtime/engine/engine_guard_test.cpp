@@ -4,6 +4,7 @@
 
 #include <array>
 #include <functional>
+#include <stdexcept>
 #include <vector>
 
 #include "base/check.hpp"
@@ -11,7 +12,7 @@
 #include "base/log.hpp"
 #include "unit/runtime/engine_fixture.hpp"
 
-namespace athanor::runtime {
+namespace athanor::runtime::engine_guard_test {
 namespace {
 
 class Contained : public ::testing::Test {
@@ -73,7 +74,7 @@ Plan create_secretly(const View&, const Key& key, Instant) {
   return plan;
 }
 
-TEST_F(Contained, AStepWithoutARightCostsItsKeyAlone) {
+TEST_F(Contained, LimitsStepWithoutRightToItsKey) {
   const Operator op{.name = "sneaky",
                     .primary = &kConfigMap,
                     .writes = kMaps,
@@ -94,7 +95,7 @@ TEST_F(Contained, AStepWithoutARightCostsItsKeyAlone) {
 }
 
 // What a replay up to that time needs: the key, the instant of the input, the plan.
-TEST_F(Contained, TheLogNamesTheKeyTheTimeAndTheSteps) {
+TEST_F(Contained, LogsKeyTimeAndSteps) {
   const Operator op{.name = "sneaky",
                     .primary = &kConfigMap,
                     .writes = kMaps,
@@ -115,7 +116,7 @@ TEST_F(Contained, TheLogNamesTheKeyTheTimeAndTheSteps) {
   }
 }
 
-TEST_F(Contained, WhatIsFatalEndsTheProgram) {
+TEST_F(Contained, EndsProgramOnFatalInvariant) {
   const Operator op{.name = "sneaky",
                     .primary = &kConfigMap,
                     .writes = kMaps,
@@ -147,6 +148,29 @@ TEST_F(Contained, ABrokenFunctionCostsItsKeyAlone) {
   EXPECT_EQ(writes(Tick{}), 1);
 }
 
+// As a library does that meets a text it cannot read.
+Plan throw_for_one(const View&, const Key& key, Instant) {
+  if (key.name == "bad" && !allowed) {
+    throw std::out_of_range("this key throws");
+  }
+  return write_status(key);
+}
+bool throw_on_change(const Kind&, const Object&, const Object&) {
+  throw std::out_of_range("this filter throws");
+}
+
+TEST_F(Contained, RetriesTheKeyThatThrows) {
+  const Operator op{
+      .name = "throwing", .primary = &kConfigMap, .writes = kMaps, .reconcile = throw_for_one};
+  allowed = false;
+  run(op);
+  EXPECT_EQ(writes(maps()), 1) << "the other key goes on";
+  EXPECT_TRUE(counted("throwing", 1)) << metrics.text();
+  allowed = true;
+  now += seconds(1);
+  EXPECT_EQ(writes(Tick{}), 1);
+}
+
 std::vector<std::string> break_the_index(const Object& object) {
   ATHANOR_CHECK(object.name() != "bad", "this object cannot be filed");
   return {"all"};
@@ -160,7 +184,32 @@ Plan count_all(const View& view, const Key&, Instant) {
   return plan;
 }
 
-TEST_F(Contained, AnObjectThatCannotBeFiledIsFoundUnderNoValue) {
+Plan list_all(const View& view, const Key&, Instant) {
+  static_cast<void>(view.list(kConfigMap));
+  return {};
+}
+
+TEST_F(Contained, RunsTheKeyWhoseFilterThrows) {
+  const Operator op{.name = "filtering",
+                    .primary = &kConfigMap,
+                    .reads = kMaps,
+                    .reconcile = list_all,
+                    .singleton = true,
+                    .overlooks = throw_on_change,
+                    .small = kMaps};
+  run(op);
+  feed(maps());
+  WatchEvent event{.kind = &kConfigMap, .object = object(kConfigMap, "good", 101)};
+  event.object = Object([&] {
+    Value body = event.object.body();
+    body.set_path({"data", "a"}, "b");
+    return body;
+  }());
+  feed(event);
+  EXPECT_TRUE(counted("filtering", 1)) << metrics.text();
+}
+
+TEST_F(Contained, FindsUnfiledObjectUnderNoValue) {
   static const Index kIndexes[] = {{.kind = &kConfigMap, .name = "i", .values = break_the_index}};
   const Operator op{.name = "counter",
                     .primary = &kConfigMap,
@@ -191,7 +240,7 @@ Plan sum_up(const View& view, const Key&, Instant now) {
   return plan;
 }
 
-TEST_F(Contained, AKeptSumThatIsNotThatOfTheObjectsBreaks) {
+TEST_F(Contained, BreaksOnSumThatDiffersFromObjects) {
   static const Index kIndexes[] = {{.kind = &kConfigMap, .name = "i", .values = file_under_all}};
   const Operator op{.name = "summing",
                     .primary = &kConfigMap,
@@ -221,4 +270,4 @@ TEST_F(Contained, UnderIndivisibleItEndsTheProgram) {
 }
 
 }  // namespace
-}  // namespace athanor::runtime
+}  // namespace athanor::runtime::engine_guard_test

@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <stdexcept>
 #include <thread>
 
 #include "api/builtin.hpp"
+#include "base/contain.hpp"
 #include "support/eventually.hpp"
 
-namespace athanor::runtime {
+namespace athanor::runtime::engine_host_test {
 namespace {
 
 using api::kConfigMap;
@@ -110,7 +112,7 @@ class EngineHostTest : public ::testing::Test {
   std::shared_ptr<EngineHost> host{};
 };
 
-TEST_F(EngineHostTest, RunsNoKeyUntilItIsToldTo) {
+TEST_F(EngineHostTest, RunsNoKeyBeforeLeading) {
   list("worry");
   EXPECT_EQ(failures(), 0);
   EXPECT_EQ(journal.runs, 0);
@@ -140,7 +142,7 @@ TEST_F(EngineHostTest, AClockThatGoesBackDelaysNoRetry) {
   EXPECT_GE(journal.steps, 1);
 }
 
-TEST_F(EngineHostTest, AClockThatGoesBackLetsSleepersChooseAnew) {
+TEST_F(EngineHostTest, WakesSleepersWhenClockGoesBack) {
   list("sleeper");
   lead();
   EXPECT_TRUE(eventually([&] { return host->idle() && journal.runs > 0; }));
@@ -157,7 +159,82 @@ TEST_F(EngineHostTest, AClockThatGoesBackLetsSleepersChooseAnew) {
   EXPECT_TRUE(eventually([&] { return wake() < clock.now() + hours(5) + seconds(1); }));
 }
 
-TEST_F(EngineHostTest, WhatNobodyAnswersIsAnsweredAtOnce) {
+// Every call of the world and of an executor throws, as broken code of a lab's side does.
+class BrokenWorldTest : public ::testing::Test {
+ protected:
+  BrokenWorldTest() {
+    set_broken_invariants_fatal(false);
+    executors.on_probe("ask", [](const std::string&, const Executors::Completion&) {
+      throw std::runtime_error("the probe throws");
+    });
+    executors.on_act("do", [](const std::string&, const Value&, const Executors::Completion&) {
+      throw std::runtime_error("the act throws");
+    });
+  }
+  ~BrokenWorldTest() override {
+    host->stop();
+    set_broken_invariants_fatal(true);
+  }
+
+  void start(World world) {
+    static constexpr const Kind* kMaps[] = {&kConfigMap};
+    static const Operator kAsker{.name = "asker",
+                                 .primary = &kConfigMap,
+                                 .reads = kMaps,
+                                 .writes = kMaps,
+                                 .reconcile = ask_and_do,
+                                 .backoff = {.first = milliseconds(20), .most = milliseconds(40)}};
+    const Operator* const operators[] = {&kAsker};
+    host = std::make_shared<EngineHost>(
+        operators, EngineOptions{.entropy = entropy.get()},
+        HostOptions{.clock = clock.get(), .executors = &executors, .world = std::move(world)});
+    host->start();
+    for (const char* name : {"bad", "good"}) {
+      objects.emplace_back(Value::object(
+          {{"kind", "ConfigMap"},
+           {"metadata",
+            Value::object({{"name", name}, {"namespace", "a"}, {"resourceVersion", "5"}})}}));
+    }
+    host->post(Input(Relisted{.kind = &kConfigMap, .objects = objects, .version = 9}));
+  }
+
+  // Probes, acts and writes; counts the answers that are errors.
+  static Plan ask_and_do(const View& view, const Key& key, Instant) {
+    Plan plan;
+    const Observed answer = view.observe("ask:" + key.name, std::chrono::hours(1));
+    const Observed done = view.observe("do:" + key.name, std::chrono::hours(1));
+    failures += answer.error ? 1 : 0;
+    failures += done.error ? 1 : 0;
+    plan.then(Act{.id = key.name, .verb = "do"});
+    plan.then(Status{.target = {&kConfigMap, key}, .status = Value::object({{"a", 1}})});
+    return plan;
+  }
+
+  static inline std::atomic<int> failures{0};
+  std::unique_ptr<Clock> clock = wall_clock();
+  Executors executors{};
+  std::vector<Object> objects{};
+  std::unique_ptr<Entropy> entropy = seeded_entropy(1);
+  std::shared_ptr<EngineHost> host{};
+};
+
+TEST_F(BrokenWorldTest, TurnsExceptionsIntoErrors) {
+  std::atomic<int> writes{0};
+  failures = 0;
+  start({.write =
+             [&](const SendWrite&) {
+               ++writes;
+               throw std::runtime_error("the write throws");
+             },
+         .relist = [](const Relist&) { throw std::runtime_error("the list throws"); },
+         .more = [](Instant) -> std::optional<Instant> {
+           throw std::runtime_error("the loops throw");
+         }});
+  EXPECT_TRUE(eventually([&] { return failures > 3; })) << failures;
+  EXPECT_TRUE(eventually([&] { return writes > 5; })) << "both keys retry: " << writes;
+}
+
+TEST_F(EngineHostTest, AnswersUnhandledObservationsAtOnce) {
   std::atomic<bool> dropped{false};
   host->post(EngineHost::Task([&] {
     host->absorb(answered("ask:x", Error::not_found("nobody"), 0));
@@ -169,4 +246,4 @@ TEST_F(EngineHostTest, WhatNobodyAnswersIsAnsweredAtOnce) {
 }
 
 }  // namespace
-}  // namespace athanor::runtime
+}  // namespace athanor::runtime::engine_host_test

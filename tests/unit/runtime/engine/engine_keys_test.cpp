@@ -4,10 +4,10 @@
 
 #include "unit/runtime/engine_fixture.hpp"
 
-namespace athanor::runtime {
+namespace athanor::runtime::engine_keys_test {
 namespace {
 
-TEST_F(EngineTest, NothingIsKeptOfAKeyAtRestThatReadsItsObjectAlone) {
+TEST_F(EngineTest, ForgetsRestingKeyThatReadsItsObjectAlone) {
   const auto known = [&] { return engine->debug(now, 0)["known"].as_int(); };
   start({object(kConfigMap, "alone", 5), object(kConfigMap, "reader", 6, R"({"data": {"list": "x"},
              "status": {"pods": 0}})"),
@@ -33,7 +33,7 @@ TEST_F(EngineTest, NothingIsKeptOfAKeyAtRestThatReadsItsObjectAlone) {
 }
 
 // Deleted and made anew: the server says so before the watch does.
-TEST_F(EngineTest, WhatOthersChangeDoesNotHurryAKeyWhoseObjectIsAnotherOneByNow) {
+TEST_F(EngineTest, DelaysKeyOfReplacedObjectDespiteOtherChanges) {
   const auto pod = [](const char* name, int version) {
     return object(kPod, name, version, R"({"metadata": {"labels": {"app": "x"}}})");
   };
@@ -65,4 +65,4 @@ TEST_F(EngineTest, WhatOthersChangeDoesNotHurryAKeyWhoseObjectIsAnotherOneByNow)
 }
 
 }  // namespace
-}  // namespace athanor::runtime
+}  // namespace athanor::runtime::engine_keys_test

@@ -11,7 +11,7 @@
 #include "runtime/engine/engine.hpp"
 #include "unit/runtime/engine_fixture.hpp"
 
-namespace athanor::runtime {
+namespace athanor::runtime::engine_sight_test {
 namespace {
 
 // Makes one pod as long as it sees none.
@@ -72,7 +72,7 @@ class EngineSight : public ::testing::Test {
   using Counts = std::pair<int, int>;
 };
 
-TEST_F(EngineSight, TheFirstRunWaitsForAListThatNoFormerLeaderCanHaveOutrun) {
+TEST_F(EngineSight, WaitsForCurrentListBeforeFirstRun) {
   EXPECT_EQ(feed(none(100)), Counts(1, 0)) << "kept warm before this one led: it may lag";
   now += seconds(60);
   EXPECT_EQ(feed(Tick{}), Counts(0, 0)) << "however long it takes";
@@ -86,7 +86,7 @@ TEST_F(EngineSight, TheFirstRunWaitsForAListThatNoFormerLeaderCanHaveOutrun) {
 }
 
 // The watch hangs, and what was promised is not seen: not to be promised again.
-TEST_F(EngineSight, ALateWatchIsReplacedByAListHoweverLongThatTakes) {
+TEST_F(EngineSight, RelistsInsteadOfLateWatch) {
   feed(none(100));
   EXPECT_EQ(feed(none(101)), Counts(0, 1));
   EXPECT_EQ(feed(WriteResult{.id = 1, .object = object(kPod, "p", 102)}), Counts(0, 0));
@@ -98,7 +98,7 @@ TEST_F(EngineSight, ALateWatchIsReplacedByAListHoweverLongThatTakes) {
   EXPECT_TRUE(engine.idle());
 }
 
-TEST_F(EngineSight, ALateWatchOfAKindThatIsRefusedByNowHoldsNothingUp) {
+TEST_F(EngineSight, IgnoresLateWatchOfRefusedKind) {
   feed(none(100));
   EXPECT_EQ(feed(none(101)), Counts(0, 1));
   feed(WriteResult{.id = 1, .object = object(kPod, "p", 102)});
@@ -108,13 +108,13 @@ TEST_F(EngineSight, ALateWatchOfAKindThatIsRefusedByNowHoldsNothingUp) {
   EXPECT_TRUE(engine.idle()) << "no list will come";
 }
 
-TEST_F(EngineSight, AKindThatIsRefusedIsNotWaitedFor) {
+TEST_F(EngineSight, SkipsWaitForRefusedKind) {
   EXPECT_EQ(feed(Relisted{.kind = &kPod, .error = Error{.code = 403, .message = "no"}}),
             Counts(0, 1));
 }
 
 // Secrets of one namespace may be listed, those of another may not.
-TEST_F(EngineSight, ARefusalInOneNamespaceIsNotTakenBackByTheListOfAnother) {
+TEST_F(EngineSight, KeepsRefusalDespiteListOfOtherNamespace) {
   Engine two(operators, {.entropy = entropy.get(), .namespaces = {"a", "b"}});
   const auto list = [](std::string ns) {
     return Relisted{.kind = &kPod, .version = 100, .ns = std::move(ns)};
@@ -126,7 +126,7 @@ TEST_F(EngineSight, ARefusalInOneNamespaceIsNotTakenBackByTheListOfAnother) {
   EXPECT_EQ(feed(two, list("b")), Counts(0, 1)) << "no list of a will come";
 }
 
-TEST_F(EngineSight, AListThatIsRefusedLaterCountsAsSeen) {
+TEST_F(EngineSight, CountsLaterRefusedListAsSeen) {
   Engine two(operators, {.entropy = entropy.get(), .namespaces = {"a", "b"}});
   const auto list = [](std::string ns) {
     return Relisted{.kind = &kPod, .version = 100, .ns = std::move(ns)};
@@ -140,7 +140,7 @@ TEST_F(EngineSight, AListThatIsRefusedLaterCountsAsSeen) {
   EXPECT_EQ(feed(two, refused), Counts(0, 1));
 }
 
-TEST_F(EngineSight, AKeyThatWaitsLongerThanTenSecondsIsShown) {
+TEST_F(EngineSight, ShowsKeyThatWaitsOverTenSeconds) {
   Metrics metrics;
   Engine slow(operators, {.entropy = entropy.get(), .metrics = &metrics});
   feed(slow, none(100));
@@ -158,7 +158,7 @@ TEST_F(EngineSight, AKeyThatWaitsLongerThanTenSecondsIsShown) {
   EXPECT_TRUE(has("athanor_overdue_keys_total{controller=\"maker\",for=\"sight\"} 1"));
 }
 
-TEST_F(EngineSight, AKeyThatWaitsLongerForItsOwnWritesIsShown) {
+TEST_F(EngineSight, ShowsKeyThatWaitsForItsWrites) {
   Metrics metrics;
   Engine slow(operators, {.entropy = entropy.get(), .metrics = &metrics});
   feed(slow, none(100));
@@ -176,7 +176,7 @@ TEST_F(EngineSight, AKeyThatWaitsLongerForItsOwnWritesIsShown) {
 }
 
 // With a wall clock; the simulator has none, and its faults make watches late all the time.
-TEST_F(EngineSight, KeysThatWaitLongerThanTenSecondsAreLoggedOnce) {
+TEST_F(EngineSight, LogsKeysWaitingOverTenSecondsOnce) {
   const std::unique_ptr<Clock> stopwatch = wall_clock();
   Engine slow(operators, {.entropy = entropy.get(), .stopwatch = stopwatch.get()});
   log::configure(log::Level::Warn, log::Format::Json);
@@ -206,7 +206,7 @@ TEST_F(EngineSight, KeysThatWaitLongerThanTenSecondsAreLoggedOnce) {
 
 // It is restarted over a list that is older than what it did before: of one kind, then of the
 // other.
-TEST_F(EngineSight, OneWithAKeyForEachObjectWaitsForAllItsLists) {
+TEST_F(EngineSight, WaitsForAllListsPerObjectKey) {
   const auto maps = [](int version) {
     return Relisted{.kind = &kConfigMap,
                     .objects = {object(kConfigMap, "m", 5), object(kConfigMap, "n", 6)},
@@ -226,4 +226,4 @@ TEST_F(EngineSight, OneWithAKeyForEachObjectWaitsForAllItsLists) {
 }
 
 }  // namespace
-}  // namespace athanor::runtime
+}  // namespace athanor::runtime::engine_sight_test

@@ -11,10 +11,10 @@
 #include "runtime/view/failures.hpp"
 #include "unit/runtime/engine_fixture.hpp"
 
-namespace athanor::runtime {
+namespace athanor::runtime::engine_test {
 namespace {
 
-TEST_F(EngineTest, AListInPartsCountsOnceItIsWhole) {
+TEST_F(EngineTest, CountsListInPartsOnceWhole) {
   const auto map = [](const char* name) {
     return object(kConfigMap, name, 5, R"({"data": {"phase": "Seen"}})");
   };
@@ -64,7 +64,7 @@ TEST_F(EngineTest, RunsNothingBeforeEveryKindIsListed) {
   EXPECT_EQ(sent[0].request.user, "system:serviceaccount:kube-system:follower");
 }
 
-TEST_F(EngineTest, WaitsForItsOwnWriteBeforeTheNextRun) {
+TEST_F(EngineTest, WaitsForOwnWriteBeforeNextRun) {
   start({object(kConfigMap, "m", 5, R"({"data": {"create": "p"}})")});
   auto first = take_sent();
   ASSERT_EQ(first.size(), 1U);
@@ -78,7 +78,7 @@ TEST_F(EngineTest, WaitsForItsOwnWriteBeforeTheNextRun) {
   EXPECT_TRUE(engine->idle());
 }
 
-TEST_F(EngineTest, ABarrierThatNeverOpensEndsWithALiveRead) {
+TEST_F(EngineTest, EndsBarrierThatNeverOpensByLiveRead) {
   start({object(kConfigMap, "m", 5, R"({"data": {"create": "p"}})")});
   auto first = take_sent();
   feed(WriteResult{.id = first[0].id, .object = object(kPod, "p", 102)});
@@ -87,7 +87,7 @@ TEST_F(EngineTest, ABarrierThatNeverOpensEndsWithALiveRead) {
   EXPECT_EQ(std::get<Relist>(others[0]).kind, &kPod);
 }
 
-TEST_F(EngineTest, SendsTheSmallestStatusPatchOnceAndNoneAtRest) {
+TEST_F(EngineTest, SendsSmallestStatusPatchOnceNoneAtRest) {
   start({object(kConfigMap, "m", 5, R"({"data": {"status": "hi"}, "status": {"other": 1}})")});
   auto first = take_sent();
   ASSERT_EQ(first.size(), 1U);
@@ -101,7 +101,7 @@ TEST_F(EngineTest, SendsTheSmallestStatusPatchOnceAndNoneAtRest) {
 }
 
 // The view had no phase; while the plan's first write was under way somebody else gave one.
-TEST_F(EngineTest, AVerdictIsOnTheStateThatThePlanSawNotOnWhatCameMeanwhile) {
+TEST_F(EngineTest, GuardsVerdictByStateThatPlanSaw) {
   const std::string order = R"({"data":{"create":"p","phase":"Stopping"})";
   start({object(kConfigMap, "m", 5, order + "}")});
   const auto first = take_sent();
@@ -114,7 +114,7 @@ TEST_F(EngineTest, AVerdictIsOnTheStateThatThePlanSawNotOnWhatCameMeanwhile) {
 }
 
 // A label is no reason to decide anew.
-TEST_F(EngineTest, AVerdictStandsWhenOnlyOtherThingsChangedMeanwhile) {
+TEST_F(EngineTest, KeepsVerdictWhenOtherFieldsChange) {
   const std::string order = R"({"data":{"create":"p","phase":"Stopping"})";
   start({object(kConfigMap, "m", 5, order + "}")});
   const auto first = take_sent();
@@ -130,7 +130,7 @@ TEST_F(EngineTest, TheFirstFailureStopsThePlan) {
   start({object(kConfigMap, "m", 5, R"({"data": {"create": "p", "status": "hi"}})")});
   auto first = take_sent();
   ASSERT_EQ(first.size(), 1U);
-  feed(WriteResult{.id = first[0].id, .error = Error::invalid("spec", "is wrong")});
+  feed(WriteResult{.id = first[0].id, .error = Error::internal("no")});
   EXPECT_TRUE(sent.empty());
   wait(milliseconds(4));
   EXPECT_TRUE(sent.empty()) << "backoff starts at 5 ms";
@@ -156,16 +156,16 @@ TEST_F(EngineTest, BackoffDoublesAndEndsWithSuccess) {
 }
 
 TEST_F(EngineTest, AConflictWaitsForTheNewerVersion) {
-  start({object(kConfigMap, "m", 5, R"({"data": {"status": "hi"}})")});
+  start({object(kConfigMap, "m", 5, R"({"data": {"phase": "hi"}})")});
   auto first = take_sent();
   feed(WriteResult{.id = first[0].id, .error = Error::conflict("modified")});
   wait(seconds(1));
   EXPECT_TRUE(sent.empty()) << "no blind retry";
-  changed(object(kConfigMap, "m", 101, R"({"data": {"status": "hi"}, "status": {"x": 1}})"));
+  changed(object(kConfigMap, "m", 101, R"({"data": {"phase": "hi"}, "status": {"x": 1}})"));
   EXPECT_EQ(sent.size(), 1U);
 }
 
-TEST_F(EngineTest, AlreadyExistsWaitsForTheCacheToShowIt) {
+TEST_F(EngineTest, WaitsForCacheAfterAlreadyExists) {
   start({object(kConfigMap, "m", 5, R"({"data": {"create": "p"}})")});
   auto first = take_sent();
   feed(WriteResult{.id = first[0].id,
@@ -202,7 +202,7 @@ TEST_F(EngineTest, RetryAfterIsKept) {
   EXPECT_EQ(sent.size(), 1U);
 }
 
-TEST_F(EngineTest, AShortOverloadAfterManyFailuresPutsNothingOffForMinutes) {
+TEST_F(EngineTest, BoundsDelayOfOverloadAfterManyFailures) {
   start({object(kConfigMap, "m", 5, R"({"data": {"create": "p"}})")});
   auto attempt = take_sent();
   for (int failure = 0; failure < 16; ++failure) {
@@ -244,7 +244,7 @@ TEST_F(EngineTest, AChangeRequeuesExactlyItsReaders) {
   EXPECT_EQ(sent[0].request.body, parsed(R"({"status": {"pods": 1}})"));
 }
 
-TEST_F(EngineTest, ProbesOnceAndRunsTheReadersWithTheAnswer) {
+TEST_F(EngineTest, ProbesOnceAndRunsReadersWithAnswer) {
   start({object(kConfigMap, "m", 5, R"({"data": {"ask": "q"}})")});
   ASSERT_EQ(others.size(), 1U);
   EXPECT_EQ(std::get<Probe>(others[0]).query, "ask:q");
@@ -254,7 +254,7 @@ TEST_F(EngineTest, ProbesOnceAndRunsTheReadersWithTheAnswer) {
   EXPECT_EQ(others.size(), 1U) << "the answer is fresh";
 }
 
-TEST_F(EngineTest, AnAnswerGoesWithTheOnlyKeyThatReadIt) {
+TEST_F(EngineTest, DropsAnswerWithItsLastReader) {
   const auto asking = [](const std::string& name, int version) {
     return object(kConfigMap, name, version, R"({"data": {"ask": "q"}, "status": {"seen": 7}})");
   };
@@ -289,7 +289,7 @@ TEST_F(EngineTest, AnAnswerOlderThanNewsIsDropped) {
 }
 
 // A pod goes and one of its name comes, all while the first one's state is still being asked for.
-TEST_F(EngineTest, AnAnswerOlderThanNewsIsDroppedEvenIfNobodyReadTheNews) {
+TEST_F(EngineTest, DropsAnswerOlderThanUnreadNews) {
   const Object asking = object(kConfigMap, "m", 5, R"({"data": {"ask": "q"}})");
   start({asking});
   ASSERT_EQ(others.size(), 1U);
@@ -328,7 +328,7 @@ TEST_F(EngineTest, AnActIsExecutedOnce) {
   EXPECT_EQ(std::get<Execute>(others[0]).id, "1");
 }
 
-TEST_F(EngineTest, TheSameIdUnderAnotherVerbIsAnotherAct) {
+TEST_F(EngineTest, RunsSameIdUnderAnotherVerb) {
   start({object(kConfigMap, "m", 5, R"({"data": {"act": "1"}})")});
   changed(object(kConfigMap, "m", 101, R"({"data": {"act": "1", "verb": "undo"}})"));
   ASSERT_EQ(others.size(), 2U);
@@ -355,6 +355,17 @@ TEST_F(EngineTest, EqualEventsAreCountedNotRepeated) {
   EXPECT_EQ(sent[0].request.verb, WriteVerb::Create) << "the former event is gone";
 }
 
+TEST_F(EngineTest, AnEventWithAnIdIsWrittenOnce) {
+  start({object(kConfigMap, "m", 5, R"({"data": {"emit": "hello", "emitId": "1"}})")});
+  ASSERT_EQ(take_sent().size(), 1U);
+  changed(object(kConfigMap, "m", 102, R"({"data": {"emit": "hello", "emitId": "1", "x": "2"}})"));
+  EXPECT_EQ(take_sent().size(), 0U);
+  changed(object(kConfigMap, "m", 103, R"({"data": {"emit": "hello", "emitId": "2"}})"));
+  const auto second = take_sent();
+  ASSERT_EQ(second.size(), 1U);
+  EXPECT_EQ(second[0].request.body["count"].as_int(), 2);
+}
+
 TEST_F(EngineTest, WakesWhenAsked) {
   start({object(kConfigMap, "m", 5, R"({"data": {"wake": 30}})")});
   ASSERT_TRUE(timer_at.has_value());
@@ -376,7 +387,7 @@ TEST_F(EngineTest, AListOlderThanTheCacheIsIgnored) {
   EXPECT_EQ(engine->cached(kConfigMap, {"a", "m"})->resource_version(), "105");
 }
 
-TEST_F(EngineTest, ARelistShowsWhatWasMissed) {
+TEST_F(EngineTest, RelistShowsMissedChanges) {
   start({object(kConfigMap, "m", 5)}, {object(kPod, "p", 6)});
   feed(Relisted{.kind = &kPod, .objects = {object(kPod, "q", 110)}, .version = 111});
   EXPECT_EQ(engine->cached(kPod, {"a", "p"}), nullptr);
@@ -494,7 +505,7 @@ TEST(EngineRefusals, AnotherFieldIsAnotherQuestion) {
       << "the same words, about another step";
 }
 
-TEST(EngineRefusals, AKindThatCannotBeListedDoesNotHoldOperatorsUp) {
+TEST(EngineRefusals, RunsOperatorsDespiteUnlistableKind) {
   const auto entropy = seeded_entropy(1);
   const Operator* const operators[] = {&kAnswerer};
   Engine engine(operators, {.entropy = entropy.get()});
@@ -657,7 +668,7 @@ Plan look_at_pods(const View& view, const Key& /*key*/, Instant /*now*/) {
   return Plan::done();
 }
 
-TEST(EngineDerivations, AreMadeAnewWhenAnObjectOfTheirsChanges) {
+TEST(EngineDerivations, RecomputeWhenOneOfTheirObjectsChanges) {
   static const Operator kLooker{.name = "looker",
                                 .primary = &kConfigMap,
                                 .reads = kReads,
@@ -758,7 +769,7 @@ TEST(EngineInvariants, AnUndeclaredReadEndsTheProgram) {
   EXPECT_DEATH(run(), "declared");
 }
 
-TEST_F(EngineTest, TellsWhatItIsAt) {
+TEST_F(EngineTest, ReportsItsState) {
   start({object(kConfigMap, "m", 5, R"({"data": {"create": "p", "status": "made"}})")});
   const Value busy = engine->debug(now, 10);
   ASSERT_EQ(busy["keys"].size(), 1U);
@@ -778,4 +789,4 @@ TEST_F(EngineTest, TellsWhatItIsAt) {
 }
 
 }  // namespace
-}  // namespace athanor::runtime
+}  // namespace athanor::runtime::engine_test

@@ -10,7 +10,7 @@
 #include "kube/text/json.hpp"
 #include "runtime/journal/replay.hpp"
 
-namespace athanor::runtime {
+namespace athanor::runtime::record_test {
 namespace {
 
 using api::kConfigMap;
@@ -72,8 +72,13 @@ Object object(const Kind& kind, const std::string& name, int version, Value data
 
 class RecordTest : public ::testing::Test {
  protected:
-  explicit RecordTest(bool secrets = false)
-      : recorder({.version = "1.0", .operators = {"copier"}, .seed = 7, .secrets = secrets},
+  explicit RecordTest(bool secrets = false, const Places& places = {})
+      : engine(operators, EngineOptions{.entropy = entropy.get(), .places = places}),
+        recorder({.version = "1.0",
+                  .operators = {"copier"},
+                  .places = places,
+                  .seed = 7,
+                  .secrets = secrets},
                  [this](std::string_view line) {
                    lines.emplace_back(line);
                    return lines.size() < limit;
@@ -163,7 +168,7 @@ class RecordTest : public ::testing::Test {
 
   std::unique_ptr<Entropy> entropy = seeded_entropy(7);
   const Operator* const operators[1] = {&kThen};
-  Engine engine{operators, EngineOptions{.entropy = entropy.get()}};
+  Engine engine;
   Instant now{std::chrono::hours(24 * 365 * 50)};
   std::size_t limit = 1'000'000;
   std::vector<std::string> lines{};
@@ -180,7 +185,7 @@ TEST_F(RecordTest, TheSameControllersDecideTheSame) {
   EXPECT_EQ(outcome.skipped, 0U);
 }
 
-TEST_F(RecordTest, AnotherDecisionIsTold) {
+TEST_F(RecordTest, ReportsDifferentDecision) {
   live();
   const Outcome outcome = replay(kNow);
   ASSERT_FALSE(outcome.differing.empty());
@@ -190,7 +195,7 @@ TEST_F(RecordTest, AnotherDecisionIsTold) {
   EXPECT_EQ(first.now["controller"].as_string(), "copier");
 }
 
-TEST_F(RecordTest, AChangeIsWrittenAsWhatChanged) {
+TEST_F(RecordTest, RecordsChangesAsDifferences) {
   live();
   for (const std::string& line : lines) {
     if (line.starts_with("[\"c\"")) {
@@ -206,6 +211,30 @@ TEST_F(RecordTest, SecretsAreLeftOut) {
   live();
   EXPECT_EQ(text().find("c2VjcmV0"), std::string::npos);
   EXPECT_NE(text().find(R"("kind":"Secret")"), std::string::npos);
+}
+
+// Of kinds that are watched in namespaces of their own, these alone are waited for.
+class RecordWithPlaces : public RecordTest {
+ protected:
+  RecordWithPlaces()
+      : RecordTest(false,
+                   {{&kConfigMap, {.watched = {"a"}}}, {&kSecret, {.watched = {"a", "b"}}}}) {}
+};
+
+TEST_F(RecordWithPlaces, TheSameControllersDecideTheSame) {
+  for (const char* ns : {"a", "b"}) {
+    feed(Relisted{.kind = &kSecret, .version = 100, .ns = ns});
+  }
+  feed(Relisted{.kind = &kConfigMap,
+                .objects = {object(kConfigMap, "m", 91, Value::object({{"wish", "gold"}}))},
+                .version = 100,
+                .ns = "a"});
+  ASSERT_EQ(probes.size(), 1U);
+  feed(Observation{.query = probes[0].query, .value = Value("yes"), .asked = probes[0].id});
+  ASSERT_EQ(writes.size(), 1U);
+  const Outcome outcome = replay(kThen);
+  EXPECT_GE(outcome.decisions, 2U);
+  EXPECT_EQ(outcome.differing.size(), 0U);
 }
 
 class RecordWithSecrets : public RecordTest {
@@ -224,7 +253,7 @@ TEST_F(RecordTest, EndsWhenTheSinkSaysSo) {
   EXPECT_EQ(lines.size(), 3U);
 }
 
-TEST_F(RecordTest, AHeadThatIsNoneAndControllersThatAreGoneAreTold) {
+TEST_F(RecordTest, RefusesInvalidHeadAndUnknownControllers) {
   const auto none = [](std::string_view) -> const Operator* { return nullptr; };
   EXPECT_FALSE(Replay::open(Value::object(), none).ok());
   live();
@@ -233,7 +262,7 @@ TEST_F(RecordTest, AHeadThatIsNoneAndControllersThatAreGoneAreTold) {
   EXPECT_EQ(gone.error().message, "this program has no controller copier");
 }
 
-TEST_F(RecordTest, LinesThatAreNoneAreTold) {
+TEST_F(RecordTest, ReportsMalformedLines) {
   live();
   auto opened = Replay::open(*json::parse(lines[0]), [](std::string_view) { return &kThen; });
   for (const char* line :
@@ -258,4 +287,4 @@ TEST(Redacted, ReachesSecretsWhereverTheyAre) {
 }
 
 }  // namespace
-}  // namespace athanor::runtime
+}  // namespace athanor::runtime::record_test

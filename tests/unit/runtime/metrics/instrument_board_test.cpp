@@ -6,7 +6,7 @@
 
 #include "api/builtin.hpp"
 
-namespace athanor::runtime {
+namespace athanor::runtime::instrument_board_test {
 namespace {
 
 constexpr double kBuckets[] = {1, 60};
@@ -66,7 +66,7 @@ TEST_F(Board, CountsByLabels) {
   EXPECT_TRUE(shows("t_runs_total{what=\"b\"} 1")) << metrics.text();
 }
 
-TEST_F(Board, WhatIsGoneIsNotShown) {
+TEST_F(Board, HidesDroppedSeries) {
   say("run a");
   say("run b");
   say("drop a");
@@ -158,7 +158,7 @@ constexpr Instruments kWithRole{
       samples.push_back({.metric = answer.query == "build" ? "t_build" : "t_role_total"});
     }};
 
-TEST(BoardOfARole, TellsWhichReplicaSpeaks) {
+TEST(BoardOfARole, LabelsSeriesWithReplicaRole) {
   Metrics metrics;
   InstrumentBoard board({&kWithRole}, &metrics);
   board.happened(QuestionAnswered{.query = "x"}, kStart);
@@ -178,4 +178,4 @@ TEST(BoardWithoutMetrics, DoesNothing) {
 }
 
 }  // namespace
-}  // namespace athanor::runtime
+}  // namespace athanor::runtime::instrument_board_test

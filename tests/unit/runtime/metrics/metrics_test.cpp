@@ -5,10 +5,10 @@
 
 #include "runtime/metrics/metrics.hpp"
 
-namespace athanor::runtime {
+namespace athanor::runtime::metrics_test {
 namespace {
 
-TEST(Metrics, PrintsWhatWasCounted) {
+TEST(Metrics, PrintsCounters) {
   Metrics metrics;
   metrics.counter("jobs_total", "Jobs.", {{"phase", "Done"}}).add(2);
   metrics.gauge("depth", "Depth.").set(3);
@@ -22,4 +22,4 @@ TEST(Metrics, PrintsWhatWasCounted) {
 }
 
 }  // namespace
-}  // namespace athanor::runtime
+}  // namespace athanor::runtime::metrics_test

@@ -7,7 +7,7 @@
 #include "api/builtin.hpp"
 #include "kube/text/json.hpp"
 
-namespace athanor::test {
+namespace athanor::test::fake_world_test {
 namespace {
 
 using api::kConfigMap;
@@ -61,7 +61,7 @@ const Operator kMaker{.name = "maker",
                       .writes = kWrites,
                       .reconcile = make_pods};
 
-TEST(FakeWorld, SettlesToTheFixedPointAndRestoresWhatIsDeleted) {
+TEST(FakeWorld, SettlesToFixedPointAndRestoresDeletedObjects) {
   FakeWorld world;
   world.put(config_map("m", R"({"data": {"pods": "yes"}})"));
   EXPECT_EQ(world.settle({&kMaker}), 1);
@@ -100,7 +100,7 @@ TEST(FakeWorld, FinalizersKeepAnObjectDeleting) {
   EXPECT_FALSE(world.has(kConfigMap, {"a", "m"}));
 }
 
-TEST(FakeWorld, ApplyMergesAndDropsWhatTheManagerNoLongerApplies) {
+TEST(FakeWorld, MergesAppliedFieldsAndDropsFormerOnes) {
   FakeWorld world;
   world.put(config_map("m", R"({"data": {"foreign": "1"}})"));
   Plan first;
@@ -118,7 +118,7 @@ TEST(FakeWorld, ApplyMergesAndDropsWhatTheManagerNoLongerApplies) {
   EXPECT_EQ(world.writes.size(), written) << "a no-op is no write";
 }
 
-TEST(FakeWorld, GenerationGrowsWithTheSpecAndNotWithTheStatus) {
+TEST(FakeWorld, RaisesGenerationWithSpecNotWithStatus) {
   FakeWorld world;
   world.put(
       parsed(R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "a"},
@@ -168,7 +168,7 @@ TEST(FakeWorld, GracefulPodsWaitForTheirKubelet) {
   EXPECT_FALSE(world.has(kPod, {"a", "p"}));
 }
 
-TEST(FakeWorld, AnActRunsOnceAndAnswersAsAnObservation) {
+TEST(FakeWorld, RunsActOnceAndObservesItsAnswer) {
   FakeWorld world;
   world.executors["start"] = [](FakeWorld&, const Act& act) -> Result<Value> { return act.args; };
   Plan plan;
@@ -180,4 +180,4 @@ TEST(FakeWorld, AnActRunsOnceAndAnswersAsAnObservation) {
 }
 
 }  // namespace
-}  // namespace athanor::test
+}  // namespace athanor::test::fake_world_test

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <string>
 
-#include "systems/das/vendor/vendor.hpp"
+#include "systems/das/makers/vendor.hpp"
 
-namespace athanor::whatif {
+namespace athanor::whatif::slice_play_test {
 namespace {
 
 SliceFleet fleet(std::size_t nodes, std::size_t gpus) {
@@ -51,7 +51,7 @@ TEST(SliceTrace, NamesEveryProblemWithItsLine) {
   EXPECT_FALSE(parse_slice_trace("submit,profile,duration,owner\n", "t.csv").ok());
 }
 
-TEST(SlicePlay, AWholeGpuIsLostWhereSmallSlicesSpread) {
+TEST(SlicePlay, LosesWholeGpuWhereSmallSlicesSpread) {
   const SliceTrace trace{{.submit = 0, .profile = "1g.5gb", .duration = 100},
                          {.submit = 1, .profile = "1g.5gb", .duration = 100},
                          {.submit = 2, .profile = "7g.40gb", .duration = 98}};
@@ -98,7 +98,7 @@ TEST(SlicePlay, MixesReachTheModelValues) {
   EXPECT_GT(of(outcomes, "fragmin", "", "pack").acceptance(), seed.acceptance());
 }
 
-TEST(SlicePlay, RefusesWhatNeverFits) {
+TEST(SlicePlay, RefusesSlicesThatNeverFit) {
   const SliceTrace trace{{.profile = "1g.5gb", .count = 8, .duration = 1, .line = 2},
                          {.profile = "1g.6gb", .duration = 1, .line = 3}};
   const auto checked = check_slices(trace, fleet(1, 1), "t.csv");
@@ -118,4 +118,4 @@ TEST(SlicePlay, RefusesWhatNeverFits) {
 }
 
 }  // namespace
-}  // namespace athanor::whatif
+}  // namespace athanor::whatif::slice_play_test

@@ -4,12 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include "product/list.hpp"
 #include "simulation/whatif/report.hpp"
 #include "systems/fournos/operators.hpp"
 #include "systems/fournos/settings.hpp"
-#include "systems/list.hpp"
 
-namespace athanor::whatif {
+namespace athanor::whatif::trace_run_test {
 namespace {
 
 lab::Lab one_cluster() {
@@ -42,7 +42,7 @@ Result<Played> played(const Trace& trace, const lab::Lab& fleet, PlayOptions opt
 }
 
 double waited(const Trace& trace, const Played& outcome, std::size_t index) {
-  return std::chrono::duration<double>(*outcome.runs[index].started - outcome.start -
+  return std::chrono::duration<double>(outcome.runs[index].holds.at(0).from - outcome.start -
                                        trace.jobs[index].submit)
       .count();
 }
@@ -72,7 +72,72 @@ TEST(Replay, PriorityGoesFirst) {
   const lab::Lab fleet = one_cluster();
   const auto outcome = played(trace, fleet);
   ASSERT_TRUE(outcome.ok()) << outcome.error().message;
-  EXPECT_LT(*outcome->runs[2].started, *outcome->runs[1].started);
+  EXPECT_LT(outcome->runs[2].holds.at(0).from, outcome->runs[1].holds.at(0).from);
+}
+
+// Two clusters of 8 GPUs, two jobs of an hour, and one of higher priority after ten minutes: one of
+// the two is evicted at 10 min, waits until 60 min and runs again from the beginning.
+TEST(Replay, CountsEveryStretchOfAnEvictedRun) {
+  lab::Lab fleet = one_cluster();
+  fleet.clusters.push_back(fleet.clusters.front());
+  fleet.clusters.back().name = "other";
+  const Trace trace{.name = "t.csv",
+                    .jobs = {job(0, "a", 8, 3600, "adhoc"), job(0, "b", 8, 3600, "adhoc"),
+                             job(600, "c", 8, 3600, "manual")}};
+  const auto outcome = played(trace, fleet);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+  const Report report = make_report(trace, fleet, *outcome, "fleet.yaml", 10);
+  EXPECT_EQ(report.succeeded, 3U);
+  EXPECT_EQ(report.evictions, 1U);
+  EXPECT_NEAR(report.all.most, 3000, 60);
+  EXPECT_NEAR(report.all.mean, 1000, 20);
+  EXPECT_NEAR(report.hours, 2, 0.05);
+  const Usage& used = report.usage.at("h200");
+  EXPECT_EQ(used.capacity, 16);
+  EXPECT_NEAR(used.most, 1.0, 0.001);
+  // 16 GPUs from 0 to 60 min, then 8 for 10 min of c beside 8 of the evicted job, which runs until
+  // 120 min.
+  EXPECT_NEAR(used.mean, (16.0 * 60 + 16.0 * 10 + 8.0 * 50) / (16.0 * 120), 0.02);
+}
+
+// An account of its own: the holds of all runs, summed up instant by instant.
+TEST(Replay, NeverUsesMoreThanTheFleetHas) {
+  Trace trace{.name = "t.csv"};
+  for (int i = 0; i < 60; ++i) {
+    trace.jobs.push_back(job(i * 97, i % 2 == 0 ? "a" : "b", 1 + i % 8, 300 + 61 * (i % 13),
+                             i % 5 == 0 ? "manual" : "adhoc"));
+  }
+  lab::Lab fleet = one_cluster();
+  fleet.clusters.push_back(fleet.clusters.front());
+  fleet.clusters.back().name = "other";
+  const auto outcome = played(trace, fleet);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+  std::map<Instant, std::int64_t> changes;
+  double busy_seconds = 0;
+  std::size_t evictions = 0;
+  for (const whatif::Run& run : outcome->runs) {
+    evictions += run.holds.size() - 1;
+    for (const Hold& hold : run.holds) {
+      ASSERT_TRUE(hold.until.has_value());
+      changes[hold.from] += trace.jobs[run.job].gpus;
+      changes[*hold.until] -= trace.jobs[run.job].gpus;
+      busy_seconds += static_cast<double>(trace.jobs[run.job].gpus) *
+                      std::chrono::duration<double>(*hold.until - hold.from).count();
+    }
+  }
+  std::int64_t level = 0;
+  std::int64_t most = 0;
+  for (const auto& [at, by] : changes) {
+    level += by;
+    most = std::max(most, level);
+  }
+  EXPECT_GT(evictions, 0U);
+  EXPECT_LE(most, 16);
+  const Report report = make_report(trace, fleet, *outcome, "fleet.yaml");
+  const Usage& used = report.usage.at("h200");
+  EXPECT_EQ(report.evictions, evictions);
+  EXPECT_NEAR(used.most, static_cast<double>(most) / 16, 1e-9);
+  EXPECT_NEAR(used.mean, busy_seconds / (16 * report.hours * 3600), 1e-6);
 }
 
 TEST(Replay, TheSameTwiceIsTheSame) {
@@ -85,14 +150,14 @@ TEST(Replay, TheSameTwiceIsTheSame) {
   const auto two = played(trace, fleet);
   ASSERT_TRUE(one.ok() && two.ok());
   for (std::size_t i = 0; i < trace.jobs.size(); ++i) {
-    EXPECT_EQ(one->runs[i].started, two->runs[i].started) << i;
+    EXPECT_EQ(one->runs[i].holds, two->runs[i].holds) << i;
     EXPECT_EQ(one->runs[i].ended, two->runs[i].ended) << i;
     EXPECT_TRUE(one->runs[i].succeeded) << i << " " << one->runs[i].message;
   }
 }
 
 // What a play leaves out to be fast changes nothing of what it tells.
-TEST(Replay, JudgingWhatControllersWriteChangesNothing) {
+TEST(Replay, GivesSameResultWhenWritesAreJudged) {
   Trace trace{.name = "t.csv"};
   for (int i = 0; i < 30; ++i) {
     trace.jobs.push_back(job(i * 20, i % 2 == 0 ? "a" : "b", 1 + i % 4, 100 + 7 * i,
@@ -103,7 +168,7 @@ TEST(Replay, JudgingWhatControllersWriteChangesNothing) {
   const auto judging = played(trace, fleet, {.judges_writes = true});
   ASSERT_TRUE(trusting.ok() && judging.ok());
   for (std::size_t i = 0; i < trace.jobs.size(); ++i) {
-    EXPECT_EQ(trusting->runs[i].started, judging->runs[i].started) << i;
+    EXPECT_EQ(trusting->runs[i].holds, judging->runs[i].holds) << i;
     EXPECT_EQ(trusting->runs[i].ended, judging->runs[i].ended) << i;
     EXPECT_EQ(trusting->runs[i].cluster, judging->runs[i].cluster) << i;
     EXPECT_EQ(trusting->runs[i].succeeded, judging->runs[i].succeeded) << i;
@@ -112,7 +177,7 @@ TEST(Replay, JudgingWhatControllersWriteChangesNothing) {
   EXPECT_EQ(trusting->reconciles, judging->reconciles);
 }
 
-TEST(Replay, AFleetMayBeLargerThanAQueueOfKueue) {
+TEST(Replay, PlaysFleetLargerThanOneKueueQueue) {
   lab::Lab fleet = one_cluster();
   for (int i = 0; i < 99; ++i) {
     fleet.clusters.push_back({.name = "more-" + std::to_string(i),
@@ -151,7 +216,7 @@ TEST(Replay, AJobThatWaitsLongCostsNoMore) {
   EXPECT_LT(outcome->writes / trace.jobs.size(), 30U);
 }
 
-TEST(Replay, WhatCanNeverRunIsRefusedBefore) {
+TEST(Replay, RefusesJobsThatCanNeverRun) {
   const lab::Lab fleet = one_cluster();
   Submission pinned = job(0, "a", 1, 60);
   pinned.cluster = "other";
@@ -198,4 +263,4 @@ TEST(Report, TimesForPeople) {
 }
 
 }  // namespace
-}  // namespace athanor::whatif
+}  // namespace athanor::whatif::trace_run_test

@@ -6,7 +6,7 @@
 
 #include "simulation/whatif/synthetic.hpp"
 
-namespace athanor::whatif {
+namespace athanor::whatif::trace_test {
 namespace {
 
 constexpr const char* kHeader = "submit,owner,gpu_type,gpus,duration,priority,cluster\n";
@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "t.yaml:5: \"gpu\" is unknown; "}),
     [](const auto& refusal) { return refusal.param.name; });
 
-TEST(Trace, ManyProblemsAreToldShortly) {
+TEST(Trace, SummarizesManyProblems) {
   std::string text = kHeader;
   for (int i = 0; i < 50; ++i) {
     text += "x\n";
@@ -111,7 +111,7 @@ TEST(Trace, ManyProblemsAreToldShortly) {
   EXPECT_NE(trace.error().message.find("t.csv: and 30 more"), std::string::npos);
 }
 
-TEST(Synthetic, IsTheSameForTheSameSeedAndReadable) {
+TEST(Synthetic, RepeatsForSameSeedAndIsReadable) {
   const Synthetic wanted{.jobs = 500, .days = 14, .seed = 7, .clusters = {"cluster-1"}};
   const Trace one = synthetic_trace(wanted);
   const std::string text = to_csv(one);
@@ -133,4 +133,4 @@ TEST(Synthetic, IsTheSameForTheSameSeedAndReadable) {
 }
 
 }  // namespace
-}  // namespace athanor::whatif
+}  // namespace athanor::whatif::trace_test

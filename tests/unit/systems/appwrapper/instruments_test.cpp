@@ -11,10 +11,10 @@
 
 #include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
-#include "systems/appwrapper/kinds.hpp"
-#include "systems/appwrapper/operators.hpp"
+#include "systems/appwrapper/model/kinds.hpp"
+#include "systems/appwrapper/model/operators.hpp"
 
-namespace athanor::appwrapper {
+namespace athanor::appwrapper::instruments_test {
 namespace {
 
 Object app(const std::string& phase, const std::string& name = "aw") {
@@ -101,4 +101,4 @@ TEST(AppWrapperInstruments, NameControllersAsUpstreamDoes) {
 }
 
 }  // namespace
-}  // namespace athanor::appwrapper
+}  // namespace athanor::appwrapper::instruments_test

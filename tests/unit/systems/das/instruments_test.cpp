@@ -4,18 +4,20 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 
 #include "api/builtin.hpp"
 #include "base/version/revision.hpp"
 #include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/placement/inventory.hpp"
-#include "systems/das/settings.hpp"
-#include "systems/das/vendor/vendor.hpp"
+#include "systems/das/gpus/inventory.hpp"
+#include "systems/das/gpus/mode.hpp"
+#include "systems/das/makers/vendor.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/settings.hpp"
 
-namespace athanor::das {
+namespace athanor::das::instruments_test {
 namespace {
 
 std::string text_of(const Samples& samples) {
@@ -63,7 +65,7 @@ Object pod(const std::string& more) {
                     .value());
 }
 
-TEST(DasInstruments, TellWhatIsTakenAndWhatStillFits) {
+TEST(DasInstruments, ReportUsedAndRemainingSlices) {
   test::FakeWorld world;
   world.configure(kSettingsSection, api::encode(Settings()));
   Value accelerator = yaml::parse(
@@ -92,6 +94,52 @@ TEST(DasInstruments, TellWhatIsTakenAndWhatStillFits) {
         "das_slices node=n1 gpu=" + gpu + " profile=2g.10gb state=inUse 1000\n",
         "instaslice_pod_processed_slices node=n1 gpu_id=" + gpu +
             " namespace=ns podname=p profile=2g.10gb 2000\n"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << "in\n" << text;
+  }
+}
+
+// SlicesExhausted (deploy/kustomize/components/accelerators) sums the free slots.
+TEST(DasInstruments, CountSharesAndNoSlotsOfSharedGpus) {
+  test::FakeWorld world;
+  world.configure(kSettingsSection, api::encode(Settings()));
+  Value resources = emulated_resources("n1", {.model = find_model(kDefaultModel), .count = 2});
+  const std::set<std::string, std::less<>> used;
+  const Value nothing;
+  EXPECT_TRUE(assign_sharing(resources, {.annotation = "1=timeslice:3",
+                                         .vendor = find_vendor(""),
+                                         .before = &nothing,
+                                         .used = &used,
+                                         .allows = {Divisible::Any, Divisible::Any}})
+                  .empty());
+  Value accelerator = yaml::parse(
+                          "{apiVersion: inference.redhat.com/v1alpha1, kind: NodeAccelerator, "
+                          "metadata: {name: n1, namespace: das-operator}, spec: {}}")
+                          .value();
+  accelerator.set_path({"status", "nodeResources"}, resources);
+  world.put(accelerator);
+  const std::string shared = emulated_uuid("n1", 1);
+  world.put(yaml::parse("{apiVersion: inference.redhat.com/v1alpha1, kind: AllocationClaim, "
+                        "metadata: {name: s, namespace: das-operator}, spec: {type: timeslice, "
+                        "resource: ts.das.com/gpu, share: {index: 0}, gpuUUID: " +
+                        shared +
+                        ", nodename: n1, container: c, podRef: {name: p, namespace: ns, uid: pu}}, "
+                        "status: {state: inUse}}")
+                .value());
+  Value whole = claim("inUse", 0).body();
+  whole.member("spec").set("profile", "7g.40gb");
+  whole.member("spec").set("migPlacement", Value::object({{"start", 0}, {"size", 8}}));
+  world.put(whole);
+  Reads reads;
+  Samples samples;
+  das_instruments().state(View(world, reads), samples);
+  const std::string text = text_of(samples);
+  for (const std::string& line :
+       {"das_slots_free node=n1 gpu=" + emulated_uuid("n1", 0) + " 0\n",
+        "das_slots_free node=n1 gpu=" + shared + " 0\n",
+        "das_shares_total node=n1 gpu=" + shared + " resource=ts.das.com/gpu 3000\n",
+        "das_shares_free node=n1 gpu=" + shared + " resource=ts.das.com/gpu 2000\n",
+        "das_shares node=n1 gpu=" + shared +
+            " resource=ts.das.com/gpu namespace=ns pod=p state=inUse 1000\n"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line << "in\n" << text;
   }
 }
@@ -148,4 +196,4 @@ TEST(DasInstruments, FollowPodsWithSlices) {
 }
 
 }  // namespace
-}  // namespace athanor::das
+}  // namespace athanor::das::instruments_test

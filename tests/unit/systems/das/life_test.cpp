@@ -11,17 +11,17 @@
 #include "api/builtin.hpp"
 #include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
-#include "systems/das/agent.hpp"
-#include "systems/das/claim.hpp"
-#include "systems/das/names.hpp"
+#include "systems/das/agent/agent.hpp"
+#include "systems/das/gpus/inventory.hpp"
+#include "systems/das/model/claim.hpp"
+#include "systems/das/model/names.hpp"
+#include "systems/das/model/request.hpp"
+#include "systems/das/model/reservation.hpp"
 #include "systems/das/operators.hpp"
-#include "systems/das/placement/inventory.hpp"
-#include "systems/das/request.hpp"
-#include "systems/das/reservation.hpp"
-#include "systems/das/scheduling.hpp"
-#include "systems/das/wake.hpp"
+#include "systems/das/scheduling/scheduling.hpp"
+#include "systems/das/scheduling/wake.hpp"
 
-namespace athanor::das {
+namespace athanor::das::life_test {
 namespace {
 
 Value from_yaml(const std::string& text) {
@@ -169,7 +169,7 @@ TEST_F(LifeTest, ThreeSlicesInOneContainer) {
   EXPECT_EQ(environment[1].second, "0,1,2");
 }
 
-TEST_F(LifeTest, TwoProfilesInOneContainerSeeAllTheirSlices) {
+TEST_F(LifeTest, ShowsContainerAllSlicesOfTwoProfiles) {
   node("n1");
   const Object waiting = pod("p", "mig.das.com/2g.10gb: 1, mig.das.com/1g.5gb: 1");
   EXPECT_EQ(schedule(waiting, "n1"), "");
@@ -181,7 +181,7 @@ TEST_F(LifeTest, TwoProfilesInOneContainerSeeAllTheirSlices) {
 }
 
 // docs/spec/das.md S-B2: its claims are those of the app containers.
-TEST_F(LifeTest, AnInitContainerSeesTheSlicesThatItUsesBeforeTheOthers) {
+TEST_F(LifeTest, ShowsInitContainerItsOwnSlicesFirst) {
   node("n1");
   const Object waiting = world.put(from_yaml(
       "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: ns}, spec: {schedulerName: "
@@ -316,7 +316,7 @@ TEST_F(LifeTest, ClaimsOfAnAttemptElsewhereAreDropped) {
 }
 
 // docs/spec/das.md 16.5: slots for the next pod of an evicted pod's controller.
-TEST_F(LifeTest, ReservedSlotsAreForTheNextPodOfTheController) {
+TEST_F(LifeTest, KeepsReservedSlotsForNextPodOfController) {
   node("n1", "das.inference.redhat.com/emulated-gpu-count: '1'");
   const Object target = node("n2", "das.inference.redhat.com/emulated-gpu-count: '1'");
   const auto controlled = [&](const std::string& name, const std::string& owner,
@@ -352,7 +352,7 @@ TEST_F(LifeTest, ReservedSlotsAreForTheNextPodOfTheController) {
   EXPECT_EQ(schedule(controlled("more", "set-1", "mig.das.com/3g.20gb: 1"), "n1"), "");
 }
 
-TEST_F(LifeTest, ReservedSlotsThatNoPodTakesAreFreeAfterFiveMinutes) {
+TEST_F(LifeTest, FreesUntakenReservedSlotsAfterFiveMinutes) {
   node("n1", "das.inference.redhat.com/emulated-gpu-count: '1'");
   world.put(make_reservation(
       pod("old", "mig.das.com/3g.20gb: 1"), "das-operator",
@@ -375,7 +375,7 @@ TEST_F(LifeTest, ClaimsOfADeletedNodeGo) {
   EXPECT_EQ(world.count(kAllocationClaim), 0U);
 }
 
-TEST_F(LifeTest, ClaimsOfAPodThatFitsNowhereAreGivenBack) {
+TEST_F(LifeTest, ReturnsClaimsOfPodThatFitsNowhere) {
   node("n1");
   const Object waiting = pod("p", "mig.das.com/1g.5gb: 2");
   Reads reads;
@@ -391,7 +391,7 @@ TEST_F(LifeTest, ClaimsOfAPodThatFitsNowhereAreGivenBack) {
 }
 
 // Between the scheduler's look and its write an agent gave the slice to another pod.
-TEST_F(LifeTest, AClaimThatBecameAnotherPodsIsNotDropped) {
+TEST_F(LifeTest, KeepsClaimThatMovedToAnotherPod) {
   node("n1");
   const Object waiting = pod("p", "mig.das.com/1g.5gb: 1");
   Reads reads;
@@ -408,7 +408,7 @@ TEST_F(LifeTest, AClaimThatBecameAnotherPodsIsNotDropped) {
 }
 
 // Its agent did not see the claim of the pod that it was asked for, and used this one.
-TEST_F(LifeTest, AClaimWhoseSliceIsMadeIsLeftToItsAgent) {
+TEST_F(LifeTest, LeavesClaimWithSliceToItsAgent) {
   node("n1");
   const Object waiting = pod("p", "mig.das.com/1g.5gb: 1");
   Reads reads;
@@ -548,7 +548,7 @@ TEST_F(LifeTest, SettingsOfFaultsAreChecked) {
 }
 
 // docs/spec/das.md 7.3 X8: a scheduler that sees no claims hears of the node.
-TEST_F(LifeTest, AClaimThatGoesTouchesTheNodeWhilePodsWait) {
+TEST_F(LifeTest, TouchesNodeWhenClaimGoesWhilePodsWait) {
   node("n1");
   const auto digest = [&] {
     world.settle({&wake_operator(), &claim_operator()});
@@ -591,6 +591,25 @@ TEST_F(LifeTest, SameGpuAndGivenGpu) {
   const Object too_large =
       pod("q", "mig.das.com/4g.20gb: 2", "das.inference.redhat.com/same-gpu: 'true'");
   EXPECT_EQ(schedule(too_large, "n1"), "no GPU available");
+  const Object elsewhere =
+      pod("r", "mig.das.com/1g.5gb: 1", "das.inference.redhat.com/gpu-uuid: GPU-x");
+  EXPECT_EQ(schedule(elsewhere, "n1"), "the node has no GPU GPU-x");
+}
+
+// Its agent deletes no pods (docs/spec/das.md 8.4).
+TEST_F(LifeTest, DeletesPodWhoseSliceDidNotOutliveRestart) {
+  node("n1");
+  const Object waiting = pod("p", "mig.das.com/1g.5gb: 1");
+  ASSERT_EQ(schedule(waiting, "n1"), "");
+  const Claim claim = claims_of(waiting).front();
+  world.update(kAllocationClaim, claim.object.key(), [](Value& object) {
+    object.set_path({"status", "state"}, kOrphaned);
+    object.set_path({"status", "conditions"},
+                    from_yaml("[{type: NodeRestarted, status: 'True', reason: SliceLost}]"));
+  });
+  world.settle({&claim_operator()});
+  EXPECT_FALSE(world.has(api::kPod, {"ns", "p"}));
+  EXPECT_EQ(world.event_count("SliceLost"), 1);
 }
 
 TEST_F(LifeTest, NodeAcceleratorOfAnEmulatedNode) {
@@ -610,7 +629,7 @@ TEST_F(LifeTest, NodeAcceleratorOfAnEmulatedNode) {
   EXPECT_EQ(world.settle({&agent_operator()}), 0) << "at rest nothing is written";
 }
 
-TEST_F(LifeTest, UnknownModelIsToldOnTheNode) {
+TEST_F(LifeTest, ReportsUnknownModelOnNode) {
   node("n1", "das.inference.redhat.com/emulated-gpu-model: K80");
   EXPECT_FALSE(world.has(kNodeAccelerator, {"das-operator", "n1"}));
   EXPECT_EQ(world.event_count("InvalidGPUModel", "n1"), 1);
@@ -650,4 +669,4 @@ TEST(DasSettings, BadValuesAreNamed) {
 }
 
 }  // namespace
-}  // namespace athanor::das
+}  // namespace athanor::das::life_test

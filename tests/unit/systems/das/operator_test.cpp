@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operands and status of the DASOperator (docs/spec/das.md 10).
 #include "systems/das/operator.hpp"
-#include "systems/das/log_level.hpp"
+#include "systems/das/model/log_level.hpp"
 #include "systems/das/operators.hpp"
 
 #include <gtest/gtest.h>
@@ -13,14 +13,15 @@
 
 #include "api/builtin.hpp"
 #include "base/digest.hpp"
+#include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/operands.hpp"
-#include "systems/das/settings.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/settings.hpp"
+#include "systems/das/operands/operands.hpp"
 #include "systems/das/system.hpp"
 
-namespace athanor::das {
+namespace athanor::das::operator_test {
 namespace {
 
 const Key kCluster{"das-operator", "cluster"};
@@ -71,7 +72,7 @@ class OperatorTest : public testing::Test {
   test::FakeWorld world{};
 };
 
-TEST_F(OperatorTest, MakesOperandsAndTellsWhenTheyAreThere) {
+TEST_F(OperatorTest, MakesOperandsAndReportsTheirAvailability) {
   settle();
   EXPECT_EQ(condition("Available"),
             "False: ComponentsNotAvailable: Components without available replicas: operator, "
@@ -133,7 +134,7 @@ TEST_F(OperatorTest, WorkloadsCarryTheirHashAndGeneration) {
             "restricted-v2");
 }
 
-TEST_F(OperatorTest, RestoresWhatIsDeleted) {
+TEST_F(OperatorTest, RestoresDeletedOperands) {
   settle();
   EXPECT_EQ(world.count(kNetworkPolicy), 7U);
   world.remove(kNetworkPolicy, {"das-operator", "das-deny-all"});
@@ -142,7 +143,7 @@ TEST_F(OperatorTest, RestoresWhatIsDeleted) {
 }
 
 // docs/spec/das.md O-B2.
-TEST_F(OperatorTest, ARefusedOperandIsAConditionAndHidesNoOther) {
+TEST_F(OperatorTest, ReportsRefusedOperandsAndAppliesOthers) {
   bool refuses = true;
   world.fault = [&](const Step& step) -> std::optional<Error> {
     const auto* apply = std::get_if<Apply>(&step);
@@ -220,7 +221,7 @@ TEST_F(OperatorTest, ActsOnClusterAlone) {
   EXPECT_EQ(world.count(api::kDaemonSet), 0U);
 }
 
-TEST_F(OperatorTest, LogLevelChangeIsToldAndCarriedOut) {
+TEST_F(OperatorTest, ReportsAndAppliesLogLevelChange) {
   settle();
   edit("operatorLogLevel", "Debug");
   ASSERT_EQ(world.event_count("OperatorLogLevelChange", "cluster"), 1);
@@ -320,7 +321,26 @@ class ProductionTest : public testing::Test {
   test::FakeWorld world{};
 };
 
-TEST_F(ProductionTest, TheAgentsPortFollowsTheTlsProfileOfOpenShift) {
+// A GPU node is often tainted, and full; without its agent no pod with slices starts there.
+TEST_F(ProductionTest, AgentsRunOnTaintedAndFullNodes) {
+  configure("disabled");
+  EXPECT_EQ(json::print(pod()["tolerations"]), R"([{"operator":"Exists"}])");
+  EXPECT_EQ(pod()["priorityClassName"].str(), "system-node-critical");
+  EXPECT_EQ(json::print(pod()["containers"][0]["resources"]),
+            R"({"requests":{"cpu":"10m","memory":"64Mi"}})");
+  world.put(
+      yaml::parse("{apiVersion: inference.redhat.com/v1alpha1, kind: DASOperator, metadata: {name: "
+                  "cluster, namespace: das-operator}, spec: {tolerations: [], priorityClassName: "
+                  "mine, resources: {requests: {cpu: 20m, memory: 99Mi}}}}")
+          .value());
+  world.settle({&das_operator()});
+  EXPECT_EQ(json::print(pod()["tolerations"]), "[]");
+  EXPECT_EQ(pod()["priorityClassName"].str(), "mine");
+  EXPECT_EQ(json::print(pod()["containers"][0]["resources"]),
+            R"({"requests":{"cpu":"20m","memory":"99Mi"}})");
+}
+
+TEST_F(ProductionTest, FollowsOpenShiftTlsProfileAtAgentsPort) {
   const auto words = [&] {
     std::string text;
     const Value args = pod()["containers"][0]["args"];
@@ -355,7 +375,7 @@ TEST_F(ProductionTest, TheAgentsPortFollowsTheTlsProfileOfOpenShift) {
       << "an empty one is Intermediate";
 }
 
-TEST_F(ProductionTest, TheAgentHasWhatItNeedsOfTheNode) {
+TEST_F(ProductionTest, GivesAgentRequiredAccessToNode) {
   const Value spec = pod();
   const Value& container = spec["containers"][0];
   EXPECT_EQ(container["image"].as_string(), "registry/agent:1");
@@ -488,7 +508,7 @@ TEST_F(ProductionTest, AChangedConfigurationRollsTheScheduler) {
   EXPECT_NE(noted(), before) << "repaired, which is a change, too";
 }
 
-TEST_F(ProductionTest, TheSchedulerIsAsVerboseAsTheOperatorAsks) {
+TEST_F(ProductionTest, SetsSchedulerVerbosityFromOperatorSpec) {
   Settings settings = deployed();
   settings.scheduler_image = "registry/kube-scheduler:1";
   configure(settings);
@@ -513,7 +533,7 @@ TEST_F(ProductionTest, EmulationIsHandedToTheAgent) {
 }
 
 // docs/spec/das.md E-B4.
-TEST_F(ProductionTest, LatencyAndFaultsOfEmulationAreHandedToTheAgent) {
+TEST_F(ProductionTest, PassesEmulationLatencyAndFaultsToAgent) {
   const auto given = [&] {
     std::string text;
     const Value env = pod()["containers"][0]["env"];
@@ -677,4 +697,4 @@ TEST(DasOperators, NeedNoKindOfOpenShift) {
 }
 
 }  // namespace
-}  // namespace athanor::das
+}  // namespace athanor::das::operator_test

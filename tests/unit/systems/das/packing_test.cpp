@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The packing benchmark's model values (docs/spec/das.md 16.2, 16.3).
-#include "systems/das/placement/packing.hpp"
+#include "systems/das/gpus/packing.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-namespace athanor::das {
+namespace athanor::das::packing_test {
 namespace {
 
 const Mix& mix_of(std::string_view name) {
@@ -92,4 +92,4 @@ TEST(Packing, BatchesUseFewMoreGpusThanTheyMust) {
 }
 
 }  // namespace
-}  // namespace athanor::das
+}  // namespace athanor::das::packing_test

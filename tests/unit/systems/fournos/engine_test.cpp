@@ -6,7 +6,7 @@
 #include "runtime/view/live.hpp"
 #include "runtime/view/step.hpp"
 
-namespace athanor::fournos {
+namespace athanor::fournos::engine_test {
 namespace {
 
 class EngineJob : public Lab {
@@ -102,7 +102,7 @@ TEST_F(EngineJob, ResolutionFails) {
 }
 
 // As with upstream's role: the watch is refused, a read by name is not.
-TEST_F(EngineJob, APipelineThatMayBeGotButNotListedIsRead) {
+TEST_F(EngineJob, ReadsPipelineThatMayNotBeListed) {
   const Error denied{.code = 403, .reason = "Forbidden"};
   world.fail_observation(unreadable_query(api::kPipeline), denied);
   const auto truth = world.probes["live"];
@@ -197,7 +197,7 @@ TEST_F(UnlistedChildren, ARunReadsItsChildrenByName) {
   EXPECT_EQ(sent.back(), "delete bench/job-kubeconfig") << "tried, and left to the job's deletion";
 }
 
-TEST_F(UnlistedChildren, AStoppedResolutionEndsThoughItsJobMayNotBeDeleted) {
+TEST_F(UnlistedChildren, EndStoppedResolutionDespiteUndeletableJob) {
   submit("job", kSpec);
   hide(api::kJob, key("job-resolve"));
   world.update(api::kFournosJob, key("job"), [](Value& object) {
@@ -323,4 +323,4 @@ TEST_F(EngineJob, SeedPipelineGetsTheSeedParameters) {
 }
 
 }  // namespace
-}  // namespace athanor::fournos
+}  // namespace athanor::fournos::engine_test

@@ -7,7 +7,7 @@
 #include "lab.hpp"
 #include "support/source_dir/source_dir.hpp"
 
-namespace athanor::fournos {
+namespace athanor::fournos::examples_test {
 namespace {
 
 constexpr const char* kExampleNs = "fournos-local-dev";
@@ -73,7 +73,7 @@ TEST_F(Examples, SetUpIsTheDevelopmentSet) {
             "true");
 }
 
-TEST_F(Examples, PipelinesTakeTheSevenParametersAndTheirTasksExist) {
+TEST_F(Examples, PassSevenParametersToExistingTasks) {
   for (const char* name : {"fournos-full", "fournos-run-only", "fournos-validate-only",
                            "forge-full", "forge-test-only"}) {
     SCOPED_TRACE(name);
@@ -116,4 +116,4 @@ TEST_F(Examples, JobsRun) {
 }
 
 }  // namespace
-}  // namespace athanor::fournos
+}  // namespace athanor::fournos::examples_test

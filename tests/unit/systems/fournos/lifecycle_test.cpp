@@ -4,7 +4,7 @@
 #include "lab.hpp"
 #include "runtime/view/live.hpp"
 
-namespace athanor::fournos {
+namespace athanor::fournos::lifecycle_test {
 namespace {
 
 using Eviction = Lab;
@@ -13,7 +13,7 @@ using LockOnly = Lab;
 using Secrets = Lab;
 
 // A lagging view shows the run going on and its Workload, deleted by our own last step, gone.
-TEST_F(Eviction, ARunWhoseEndIsNotSeenYetIsLeftAlone) {
+TEST_F(Eviction, LeavesRunWithUnseenEndAlone) {
   start("job", kShared);
   const auto truth = world.probes["live"];
   world.probes["live"] = [this, truth](test::FakeWorld& seen, std::string_view text) {
@@ -34,7 +34,7 @@ TEST_F(Eviction, ARunWhoseEndIsNotSeenYetIsLeftAlone) {
   EXPECT_EQ(phase("job"), "Succeeded");
 }
 
-TEST_F(Eviction, AJobThatIsDeletedMeanwhileIsNotRunAgain) {
+TEST_F(Eviction, DoesNotRestartJobDeletedMeanwhile) {
   submit("job", kShared);
   const auto truth = world.probes["live"];
   world.probes["live"] = [truth](test::FakeWorld& seen, std::string_view text) {
@@ -139,4 +139,4 @@ TEST_F(Shutdown, BeforeThePhaseIsWritten) {
 }
 
 }  // namespace
-}  // namespace athanor::fournos
+}  // namespace athanor::fournos::lifecycle_test

@@ -3,8 +3,9 @@
 // A1-A16).
 #include "lab.hpp"
 #include "runtime/view/failures.hpp"
+#include "systems/hearth/kinds/fournos_cluster.hpp"
 
-namespace athanor::fournos {
+namespace athanor::fournos::seed_test {
 namespace {
 
 using SeedJob = Lab;
@@ -256,6 +257,121 @@ TEST_F(SeedJob, NamesTheHolderOfTheCluster) {
             "Cluster cluster-2 is exclusively locked by job sentinel, waiting for it to finish");
 }
 
+// Slots that Hearth took away are no lock: whoever waits for a job to end would wait for ever.
+TEST_F(SeedJob, NamesReasonOfSlotsClosedByHearth) {
+  const std::string kBusy =
+      "insufficient unused quota for fournos/cluster-slot in flavor cluster-2, 1 more needed";
+  world.put(yaml_value(
+      "{apiVersion: fournos.dev/v1, kind: FournosCluster, metadata: {name: cluster-2, namespace: "
+      "hearth}, spec: {}}"));
+  struct Row {
+    const char* spec;
+    const char* status;
+    const char* annotation;
+    const char* message;
+  };
+  constexpr const char* kCordoned =
+      "Cluster cluster-2 is cordoned and admits nothing, waiting until it is uncordoned";
+  constexpr const char* kLocked =
+      "Cluster cluster-2 is exclusively locked by another job, waiting for it to finish";
+  const Row rows[] = {
+      {"{cordoned: true}", "{kubeconfigStatus: Valid}", "", kCordoned},
+      {"{}", "{kubeconfigStatus: Valid}", "true", kLocked},
+      {"{}", "{kubeconfigStatus: Unreachable}", "true", kCordoned},
+      {"{}",
+       "{kubeconfigStatus: Unreachable, conditions: [{type: KubeconfigValid, status: 'False', "
+       "message: connection refused}]}",
+       "", "Cluster cluster-2 is unreachable (connection refused), waiting until it answers"},
+      {"{owner: ann}", "{lockState: Acquiring, lockJobName: sentinel}", "",
+       "Cluster cluster-2 is reserved for ann, whose lock waits for running jobs"},
+      {"{owner: ann}",
+       "{lockState: Acquiring, lockJobName: sentinel, lockExpiresAt: '2026-01-05T04:00:00Z'}", "",
+       "Cluster cluster-2 is reserved for ann until 2026-01-05T04:00:00Z, whose lock waits for "
+       "running jobs"},
+      {"{owner: ann}", "{lockState: Held, lockJobName: sentinel}", "",
+       "Cluster cluster-2 is locked for ann until it is unlocked, waiting for the lock to end"},
+      {"{owner: ann}",
+       "{lockState: Held, lockJobName: sentinel, lockExpiresAt: '2026-01-05T04:00:00Z'}", "",
+       "Cluster cluster-2 is locked for ann until 2026-01-05T04:00:00Z, waiting for the lock to "
+       "end"},
+      {"{}",
+       "{kubeconfigStatus: Valid, conditions: [{type: KueueSynced, status: 'False', reason: "
+       "SameCluster, message: its API server is that of FournosCluster a}]}",
+       "", "Cluster cluster-2 admits nothing: its API server is that of FournosCluster a"},
+  };
+  int number = 0;
+  for (const Row& row : rows) {
+    SCOPED_TRACE(std::string(row.spec) + row.status + row.annotation);
+    world.update(api::kFournosCluster, {"hearth", "cluster-2"}, [&](Value& object) {
+      object.set("spec", yaml_value(row.spec)).set("status", yaml_value(row.status));
+      object.set_path({"metadata", "annotations", "fournos.dev/auto-cordon"}, row.annotation);
+    });
+    const std::string job = "job-" + std::to_string(number++);
+    submit(job, "{cluster: cluster-2, forge: {project: p, args: []}}");
+    workload_says(job, "QuotaReserved", "False", "Pending", kBusy);
+    EXPECT_EQ(message(job), row.message);
+  }
+}
+
+TEST_F(SeedJob, ReportsAPinnedClusterWithoutAPlace) {
+  world.put(yaml_value(
+      "{apiVersion: fournos.dev/v1, kind: FournosCluster, metadata: {name: cluster-2, namespace: "
+      "hearth}, status: {kubeconfigStatus: Valid, conditions: [{type: KueueSynced, status: "
+      "'False', reason: QuotaLimit, message: 64 clusters are the most}]}}"));
+  submit("job", "{cluster: cluster-2, forge: {project: p, args: []}}");
+  workload_says("job", "QuotaReserved", "False", "Pending",
+                "couldn't assign flavors to pod set launcher: flavor cluster-1 doesn't match node "
+                "affinity");
+  EXPECT_EQ(message("job"),
+            "Cluster cluster-2 has no place in any ClusterQueue (QuotaLimit: 64 clusters are the "
+            "most), waiting until it gets one");
+  world.update(api::kueue::kClusterQueue, {"", "fournos-queue"}, [](Value& queue) {
+    queue.set_path({"spec", "resourceGroups"},
+                   yaml_value("[{coveredResources: [fournos/cluster-slot], flavors: [{name: "
+                              "cluster-2}]}]"));
+  });
+  settle();
+  EXPECT_TRUE(message("job").starts_with("Waiting for admission: ")) << message("job");
+}
+
+TEST_F(SeedJob, NamesCordonsOfAllEligibleClusters) {
+  const std::string kBusy =
+      "couldn't assign flavors to pod set launcher: insufficient quota for fournos/cluster-slot in "
+      "flavor cluster-1, request > maximum capacity (1 > 0), insufficient unused quota for "
+      "fournos/cluster-slot in flavor cluster-2, 1 more needed";
+  for (const char* cluster : {"cluster-1", "cluster-2"}) {
+    world.put(yaml_value("{apiVersion: fournos.dev/v1, kind: FournosCluster, metadata: {name: " +
+                         std::string(cluster) + ", namespace: hearth}, spec: {cordoned: true}}"));
+  }
+  submit("any", "{hardware: {gpuType: a100, gpuCount: 2}, forge: {project: p, args: []}}");
+  workload_says("any", "QuotaReserved", "False", "Pending", kBusy);
+  EXPECT_EQ(message("any"), "All eligible clusters are cordoned, waiting until one is uncordoned");
+  world.update(api::kFournosCluster, {"hearth", "cluster-1"},
+               [&](Value& object) { object.set("spec", yaml_value("{cordoned: false}")); });
+  submit("more", "{hardware: {gpuType: a100, gpuCount: 2}, forge: {project: p, args: []}}");
+  workload_says("more", "QuotaReserved", "False", "Pending", kBusy);
+  EXPECT_EQ(message("more"),
+            "All eligible clusters are exclusively locked, waiting for availability");
+}
+
+TEST_F(SeedJob, WaitsForAnUnreachableCluster) {
+  world.put(yaml_value(
+      "{apiVersion: fournos.dev/v1, kind: FournosCluster, metadata: {name: cluster-2, namespace: "
+      "hearth}, spec: {}, status: {kubeconfigStatus: Unreachable, conditions: [{type: "
+      "KubeconfigValid, status: 'False', message: no such host}]}}"));
+  submit("job", "{cluster: cluster-2, forge: {project: p, args: []}}");
+  admit("job", "cluster-2");
+  EXPECT_EQ(status("job")["phase"], Value("Admitted"));
+  EXPECT_EQ(message("job"),
+            "Cluster cluster-2 is unreachable (no such host), waiting until it answers");
+  EXPECT_FALSE(world.get(api::kPipelineRun, {"bench", "job"}));
+  world.update(api::kFournosCluster, {"hearth", "cluster-2"}, [&](Value& object) {
+    object.set("status", yaml_value("{kubeconfigStatus: Valid}"));
+  });
+  settle();
+  EXPECT_EQ(status("job")["phase"], Value("Running"));
+}
+
 TEST_F(SeedJob, AdmissionGivesTheCluster) {
   submit("job", "{hardware: {gpuType: a100, gpuCount: 2}, forge: {project: p, args: []}}");
   admit("job", "cluster-2");
@@ -265,7 +381,7 @@ TEST_F(SeedJob, AdmissionGivesTheCluster) {
   EXPECT_EQ(world.event_count("Admitted", "job"), 1);
 }
 
-TEST_F(SeedJob, SlotFlavorGoesBeforeGpuFlavorBeforeTheFirst) {
+TEST_F(SeedJob, PrefersSlotFlavorThenGpuFlavorThenFirst) {
   const auto admitted_with = [&](const std::string& job, const std::string& flavors) {
     submit(job, kShared);
     world.update(api::kueue::kWorkload, key(job), [&](Value& object) {
@@ -347,7 +463,7 @@ TEST_F(SeedJob, DefaultsOfTheParameters) {
   EXPECT_FALSE(status("job").contains("dashboardURL"));
 }
 
-TEST_F(SeedJob, PassesWhatAnEnginePipelineDeclares) {
+TEST_F(SeedJob, PassesParametersThatEnginePipelineDeclares) {
   put(R"({apiVersion: tekton.dev/v1, kind: Pipeline, metadata: {name: fournos-full, namespace: bench},
           spec: {params: [{name: fjob-name}, {name: fournos-workload-namespace}, {name: kubeconfig-secret}],
                  workspaces: [{name: artifacts}]}})");
@@ -361,7 +477,7 @@ TEST_F(SeedJob, PassesWhatAnEnginePipelineDeclares) {
             yaml_value("[{name: vault-secrets, projected: {sources: []}}]"));
 }
 
-TEST_F(SeedJob, RefusedRunFailsTheJobAndFreesTheCluster) {
+TEST_F(SeedJob, FailsJobAndFreesClusterOnRefusedRun) {
   submit("job", kShared);
   world.fault = [](const Step& step) -> std::optional<Error> {
     const auto* create = std::get_if<Create>(&step);
@@ -561,4 +677,4 @@ TEST_F(SeedJob, ReadsStayNarrow) {
 }
 
 }  // namespace
-}  // namespace athanor::fournos
+}  // namespace athanor::fournos::seed_test

@@ -7,7 +7,7 @@
 #include "systems/fournos/desired.hpp"
 #include "systems/fournos/ttl.hpp"
 
-namespace athanor::fournos {
+namespace athanor::fournos::settings_test {
 namespace {
 
 using Environment = std::map<std::string, std::string>;
@@ -53,7 +53,9 @@ TEST(Settings, RefusalsNameTheVariable) {
       {"FOURNOS_RESOLVE_DEADLINE_SEC", "0"}, {"FOURNOS_RESOLVE_DEADLINE_SEC", "1.5"},
       {"FOURNOS_LOG_LEVEL", "loud"},         {"FOURNOS_API", "v2"},
       {"FOURNOS_EVICTION_POLICY", "maybe"},  {"FOURNOS_PIPELINE_TIMEOUT", "24h"},
-      {"FOURNOS_PIPELINE_TIMEOUT", "soon"},  {"FOURNOS_ARTIFACT_PVC_SIZE", "many"},
+      {"FOURNOS_MIN_PHASE_SEC", "-1"},       {"FOURNOS_MIN_PHASE_SEC", "soon"},
+      {"FOURNOS_RECONCILE_MODE", "often"},   {"FOURNOS_PIPELINE_TIMEOUT", "soon"},
+      {"FOURNOS_ARTIFACT_PVC_SIZE", "many"},
   };
   for (const auto& [name, value] : bad) {
     const std::string text = refusal({{"FOURNOS_NAMESPACE", "a"}, {name, value}});
@@ -82,6 +84,21 @@ TEST(Settings, TheGraceOfSecretsMayBeZero) {
   }
 }
 
+TEST(Settings, PollModeHasThePaceOfUpstream) {
+  const auto pace = [](const std::map<std::string, std::string>& more) {
+    std::map<std::string, std::string> variables{{"FOURNOS_NAMESPACE", "a"}};
+    variables.insert(more.begin(), more.end());
+    return parse_settings(variables).value().least_phase_time();
+  };
+  EXPECT_EQ(pace({}), Duration::zero());
+  EXPECT_EQ(pace({{"FOURNOS_RECONCILE_MODE", "event"}}), Duration::zero());
+  EXPECT_EQ(pace({{"FOURNOS_RECONCILE_MODE", "poll"}}), std::chrono::seconds(5));
+  EXPECT_EQ(pace({{"FOURNOS_RECONCILE_MODE", "poll"}, {"FOURNOS_MIN_PHASE_SEC", "0.5"}}),
+            std::chrono::milliseconds(500));
+  EXPECT_EQ(pace({{"FOURNOS_RECONCILE_MODE", "poll"}, {"FOURNOS_MIN_PHASE_SEC", "0"}}),
+            Duration::zero());
+}
+
 TEST(EnvText, QuotesLikeAShellExpects) {
   EXPECT_EQ(env_text({}), "");
   EXPECT_EQ(env_text({{"B", "x"}, {"A", ""}}), "A=''\nB=x\n");
@@ -106,4 +123,4 @@ TEST(Ttl, Forms) {
 }
 
 }  // namespace
-}  // namespace athanor::fournos
+}  // namespace athanor::fournos::settings_test

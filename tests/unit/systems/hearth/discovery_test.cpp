@@ -2,7 +2,7 @@
 // Secrets, kubeconfigs, probes and what the status says of them (docs/spec/hearth.md 4 to 7).
 #include "lab.hpp"
 
-namespace athanor::hearth {
+namespace athanor::hearth::discovery_test {
 namespace {
 
 using Discovery = Lab;
@@ -205,7 +205,7 @@ TEST_F(Kubeconfigs, ARenamedSecretIsAnotherCluster) {  // S8, S9
 }
 
 // docs/spec/hearth.md 6.1
-TEST_F(Kubeconfigs, AHubThatWithholdsTheSecretSaysNothingOfTheCluster) {
+TEST_F(Kubeconfigs, IgnoreHubThatWithholdsSecret) {
   onboard("edge");
   targets.insert_or_assign(
       "edge", Result<Value>(Error{
@@ -328,7 +328,7 @@ TEST_F(Probes, HandWrittenHardware) {
 }
 
 // docs/spec/hearth.md 7.4
-TEST_F(Probes, MetadataOfTheSecretIsNoReasonToAskAgain) {
+TEST_F(Probes, IgnoreChangedMetadataOfSecret) {
   onboard("edge");
   edit("edge", [](Value& object) {
     object.set_path({"spec", "hardware", "gpus"}, *yaml::parse("[{shortName: a100, count: 4}]"));
@@ -353,7 +353,7 @@ TEST_F(Probes, MetadataOfTheSecretIsNoReasonToAskAgain) {
   EXPECT_EQ(status("edge")["gpuSummary"], Value("16x A100"));
 }
 
-TEST_F(Probes, LabelsThatAreMissingAreTold) {
+TEST_F(Probes, ReportMissingLabels) {
   target("edge", 3, 8, "");
   secret("kubeconfig-edge", kubeconfig());
   settle();
@@ -363,4 +363,4 @@ TEST_F(Probes, LabelsThatAreMissingAreTold) {
 }
 
 }  // namespace
-}  // namespace athanor::hearth
+}  // namespace athanor::hearth::discovery_test

@@ -9,7 +9,7 @@
 #include "kube/text/yaml.hpp"
 #include "systems/hearth/span.hpp"
 
-namespace athanor::hearth {
+namespace athanor::hearth::gpus_test {
 namespace {
 
 std::string name_of(std::string_view vendor, std::string_view product) {
@@ -170,4 +170,4 @@ TEST(OneLine, CutsOnACharacter) {
 }
 
 }  // namespace
-}  // namespace athanor::hearth
+}  // namespace athanor::hearth::gpus_test

@@ -4,7 +4,7 @@
 
 #include "lab.hpp"
 
-namespace athanor::hearth {
+namespace athanor::hearth::instruments_test {
 namespace {
 
 std::string text_of(const Samples& samples) {
@@ -43,16 +43,22 @@ TEST_F(HearthInstruments, NoClusterIsNoCluster) {
             "hearth_clusters kubeconfig_status=Valid 0\n");
 }
 
-TEST_F(HearthInstruments, TellWhatTheClustersAre) {
+TEST_F(HearthInstruments, ReportStatesOfClusters) {
   onboard("a");
   onboard("b");
   world.remove(api::kSecret, {kSecrets, "kubeconfig-b"});
   set_owner("a", "alice", "30m");
   EXPECT_EQ(state(),
             "hearth_gpus cluster=a vendor=nvidia short_name=a100 16000\n"
+            "hearth_cluster_state cluster=a state=Valid 1000\n"
+            "hearth_cluster_cordoned cluster=a 0\n"
+            "hearth_probe_failures_in_a_row cluster=a 0\n"
             "hearth_lock_state cluster=a state=Acquiring 1000\n"
             "hearth_lock_expires_timestamp_seconds cluster=a 1767573000000\n"
             "hearth_gpus cluster=b vendor=nvidia short_name=a100 16000\n"
+            "hearth_cluster_state cluster=b state=Missing 1000\n"
+            "hearth_cluster_cordoned cluster=b 0\n"
+            "hearth_probe_failures_in_a_row cluster=b 0\n"
             "hearth_lock_state cluster=b state=Unlocked 1000\n"
             "hearth_clusters kubeconfig_status=Invalid 0\n"
             "hearth_clusters kubeconfig_status=Missing 1000\n"
@@ -73,7 +79,7 @@ TEST_F(HearthInstruments, ProbesCountByCluster) {
   EXPECT_EQ(tally(QuestionAnswered{.query = "timezone:UTC", .good = true}), "");
 }
 
-TEST_F(HearthInstruments, AClusterThatIsGoneTakesItsSeriesAlong) {
+TEST_F(HearthInstruments, RemoveSeriesOfGoneCluster) {
   onboard("a");
   const Object object = cluster("a");
   EXPECT_EQ(tally(ObjectChanged{.kind = api::kFournosCluster, .before = &object}),
@@ -89,8 +95,12 @@ TEST(HearthTally, WritesOfTheQueueByTheirAnswer) {
   };
   for (const auto& [code, result] :
        {std::pair{0, "success"}, {409, "conflict"}, {403, "refused"}, {503, "error"}}) {
-    EXPECT_EQ(wrote("hearth-queue", api::kueue::kClusterQueue, code),
-              std::string("hearth_clusterqueue_writes_total result=") + result + " 1000\n");
+    std::string all;
+    for (const std::string known : {"success", "conflict", "refused", "error"}) {
+      all += "hearth_clusterqueue_writes_total result=" + known +
+             (known == result ? " 1000\n" : " 0\n");
+    }
+    EXPECT_EQ(wrote("hearth-queue", api::kueue::kClusterQueue, code), all);
   }
   EXPECT_EQ(wrote("hearth-queue", api::kFournosCluster, 0), "");
   EXPECT_EQ(wrote("kueue-clusterqueue", api::kueue::kClusterQueue, 0), "");
@@ -106,4 +116,4 @@ TEST(HearthTally, ReconcilesOfItsOwnControllers) {
 }
 
 }  // namespace
-}  // namespace athanor::hearth
+}  // namespace athanor::hearth::instruments_test

@@ -30,7 +30,8 @@ inline constexpr const char* kQueue = "fournos-queue";
 
 inline std::string kubeconfig(const std::string& user = "token: t0ps3cret",
                               const std::string& cluster = "server: \"https://10.0.0.1:6443\"") {
-  return "contexts: [{name: c, context: {cluster: k, user: u}}]\nclusters: [{name: k, cluster: {" +
+  return "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\nclusters: "
+         "[{name: k, cluster: {" +
          cluster + "}}]\nusers: [{name: u, user: {" + user + "}}]\n";
 }
 

@@ -3,7 +3,7 @@
 #include "lab.hpp"
 #include "runtime/view/failures.hpp"
 
-namespace athanor::hearth {
+namespace athanor::hearth::lock_test {
 namespace {
 
 class Locks : public Lab {
@@ -64,7 +64,7 @@ TEST_F(Locks, FromRequestToHeldToReleased) {
   EXPECT_EQ(world.event_count("LockReleased", "c1"), 1);
 }
 
-TEST_F(Locks, BlanksAreNobody) {
+TEST_F(Locks, TreatBlankOwnerAsNone) {
   set_owner("c1", "  ");
   EXPECT_FALSE(has_sentinel());
   EXPECT_EQ(status("c1")["locked"], Value(false));
@@ -161,7 +161,7 @@ TEST_F(Locks, UpstreamsSentinelIsAdopted) {  // D1, A19
   EXPECT_FALSE(has_sentinel("hearth-lock-c1"));
 }
 
-TEST_F(Locks, AFailedSentinelIsMadeAgainEverMoreSlowly) {
+TEST_F(Locks, RestartFailedSentinelWithGrowingDelay) {
   set_owner("c1", "alice");
   const auto fail_it = [&] {
     world.update(api::kFournosJob, {kJobs, "cluster-lock-c1"}, [&](Value& object) {
@@ -272,7 +272,7 @@ TEST_F(Locks, WithoutListsSentinelsAreReadByName) {
   EXPECT_FALSE(has("c1"));
 }
 
-TEST_F(Locks, ASentinelThatCannotBeReadIsNotAnnouncedAsGone) {
+TEST_F(Locks, KeepUnreadableSentinelHeld) {
   hold("alice");
   hide(api::kFournosJob);
   const auto truth = world.probes["live"];
@@ -289,7 +289,7 @@ TEST_F(Locks, ASentinelThatCannotBeReadIsNotAnnouncedAsGone) {
   EXPECT_EQ(lock_state(), "Unlocked");
 }
 
-TEST_F(Locks, RefusedSentinelsAreTold) {  // R9
+TEST_F(Locks, RetryRefusedSentinels) {  // R9
   world.fault = [](const Step& step) -> std::optional<Error> {
     const auto* create = std::get_if<Create>(&step);
     return create != nullptr && create->target.kind == &api::kFournosJob
@@ -304,4 +304,4 @@ TEST_F(Locks, RefusedSentinelsAreTold) {  // R9
 }
 
 }  // namespace
-}  // namespace athanor::hearth
+}  // namespace athanor::hearth::lock_test

@@ -3,7 +3,7 @@
 #include "lab.hpp"
 #include "runtime/view/failures.hpp"
 
-namespace athanor::hearth {
+namespace athanor::hearth::offboard_test {
 namespace {
 
 class Offboarding : public Lab {
@@ -82,7 +82,7 @@ void force(Value& object) {
   object.set_path({"spec", "deletionPolicy"}, "Force");
 }
 
-TEST_F(Offboarding, ForceEndsJobsAndWaitsAMinuteAtMost) {
+TEST_F(Offboarding, ForcesEndOfJobsWithinOneMinute) {
   const Object job =
       put("{apiVersion: fournos.dev/v1, kind: FournosJob, metadata: {name: bench-7, namespace: "
           "psap-automation}, spec: {cluster: c1}, status: {phase: Running}}");
@@ -237,4 +237,4 @@ TEST_F(Offboarding, ResumesAfterEveryStep) {
 }
 
 }  // namespace
-}  // namespace athanor::hearth
+}  // namespace athanor::hearth::offboard_test

@@ -4,7 +4,7 @@
 #include "runtime/view/failures.hpp"
 #include "runtime/view/live.hpp"
 
-namespace athanor::hearth {
+namespace athanor::hearth::queue_test {
 namespace {
 
 using QueueWriter = Lab;
@@ -63,6 +63,36 @@ TEST_F(QueueWriter, AForeignFlavorIsNotTaken) {
   EXPECT_EQ(world.must(api::kueue::kResourceFlavor, {"", "edge"}).metadata()["labels"], Value());
 }
 
+// docs/spec/hearth.md 8.5
+TEST_F(QueueWriter, CountsOneServerUnderTwoNamesOnce) {
+  const auto identify = [&](const std::string& name, const std::string& id) {
+    target(name, 2, 8);
+    Value answer = targets.at(name).value();
+    answer.set("clusterId", id);
+    targets.insert_or_assign(name, Result<Value>(answer));
+    secret("kubeconfig-" + name, kubeconfig());
+    settle();
+    world.advance(std::chrono::seconds(1));
+  };
+  identify("first", "uid-1");
+  identify("again", "uid-1");
+  identify("other", "uid-2");
+  settle();
+  EXPECT_EQ(queue(),
+            "first cluster-slot=100 gpu-a100=16; again cluster-slot=0 gpu-a100=0; other "
+            "cluster-slot=100 gpu-a100=16");
+  EXPECT_EQ(condition("again", "KueueSynced"),
+            "False/SameCluster its API server is that of FournosCluster first, whose GPUs and "
+            "slots count once; remove one of the two");
+  EXPECT_EQ(condition("first", "KueueSynced"), "True/Synced fournos/gpu-a100: 16");
+  world.remove(api::kSecret, {kSecrets, "kubeconfig-first"});
+  world.remove(api::kFournosCluster, key("first"));
+  settle();
+  pass(std::chrono::seconds(5));
+  EXPECT_EQ(condition("again", "KueueSynced"), "True/Synced fournos/gpu-a100: 16");
+  EXPECT_EQ(queue(), "again cluster-slot=100 gpu-a100=16; other cluster-slot=100 gpu-a100=16");
+}
+
 // docs/spec/hearth.md 2.6
 TEST_F(QueueWriter, NamesThatDoNotFitALabel) {
   const std::string name(64, 'a');
@@ -115,7 +145,7 @@ TEST_F(QueueWriter, RepairsAndFights) {
   EXPECT_TRUE(condition("edge", "KueueSynced").starts_with("True/Synced"));
 }
 
-TEST_F(QueueWriter, RefusalsAreTold) {
+TEST_F(QueueWriter, RetriesRefusedPatches) {
   int tries = 0;
   world.fault = [&](const Step& step) -> std::optional<Error> {
     const auto* patch = std::get_if<Patch>(&step);
@@ -132,7 +162,7 @@ TEST_F(QueueWriter, RefusalsAreTold) {
   EXPECT_EQ(queue(), "edge cluster-slot=100 gpu-a100=16");
 }
 
-TEST_F(QueueWriter, ConflictsWithoutEndAreTold) {  // X2
+TEST_F(QueueWriter, ReportsEndlessConflicts) {  // X2
   const Ref ref{&api::kueue::kClusterQueue, {"", kQueue}};
   world.fault = [&](const Step& step) -> std::optional<Error> {
     const auto* patch = std::get_if<Patch>(&step);
@@ -154,7 +184,7 @@ TEST_F(QueueWriter, ConflictsWithoutEndAreTold) {  // X2
 }
 
 // docs/spec/hearth.md 8.5
-TEST_F(QueueWriter, AFlavorThatMayNotBeMadeIsTold) {
+TEST_F(QueueWriter, ReportsFlavorThatMayNotBeMade) {
   std::string query;
   world.fault = [&](const Step& step) -> std::optional<Error> {
     const auto* create = std::get_if<Create>(&step);
@@ -226,7 +256,7 @@ TEST_F(OldViews, ACordonThatIsOverClosesNothing) {
   EXPECT_EQ(queue(), "edge cluster-slot=0 gpu-a100=16");
 }
 
-TEST_F(OldViews, ADoorThatAnEarlierCordonHadClosedIsNoWidth) {
+TEST_F(OldViews, IgnoreZeroSlotQuotaUntilViewsAreNew) {
   onboard("edge");
   world.update(api::kueue::kClusterQueue, {"", kQueue}, [](Value& object) {
     Value& flavor =
@@ -241,7 +271,7 @@ TEST_F(OldViews, ADoorThatAnEarlierCordonHadClosedIsNoWidth) {
   EXPECT_EQ(cluster("edge").annotation("fournos.dev/slot-quota"), "0") << "somebody wanted it so";
 }
 
-TEST_F(OldViews, TheKeptWidthStaysUntilTheDoorIsKnownToBeOpen) {
+TEST_F(OldViews, KeepSlotQuotaUntilQueueIsKnownOpen) {
   onboard("edge");
   truth_of("ClusterQueue", [](Value& /*object*/) {});
   edit("edge", [](Value& object) {
@@ -276,4 +306,4 @@ TEST_F(QueueWriter, WritesNothingAtRest) {
 }
 
 }  // namespace
-}  // namespace athanor::hearth
+}  // namespace athanor::hearth::queue_test

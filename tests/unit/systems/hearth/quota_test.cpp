@@ -8,7 +8,7 @@
 
 #include "kube/text/yaml.hpp"
 
-namespace athanor::hearth {
+namespace athanor::hearth::quota_test {
 namespace {
 
 using Presence = QuotaWish::Presence;
@@ -199,4 +199,4 @@ TEST(QuotaLimits, SpecifiedScaleFits) {
 }
 
 }  // namespace
-}  // namespace athanor::hearth
+}  // namespace athanor::hearth::quota_test

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace athanor::hearth {
+namespace athanor::hearth::settings_test {
 namespace {
 
 TEST(HearthSettings, Defaults) {
@@ -72,4 +72,4 @@ TEST(HearthSettings, BadValuesNameVariableAndBound) {
 }
 
 }  // namespace
-}  // namespace athanor::hearth
+}  // namespace athanor::hearth::settings_test

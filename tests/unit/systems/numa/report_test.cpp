@@ -11,7 +11,7 @@
 #include "kube/text/yaml.hpp"
 #include "unit/systems/numa/numa_objects.hpp"
 
-namespace athanor::numa {
+namespace athanor::numa::report_test {
 namespace {
 
 using testing::make_pod;
@@ -124,7 +124,7 @@ Object quarters() {
   return Object(Value::object({{"metadata", Value::object({{"name", "w"}})}, {"zones", zones}}));
 }
 
-TEST(NumaReport, ExplainsSetsOfZonesAsTheScoreTakesThem) {
+TEST(NumaReport, ExplainsSetsOfZonesLikeTheScore) {
   const NodeFacts known{.believed = {.topology = read_topology(quarters().body())}};
   const auto parts = [&](const PodText& pod, bool ignore_unlisted) {
     const Profile profile{
@@ -187,4 +187,4 @@ TEST(NumaReport, NoNodeWithoutZonesFits) {
 }
 
 }  // namespace
-}  // namespace athanor::numa
+}  // namespace athanor::numa::report_test

@@ -3,7 +3,7 @@
 // the words of the real server (docs/spec/apiserver.md 15.1).
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::admission_plugins_test {
 namespace {
 
 constexpr const char* kPods = "/api/v1/namespaces/tst/pods";
@@ -309,7 +309,7 @@ TEST_F(Kubelet, HasLeasesSlicesAndCertificatesInItsName) {
                  "can only create a node CSR with CN=system:node:n1");
 }
 
-TEST_F(Kubelet, IsToldFromOthers) {
+TEST_F(Kubelet, IsDistinguishedFromOtherUsers) {
   server_.act_as("somebody", {"system:nodes"});
   expect_refused(merge("/api/v1/nodes/n1", R"({"metadata":{"annotations":{"a":"c"}}})"),
                  "could not determine node from user \"somebody\"");
@@ -318,4 +318,4 @@ TEST_F(Kubelet, IsToldFromOthers) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::admission_plugins_test

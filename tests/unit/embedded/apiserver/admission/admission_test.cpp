@@ -3,7 +3,7 @@
 #include "embedded/apiserver/loops/control_loop.hpp"
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::admission_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -339,4 +339,4 @@ TEST(Quotas, DryRunsReserveNothing) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::admission_test

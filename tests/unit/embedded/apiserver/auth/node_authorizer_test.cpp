@@ -6,7 +6,7 @@
 
 #include "unit/embedded/apiserver/fixture.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::node_authorizer_test {
 namespace {
 
 using test::World;
@@ -91,7 +91,7 @@ class NodeAuthorizerTest : public ::testing::Test {
   std::unique_ptr<Authorizer> authorizer_{};
 };
 
-TEST_F(NodeAuthorizerTest, ReadsWhatItsPodsReferTo) {
+TEST_F(NodeAuthorizerTest, ReadsObjectsThatItsPodsReference) {
   for (const char* secret : {"pull", "env", "vol", "proj"}) {
     for (const char* verb : {"get", "list", "watch"}) {
       EXPECT_TRUE(may(verb, "secrets", "a", secret + std::string("-1"))) << secret;
@@ -184,4 +184,4 @@ TEST_F(NodeAuthorizerTest, OnlyNodesAreNodes) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::node_authorizer_test

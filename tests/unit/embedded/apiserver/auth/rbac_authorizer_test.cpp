@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "embedded/apiserver/auth/authorize.hpp"
+#include "embedded/apiserver/request/authorize.hpp"
 
 #include <gtest/gtest.h>
 
 #include "embedded/apiserver/admission/steps.hpp"
 #include "unit/embedded/apiserver/fixture.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::rbac_authorizer_test {
 namespace {
 
 using test::World;
@@ -163,7 +163,7 @@ class EscalationTest : public AuthorizeTest {
   }
 };
 
-TEST_F(EscalationTest, RolesGrantOnlyWhatTheWriterHolds) {
+TEST_F(EscalationTest, RolesGrantOnlyRightsOfTheWriter) {
   const UserInfo alice = user("alice", {"devs", "system:authenticated"});
   constexpr std::string_view kHeld = R"({"metadata":{"namespace":"lt","name":"e"},"rules":[
     {"verbs":["get","list"],"apiGroups":[""],"resources":["pods"]},
@@ -212,4 +212,4 @@ TEST_F(EscalationTest, AggregationNeedsEverything) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::rbac_authorizer_test

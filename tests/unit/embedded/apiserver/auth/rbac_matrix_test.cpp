@@ -3,10 +3,10 @@
 // as slow and plain as can be (docs/spec/apiserver.md 16.2).
 #include <random>
 
-#include "embedded/apiserver/auth/authorize.hpp"
+#include "embedded/apiserver/request/authorize.hpp"
 #include "unit/embedded/apiserver/fixture.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::rbac_matrix_test {
 namespace {
 
 using test::World;
@@ -208,4 +208,4 @@ TEST(RbacMatrix, AgreesWithAPlainEvaluator) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::rbac_matrix_test

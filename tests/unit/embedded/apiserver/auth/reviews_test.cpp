@@ -6,7 +6,7 @@
 #include "embedded/apiserver/read/encode.hpp"
 #include "unit/embedded/apiserver/fixture.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::reviews_test {
 namespace {
 
 using test::parse;
@@ -222,4 +222,4 @@ TEST_F(ReviewsTest, AnonymousReadsHealthAndVersionAlone) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::reviews_test

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "embedded/apiserver/auth/authenticate.hpp"
+#include "embedded/apiserver/request/authenticate.hpp"
 
 #include <gtest/gtest.h>
 
 #include "unit/embedded/apiserver/fixture.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::token_authenticator_test {
 namespace {
 
 using test::kNow;
@@ -44,7 +44,7 @@ class AuthenticateTest : public ::testing::Test {
   std::unique_ptr<Authenticator> authenticator_{};
 };
 
-TEST_F(AuthenticateTest, NobodyIsAnonymous) {
+TEST_F(AuthenticateTest, TreatsMissingCredentialsAsAnonymous) {
   const auto user = ask({});
   ASSERT_TRUE(user.ok());
   EXPECT_EQ(user->name, "system:anonymous");
@@ -151,4 +151,4 @@ TEST_F(AuthenticateTest, InProcessUsersGetTheirGroups) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::token_authenticator_test

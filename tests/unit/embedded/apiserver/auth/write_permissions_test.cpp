@@ -5,7 +5,7 @@
 
 #include "unit/embedded/apiserver/fixture.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::write_permissions_test {
 namespace {
 
 using test::World;
@@ -94,7 +94,7 @@ TEST_F(WritePermissions, APutThatCreatesNeedsCreate) {
   EXPECT_EQ(put_endpoints("a").status, 200);
 }
 
-TEST_F(WritePermissions, ACommaInAnImpersonatedGroupIsPartOfItsName) {
+TEST_F(WritePermissions, KeepsCommaInNameOfImpersonatedGroup) {
   world_.put("clusterroles.rbac.authorization.k8s.io",
              R"({"metadata":{"name":"i"},"rules":[
                  {"verbs":["impersonate"],"apiGroups":[""],"resources":["users","groups"]},
@@ -119,4 +119,4 @@ TEST_F(WritePermissions, ACommaInAnImpersonatedGroupIsPartOfItsName) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::write_permissions_test

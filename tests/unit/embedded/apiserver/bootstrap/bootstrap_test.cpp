@@ -4,13 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include "embedded/apiserver/auth/authenticate.hpp"
-#include "embedded/apiserver/auth/authorize.hpp"
 #include "embedded/apiserver/bootstrap/rbac_objects.hpp"
+#include "embedded/apiserver/request/authenticate.hpp"
+#include "embedded/apiserver/request/authorize.hpp"
 #include "kube/schema/data.hpp"
 #include "unit/embedded/apiserver/fixture.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::bootstrap_test {
 namespace {
 
 using test::kNow;
@@ -194,11 +194,11 @@ TEST_F(BootstrapTest, MissingPartsComeBack) {
   EXPECT_TRUE(get(kBindings, {"", "system:basic-user"})["subjects"].empty());
 }
 
-TEST(RbacText, RefusesWhatItCannotRead) {
+TEST(RbacText, RefusesUnreadableText) {
   EXPECT_FALSE(parse_rbac("R a\n  what is this\n").ok());
   EXPECT_FALSE(parse_rbac("  \"\" : pods : get\n").ok());
   EXPECT_FALSE(parse_rbac("B x y z\n").ok());
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::bootstrap_test

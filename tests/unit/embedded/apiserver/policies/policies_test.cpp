@@ -4,7 +4,7 @@
 #include "embedded/apiserver/policies/type_check.hpp"
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::policies_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -277,7 +277,7 @@ TEST_F(HookConditions, ThatDoNotCompileAreRefused) {
 TEST(PolicyTypes, AreCheckedForEveryKindNamed) {
   const ResourceTable table(built_in_resources());
   const Value warnings = expression_warnings(policy("t", R"j({"validations":[
-          {"expression":"object.data.size() < 2 && object.metadata.name != ''"},
+          {"expression":"object.data.size() < 2 && object.metadata.namespace != ''"},
           {"expression":"object.nope == 1"}]})j"),
                                              table);
   ASSERT_EQ(warnings.size(), 1U);
@@ -337,4 +337,4 @@ TEST(BadBindings, AreRefused) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::policies_test

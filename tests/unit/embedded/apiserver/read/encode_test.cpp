@@ -2,7 +2,7 @@
 // How bodies leave the server (docs/spec/apiserver.md 2.5, 2.6).
 #include "unit/embedded/apiserver/test_server.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::encode_test {
 namespace {
 
 using ::testing::StartsWith;
@@ -17,7 +17,7 @@ TEST(Encode, PrettyForBrowsersAndOnRequest) {
   EXPECT_TRUE(server.get("/version").text.ends_with("}\n"));
 }
 
-TEST(Encode, CompressesLargeBodiesForThoseWhoTakeIt) {
+TEST(Encode, CompressesLargeBodiesForAcceptingClients) {
   TestServer server;
   const std::string path = "/api/v1/namespaces/tst/configmaps";
   Value big = config_map("big");
@@ -57,4 +57,4 @@ TEST(Timeout, MustBeADuration) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::encode_test

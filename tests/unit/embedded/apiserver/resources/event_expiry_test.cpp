@@ -11,7 +11,7 @@
 
 #include "embedded/store/store.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::event_expiry_test {
 namespace {
 
 using std::chrono::hours;
@@ -73,7 +73,7 @@ TEST_F(EventExpiryTest, EventsLiveAnHourAfterTheirLastWrite) {
   EXPECT_THAT(names(), IsEmpty());
 }
 
-TEST_F(EventExpiryTest, WhatWasThereAtTheStartTellsItsTimeItself) {
+TEST_F(EventExpiryTest, TakesAgeOfEarlierEventsFromTheirTime) {
   write("old", start_ - minutes(50));
   write("young", start_ - minutes(5));
   run_until(start_ + minutes(11));
@@ -83,4 +83,4 @@ TEST_F(EventExpiryTest, WhatWasThereAtTheStartTellsItsTimeItself) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::event_expiry_test

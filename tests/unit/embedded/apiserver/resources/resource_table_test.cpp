@@ -8,7 +8,7 @@
 
 #include "embedded/kinds/resource_info.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::resource_table_test {
 namespace {
 
 std::shared_ptr<const ResourceInfo> custom(const std::string& group, const std::string& version,
@@ -73,4 +73,4 @@ TEST(ResourceRegistry, TablesHaveSerialsOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::resource_table_test

@@ -12,7 +12,7 @@
 #include "unit/embedded/apiserver/test_server.hpp"
 #include "unit/embedded/apiserver/webhooks/fake_outside.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::admission_webhooks_test {
 namespace {
 
 using testing::ElementsAre;
@@ -78,7 +78,7 @@ class AdmissionWebhooks : public testing::Test {
   TestServer server_{{}, &outside_};
 };
 
-TEST_F(AdmissionWebhooks, TheReviewSaysWhatIsAboutToHappen) {
+TEST_F(AdmissionWebhooks, ReviewDescribesPendingOperation) {
   validating("v", {webhook("a", R"({"timeoutSeconds":7})")});
   allow_at("a");
   ASSERT_EQ(create("one", R"({"labels":{"x":"y"}})", "?fieldManager=me").status, 201);
@@ -112,7 +112,7 @@ TEST_F(AdmissionWebhooks, TheReviewSaysWhatIsAboutToHappen) {
                                           "fieldManager":"me"})"));
 }
 
-TEST_F(AdmissionWebhooks, UpdatesShowBothObjectsAndDeletesTheOldOne) {
+TEST_F(AdmissionWebhooks, ShowBothObjectsAtUpdateOldAtDelete) {
   ASSERT_EQ(create("one").status, 201);
   validating("v", {webhook("a")});
   allow_at("a");
@@ -141,7 +141,7 @@ TEST_F(AdmissionWebhooks, APatchThatChangesNothingIsReviewedToo) {
   EXPECT_EQ(patched.value["data"]["set"], Value("by hook"));
 }
 
-TEST_F(AdmissionWebhooks, AStatusThatAWebhookWritesCountsForNothing) {
+TEST_F(AdmissionWebhooks, IgnoreStatusWrittenByWebhook) {
   mutating("m", {webhook("a", R"({"rules":[{"operations":["*"],"apiGroups":["apps"],
                                   "apiVersions":["v1"],"resources":["deployments"]}]})")});
   patch_at("a", R"([{"op":"add","path":"/status","value":{"replicas":7}},
@@ -190,7 +190,7 @@ const Outcome kOutcomes[] = {
      "", R"(admission webhook "t.ex.com" denied the request without explanation)"},
 };
 
-TEST_F(AdmissionWebhooks, DenialsCarryTheWebhooksStatusWhateverTheFailurePolicy) {
+TEST_F(AdmissionWebhooks, PassStatusOfDenialsUnderAnyPolicy) {
   for (const char* policy : {"Fail", "Ignore"}) {
     for (const Outcome& row : kOutcomes) {
       FakeOutside outside;
@@ -261,7 +261,7 @@ const Failure kFailures[] = {
      "received invalid webhook response: validating webhook may not return response.patch"},
 };
 
-TEST_F(AdmissionWebhooks, FailuresRefuseOrAreIgnoredAsThePolicySays) {
+TEST_F(AdmissionWebhooks, RefuseOrIgnoreFailuresByPolicy) {
   for (const Failure& row : kFailures) {
     for (const bool ignore : {false, true}) {
       FakeOutside outside;
@@ -286,7 +286,7 @@ TEST_F(AdmissionWebhooks, FailuresRefuseOrAreIgnoredAsThePolicySays) {
   }
 }
 
-TEST_F(AdmissionWebhooks, InvalidPatchesAreErrorsEvenWhenFailuresAreIgnored) {
+TEST_F(AdmissionWebhooks, ReportInvalidPatchesEvenWhenIgnoringFailures) {
   patch_at("t", R"([{"op":"remove","path":"/data/nope"}])");
   mutating("m", {webhook("t", R"({"failurePolicy":"Ignore"})")});
   const Answer answer = create("x");
@@ -323,7 +323,7 @@ TEST_F(AdmissionWebhooks, OfAScaleSeeAndChangeTheScale) {
   EXPECT_EQ(seen["oldObject"]["spec"]["replicas"].as_int(), 1);
 }
 
-TEST_F(AdmissionWebhooks, TheFirstDenialInTheOrderOfConfigurationsIsTheAnswer) {
+TEST_F(AdmissionWebhooks, AnswerWithFirstDenialInConfigurationOrder) {
   for (const char* name : {"a", "b"}) {
     outside_.on("https://hooks/" + std::string(name), [name](const Value& review) {
       return review_answer(review, Value::object({{"allowed", false},
@@ -357,7 +357,7 @@ TEST_F(AdmissionWebhooks, WarningsReachTheClientOfDenialsToo) {
   EXPECT_THAT(create("x").warnings(), ElementsAre(R"(299 - "mind the gap")"));
 }
 
-TEST_F(AdmissionWebhooks, MutatingOnesRunOneAfterAnotherAndSeeEarlierPatches) {
+TEST_F(AdmissionWebhooks, RunMutatingOnesInTurnWithEarlierPatches) {
   patch_at("a", R"([{"op":"add","path":"/data","value":{"seen":"a"}}])");
   patch_at("b", R"([{"op":"test","path":"/data/seen","value":"a"},
                     {"op":"replace","path":"/data/seen","value":"ab"}])");
@@ -380,7 +380,7 @@ TEST_F(AdmissionWebhooks, MutatingOnesRunOneAfterAnotherAndSeeEarlierPatches) {
   EXPECT_EQ(uids.size(), 1U);
 }
 
-TEST_F(AdmissionWebhooks, ALaterChangeCallsThoseAgainThatAskForIt) {
+TEST_F(AdmissionWebhooks, ReinvokeThoseThatAskAfterLaterChange) {
   outside_.on("https://hooks/a", [](const Value& review) {
     // Copies what others set.
     const Value& data = review["request"]["object"]["data"];
@@ -400,7 +400,7 @@ TEST_F(AdmissionWebhooks, ALaterChangeCallsThoseAgainThatAskForIt) {
   EXPECT_THAT(outside_.order(), ElementsAre("a", "b", "c", "a", "c"));
 }
 
-TEST_F(AdmissionWebhooks, WithoutALaterChangeNobodyIsCalledTwice) {
+TEST_F(AdmissionWebhooks, CallsWebhookAgainOnlyAfterLaterChange) {
   patch_at("a", R"([{"op":"add","path":"/data","value":{"a":"1"}}])");
   allow_at("b");
   mutating("m", {webhook("a", R"({"reinvocationPolicy":"IfNeeded"})"),
@@ -684,7 +684,7 @@ TEST_F(WaitingWebhooks, OthersAreServedMeanwhile) {
   EXPECT_THAT(answers_, ElementsAre(201));
 }
 
-TEST_F(WaitingWebhooks, ALostRaceIsReviewedAgainWithTheNewerObject) {
+TEST_F(WaitingWebhooks, ReviewAgainAfterLostRace) {
   ASSERT_EQ(create("one").status, 201);
   validating("v", {webhook("a", R"({"rules":[{"operations":["UPDATE"],"apiGroups":[""],
       "apiVersions":["v1"],"resources":["configmaps"]}],
@@ -707,4 +707,4 @@ TEST_F(WaitingWebhooks, ALostRaceIsReviewedAgainWithTheNewerObject) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::admission_webhooks_test

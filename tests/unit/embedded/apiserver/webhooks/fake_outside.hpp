@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/digest.hpp"
-#include "embedded/apiserver/core/outside.hpp"
+#include "embedded/apiserver/request/outside.hpp"
 #include "kube/text/json.hpp"
 
 namespace athanor::apiserver {

@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "embedded/apiserver/webhooks/endpoint.hpp"
+#include "embedded/apiserver/request/endpoint.hpp"
 
-namespace athanor::apiserver {
+namespace athanor::apiserver::target_test {
 namespace {
 
 struct Written {
@@ -42,4 +42,4 @@ TEST(Endpoints, LinkLocalIsKnownInEveryForm) {
 }
 
 }  // namespace
-}  // namespace athanor::apiserver
+}  // namespace athanor::apiserver::target_test

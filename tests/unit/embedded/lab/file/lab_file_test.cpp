@@ -12,7 +12,7 @@
 #include "support/source_dir/source_dir.hpp"
 #include "systems/das/system.hpp"
 
-namespace athanor::lab {
+namespace athanor::lab::lab_file_test {
 namespace {
 
 constexpr const char* kHead = "apiVersion: athanor.dev/v1\nkind: Lab\n";
@@ -59,7 +59,7 @@ settings: {FOURNOS_GC_INTERVAL_SEC: 5}
   EXPECT_EQ(lab->settings.at("FOURNOS_GC_INTERVAL_SEC"), "5");
 }
 
-TEST(LabFile, LabelsOfAFileReplaceThoseOfEveryNode) {
+TEST(LabFile, ReplacesDefaultNodeLabelsByFileLabels) {
   const auto lab = parse_lab(std::string(kHead) +
                                  "nodes:\n- name: a\n- {name: b, labels: {kubernetes.io/arch: "
                                  "arm64, kubernetes.io/hostname: rack-7}}\n",
@@ -78,7 +78,7 @@ TEST(LabFile, LabelsOfAFileReplaceThoseOfEveryNode) {
 }
 
 // EMULATED_MODE=enabled in an environment, and no node of the lab with GPUs.
-TEST(LabFile, EveryNodeGetsGpusWhereTheSettingsAskAndTheFileNamesNone) {
+TEST(LabFile, EquipsEveryNodeWithGpusOfSettings) {
   const System* const systems[] = {&das::system()};
   const std::string nodes = std::string(kHead) + "nodes:\n- name: a\n- name: b\n";
   const auto equipped = [&](const std::string& more, const std::string& model) {
@@ -103,7 +103,7 @@ TEST(LabFile, EveryNodeGetsGpusWhereTheSettingsAskAndTheFileNamesNone) {
   EXPECT_EQ(nodes_of_file.at(2).annotations.at(count), "3");
 }
 
-TEST(LabFile, RefusesSettingsThatNobodyReadsAndNamesNearOnes) {
+TEST(LabFile, RefusesUnknownSettingsAndSuggestsSimilarOnes) {
   constexpr std::string_view kKnown[] = {"FOURNOS_GC_INTERVAL_SEC", "HEARTH_NAMESPACE"};
   const std::string text = std::string(kHead) +
                            "settings:\n  fournos_gc_interval_sec: 5\n  FOURNOS_GC_INTERVALL_SEC: "
@@ -146,7 +146,7 @@ struct Wrong {
 };
 class WrongLabFile : public ::testing::TestWithParam<Wrong> {};
 
-TEST_P(WrongLabFile, IsToldWhereAndWhat) {
+TEST_P(WrongLabFile, ReportsPlaceAndCause) {
   const auto lab = parse_lab(std::string(kHead) + GetParam().text, "lab.yaml");
   ASSERT_FALSE(lab.ok());
   EXPECT_NE(lab.error().message.find(GetParam().problem), std::string::npos) << lab.error().message;
@@ -237,4 +237,4 @@ TEST(LabFile, TheExampleIsValid) {
 }
 
 }  // namespace
-}  // namespace athanor::lab
+}  // namespace athanor::lab::lab_file_test

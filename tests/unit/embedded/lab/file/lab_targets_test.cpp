@@ -6,10 +6,11 @@
 
 #include "api/builtin.hpp"
 #include "base/digest.hpp"
+#include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
 #include "systems/hearth/system.hpp"
 
-namespace athanor::lab {
+namespace athanor::lab::lab_targets_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -55,7 +56,7 @@ struct Wrong {
 };
 class WrongTarget : public testing::TestWithParam<Wrong> {};
 
-TEST_P(WrongTarget, IsToldWhereAndWhat) {
+TEST_P(WrongTarget, ReportsPlaceAndCause) {
   const auto lab = parse(GetParam().text);
   ASSERT_FALSE(lab.ok());
   EXPECT_NE(lab.error().message.find(GetParam().problem), std::string::npos) << lab.error().message;
@@ -124,7 +125,7 @@ TEST(LabTargets, BecomeSecretsThatHearthDiscovers) {
 }
 
 // What is written into the ConfigMap reads as what the lab file said.
-TEST(LabTargets, ConfigMapsSayWhatTheLabFileSaid) {
+TEST(LabTargets, ConfigMapsCarrySettingsOfLabFile) {
   const auto lab = parse(R"(targets:
 - name: edge
   nodes:
@@ -155,6 +156,42 @@ TEST(LabTargets, ConfigMapsSayWhatTheLabFileSaid) {
   EXPECT_EQ(target->faults.flapping->up, 1s);
 }
 
+// Anybody with rights on ConfigMaps can set the label.
+TEST(LabTargets, TakesConfigMapsWithoutData) {
+  for (const char* data : {"null", "{}", "{nodes: null}", "{nodes: ''}", "[]", "text",
+                           "{nodes: [1], faults: {a: b}}", "{nodes: '---', faults: '- a'}"}) {
+    test::FakeWorld world;
+    world.configure(kTargetSection, Value::object({{"namespace", "team"}}));
+    world.executors[kConfigureTarget] = [](test::FakeWorld&, const Act&) -> Result<Value> {
+      return Value::object();
+    };
+    world.put(*yaml::parse(std::string("{apiVersion: v1, kind: ConfigMap, metadata: {name: x, "
+                                       "namespace: team, labels: {athanor.dev/emulated-target: "
+                                       "x}}, data: ") +
+                           data + "}"));
+    world.settle({&target_operator()});
+    EXPECT_LE(world.acts.size() + world.events.size(), 1U) << data;
+  }
+}
+
+// Rights on ConfigMaps of another namespace are no rights on targets.
+TEST(LabTargets, LeaveConfigMapsOfOtherNamespacesAlone) {
+  test::FakeWorld world;
+  world.configure(kTargetSection, Value::object({{"namespace", "targets"}}));
+  world.executors[kConfigureTarget] = [](test::FakeWorld&, const Act&) -> Result<Value> {
+    return Value::object();
+  };
+  world.put(
+      *yaml::parse("{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: team, "
+                   "labels: {athanor.dev/emulated-target: edge}}, data: {nodes: '[]', "
+                   "faults: 'dead: true'}}"));
+  world.settle({&target_operator()});
+  EXPECT_TRUE(world.acts.empty());
+  ASSERT_EQ(world.events.size(), 1U);
+  EXPECT_EQ(world.events[0].note,
+            "targets are configured by ConfigMaps of namespace \"targets\" alone");
+}
+
 // Who edits the ConfigMap changes the target; who writes nonsense is told.
 TEST(LabTargets, EditsReachTheTargetOnce) {
   test::FakeWorld world;
@@ -166,6 +203,7 @@ TEST(LabTargets, EditsReachTheTargetOnce) {
   const auto lab = parse("targets:\n- {name: edge, nodes: [{gpus: 8}]}\n");
   ASSERT_TRUE(lab.ok());
   Value map = objects_of(*lab).at(1);
+  world.configure(kTargetSection, Value::object({{"namespace", map["metadata"]["namespace"]}}));
   world.put(map);
   world.settle({&target_operator()});
   ASSERT_EQ(configured.size(), 1U);
@@ -185,4 +223,4 @@ TEST(LabTargets, EditsReachTheTargetOnce) {
 }
 
 }  // namespace
-}  // namespace athanor::lab
+}  // namespace athanor::lab::lab_targets_test

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <iterator>
 
-namespace athanor::lab {
+namespace athanor::lab::audit_log_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -89,7 +89,7 @@ TEST_F(AuditLog, IsPutAsideWhenItIsFull) {
   EXPECT_EQ(text_of(options_.log_path).size(), half.size() + 1);
 }
 
-TEST_F(AuditLog, ForgetsWhatIsTooOld) {
+TEST_F(AuditLog, RemovesOldFiles) {
   options_.max_size = 1;
   options_.max_age = 1;
   const auto audit = open_audit(options_, clock_);
@@ -102,7 +102,7 @@ TEST_F(AuditLog, ForgetsWhatIsTooOld) {
   EXPECT_THAT(logs(), testing::ElementsAre("audit-2026-11-23T10-00-00.000.log", "audit.log"));
 }
 
-TEST_F(AuditLog, NamesWhatIsWrong) {
+TEST_F(AuditLog, NamesInvalidSettings) {
   write("policy.yaml", "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: []\n");
   EXPECT_THAT(open_audit(options_, clock_).error().message, HasSubstr("0 rules"));
   options_.policy_file = folder_ / "none";
@@ -111,4 +111,4 @@ TEST_F(AuditLog, NamesWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace athanor::lab
+}  // namespace athanor::lab::audit_log_test

@@ -19,7 +19,7 @@
 #include "embedded/transport/https_server.hpp"
 #include "net/pki.hpp"
 
-namespace athanor::lab {
+namespace athanor::lab::network_test {
 namespace {
 
 using apiserver::OutsideAnswer;
@@ -27,7 +27,7 @@ using apiserver::OutsideRequest;
 using testing::HasSubstr;
 
 // A body that never ends.
-class Endless final : public apiserver::Stream {
+class Endless final : public net::Stream {
  public:
   State pull(std::string& out) override {
     if (!std::exchange(said_, true)) {
@@ -44,8 +44,8 @@ class Endless final : public apiserver::Stream {
 // Answers "/slow" with a body that never ends, "/big" with a long one, the rest with the request.
 class Peer final : public apiserver::Server {
  public:
-  apiserver::Response handle(apiserver::Request request, Instant /*now*/) override {
-    apiserver::Response response;
+  net::Response handle(net::Request request, Instant /*now*/) override {
+    net::Response response;
     response.content_type = "text/plain";
     if (request.path == "/slow") {
       response.stream = std::make_unique<Endless>();
@@ -76,7 +76,7 @@ class NetworkTest : public testing::Test {
   NetworkTest() {
     std::string name = testing::TempDir() + "athanor-network-XXXXXX";
     directory_ = ::mkdtemp(name.data());
-    pki_ = *transport::ensure_pki({.directory = directory_ + "/pki", .now = clock_->now()});
+    pki_ = *net::ensure_pki({.directory = directory_ + "/pki", .now = clock_->now()});
     server_ = *transport::HttpsServer::create({.certificate_pem = pki_.server_certificate,
                                                .key_pem = pki_.server_key,
                                                .client_ca_pem = pki_.ca_certificate},
@@ -110,7 +110,7 @@ class NetworkTest : public testing::Test {
 
   std::string directory_{};
   std::unique_ptr<Clock> clock_ = wall_clock();
-  transport::Pki pki_{};
+  net::Pki pki_{};
   Peer peer_{};
   std::unique_ptr<transport::HttpsServer> server_{};
   int port_ = 0;
@@ -129,7 +129,7 @@ TEST_F(NetworkTest, CarriesRequestAndAnswer) {
   EXPECT_EQ(answer.header("x-answer"), "yes");
 }
 
-TEST_F(NetworkTest, DialsAnotherAddressUnderTheNameOfTheUrl) {
+TEST_F(NetworkTest, DialsOtherAddressUnderNameOfUrl) {
   OutsideRequest asked = request("/hook");
   asked.url = "https://kubernetes.default.svc:443/hook";
   asked.connect_to = "127.0.0.1:" + std::to_string(port_);
@@ -143,8 +143,7 @@ TEST_F(NetworkTest, TrustsTheBundleOfTheRequestAlone) {
   EXPECT_EQ(ask(request("/hook")).status, 200);
   OutsideRequest stranger = request("/hook");
   stranger.ca_pem =
-      transport::ensure_pki({.directory = directory_ + "/other", .now = clock_->now()})
-          ->ca_certificate;
+      net::ensure_pki({.directory = directory_ + "/other", .now = clock_->now()})->ca_certificate;
   EXPECT_THAT(ask(std::move(stranger)).failure,
               HasSubstr("x509: certificate signed by unknown authority"));
 }
@@ -173,14 +172,14 @@ TEST_F(NetworkTest, StreamsGoOnUntilTheirReaderLeaves) {
   answer.stream->on_ready([&news] { news.release(); });
   std::string text;
   do {
-    EXPECT_EQ(answer.stream->pull(text), apiserver::Stream::State::Open);
+    EXPECT_EQ(answer.stream->pull(text), net::Stream::State::Open);
   } while (text.empty() && news.try_acquire_for(std::chrono::seconds(60)));
   EXPECT_EQ(text, "first\n");
   answer.stream->on_ready({});
   answer.stream.reset();
 }
 
-TEST_F(NetworkTest, StoppingEndsWhatIsUnderWay) {
+TEST_F(NetworkTest, StoppingEndsRunningRequests) {
   OutsideRequest asked = request("/slow");
   auto answer = start(std::move(asked));
   network_.stop();
@@ -189,4 +188,4 @@ TEST_F(NetworkTest, StoppingEndsWhatIsUnderWay) {
 }
 
 }  // namespace
-}  // namespace athanor::lab
+}  // namespace athanor::lab::network_test

@@ -16,7 +16,7 @@
 #include "kube/text/json.hpp"
 #include "unit/embedded/nodes/process/pod_lab.hpp"
 
-namespace athanor::nodes {
+namespace athanor::nodes::exec_test {
 namespace {
 
 using apiserver::ExecOptions;
@@ -284,4 +284,4 @@ TEST_F(ExecTest, PortsAreConnectedBothWays) {
 }
 
 }  // namespace
-}  // namespace athanor::nodes
+}  // namespace athanor::nodes::exec_test

@@ -9,7 +9,7 @@
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 
-namespace athanor::nodes {
+namespace athanor::nodes::interpreters_test {
 namespace {
 
 // Hosts by what they have.
@@ -66,4 +66,4 @@ TEST(Interpreters, CommandsToo) {
 }
 
 }  // namespace
-}  // namespace athanor::nodes
+}  // namespace athanor::nodes::interpreters_test

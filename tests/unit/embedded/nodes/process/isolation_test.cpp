@@ -15,12 +15,12 @@
 #include <string>
 
 #include "base/digest.hpp"
-#include "embedded/apiserver/extras/pod_streams.hpp"
-#include "embedded/nodes/process/own_pids.hpp"
+#include "embedded/apiserver/streaming/pod_streams.hpp"
+#include "embedded/nodes/process/view/own_pids.hpp"
 #include "kube/text/json.hpp"
 #include "unit/embedded/nodes/process/pod_lab.hpp"
 
-namespace athanor::nodes {
+namespace athanor::nodes::isolation_test {
 namespace {
 
 std::string pod_of(const std::string& script, const std::string& more = "",
@@ -202,4 +202,4 @@ TEST(MountPaths, StayInTheView) {
 }
 
 }  // namespace
-}  // namespace athanor::nodes
+}  // namespace athanor::nodes::isolation_test

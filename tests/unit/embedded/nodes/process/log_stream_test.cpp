@@ -7,7 +7,7 @@
 
 #include <filesystem>
 
-namespace athanor::nodes {
+namespace athanor::nodes::log_stream_test {
 namespace {
 
 class LogStreamsTest : public ::testing::Test {
@@ -20,7 +20,7 @@ class LogStreamsTest : public ::testing::Test {
   LogStreamsTest(const LogStreamsTest&) = delete;
   LogStreamsTest& operator=(const LogStreamsTest&) = delete;
 
-  Result<std::unique_ptr<apiserver::Stream>> open(apiserver::LogOptions options, bool running) {
+  Result<std::unique_ptr<net::Stream>> open(apiserver::LogOptions options, bool running) {
     options.container = "c";
     return logs.open((folder / "c.log").string(), "uid", options, running);
   }
@@ -30,7 +30,7 @@ class LogStreamsTest : public ::testing::Test {
 };
 
 // The spawner makes the file a moment after the container counts as running.
-TEST_F(LogStreamsTest, ARunningContainerHasALogBeforeItsFileIsThere) {
+TEST_F(LogStreamsTest, OpensLogOfRunningContainerBeforeItsFile) {
   EXPECT_TRUE(open({.follow = true}, true).ok());
   EXPECT_TRUE(open({}, true).ok());
 }
@@ -41,10 +41,10 @@ TEST_F(LogStreamsTest, OneThatDoesNotRunHasNoneYet) {
   EXPECT_EQ(log.error().code, 404);
 }
 
-TEST_F(LogStreamsTest, NobodyMakesALogOfAContainerThatWasNeverThere) {
+TEST_F(LogStreamsTest, MakesNoLogOfUnknownContainer) {
   EXPECT_FALSE(open({.previous = true}, true).ok());
   EXPECT_TRUE(std::filesystem::is_empty(folder));
 }
 
 }  // namespace
-}  // namespace athanor::nodes
+}  // namespace athanor::nodes::log_stream_test

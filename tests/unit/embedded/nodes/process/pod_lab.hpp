@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "embedded/nodes/process/process_runtime.hpp"
@@ -49,6 +50,8 @@ class PodLab {
   [[nodiscard]] std::string volume(const std::string& pod, const std::string& name) const;
 
   TokenSource tokens{};  // used if set before start()
+  // Used by restart(): folders that pods see empty.
+  std::vector<std::string> own_folders{"/root", "/home"};
 
  private:
   void open();

@@ -53,6 +53,7 @@ void PodLab::open() {
                             .tokens = [this](const TokenWish& wish) { return tokens(wish); },
                             .clock = clock_.get(),
                             .isolate = isolation_ == Isolation::On,
+                            .own_folders = own_folders,
                             .log_limits = log_limits_});
   EXPECT_TRUE(runtime.ok());
   runtime_ = *std::move(runtime);
@@ -99,7 +100,7 @@ std::string PodLab::log(const std::string& pod, const std::string& container,
     return "error: " + stream.error().message;
   }
   std::string text;
-  EXPECT_TRUE(eventually([&] { return (*stream)->pull(text) == apiserver::Stream::State::Ended; }))
+  EXPECT_TRUE(eventually([&] { return (*stream)->pull(text) == net::Stream::State::Ended; }))
       << text.substr(0, 1000);
   return text;
 }

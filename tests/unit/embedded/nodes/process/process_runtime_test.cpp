@@ -22,7 +22,7 @@
 #include "kube/text/json.hpp"
 #include "unit/embedded/nodes/process/pod_lab.hpp"
 
-namespace athanor::nodes {
+namespace athanor::nodes::process_runtime_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -121,7 +121,7 @@ TEST(ProcessRuntime, MountsFollowLinksOfTheHost) {
   EXPECT_EQ(lab.log("p", "c"), "tok");
 }
 
-TEST(ProcessRuntime, TheViewIsNotSeenInItselfAndLeavesNothingBehind) {
+TEST(ProcessRuntime, HidesViewFromItselfAndCleansUp) {
   PodLab lab;
   lab.start(pod(shell("grep -c scratch /proc/self/mounts; ls -d /ws"),
                 ", volumes: [{name: d, type: empty}]"));
@@ -158,7 +158,7 @@ TEST(ProcessRuntime, TokensAreAskedForAndMounted) {
   EXPECT_EQ(lab.log("p", "c"), "ns/sa uid-p kueue 600");
 }
 
-TEST(ProcessRuntime, WhatCannotBePreparedFailsAsAWhole) {
+TEST(ProcessRuntime, FailsAllContainersWhenPreparationFails) {
   PodLab lab;
   lab.start(
       "{name: p, restartPolicy: Always, volumes: [{name: v, type: files, files: [{path: "
@@ -185,22 +185,22 @@ TEST(ProcessRuntime, LogsAreFollowedWhileTheyGrow) {
   std::string text;
   EXPECT_TRUE(eventually([&] {
     if (woken.exchange(0) > 0) {
-      EXPECT_EQ((*stream)->pull(text), apiserver::Stream::State::Open);
+      EXPECT_EQ((*stream)->pull(text), net::Stream::State::Open);
     }
     return text == "one\n";
   }));
   write_text(lab.volume("p", "v") + "/go", "");
-  auto state = apiserver::Stream::State::Open;
+  auto state = net::Stream::State::Open;
   EXPECT_TRUE(eventually([&] {
     if (woken.exchange(0) > 0) {
       state = (*stream)->pull(text);
     }
-    return state == apiserver::Stream::State::Ended;
+    return state == net::Stream::State::Ended;
   }));
   EXPECT_EQ(text, "one\ntwo\nthree");
 }
 
-TEST(ProcessRuntime, FollowingAnEndedContainerOfARunningPodEnds) {
+TEST(ProcessRuntime, EndsFollowingOfEndedContainer) {
   PodLab lab;
   lab.start(
       "{name: p, containers: [{name: a, command: [echo, hi]}, {name: b, command: [sleep, "
@@ -209,7 +209,7 @@ TEST(ProcessRuntime, FollowingAnEndedContainerOfARunningPodEnds) {
   auto stream = lab.runtime().open({"ns", "p"}, "uid-p", {.container = "a", .follow = true});
   ASSERT_TRUE(stream.ok());
   std::string text;
-  EXPECT_TRUE(eventually([&] { return (*stream)->pull(text) == apiserver::Stream::State::Ended; }));
+  EXPECT_TRUE(eventually([&] { return (*stream)->pull(text) == net::Stream::State::Ended; }));
   EXPECT_EQ(text, "hi\n");
 }
 
@@ -227,7 +227,7 @@ TEST(ProcessRuntime, LogOptions) {
 }
 
 // Whatever a step leaves where the node looks: only regular files count, and nobody waits for them.
-TEST(ProcessRuntime, PipesAndLinksInPlaceOfAStepsFilesHangNobody) {
+TEST(ProcessRuntime, IgnoresPipesAndLinksAmongStepResults) {
   PodLab lab;
   lab.start(
       "{name: p, sequential: true, containers: [{name: step-a, results: [pipe, link, folder, "
@@ -245,7 +245,7 @@ TEST(ProcessRuntime, PipesAndLinksInPlaceOfAStepsFilesHangNobody) {
 
 // The termination log is a bind mount; only whoever reaches the pod's folder on the host, as
 // commands without isolation do, puts something else in its place.
-TEST(ProcessRuntime, PipesLinksAndDevicesInPlaceOfATerminationLogHangNobody) {
+TEST(ProcessRuntime, IgnoresPipesAndLinksAsTerminationLog) {
   PodLab lab;
   const std::string secret = lab.folder() + "/secret";
   write_text(secret, "of the host");
@@ -295,7 +295,7 @@ TEST(ProcessRuntime, LogsRotateAndAreFollowedAcrossFiles) {
   ASSERT_TRUE(stream.ok());
   write_text(lab.volume("p", "v") + "/go", "");
   std::string text;
-  EXPECT_TRUE(eventually([&] { return (*stream)->pull(text) == apiserver::Stream::State::Ended; }));
+  EXPECT_TRUE(eventually([&] { return (*stream)->pull(text) == net::Stream::State::Ended; }));
   std::istringstream lines(text);
   int last = -1;
   for (std::string word; lines >> word;) {
@@ -357,7 +357,7 @@ TEST(ProcessRuntime, StepsRunInOrderAndHandResultsOn) {
   EXPECT_EQ(lab.log("p", "step-b"), "v 1\n0/workspace/sub\narg\n");
 }
 
-TEST(ProcessRuntime, AMissingWorkingFolderIsMadeInTheContainersViewAlone) {
+TEST(ProcessRuntime, MakesMissingWorkingFolderInViewOnly) {
   PodLab lab;
   lab.start(
       "{name: p, volumes: [{name: v, type: empty}], containers: [{name: c, command: [/bin/sh, -c, "
@@ -373,7 +373,7 @@ TEST(ProcessRuntime, AMissingWorkingFolderIsMadeInTheContainersViewAlone) {
   EXPECT_TRUE(std::filesystem::exists(lab.folder() + "/pods/uid-p/volumes/v/deep/er"));
 }
 
-TEST(ProcessRuntime, AStepsWorkingFolderIsBelowTheWorkspaceAndNeverOutside) {
+TEST(ProcessRuntime, KeepsWorkingFolderOfStepInsideView) {
   PodLab lab;
   lab.start(
       "{name: p, sequential: true, containers: [{name: step-a, workingDir: /workspace/a/b, "
@@ -416,7 +416,7 @@ TEST(ProcessRuntime, OutputIsKeptInFilesBesideTheLog) {
   EXPECT_NE(log.find("err\n"), std::string::npos) << log;
 }
 
-TEST(ProcessRuntime, AStepWhoseOutputIsKeptCanBeStopped) {
+TEST(ProcessRuntime, StopsStepWithKeptOutput) {
   PodLab lab;
   lab.start(
       "{name: p, sequential: true, containers: [{name: step-a, stdout: /workspace/out, command: "
@@ -430,7 +430,7 @@ TEST(ProcessRuntime, AStepWhoseOutputIsKeptCanBeStopped) {
   EXPECT_TRUE(log.starts_with("up\n") && log.ends_with("bye\n")) << log;
 }
 
-TEST(ProcessRuntime, WhatCannotRunSaysWhy) {
+TEST(ProcessRuntime, ReportsReasonOfUnrunnableContainer) {
   PodLab lab;
   lab.start(pod("{name: c, command: [], problem: 'image x is not run here'}"));
   const Value container = container_of(lab.wait_end("p"), "c");
@@ -490,7 +490,7 @@ TEST(ProcessRuntime, AFailedStepSkipsTheRest) {
   EXPECT_FALSE(std::filesystem::exists(lab.folder() + "/pods/uid-p/workspace/no"));
 }
 
-TEST(ProcessRuntime, AStepThatMayFailDoesNotSkipTheRest) {
+TEST(ProcessRuntime, RunsRestAfterStepAllowedToFail) {
   PodLab lab;
   lab.start(
       "{name: p, sequential: true, containers: [{name: a, onError: continue, command: "
@@ -534,7 +534,7 @@ TEST(ProcessRuntime, StoppingIsPoliteFirst) {
   EXPECT_TRUE(lab.log("p", "c").ends_with("bye\n")) << lab.log("p", "c");
 }
 
-TEST(ProcessRuntime, WhoIgnoresTheSignalIsKilledAfterItsGraceWithAllItsChildren) {
+TEST(ProcessRuntime, KillsAllChildrenAfterIgnoredSignalAndGrace) {
   PodLab lab(PodLab::Isolation::Off);
   // A child, one in a session of its own, one that also threw its environment away.
   lab.start(pod(shell("trap '' TERM; sleep infinity & echo $! >> /v/pids; setsid sh -c 'echo $$ >> "
@@ -557,13 +557,13 @@ TEST(ProcessRuntime, WhoIgnoresTheSignalIsKilledAfterItsGraceWithAllItsChildren)
   }
 }
 
-TEST(ProcessRuntime, OrphansThatHoldTheOutputOpenDoNotHoldTheContainer) {
+TEST(ProcessRuntime, EndsContainerDespiteOrphansHoldingOutput) {
   PodLab lab;
   lab.start(pod(shell("setsid sh -c 'while :; do echo noise; done' & sleep 0.05; exit 2")));
   EXPECT_EQ(container_of(lab.wait_end("p"), "c")["exitCode"].as_int(), 2);
 }
 
-TEST(ProcessRuntime, AProcessOfARunningContainerSurvivesTheEndOfAnother) {
+TEST(ProcessRuntime, SparesProcessesOfOtherRunningContainers) {
   PodLab lab(PodLab::Isolation::Off);
   lab.start(
       "{name: keep, volumes: [{name: v, type: empty}], containers: [{name: c, command: "
@@ -589,7 +589,7 @@ TEST(ProcessRuntime, ForgettingRemovesLogsAndFolders) {
   EXPECT_EQ(lab.log("p", "c"), "error: pod ns/p has no logs on its node");
 }
 
-TEST(ProcessRuntime, LogsOfEndedPodsAreThereAfterARestart) {
+TEST(ProcessRuntime, KeepsLogsOfEndedPodsAfterRestart) {
   PodLab lab;
   lab.start(pod(shell("echo kept")));
   lab.wait_end("p");
@@ -623,7 +623,7 @@ TEST(ProcessRuntime, ShuttingDownEndsEverythingAndStartsNothingMore) {
   EXPECT_EQ(lab.runtime().state(pod_query("ns", "late"))["uid"].str(), "");
 }
 
-TEST(ProcessRuntime, ChattyContainersHoldUpNobody) {
+TEST(ProcessRuntime, RunsOthersBesideChattyContainers) {
   PodLab lab;
   for (int i = 0; i < 4; ++i) {
     lab.start(
@@ -652,7 +652,7 @@ double cpu_seconds(int who) {
   return seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
 }
 
-TEST(ProcessRuntime, TwoHundredContainersAndWhatOneCosts) {
+TEST(ProcessRuntime, RunsTwoHundredContainersAndMeasuresCost) {
   constexpr int kContainers = 200;
   const double before = cpu_seconds(RUSAGE_SELF) + cpu_seconds(RUSAGE_CHILDREN);
   {
@@ -709,7 +709,7 @@ TEST(ProcessRuntime, WhenTheProgramIsKilledItsContainersEnd) {
   }
 }
 
-TEST(ProcessRuntime, WhenTheSpawnerIsKilledThePodsEndAndTheProgramGoesOn) {
+TEST(ProcessRuntime, EndsPodsButContinuesWhenSpawnerIsKilled) {
   PodLab lab(PodLab::Isolation::Off);
   lab.start(
       pod(shell("echo $PPID > /v/pid; exec sleep infinity", ", mounts: [{volume: v, path: /v}]"),
@@ -781,4 +781,4 @@ TEST(ProcessRuntime, WorksWithoutPrivileges) {
 }
 
 }  // namespace
-}  // namespace athanor::nodes
+}  // namespace athanor::nodes::process_runtime_test

@@ -11,7 +11,7 @@
 #include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
 
-namespace athanor::nodes {
+namespace athanor::nodes::kubelet_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -140,7 +140,7 @@ TEST_F(KubeletTest, AFailedInitContainerFailsThePod) {
   EXPECT_EQ(status()["initContainerStatuses"][0]["state"]["terminated"]["exitCode"].as_int(), 1);
 }
 
-TEST_F(KubeletTest, WaitsForWhatItsPodNeeds) {
+TEST_F(KubeletTest, WaitsForRequirementsOfPod) {
   struct Case {
     const char* spec;
     const char* waiting;
@@ -212,23 +212,24 @@ TEST_F(KubeletTest, EndsAPodAtItsDeadline) {
   EXPECT_FALSE(pods.next_due()) << "nothing of it goes on";
 }
 
-TEST_F(KubeletTest, APodThatCannotStartEndsAtItsDeadline) {
+TEST_F(KubeletTest, EndsUnstartablePodAtDeadline) {
   pod("activeDeadlineSeconds: 10, containers: [{name: c, envFrom: [{secretRef: {name: s}}]}]");
   pass(seconds(10));
   EXPECT_EQ(status()["reason"].str(), "DeadlineExceeded");
 }
 
-TEST_F(KubeletTest, ADeletedPodGoesWhenItsContainersHaveEnded) {
+TEST_F(KubeletTest, RemovesDeletedPodAfterItsContainers) {
   pod("containers: [{name: c}]", kLong);
   world.remove(api::kPod, {"ns", "p"});
   pass(milliseconds(60));
   EXPECT_TRUE(gone());
   EXPECT_EQ(pods.state(pod_query("ns", "p"))["uid"].str(), "");
-  ASSERT_EQ(world.acts.size(), 3U);
+  ASSERT_EQ(world.acts.size(), 4U);
+  EXPECT_EQ(world.acts[2].verb, kEventsVerb);
   EXPECT_EQ(world.acts[1].args["graceMs"].as_int(), 30'000);
 }
 
-TEST_F(KubeletTest, APodDeletedBeforeItStartedGoesAtOnce) {
+TEST_F(KubeletTest, RemovesUnstartedPodAtOnce) {
   pod("containers: [{name: c, envFrom: [{secretRef: {name: s}}]}]");
   world.remove(api::kPod, {"ns", "p"});
   settle();
@@ -236,7 +237,7 @@ TEST_F(KubeletTest, APodDeletedBeforeItStartedGoesAtOnce) {
   EXPECT_TRUE(world.acts.empty());
 }
 
-TEST_F(KubeletTest, WhatAForcedDeletionLeavesIsStopped) {
+TEST_F(KubeletTest, StopsContainersLeftByForcedDeletion) {
   pod("containers: [{name: c}]", kLong);
   Plan plan;
   plan.then(Delete{.target = {&api::kPod, {"ns", "p"}}, .grace_seconds = 0});
@@ -246,7 +247,7 @@ TEST_F(KubeletTest, WhatAForcedDeletionLeavesIsStopped) {
   EXPECT_EQ(pods.state(pod_query("ns", "p"))["uid"].str(), "");
 }
 
-TEST_F(KubeletTest, ANewPodOfTheSameNameStartsAfterTheOldOneIsGone) {
+TEST_F(KubeletTest, StartsNamesakeAfterOldPodIsGone) {
   pod("containers: [{name: c}]", kLong);
   const std::string first(world.must(api::kPod, {"ns", "p"}).uid());
   Plan plan;
@@ -259,7 +260,7 @@ TEST_F(KubeletTest, ANewPodOfTheSameNameStartsAfterTheOldOneIsGone) {
   EXPECT_EQ(phase(), "Running");
 }
 
-TEST_F(KubeletTest, AfterARestartOfTheNodeRunningPodsStartAgain) {
+TEST_F(KubeletTest, RestartsRunningPodsWithNode) {
   pod("containers: [{name: c}]", kLong);
   pods = TimedPods{};
   world.forget_observation(pod_query("ns", "p"));
@@ -274,7 +275,7 @@ TEST_F(KubeletTest, AfterARestartOfTheNodeRunningPodsStartAgain) {
   EXPECT_EQ(std::get<Act>(plan.steps()[1]).verb, kStartVerb);
 }
 
-TEST_F(KubeletTest, EndedPodsAreNotRunAgainAfterARestart) {
+TEST_F(KubeletTest, LeavesEndedPodsAfterRestart) {
   pod("containers: [{name: c}]");
   pass(seconds(1));
   EXPECT_EQ(phase(), "Succeeded");
@@ -299,7 +300,7 @@ TEST_F(KubeletTest, RealNodesPodsAreLeftAlone) {
   EXPECT_TRUE(world.acts.empty());
 }
 
-TEST_F(KubeletTest, PodsOfADeletedNodeCanStillBeDeleted) {
+TEST_F(KubeletTest, RemovesPodsOfDeletedNode) {
   pod("containers: [{name: c}]", kLong);
   world.remove(api::kNode, {"", "n1"});
   world.remove(api::kPod, {"ns", "p"});
@@ -308,4 +309,4 @@ TEST_F(KubeletTest, PodsOfADeletedNodeCanStillBeDeleted) {
 }
 
 }  // namespace
-}  // namespace athanor::nodes
+}  // namespace athanor::nodes::kubelet_test

@@ -13,7 +13,7 @@
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 
-namespace athanor::nodes {
+namespace athanor::nodes::timed_pods_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -23,7 +23,10 @@ class TimedPodsTest : public testing::Test {
  protected:
   void start(const std::string& more) {
     Value spec =
-        yaml::parse("{uid: u, ns: ns, name: p, restartPolicy: Never, " + more + "}").value();
+        yaml::parse("{uid: u, ns: ns, name: p, " +
+                    std::string(more.starts_with("restartPolicy") ? "" : "restartPolicy: Never, ") +
+                    more + "}")
+            .value();
     pods.start(spec, now);
     tell();
   }
@@ -51,7 +54,7 @@ class TimedPodsTest : public testing::Test {
   int told = 0;
 };
 
-TEST_F(TimedPodsTest, SidecarsLastAsLongAsTheStepsAndSkippedStepsTakeNoTime) {
+TEST_F(TimedPodsTest, RunsSidecarsWithStepsAndSkipsInstantly) {
   start(
       "sequential: true, containers: [{name: step-a, stepResults: [go]}, {name: step-b, when: "
       "[{input: $(steps.a.results.go), operator: in, values: ['yes']}]}, {name: sidecar-s, "
@@ -62,6 +65,36 @@ TEST_F(TimedPodsTest, SidecarsLastAsLongAsTheStepsAndSkippedStepsTakeNoTime) {
   EXPECT_EQ(container(2)["exitCode"].as_int(-1), 0);
   EXPECT_EQ(container(2)["message"], Value("Sidecar container successfully stopped by nop image"));
   EXPECT_TRUE(all_ended(last));
+}
+
+TEST_F(TimedPodsTest, ACommandThatSleepsTakesItsTime) {
+  struct Case {
+    const char* command;
+    Duration time;
+  };
+  for (const Case& c :
+       {Case{"[sleep, '3']", seconds(3)}, Case{"[/bin/sleep, 2m]", seconds(120)},
+        Case{"[sh, -c, 'echo a; sleep 0.5; sleep 1.5 && exit 1']", seconds(2)},
+        Case{"[sh, -c, 'echo sleep; sleepy 4']", milliseconds(100)}, Case{"[sleep, infinity]", {}},
+        Case{"[sh, -c, 'while true; do sleep 1; done']", {}}}) {
+    pods = TimedPods();
+    start(std::string("containers: [{name: c, command: ") + c.command + "}]");
+    EXPECT_EQ(run(), c.time) << c.command;
+    EXPECT_EQ(all_ended(last), c.time > Duration::zero()) << c.command;
+  }
+  pods = TimedPods();
+  start("sequential: true, containers: [{name: c, command: [sleep, '3']}]");
+  EXPECT_EQ(run(), milliseconds(100)) << "steps have their own times";
+}
+
+TEST_F(TimedPodsTest, MakesContainerReadyAfterProbeDelay) {
+  start(
+      "restartPolicy: Always, containers: [{name: c, probes: {readiness: {initialDelaySeconds: 5, "
+      "periodSeconds: 1}}}]");
+  EXPECT_EQ(container(0)["ready"], Value(false));
+  EXPECT_EQ(run(), seconds(5));
+  EXPECT_EQ(container(0)["ready"], Value(true));
+  EXPECT_FALSE(pods.next_due()) << "it is asked once";
 }
 
 TEST_F(TimedPodsTest, AContainerTakesATenthOfASecond) {
@@ -81,7 +114,7 @@ TEST_F(TimedPodsTest, TakesTimeAndExitCodeOfTheAnnotation) {
   EXPECT_EQ(container(1)["exitCode"].as_int(-1), 0);
 }
 
-TEST_F(TimedPodsTest, StepsAreNamedByTheirTaskAndRunInOrder) {
+TEST_F(TimedPodsTest, RunsStepsInOrderUnderTaskNames) {
   start(
       "task: load, sequential: true, simulate: {load/run: {seconds: 5, results: {score: 7, other: "
       "x}}, step-end: {seconds: 2}}, containers: [{name: step-run, results: [score]}, {name: "
@@ -92,7 +125,7 @@ TEST_F(TimedPodsTest, StepsAreNamedByTheirTaskAndRunInOrder) {
   EXPECT_EQ(container(1)["finishedAt"].str(), format_time(now));
 }
 
-TEST_F(TimedPodsTest, AFailedStepSkipsTheRestInNoTime) {
+TEST_F(TimedPodsTest, SkipsStepsAfterFailureInNoTime) {
   start(
       "sequential: true, simulate: {a: {seconds: 1, exitCode: 2}}, containers: [{name: a}, {name: "
       "b}]");
@@ -176,7 +209,7 @@ TEST_F(TimedPodsTest, LatenessDoesNotAddUp) {
   EXPECT_EQ(container(2)["finishedAt"].str(), format_time(now - seconds(50) + milliseconds(300)));
 }
 
-TEST_F(TimedPodsTest, TenThousandPodsCostWhatTheyDo) {
+TEST_F(TimedPodsTest, RunsTenThousandPods) {
   for (int i = 0; i < 10'000; ++i) {
     pods.start(yaml::parse("{uid: u" + std::to_string(i) + ", ns: ns, name: p" + std::to_string(i) +
                            ", simulate: {c: {seconds: " + std::to_string(i % 7 + 1) +
@@ -192,7 +225,7 @@ TEST_F(TimedPodsTest, TenThousandPodsCostWhatTheyDo) {
   EXPECT_EQ(ended, 10'000U);
 }
 
-TEST(TimedRuntime, TellsItsListenerOnTime) {
+TEST(TimedRuntime, NotifiesListenerOnTime) {
   const auto clock = wall_clock();
   std::mutex mutex;
   std::condition_variable changed;
@@ -212,4 +245,4 @@ TEST(TimedRuntime, TellsItsListenerOnTime) {
 }
 
 }  // namespace
-}  // namespace athanor::nodes
+}  // namespace athanor::nodes::timed_pods_test

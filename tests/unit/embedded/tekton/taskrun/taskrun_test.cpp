@@ -5,11 +5,11 @@
 
 #include "api/builtin.hpp"
 #include "api/tekton.hpp"
-#include "embedded/tekton/runs.hpp"
+#include "embedded/tekton/model/runs.hpp"
 #include "kube/text/json.hpp"
 #include "unit/embedded/tekton/lab.hpp"
 
-namespace athanor::tekton {
+namespace athanor::tekton::taskrun_test {
 namespace {
 
 using std::chrono::seconds;
@@ -187,7 +187,7 @@ TEST(TaskRunConditions, ProfileCurrentHasPreciseReasons) {
   }
 }
 
-TEST(TaskRunConditions, APodThatStartsQuicklyCostsNoWriteForItsWaiting) {
+TEST(TaskRunConditions, WritesNoStatusForShortWait) {
   Lab lab;
   lab.put(kTwoSteps);
   lab.settle();
@@ -198,7 +198,7 @@ TEST(TaskRunConditions, APodThatStartsQuicklyCostsNoWriteForItsWaiting) {
   EXPECT_EQ(lab.world.event_count("Started", "tr"), 1);
 }
 
-TEST(TaskRunConditions, WhatKeepsThePodFromBeingMade) {
+TEST(TaskRunConditions, ReportReasonsAgainstMakingThePod) {
   const struct {
     std::string_view spec, outcome;
   } rows[] = {
@@ -234,7 +234,7 @@ TEST(TaskRunConditions, WhatKeepsThePodFromBeingMade) {
   }
 }
 
-TEST(TaskRunConditions, ARefusedPodFailsAndAQuotaIsTriedAgain) {
+TEST(TaskRunConditions, FailsRefusedPodAndRetriesQuota) {
   Lab lab;
   std::string answer = "pods \"tr-pod\" is forbidden: violates PodSecurity \"restricted\"";
   lab.world.fault = [&](const Step& step) -> std::optional<Error> {
@@ -317,7 +317,7 @@ TEST(TaskRunSteps, AResultThatIsTooLargeFails) {
   EXPECT_EQ(succeeded(lab.task_run("tr"))["reason"], Value("TaskRunResultLargerThanAllowedLimit"));
 }
 
-TEST(TaskRunStop, ATimeoutEndsTheAttemptAndTakesThePod) {
+TEST(TaskRunStop, EndsAttemptAndRemovesPodAtTimeout) {
   Lab lab;
   lab.put(std::string(kTwoSteps) + "  timeout: 5s\n");
   lab.settle();
@@ -361,7 +361,7 @@ TEST(TaskRunStop, AWaitingAttemptSaysThatItIsRetried) {
   EXPECT_FALSE(lab.task_run("tr").status().contains("podName"));
 }
 
-TEST(TaskRunStop, APodLeftBehindByACrashIsTakenAway) {
+TEST(TaskRunStop, RemovesPodLeftByCrash) {
   Lab lab;
   lab.put(std::string(kTwoSteps) + "  status: TaskRunCancelled\n");
   lab.settle();
@@ -386,4 +386,4 @@ spec: {containers: []}
 }
 
 }  // namespace
-}  // namespace athanor::tekton
+}  // namespace athanor::tekton::taskrun_test

@@ -8,7 +8,7 @@
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 
-namespace athanor::tekton {
+namespace athanor::tekton::admission_test {
 namespace {
 
 Value parsed(std::string_view text) {
@@ -52,7 +52,7 @@ timeouts: {tasks: 90m}
   EXPECT_EQ(run["metadata"]["annotations"], parsed("{a: b}"));
 }
 
-TEST(Defaults, ParamsWrittenAsNumbersAndBooleansBecomeTheirText) {
+TEST(Defaults, ConvertNumbersAndBooleansOfParamsToText) {
   Value run = object_of("PipelineRun", R"y(
 params: [{name: n, value: 3}, {name: b, value: true}, {name: f, value: 1.5}, {name: l, value: [a, b]},
   {name: mixed, value: [1, 2]}, {name: m, value: {k: v}}, {name: o, value: {k: 1}}, {name: deep, value: [[1]]}]
@@ -89,7 +89,49 @@ pipelineSpec:
   }
 }
 
-TEST(Defaults, AReferenceThatNamesNothingTakesTheDefaultResolver) {
+TEST(Defaults, ReadNamesOfInlineSpecsAsGoDoes) {
+  Value run = object_of("TaskRun", R"y(
+taskSpec:
+  Workspaces: [{name: w, mountpath: /w}]
+  steps: [{name: s, image: i, workingdir: /x, volumemounts: [{name: v, mountpath: /v, SubPath: a}], env: [{name: E, valuefrom: {secretkeyref: {name: s, key: k}}}]}]
+  volumes: [{name: v, secret: {secretname: s}}]
+  params: [{name: p, default: {mountpath: kept}}]
+podTemplate: {nodeselector: {mountpath: kept}}
+)y");
+  apply_defaults(run);
+  const Value& task = run["spec"]["taskSpec"];
+  EXPECT_EQ(task["workspaces"], parsed("[{name: w, mountPath: /w}]"));
+  EXPECT_EQ(
+      task["steps"][0],
+      parsed("{name: s, image: i, workingDir: /x, volumeMounts: [{name: v, mountPath: /v, "
+             "subPath: a}], env: [{name: E, valueFrom: {secretKeyRef: {name: s, key: k}}}]}"));
+  EXPECT_EQ(task["volumes"][0]["secret"], parsed("{secretName: s}"));
+  EXPECT_EQ(task["params"][0]["default"], parsed("{mountpath: kept}"));
+  EXPECT_EQ(run["spec"]["podTemplate"]["nodeSelector"], parsed("{mountpath: kept}"));
+}
+
+TEST(Names, MayHoldDots) {
+  Value pipeline = object_of("Pipeline", "tasks: [{name: a, taskRef: {name: t.v1}}]");
+  pipeline.set_path({"metadata", "name"}, "build.v1-2");
+  EXPECT_EQ(errors_of(pipeline), "");
+  for (const std::string_view bad : {".a", "a.", "a..b", "A.b", "a.-b"}) {
+    pipeline.set_path({"metadata", "name"}, bad);
+    EXPECT_EQ(errors_of(pipeline), "invalid resource name \"" + std::string(bad) +
+                                       "\": must be a valid DNS label: metadata.name");
+  }
+}
+
+TEST(Refusals, LengthsOfTasksWithoutMatrix) {
+  EXPECT_EQ(errors_of(object_of("Pipeline", R"y(
+tasks:
+- {name: a, taskRef: {name: t}}
+- {name: b, taskRef: {name: t}, params: [{name: p, value: $(tasks.a.matrix.length)}]}
+)y")),
+            "invalid value: $(tasks.a.matrix.length) refers to pipeline task \"a\", which has no "
+            "matrix: spec.tasks[1]");
+}
+
+TEST(Defaults, GiveUnnamedReferenceTheDefaultResolver) {
   Settings settings;
   settings.default_resolver = "cluster";
   Value run = object_of("PipelineRun", "pipelineRef: {params: [{name: name, value: p}]}");
@@ -170,7 +212,7 @@ TEST(Defaults, AreStable) {
   EXPECT_EQ(spec["tasks"][0].at({"taskSpec", "results"})[0]["type"], Value("string"));
 }
 
-TEST(Defaults, LeaveValuesOfTheWrongTypeToTheSchema) {
+TEST(Defaults, LeaveValuesOfWrongTypeToSchema) {
   constexpr const char* kWrong[] = {"x", "3", "true", "[]", "[null]"};
   Settings settings;
   settings.default_pod_template = parsed("{nodeSelector: {a: b}}");
@@ -220,4 +262,4 @@ TEST(ValidatePipeline, CountsMatrixCombinations) {
 }
 
 }  // namespace
-}  // namespace athanor::tekton
+}  // namespace athanor::tekton::admission_test

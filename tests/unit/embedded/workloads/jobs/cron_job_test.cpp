@@ -4,7 +4,7 @@
 
 #include "unit/embedded/workloads/workload_world.hpp"
 
-namespace athanor::workloads {
+namespace athanor::workloads::cron_job_test {
 namespace {
 
 using std::chrono::hours;
@@ -90,7 +90,7 @@ TEST_F(CronJobTest, ConcurrencyPolicies) {
   EXPECT_EQ(jobs().size(), 3U);
 }
 
-TEST_F(CronJobTest, SuspendedItWaitsAndThenStartsTheLatestMissed) {
+TEST_F(CronJobTest, StartsLatestMissedJobAfterSuspension) {
   cron("schedule: '*/10 * * * *', suspend: true");
   pass(minutes(35));
   EXPECT_TRUE(jobs().empty());
@@ -107,7 +107,7 @@ TEST_F(CronJobTest, AStartThatIsTooLateIsSkipped) {
   EXPECT_EQ(jobs(), (Names{job_at(120)}));
 }
 
-TEST_F(CronJobTest, ManyMissedStartsAreToldAndTheLatestIsMade) {
+TEST_F(CronJobTest, ReportsManyMissedStartsAndRunsLatest) {
   cron("schedule: '* * * * *', suspend: true");
   world.advance(hours(5));
   set_spec(api::kCronJob, {"ns", "c"}, {"suspend"}, false);
@@ -140,4 +140,4 @@ TEST_F(CronJobTest, JobsMadeByHandAreLeftAlone) {
 }
 
 }  // namespace
-}  // namespace athanor::workloads
+}  // namespace athanor::workloads::cron_job_test

@@ -16,7 +16,7 @@
 #include "runtime/view/failures.hpp"
 #include "support/fake_world.hpp"
 
-namespace athanor::workloads {
+namespace athanor::workloads::job_test {
 namespace {
 
 using std::chrono::hours;
@@ -128,7 +128,7 @@ TEST_F(JobTest, TakesBackAPodThatLostItsOwner) {
   EXPECT_EQ(pods().at(0).controller()->uid, world.must(api::kJob, {"ns", "j"}).uid());
 }
 
-TEST_F(JobTest, APodThatLeftTheJobKeepsNoFinalizer) {
+TEST_F(JobTest, RemovesFinalizerOfPodThatLeft) {
   job("selector: {matchLabels: {app: x}}");
   const Object pod = pods().at(0);
   world.update(api::kPod, pod.key(), [](Value& body) {
@@ -139,7 +139,7 @@ TEST_F(JobTest, APodThatLeftTheJobKeepsNoFinalizer) {
   EXPECT_FALSE(world.must(api::kPod, pod.key()).has_finalizer(kTrackingFinalizer));
 }
 
-TEST_F(JobTest, PodsOfAJobThatIsGoneKeepNoFinalizer) {
+TEST_F(JobTest, RemovesFinalizersOfPodsWithoutJob) {
   job("selector: {matchLabels: {app: x}}");
   const Object pod = pods().at(0);
   world.update(api::kPod, pod.key(), [](Value& body) {
@@ -185,7 +185,7 @@ TEST_F(JobTest, RunsAtMostParallelismAndCountsToCompletions) {
   EXPECT_EQ(condition("Complete").substr(0, 4), "True");
 }
 
-TEST_F(JobTest, AWorkQueueEndsWhenOneSucceededAndAllAreGone) {
+TEST_F(JobTest, EndsWorkQueueOnceSucceededAndEmpty) {
   job("parallelism: 2");
   EXPECT_EQ(running().size(), 2U);
   become(running()[0], "Succeeded");
@@ -338,7 +338,7 @@ TEST_F(JobTest, LessParallelismRemovesPodsWithoutCountingThem) {
   EXPECT_EQ(status()["active"].as_int(), 1);
 }
 
-TEST_F(JobTest, ReplacesDeletedPodsAtOnceOrWhenTheyHaveFailed) {
+TEST_F(JobTest, ReplacesDeletedPodsByPolicy) {
   struct Case {
     const char* policy;
     std::size_t while_ending;
@@ -395,7 +395,7 @@ TEST_F(JobTest, AStaleViewMakesNothingTwice) {
   EXPECT_EQ(pods().size(), 3U);
 }
 
-TEST_F(JobTest, ARefusedPodIsToldAndTriedAgain) {
+TEST_F(JobTest, ReportsAndRetriesRefusedPod) {
   world.fault = [](const Step& step) {
     return std::holds_alternative<Create>(step)
                ? std::optional(Error{.code = 403, .reason = "Forbidden", .message = "no quota"})
@@ -562,4 +562,4 @@ TEST_F(JobTest, ASuccessPolicyIsEnough) {
 }
 
 }  // namespace
-}  // namespace athanor::workloads
+}  // namespace athanor::workloads::job_test

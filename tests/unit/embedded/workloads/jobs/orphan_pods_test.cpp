@@ -8,7 +8,7 @@
 #include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
 
-namespace athanor::workloads {
+namespace athanor::workloads::orphan_pods_test {
 namespace {
 
 const Key kPod{"ns", "p"};
@@ -40,4 +40,4 @@ TEST(JobOrphans, OfALivingJobAreNone) {
 }
 
 }  // namespace
-}  // namespace athanor::workloads
+}  // namespace athanor::workloads::orphan_pods_test

@@ -9,7 +9,7 @@
 #include "kube/text/json.hpp"
 #include "unit/embedded/workloads/workload_world.hpp"
 
-namespace athanor::workloads {
+namespace athanor::workloads::endpoints_test {
 namespace {
 
 class EndpointsTest : public WorkloadTest {
@@ -171,4 +171,4 @@ TEST(EndpointSlices, OneChangeRewritesOneSlice) {
 }
 
 }  // namespace
-}  // namespace athanor::workloads
+}  // namespace athanor::workloads::endpoints_test

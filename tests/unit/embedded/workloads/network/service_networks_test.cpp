@@ -4,7 +4,7 @@
 
 #include "unit/embedded/workloads/workload_world.hpp"
 
-namespace athanor::workloads {
+namespace athanor::workloads::service_networks_test {
 namespace {
 
 class ServiceNetworks : public WorkloadTest {
@@ -56,4 +56,4 @@ TEST_F(ServiceNetworks, GoWhereAnotherHoldsTheAddresses) {
 }
 
 }  // namespace
-}  // namespace athanor::workloads
+}  // namespace athanor::workloads::service_networks_test

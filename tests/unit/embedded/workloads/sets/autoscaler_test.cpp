@@ -7,7 +7,7 @@
 #include "kube/text/json.hpp"
 #include "unit/embedded/workloads/workload_world.hpp"
 
-namespace athanor::workloads {
+namespace athanor::workloads::autoscaler_test {
 namespace {
 
 class AutoscalerTest : public WorkloadTest {
@@ -81,7 +81,7 @@ TEST_F(AutoscalerTest, ATargetOfSizeZeroIsNotScaled) {
             "zero");
 }
 
-TEST_F(AutoscalerTest, TwoOfOneTargetAreTold) {
+TEST_F(AutoscalerTest, ReportsTwoAutoscalersOfOneTarget) {
   target(3);
   put("{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: rival, "
       "namespace: ns}, spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, "
@@ -92,7 +92,7 @@ TEST_F(AutoscalerTest, TwoOfOneTargetAreTold) {
             "[ns/h ns/rival]");
 }
 
-TEST_F(AutoscalerTest, AMissingTargetIsTold) {
+TEST_F(AutoscalerTest, ReportsMissingTarget) {
   scaler();
   EXPECT_EQ(condition("AbleToScale"),
             "False FailedGetScale: the HPA controller was unable to get the target's current "
@@ -103,4 +103,4 @@ TEST_F(AutoscalerTest, AMissingTargetIsTold) {
 }
 
 }  // namespace
-}  // namespace athanor::workloads
+}  // namespace athanor::workloads::autoscaler_test

@@ -8,7 +8,7 @@
 #include "embedded/workloads/sets/revisions.hpp"
 #include "unit/embedded/workloads/workload_world.hpp"
 
-namespace athanor::workloads {
+namespace athanor::workloads::daemon_set_test {
 namespace {
 
 class DaemonSetTest : public WorkloadTest {
@@ -117,7 +117,7 @@ TEST_F(DaemonSetTest, TaintsDecide) {
   }
 }
 
-TEST_F(DaemonSetTest, AnUpdateReplacesAsManyAsMayBeUnavailable) {
+TEST_F(DaemonSetTest, ReplacesAsManyAsMayBeUnavailable) {
   deploy("updateStrategy: {type: RollingUpdate, rollingUpdate: {maxUnavailable: 1, maxSurge: 0}}");
   run_all();
   set_image("v2");
@@ -129,7 +129,7 @@ TEST_F(DaemonSetTest, AnUpdateReplacesAsManyAsMayBeUnavailable) {
   EXPECT_EQ(world.count(api::kControllerRevision), 2U);
 }
 
-TEST_F(DaemonSetTest, ASurgeStartsTheNewPodBeforeTheOldOneGoes) {
+TEST_F(DaemonSetTest, StartsSurgePodBeforeOldOneGoes) {
   deploy("updateStrategy: {type: RollingUpdate, rollingUpdate: {maxUnavailable: 0, maxSurge: 1}}");
   run_all();
   set_image("v2");
@@ -150,13 +150,15 @@ TEST_F(DaemonSetTest, OnDeleteWaits) {
   EXPECT_EQ(status()["updatedNumberScheduled"].as_int(), 1);
 }
 
-TEST_F(DaemonSetTest, FailedPodsAreReplacedAndPodsOfLostNodesRemoved) {
+TEST_F(DaemonSetTest, ReplacesFailedPodsAndFollowsLostNodes) {
   deploy("updateStrategy: {type: RollingUpdate}");
   const Object first = pods()[0];
   world.update(api::kPod, first.key(), [&](Value& body) {
     body.set_path({"status", "phase"}, "Failed");
   });
   settle();
+  EXPECT_TRUE(world.has(api::kPod, first.key())) << "none of its containers has started";
+  pass(std::chrono::seconds(10));
   EXPECT_EQ(places(), (Places{"n1=v1", "n2=v1", "n3=v1"}));
   EXPECT_FALSE(world.has(api::kPod, first.key()) &&
                world.must(api::kPod, first.key()).uid() == first.uid());
@@ -167,4 +169,4 @@ TEST_F(DaemonSetTest, FailedPodsAreReplacedAndPodsOfLostNodesRemoved) {
 }
 
 }  // namespace
-}  // namespace athanor::workloads
+}  // namespace athanor::workloads::daemon_set_test

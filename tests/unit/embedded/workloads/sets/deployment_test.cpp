@@ -9,14 +9,14 @@
 #include <string>
 
 #include "api/builtin.hpp"
-#include "embedded/workloads/sets/controlled_pods.hpp"
+#include "embedded/workloads/controlled_pods.hpp"
 #include "embedded/workloads/sets/deployment_facts.hpp"
 #include "embedded/workloads/sets/replica_set.hpp"
 #include "kube/text/yaml.hpp"
 #include "kube/value/condition.hpp"
 #include "support/fake_world.hpp"
 
-namespace athanor::workloads {
+namespace athanor::workloads::deployment_test {
 namespace {
 
 using std::chrono::seconds;
@@ -159,7 +159,7 @@ TEST_F(DeploymentTest, DefaultBoundsAreAQuarterEach) {
   }
 }
 
-TEST_F(DeploymentTest, ABadTemplateStopsTheRollOutAndARollbackRevivesTheOldSet) {
+TEST_F(DeploymentTest, StopsBadRollOutAndRevivesOldSet) {
   deploy("replicas: 4");
   make_ready();
   set_image("broken");
@@ -226,7 +226,7 @@ TEST_F(DeploymentTest, LostPodsAreReplaced) {
   world.update(api::kPod, pods()[0].key(), [](Value& body) {
     body.set_path({"status", "phase"}, "Failed");
   });
-  settle();
+  pass(seconds(10));  // none of its containers has started
   EXPECT_EQ(pods().size(), 3U) << "the failed one stays to be looked at";
 }
 
@@ -266,7 +266,7 @@ TEST_F(DeploymentTest, ScalingInARollOutKeepsTheShares) {
   EXPECT_EQ(pods("broken").size(), 7U);
 }
 
-TEST_F(DeploymentTest, APauseIsToldAndItsEnd) {
+TEST_F(DeploymentTest, ReportsPauseAndItsEnd) {
   deploy("replicas: 1");
   make_ready();
   set_spec({"paused"}, true);
@@ -275,7 +275,7 @@ TEST_F(DeploymentTest, APauseIsToldAndItsEnd) {
   EXPECT_EQ(condition("Progressing"), "True NewReplicaSetAvailable");
 }
 
-TEST_F(DeploymentTest, ReplicaSetsCarryWhatKubectlReads) {
+TEST_F(DeploymentTest, ReplicaSetsCarryAnnotationsForKubectl) {
   deploy("replicas: 4");
   make_ready();
   world.update(api::kDeployment, {"ns", "web"}, [](Value& body) {
@@ -295,7 +295,7 @@ TEST_F(DeploymentTest, ReplicaSetsCarryWhatKubectlReads) {
   }
 }
 
-TEST_F(DeploymentTest, AReplicaSetThatMayNotMakePodsFailsTheDeployment) {
+TEST_F(DeploymentTest, FailsWhenReplicaSetMayNotMakePods) {
   bool full = true;
   world.fault = [&](const Step& step) -> std::optional<Error> {
     const auto* create = std::get_if<Create>(&step);
@@ -325,4 +325,4 @@ TEST_F(DeploymentTest, OrphanedSetsAndPodsAreTakenBack) {
 }
 
 }  // namespace
-}  // namespace athanor::workloads
+}  // namespace athanor::workloads::deployment_test

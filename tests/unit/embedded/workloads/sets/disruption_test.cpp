@@ -6,7 +6,7 @@
 #include "kube/text/json.hpp"
 #include "unit/embedded/workloads/workload_world.hpp"
 
-namespace athanor::workloads {
+namespace athanor::workloads::disruption_test {
 namespace {
 
 class DisruptionTest : public WorkloadTest {
@@ -60,7 +60,7 @@ TEST_F(DisruptionTest, OnlyReadyPodsThatStayCount) {
   EXPECT_EQ(status()["currentHealthy"].as_int(), 2);
 }
 
-TEST_F(DisruptionTest, AnEvictionCountsUntilItsPodIsGoneOrTimesOut) {
+TEST_F(DisruptionTest, CountsEvictionUntilPodGoesOrTimesOut) {
   pods_of(3);
   budget("minAvailable: 1");
   EXPECT_EQ(status()["disruptionsAllowed"].as_int(), 2);
@@ -77,7 +77,7 @@ TEST_F(DisruptionTest, AnEvictionCountsUntilItsPodIsGoneOrTimesOut) {
             "Warning Pod was expected by PDB ns/b to be deleted but it wasn't");
 }
 
-TEST_F(DisruptionTest, NoPodsAndUnmanagedPodsAreTold) {
+TEST_F(DisruptionTest, ReportsMissingAndUnmanagedPods) {
   budget("maxUnavailable: 1");
   EXPECT_EQ(note_of("NoPods"), "Normal No matching pods found");
   EXPECT_EQ(status()["disruptionsAllowed"].as_int(), 0);
@@ -87,4 +87,4 @@ TEST_F(DisruptionTest, NoPodsAndUnmanagedPodsAreTold) {
 }
 
 }  // namespace
-}  // namespace athanor::workloads
+}  // namespace athanor::workloads::disruption_test

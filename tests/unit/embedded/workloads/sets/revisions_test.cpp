@@ -9,7 +9,7 @@
 #include "api/builtin.hpp"
 #include "kube/text/yaml.hpp"
 
-namespace athanor::workloads {
+namespace athanor::workloads::revisions_test {
 namespace {
 
 Object owner() {
@@ -41,4 +41,4 @@ TEST(Revisions, AnEarlierTemplateGetsANewNumber) {
 }
 
 }  // namespace
-}  // namespace athanor::workloads
+}  // namespace athanor::workloads::revisions_test

@@ -4,7 +4,7 @@
 
 #include "unit/embedded/workloads/workload_world.hpp"
 
-namespace athanor::workloads {
+namespace athanor::workloads::attributes_classes_test {
 namespace {
 
 class AttributesClasses : public WorkloadTest {
@@ -16,7 +16,7 @@ class AttributesClasses : public WorkloadTest {
   [[nodiscard]] bool there() const { return world.has(kVolumeAttributesClass, {"", "v"}); }
 };
 
-TEST_F(AttributesClasses, GoWhenNobodyUsesThem) {
+TEST_F(AttributesClasses, AreDeletedOnceUnused) {
   settle();
   EXPECT_TRUE(there());
   world.remove(kVolumeAttributesClass, {"", "v"});
@@ -36,4 +36,4 @@ TEST_F(AttributesClasses, WaitForTheirLastClaim) {
 }
 
 }  // namespace
-}  // namespace athanor::workloads
+}  // namespace athanor::workloads::attributes_classes_test

@@ -5,7 +5,7 @@
 #include "embedded/workloads/namespace_basics.hpp"
 #include "unit/embedded/workloads/workload_world.hpp"
 
-namespace athanor::workloads {
+namespace athanor::workloads::volumes_test {
 namespace {
 
 class VolumesTest : public WorkloadTest {
@@ -64,7 +64,7 @@ TEST_F(VolumesTest, AClaimGetsTheSmallestVolumeThatFits) {
   EXPECT_EQ(phase(api::kPersistentVolumeClaim, {"ns", "d"}), "Bound");
 }
 
-TEST_F(VolumesTest, AVolumeDeletedWhileBoundGoesWithItsClaim) {
+TEST_F(VolumesTest, RemovesVolumeDeletedWhileBoundWithClaim) {
   volume("fits", "3Gi");
   claim("c");
   world.remove(api::kPersistentVolume, {"", "fits"});
@@ -84,7 +84,7 @@ TEST_F(VolumesTest, WithoutVolumeAndClassItWaits) {
   EXPECT_EQ(claim_phase(), "Bound");
 }
 
-TEST_F(VolumesTest, AnEmulatedClassMakesVolumesAndTakesThemBack) {
+TEST_F(VolumesTest, ProvisionsAndRemovesVolumesOfEmulatedClass) {
   storage_class();
   claim("c", ", storageClassName: std");
   EXPECT_EQ(claim_phase(), "Bound");
@@ -98,7 +98,7 @@ TEST_F(VolumesTest, AnEmulatedClassMakesVolumesAndTakesThemBack) {
   EXPECT_FALSE(world.has(api::kPersistentVolume, {"", name}));
 }
 
-TEST_F(VolumesTest, SomeClassesWaitForAPodOrForSomebodyElse) {
+TEST_F(VolumesTest, WaitsForPodOrExternalProvisioner) {
   storage_class("WaitForFirstConsumer");
   claim("c", ", storageClassName: std");
   EXPECT_EQ(claim_phase(), "Pending");
@@ -134,7 +134,7 @@ TEST_F(VolumesTest, AClaimStaysWhileAPodMountsIt) {
   EXPECT_FALSE(world.has(api::kPersistentVolumeClaim, {"ns", "c"}));
 }
 
-TEST_F(VolumesTest, ARetainedVolumeIsReleasedAndALostClaimSaysSo) {
+TEST_F(VolumesTest, ReleasesRetainedVolumeAndReportsLostClaim) {
   volume("v", "3Gi");
   claim("c");
   world.remove(api::kPersistentVolumeClaim, {"ns", "c"});
@@ -190,4 +190,4 @@ TEST(AccountTokens, SecretsAreFilledAndGoWithTheirAccount) {
 }
 
 }  // namespace
-}  // namespace athanor::workloads
+}  // namespace athanor::workloads::volumes_test

@@ -12,7 +12,7 @@
 #include "api/builtin.hpp"
 #include "base/clock.hpp"
 
-namespace athanor::runtime {
+namespace athanor::runtime::event_recorder_test {
 namespace {
 
 constexpr Instant kNow{};
@@ -62,7 +62,7 @@ TEST_F(EventRecorderTest, AStepNamesAnotherComponent) {
   EXPECT_NE(request.target.key, first.target.key);
 }
 
-TEST_F(EventRecorderTest, AnEqualOneRaisesTheCountOfTheFirst) {
+TEST_F(EventRecorderTest, RaisesCountOfFirstEqualEvent) {
   const WriteRequest first = record(started("a"));
   record(started("b"));
   for (int count = 2; count < 5; ++count) {
@@ -79,7 +79,7 @@ TEST_F(EventRecorderTest, AnotherNoteOrObjectIsAnotherEvent) {
   EXPECT_EQ(record(started("a"), "u2").verb, WriteVerb::Create);
 }
 
-TEST_F(EventRecorderTest, WhatIsGoneIsMadeAnew) {
+TEST_F(EventRecorderTest, MakesNewEventAfterForget) {
   const WriteRequest first = record(started("a"));
   recorder().forget(first.target.key);
   const WriteRequest again = record(started("a"));
@@ -105,4 +105,4 @@ TEST_F(EventRecorderTest, RemembersTheNewest) {
 }
 
 }  // namespace
-}  // namespace athanor::runtime
+}  // namespace athanor::runtime::event_recorder_test

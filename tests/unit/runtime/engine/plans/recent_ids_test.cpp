@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace athanor::runtime {
+namespace athanor::runtime::recent_ids_test {
 namespace {
 
 TEST(RecentIds, AnIdIsNewOnce) {
@@ -17,7 +17,7 @@ TEST(RecentIds, AnIdIsNewOnce) {
   EXPECT_FALSE(ids.insert(""));
 }
 
-TEST(RecentIds, RemembersAtLeastAsManyAsItWasAskedFor) {
+TEST(RecentIds, RemembersAtLeastRequestedNumber) {
   constexpr int kCount = 500;
   RecentIds ids(kCount);
   for (int i = 0; i < 7 * kCount; ++i) {
@@ -28,7 +28,7 @@ TEST(RecentIds, RemembersAtLeastAsManyAsItWasAskedFor) {
   }
 }
 
-TEST(RecentIds, ForgetsWhatIsLongPast) {
+TEST(RecentIds, ForgetsOldIds) {
   RecentIds ids(100);
   for (int i = 0; i < 1000; ++i) {
     ids.insert(std::to_string(i));
@@ -37,4 +37,4 @@ TEST(RecentIds, ForgetsWhatIsLongPast) {
 }
 
 }  // namespace
-}  // namespace athanor::runtime
+}  // namespace athanor::runtime::recent_ids_test

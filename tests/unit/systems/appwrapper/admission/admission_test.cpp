@@ -9,9 +9,9 @@
 #include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
 #include "systems/appwrapper/admission/webhooks.hpp"
-#include "systems/appwrapper/lifecycle/fault_tolerance.hpp"
+#include "systems/appwrapper/model/fault_tolerance.hpp"
 
-namespace athanor::appwrapper {
+namespace athanor::appwrapper::admission_test {
 namespace {
 
 using testing::ElementsAre;
@@ -95,7 +95,7 @@ TEST(Defaults, LabelsAndQueue) {
             parsed("{workload.codeflare.dev/user: a_b, workload.codeflare.dev/userid: ''}"));
 }
 
-TEST(Create, AcceptsWhatTheSpecificationShows) {
+TEST(Create, AcceptsExamplesOfSpecification) {
   EXPECT_THAT(create_errors(app(component(kPodTemplate))), IsEmpty());
   EXPECT_THAT(create_errors(app(component(kService) + ", " + component(kDeployment))), IsEmpty());
   EXPECT_THAT(create_errors(app(component(
@@ -222,7 +222,7 @@ TEST(Create, ReportsFailedInference) {
   EXPECT_THAT(errors[1], HasSubstr("components contains no podspecs"));
 }
 
-TEST(Create, RejectsEarlyWhatCouldNeverRun) {
+TEST(Create, RejectsObjectsThatCouldNeverRun) {
   EXPECT_THAT(create_errors(app(component(kPodTemplate) + ", " + component(kPodTemplate))),
               ElementsAre("spec.components[1].template.metadata.name: Duplicate value: \"p\""));
   EXPECT_THAT(create_errors(app(component(
@@ -266,7 +266,7 @@ TEST(Create, WarnsOfAnnotationsThatSayNothing) {
                           HasSubstr("\"ten\" is not an integer")));
 }
 
-TEST(Create, WarnsOfAnnotationsThatDoLessThanTheySay) {
+TEST(Create, WarnsOfIgnoredOrClampedAnnotations) {
   const auto warnings = [](const std::string& name, const std::string& value) {
     const Value object =
         app(component(kPodTemplate), "name: a, annotations: {workload.codeflare.dev.appwrapper/" +
@@ -357,7 +357,7 @@ class Kueue : public testing::Test {
   test::FakeWorld world_{};
 };
 
-TEST_F(Kueue, SuspendsWhatIsQueued) {
+TEST_F(Kueue, SuspendsQueuedAppWrappers) {
   EXPECT_FALSE(defaulted("name: a")["spec"].contains("suspend"));
   EXPECT_EQ(defaulted("name: a, labels: {kueue.x-k8s.io/queue-name: q}")["spec"]["suspend"],
             Value(true));
@@ -368,7 +368,7 @@ TEST_F(Kueue, SuspendsWhatIsQueued) {
   EXPECT_EQ(object["spec"]["suspend"], Value(true));
 }
 
-TEST_F(Kueue, LeavesAloneWhatIsNoFramework) {
+TEST_F(Kueue, LeavesAppWrappersAloneWithoutIntegration) {
   queue("default");
   for (const char* metadata : {"name: a", "name: a, labels: {kueue.x-k8s.io/queue-name: q}"}) {
     EXPECT_EQ(defaulted(metadata, {.enabled = false}), app(component(kPodTemplate), metadata));
@@ -476,4 +476,4 @@ TEST_F(Kueue, KeepsThePrebuiltWorkloadOfARunningOne) {
 }
 
 }  // namespace
-}  // namespace athanor::appwrapper
+}  // namespace athanor::appwrapper::admission_test

@@ -8,7 +8,7 @@
 #include "kube/text/yaml.hpp"
 #include "systems/appwrapper/kueue/normal_form.hpp"
 
-namespace athanor::appwrapper {
+namespace athanor::appwrapper::workload_test {
 namespace {
 
 using api::kueue::NameLength;
@@ -37,7 +37,7 @@ Value parsed(const char* text) {
   return *yaml::parse(text);
 }
 
-TEST(NormalForm, KeepsWhatQueueingNeeds) {
+TEST(NormalForm, KeepsFieldsThatQueueingNeeds) {
   const Value reduced = normal_pod_template(parsed(R"(
 metadata: {name: dropped, labels: {a: b}, annotations: {c: d, n: 3}, finalizers: [x]}
 spec:
@@ -126,4 +126,4 @@ TEST(Workload, ComparesQuantitiesByValueAndTolerationsBeforeAdmission) {
 }
 
 }  // namespace
-}  // namespace athanor::appwrapper
+}  // namespace athanor::appwrapper::workload_test

@@ -8,7 +8,7 @@
 #include "kube/text/yaml.hpp"
 #include "systems/appwrapper/pod_sets/pod_sets.hpp"
 
-namespace athanor::appwrapper {
+namespace athanor::appwrapper::desired_test {
 namespace {
 
 Value parsed(const std::string& text) {
@@ -29,7 +29,7 @@ std::string pod(const std::string& metadata, const std::string& spec = "containe
   return "{apiVersion: v1, kind: Pod, metadata: {name: p" + metadata + "}, spec: {" + spec + "}}";
 }
 
-TEST(DesiredObject, CarriesNamesLabelsAndWhatAdmissionSays) {
+TEST(DesiredObject, CarriesNamesLabelsAndAdmissionInfo) {
   const auto object = made(
       R"({template: )" + pod(", labels: {a: b}", "nodeSelector: {x: v}, tolerations: [{key: t}]") +
           R"(, podSetInfos: [{nodeSelector: {gpu: a100}, labels: {l: m}, annotations: {an: o},
@@ -91,4 +91,4 @@ TEST(DesiredObject, KeepsAwayFromUnhealthyGpus) {
 }
 
 }  // namespace
-}  // namespace athanor::appwrapper
+}  // namespace athanor::appwrapper::desired_test

@@ -10,10 +10,10 @@
 #include "kube/text/yaml.hpp"
 #include "runtime/view/live.hpp"
 #include "support/fake_world.hpp"
-#include "systems/appwrapper/kinds.hpp"
-#include "systems/appwrapper/operators.hpp"
+#include "systems/appwrapper/model/kinds.hpp"
+#include "systems/appwrapper/model/operators.hpp"
 
-namespace athanor::appwrapper {
+namespace athanor::appwrapper::removal_test {
 namespace {
 
 const Key kApp{"team", "aw"};
@@ -64,7 +64,7 @@ TEST_F(LaggingPods, KeepTheQuota) {
 }
 
 // A kind that the operator may neither create nor read keeps no AppWrapper from being reset.
-TEST(Removal, DoesNotWaitForWhatCouldNotBeCreated) {
+TEST(Removal, SkipsObjectsThatCouldNotBeCreated) {
   test::FakeWorld world;
   const Error denied{.code = 403, .reason = "Forbidden", .message = "configmaps is forbidden"};
   world.probes["live"] = [truth = world.probes["live"], denied](
@@ -92,4 +92,4 @@ spec: {components: [{template: {apiVersion: v1, kind: Pod, metadata: {name: p}, 
 }
 
 }  // namespace
-}  // namespace athanor::appwrapper
+}  // namespace athanor::appwrapper::removal_test

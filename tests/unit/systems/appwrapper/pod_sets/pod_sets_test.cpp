@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "kube/text/yaml.hpp"
-#include "systems/appwrapper/names.hpp"
+#include "systems/appwrapper/model/names.hpp"
 
-namespace athanor::appwrapper {
+namespace athanor::appwrapper::pod_sets_test {
 namespace {
 
 constexpr const char* kPod = "{spec: {containers: [{name: c, image: i}]}}";
@@ -178,7 +178,7 @@ TEST(Declared, MustMatchInferredOnes) {
             "'template.spec.template'");
 }
 
-TEST(Declared, AreTakenAsTheyAreWhereInferenceIsAnExtension) {
+TEST(Declared, AreTakenUnchangedWhereInferenceIsAnExtension) {
   EXPECT_EQ(compared("{apiVersion: apps/v1, kind: ReplicaSet, spec: {replicas: 2, template: POD}}",
                      {{.path = "template.spec.template", .replicas = 5}}),
             "");
@@ -193,4 +193,4 @@ TEST(Declared, AreTakenAsTheyAreWhereInferenceIsAnExtension) {
 }
 
 }  // namespace
-}  // namespace athanor::appwrapper
+}  // namespace athanor::appwrapper::pod_sets_test

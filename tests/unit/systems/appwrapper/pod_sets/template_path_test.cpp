@@ -6,7 +6,7 @@
 
 #include "kube/text/yaml.hpp"
 
-namespace athanor::appwrapper {
+namespace athanor::appwrapper::template_path_test {
 namespace {
 
 Value job_set() {
@@ -72,7 +72,7 @@ TEST(PodTemplate, NeedsASpec) {
   EXPECT_EQ(found.error().message, "content at template.metadata does not contain a spec");
 }
 
-TEST(PodTemplate, AcceptsWhatFailsLater) {
+TEST(PodTemplate, AcceptsTemplatesThatFailLater) {
   EXPECT_TRUE(
       pod_template_at(job_set(), "template.spec.replicatedJobs[1].template.spec.template").ok());
 }
@@ -106,4 +106,4 @@ TEST(EditAt, ChangesOneTemplateAlone) {
 }
 
 }  // namespace
-}  // namespace athanor::appwrapper
+}  // namespace athanor::appwrapper::template_path_test

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "kube/text/yaml.hpp"
+#include "systems/appwrapper/model/settings.hpp"
 #include "systems/appwrapper/process/default_config.hpp"
-#include "systems/appwrapper/settings.hpp"
 
-namespace athanor::appwrapper {
+namespace athanor::appwrapper::process_test {
 namespace {
 
 using Flags = std::map<std::string, std::string, std::less<>>;
@@ -101,7 +101,7 @@ TEST(OperatorProcess, TakesTheFlagsOfZap) {
   EXPECT_NE(error_of("{}", {{"enable-http2", "maybe"}}).find("--enable-http2"), std::string::npos);
 }
 
-TEST(OperatorProcess, WarnsOfWhatHasNoEffect) {
+TEST(OperatorProcess, WarnsOfSettingsWithoutEffect) {
   const auto warned = [](const char* config, Flags flags, const char* of) {
     const ProcessSetup made = setup(config, std::move(flags));
     EXPECT_EQ(made.warnings.size(), 1U) << of;
@@ -139,7 +139,7 @@ TEST(OperatorProcess, QueuesWhereKueueLacksTheIntegration) {
   EXPECT_TRUE(defaults->queueing.wait_for_pods_ready);
 }
 
-TEST(OperatorProcess, RefusesWhatIsWrong) {
+TEST(OperatorProcess, RefusesInvalidSettings) {
   EXPECT_NE(error_of("[]"), "");
   EXPECT_NE(error_of("{appwrapper: 5}").find("appwrapper: must be a map"), std::string::npos);
   EXPECT_NE(error_of("{appwrapper: {autopilot: yes-please}}").find("appwrapper.autopilot"),
@@ -155,4 +155,4 @@ TEST(OperatorProcess, RefusesWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace athanor::appwrapper
+}  // namespace athanor::appwrapper::process_test

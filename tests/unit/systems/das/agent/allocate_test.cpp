@@ -11,7 +11,7 @@
 
 #include "unit/systems/das/agent/memory_world.hpp"
 
-namespace athanor::das {
+namespace athanor::das::allocate_test {
 namespace {
 
 using testing::ElementsAre;
@@ -69,7 +69,7 @@ TEST_F(AllocateTest, AClaimLeftInProcessingGetsItsSlice) {
 
 // The agent before this one ended between destroying the slice of a failed call and the claim's
 // state.
-TEST_F(AllocateTest, AClaimInUseWithoutItsSliceGetsIt) {
+TEST_F(AllocateTest, MakesMissingSliceOfClaimInUse) {
   world.add_pod("a", wants("{mig.das.com/1g.5gb: 1}"));
   world.add_claim("a", "a-0", "1g.5gb", "c", 0, kInUse);
   world.missing = {"a-0"};
@@ -79,7 +79,7 @@ TEST_F(AllocateTest, AClaimInUseWithoutItsSliceGetsIt) {
   EXPECT_EQ(file_of(devices->front()).env.front(), "NVIDIA_VISIBLE_DEVICES=MIG-a-0");
 }
 
-TEST_F(AllocateTest, AThreefoldRequestHasOneFileWithThreeClaims) {
+TEST_F(AllocateTest, WritesOneFileForThreeClaims) {
   world.add_pod("a", wants("{mig.das.com/1g.5gb: 3}"));
   for (int i = 0; i < 3; ++i) {
     world.add_claim("a", fmt::format("a-{}", i), "1g.5gb", "c", i);
@@ -122,7 +122,7 @@ TEST_F(AllocateTest, TheOldestPodIsServedFirst) {
 }
 
 // Its kubelet starts no pod that is being deleted: the question is for another one.
-TEST_F(AllocateTest, APodThatIsBeingDeletedIsServedLast) {
+TEST_F(AllocateTest, ServesPodInDeletionLast) {
   world.add_pod("a", wants("{mig.das.com/1g.5gb: 1}"));
   world.add_pod("b", wants("{mig.das.com/1g.5gb: 1}"));
   world.add_claim("b", "b-0", "1g.5gb", "c", 1);
@@ -135,7 +135,7 @@ TEST_F(AllocateTest, APodThatIsBeingDeletedIsServedLast) {
   EXPECT_EQ(world.claim("b-0").state, kInUse);
 }
 
-TEST_F(AllocateTest, APodThatAsksForAsManyIsMeant) {
+TEST_F(AllocateTest, PicksPodThatAsksForSameNumber) {
   world.add_pod("a", wants("{mig.das.com/1g.5gb: 2}"));
   world.add_pod("b", wants("{mig.das.com/1g.5gb: 1}"));
   world.add_claim("a", "a-0", "1g.5gb", "c", 0);
@@ -157,7 +157,7 @@ TEST_F(AllocateTest, TheSameQuestionHasTheSameAnswer) {
   EXPECT_FALSE(ask("1g.5gb", {"1g.5gb-4"}).ok()) << "other devices are another question";
 }
 
-TEST_F(AllocateTest, DevicesOfAPodThatHasEndedAreAnothersNow) {
+TEST_F(AllocateTest, ReusesDevicesOfEndedPod) {
   world.add_pod("a", wants("{mig.das.com/1g.5gb: 1}"));
   world.add_claim("a", "a-0", "1g.5gb", "c", 0);
   ASSERT_TRUE(ask("1g.5gb", {"1g.5gb-3"}).ok());
@@ -185,7 +185,7 @@ TEST_F(AllocateTest, APodThatRunsAsksNoMore) {
   EXPECT_EQ(world.claim("b-0").state, kInUse);
 }
 
-TEST_F(AllocateTest, AnInitContainerUsesTheSlicesOfTheContainersAfterIt) {
+TEST_F(AllocateTest, GivesInitContainerSlicesOfLaterContainers) {
   world.add_pod("a",
                 "{initContainers: [{name: i, resources: {limits: {mig.das.com/1g.5gb: 1}}}], "
                 "containers: [{name: c, resources: {limits: {mig.das.com/1g.5gb: 2}}}]}");
@@ -216,7 +216,7 @@ TEST_F(AllocateTest, TwoProfilesOfAContainerShareTheirVariables) {
   }
 }
 
-TEST_F(AllocateTest, OnlyPodsThatNeverRestartLoseTheirFileWithTheContainer) {
+TEST_F(AllocateTest, RemovesFileWithContainerOfNeverRestartedPods) {
   world.add_pod("a",
                 "{restartPolicy: Never, containers: [{name: c, resources: {limits: "
                 "{mig.das.com/1g.5gb: 1}}}]}");
@@ -248,7 +248,7 @@ TEST_P(AllocateFailureTest, LeavesNothingAndSucceedsAtTheNextTry) {
 INSTANTIATE_TEST_SUITE_P(Steps, AllocateFailureTest,
                          testing::Values("processing", "slices", "inUse", "file"));
 
-TEST_F(AllocateTest, AFailureOfTheSecondContainerUndoesTheFirst) {
+TEST_F(AllocateTest, UndoesFirstContainerWhenSecondFails) {
   world.add_pod("a",
                 "{containers: [{name: c, resources: {limits: {mig.das.com/1g.5gb: 1}}}, {name: d, "
                 "resources: {limits: {mig.das.com/1g.5gb: 1}}}]}");
@@ -292,7 +292,7 @@ TEST_F(AllocateTest, ALostAnswerIsGivenAgain) {
 }
 
 // It does not say what it noted, but hands out no device that a pod holds.
-TEST_F(AllocateTest, TheSameDevicesAreForThePodThatWasNotAdmitted) {
+TEST_F(AllocateTest, GivesSameDevicesToUnadmittedPod) {
   for (const char* pod : {"a", "b"}) {
     world.add_pod(pod, wants("{mig.das.com/1g.5gb: 1}"));
     world.add_claim(pod, fmt::format("{}-0", pod), "1g.5gb", "c", pod[0] - 'a');
@@ -305,7 +305,7 @@ TEST_F(AllocateTest, TheSameDevicesAreForThePodThatWasNotAdmitted) {
   EXPECT_EQ(world.claim("b-0").state, kCreated);
 }
 
-TEST_F(AllocateTest, DevicesThatAreFreeAgainAreInOneFile) {
+TEST_F(AllocateTest, WritesFreedDevicesToOneFile) {
   for (const char* pod : {"a", "b"}) {
     world.add_pod(pod, wants("{mig.das.com/1g.5gb: 1}"));
     world.add_claim(pod, fmt::format("{}-0", pod), "1g.5gb", "c", pod[0] - 'a');
@@ -321,7 +321,7 @@ TEST_F(AllocateTest, DevicesThatAreFreeAgainAreInOneFile) {
 }
 
 // It says so late: before a question is refused it is asked once more.
-TEST_F(AllocateTest, ALostAnswerIsGivenAgainOnceTheKubeletSaysSo) {
+TEST_F(AllocateTest, RepeatsLostAnswerOnceKubeletReportsIt) {
   world.add_pod("a", wants("{mig.das.com/1g.5gb: 1}"));
   world.add_claim("a", "a-0", "1g.5gb", "c", 0);
   const auto first = ask("1g.5gb", {"x"});
@@ -333,7 +333,7 @@ TEST_F(AllocateTest, ALostAnswerIsGivenAgainOnceTheKubeletSaysSo) {
   EXPECT_EQ(*again, *first);
 }
 
-TEST_F(AllocateTest, WhatIsNotSeenSettlesNothing) {
+TEST_F(AllocateTest, SettlesNothingWithoutCaches) {
   world.held.emplace();
   world.sight.seen = false;
   EXPECT_FALSE(ask("1g.5gb", {"x"}).ok());
@@ -370,17 +370,92 @@ TEST_F(AllocateTest, AnInitContainersAnswerIsNeverLost) {
   EXPECT_EQ(ledger.grants()[1].container, "c");
 }
 
-TEST_F(AllocateTest, APodThatIsNotKnownToBeBoundIsServedLater) {
+TEST_F(AllocateTest, IgnoresUnboundPods) {
   world.add_pod("b", wants("{mig.das.com/1g.5gb: 1}"));
   world.add_claim("a", "a-0", "1g.5gb", "c", 0);
   world.add_claim("b", "b-0", "1g.5gb", "c", 1);
   ASSERT_TRUE(ask("1g.5gb", {"x"}).ok());
   EXPECT_EQ(world.claim("b-0").state, kInUse);
   EXPECT_EQ(world.claim("a-0").state, kCreated);
+  EXPECT_FALSE(ask("1g.5gb", {"y"}).ok());
+}
+
+// Each container has one slice of the profile, and none has another's: whatever the containers are
+// called, and whenever the caches show the pod.
+struct Containers {
+  const char* name;
+  const char* spec;
+  std::vector<std::string> order;  // in which the kubelet asks
+};
+class TwoContainersTest : public AllocateTest, public testing::WithParamInterface<Containers> {};
+
+TEST_P(TwoContainersTest, SeeSlicesOfTheirOwn) {
+  for (int shown = 0; shown <= 3; ++shown) {  // before this question
+    SCOPED_TRACE(shown);
+    world = {};
+    ledger = {};
+    world.add_pod("p", GetParam().spec);
+    std::vector<std::string> sorted = GetParam().order;
+    std::ranges::sort(sorted);  // claims of one second are in order of their names
+    int start = 0;
+    for (const std::string& container : sorted) {
+      world.add_claim("p", "p-" + container, "1g.5gb", container, start++);
+    }
+    world.hide_pod("p");
+    int asked = 0;
+    for (const std::string& container : GetParam().order) {
+      if (asked++ == shown) {
+        world.sight.pods.insert(world.unseen.extract("p"));
+      }
+      const auto device = ask("1g.5gb", {"id-" + container});
+      ASSERT_TRUE(device.ok()) << device.error().message;
+      EXPECT_EQ(device->front(), "mig.das.com/c1g.5gb=" + cdi_id_of("p", container, "1g.5gb"));
+      EXPECT_EQ(file_of(device->front()).env[0], "NVIDIA_VISIBLE_DEVICES=MIG-p-" + container);
+    }
+    for (const Claim& claim : world.sight.claims) {
+      EXPECT_EQ(claim.state, kInUse) << claim.object.name();
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(
+    Pods, TwoContainersTest,
+    testing::Values(
+        Containers{"OutOfOrder",
+                   "{containers: [{name: z, resources: {limits: {mig.das.com/1g.5gb: 1}}}, {name: "
+                   "b, resources: {limits: {mig.das.com/1g.5gb: 1}}}]}",
+                   {"z", "b"}},
+        Containers{"Sidecar",
+                   "{initContainers: [{name: s, restartPolicy: Always, resources: {limits: "
+                   "{mig.das.com/1g.5gb: 1}}}], containers: [{name: c, resources: {limits: "
+                   "{mig.das.com/1g.5gb: 1}}}]}",
+                   {"s", "c"}},
+        Containers{"SidecarAndTwo",
+                   "{initContainers: [{name: m, restartPolicy: Always, resources: {limits: "
+                   "{mig.das.com/1g.5gb: 1}}}], containers: [{name: z, resources: {limits: "
+                   "{mig.das.com/1g.5gb: 1}}}, {name: a, resources: {limits: "
+                   "{mig.das.com/1g.5gb: 1}}}]}",
+                   {"m", "z", "a"}}),
+    [](const auto& one) { return std::string(one.param.name); });
+
+// The init container runs beside the sidecar that was started before it.
+TEST_F(AllocateTest, AnInitContainerLeavesTheSidecarsSlice) {
+  world.add_pod("p",
+                "{initContainers: [{name: a, restartPolicy: Always, resources: {limits: "
+                "{mig.das.com/1g.5gb: 1}}}, {name: i, resources: {limits: {mig.das.com/1g.5gb: "
+                "1}}}], containers: [{name: c, resources: {limits: {mig.das.com/1g.5gb: 1}}}]}");
+  world.add_claim("p", "p-a", "1g.5gb", "a", 0);
+  world.add_claim("p", "p-c", "1g.5gb", "c", 1);
+  const auto sidecar = ask("1g.5gb", {"x"});
+  const auto init = ask("1g.5gb", {"y"});
+  const auto main = ask("1g.5gb", {"y"});
+  ASSERT_TRUE(sidecar.ok() && init.ok() && main.ok());
+  EXPECT_EQ(file_of(sidecar->front()).env[0], "NVIDIA_VISIBLE_DEVICES=MIG-p-a");
+  EXPECT_EQ(file_of(init->front()).env[0], "NVIDIA_VISIBLE_DEVICES=MIG-p-c");
+  EXPECT_EQ(file_of(main->front()).env[0], "NVIDIA_VISIBLE_DEVICES=MIG-p-c");
 }
 
 // Its claim is about to be released.
-TEST_F(AllocateTest, AClaimInUseOfAPodThatIsGoneIsNotHandedOut) {
+TEST_F(AllocateTest, KeepsClaimInUseOfMissingPod) {
   world.add_claim("a", "a-0", "1g.5gb", "c", 0, kInUse);
   EXPECT_FALSE(ask("1g.5gb", {"x"}).ok());
 }
@@ -394,4 +469,4 @@ TEST(Ledger, LearnsIdsAfterARestart) {
 }
 
 }  // namespace
-}  // namespace athanor::das
+}  // namespace athanor::das::allocate_test

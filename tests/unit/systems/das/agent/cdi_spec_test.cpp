@@ -6,7 +6,7 @@
 
 #include "kube/text/json.hpp"
 
-namespace athanor::das {
+namespace athanor::das::cdi_spec_test {
 namespace {
 
 Value claim() {
@@ -32,7 +32,7 @@ TEST(CdiSpec, PrintsAsTheContractSays) {
       R"("containerEdits":{}})");
 }
 
-TEST(CdiSpec, ReadsWhatItPrints) {
+TEST(CdiSpec, ReadsItsOwnOutput) {
   const auto read = parse_cdi(print_cdi(spec(), "/var/run/cdi"));
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(read->profile, "1g.5gb+me");
@@ -63,7 +63,7 @@ TEST(CdiSpec, WithoutClaimsHasNoAnnotation) {
   EXPECT_EQ(text.find("hooks"), std::string::npos);
 }
 
-TEST(CdiSpec, RefusesWhatIsNoneOfOurs) {
+TEST(CdiSpec, RefusesForeignFiles) {
   const std::string good = print_cdi(spec(), "/var/run/cdi");
   for (std::size_t cut = 0; cut < good.size(); cut += 7) {
     EXPECT_FALSE(parse_cdi(good.substr(0, cut)).has_value()) << cut;
@@ -117,4 +117,4 @@ TEST(SliceEnvironment, ListsNamesAndIndexes) {
 }
 
 }  // namespace
-}  // namespace athanor::das
+}  // namespace athanor::das::cdi_spec_test

@@ -7,10 +7,10 @@
 #include <map>
 #include <string>
 
-#include "systems/das/placement/inventory.hpp"
-#include "systems/das/vendor/vendor.hpp"
+#include "systems/das/gpus/inventory.hpp"
+#include "systems/das/makers/vendor.hpp"
 
-namespace athanor::das {
+namespace athanor::das::device_list_test {
 namespace {
 
 Value two_a100() {
@@ -91,4 +91,4 @@ TEST(DeviceLists, OfANodeWithoutGpusAreNone) {
 }
 
 }  // namespace
-}  // namespace athanor::das
+}  // namespace athanor::das::device_list_test

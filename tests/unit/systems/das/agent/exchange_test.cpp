@@ -6,10 +6,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+
 #include "systems/das/agent/start_up.hpp"
 #include "unit/systems/das/agent/memory_world.hpp"
 
-namespace athanor::das {
+namespace athanor::das::exchange_test {
 namespace {
 
 using testing::ElementsAre;
@@ -40,14 +43,16 @@ class ExchangeTest : public testing::Test {
     das::compare(held, ledger, world, {});
   }
   std::string pod_of(const std::string& claim) { return world.claim(claim).pod_uid; }
-  // An agent that starts.
-  void restart() {
+  // The files as an agent reads them.
+  std::vector<CdiSpec> written() {
     std::vector<CdiSpec> files;
     for (const auto& [name, file] : world.files) {
       files.push_back(*parse_cdi(print_cdi(file, "/cdi")));
     }
-    ledger = ledger_of(files, world.sight);
+    return files;
   }
+  // An agent that starts.
+  void restart() { ledger = ledger_of(written(), world.sight); }
   std::vector<std::string> file_of(const std::string& device) {
     for (const auto& [name, file] : world.files) {
       if (file.device() == device) {
@@ -101,7 +106,7 @@ TEST_F(ExchangeTest, ACircleOfThreeIsUndone) {
 }
 
 // The agent ends after any of the writes.
-TEST_F(ExchangeTest, ARestartFinishesWhatBegan) {
+TEST_F(ExchangeTest, FinishesExchangeAfterRestart) {
   for (int writes = 0; writes <= 4; ++writes) {
     SCOPED_TRACE(writes);
     world = {};
@@ -132,6 +137,169 @@ TEST_F(ExchangeTest, NoFileListsSlicesOfTwoPods) {
   compare();
   EXPECT_EQ(pod_of("c-0"), "c") << "the last one is not written";
   EXPECT_THAT(file_of(of_a), ElementsAre("NVIDIA_VISIBLE_DEVICES=MIG-c-0", testing::_));
+}
+
+// Four pods, asked for in another order than they are old, by a kubelet that forgets one answer; an
+// agent that ends after any number of steps, and pods that end one after the other.
+TEST_F(ExchangeTest, SurvivesEndOfAgentBetweenAnySteps) {
+  const std::vector<std::string> order{"d", "c", "a", "b"};
+  int died = 0;
+  for (int steps = 0; died == steps; ++steps) {
+    SCOPED_TRACE(steps);
+    world = {};
+    ledger = {};
+    held.clear();
+    add({"a", "b", "c", "d"});
+    world.dies_after = steps;
+    std::map<std::string, std::string> devices;  // by pod
+    int tries = 0;
+    const auto live = [&](const auto& act) {
+      for (bool done = false; !done;) {
+        world.held = held;
+        try {
+          act();
+          done = true;
+        } catch (const MemoryWorld::Died&) {
+          ++died;
+          restart();
+        }
+      }
+    };
+    for (const std::string& pod : order) {
+      live([&] {
+        const std::string id = fmt::format("id-{}", ++tries);
+        const auto device =
+            allocate(std::vector<DeviceAsk>{{.profile = "1g.5gb", .ids = {id}}}, ledger, world, {});
+        ASSERT_TRUE(device.ok()) << device.error().message;
+        if (pod == "c" && !devices.contains("d?")) {
+          devices["d?"] = "";  // the kubelet ends before it notes the first answer for c
+          ledger.doubt();
+          const auto again = allocate(
+              std::vector<DeviceAsk>{{.profile = "1g.5gb", .ids = {id + "'"}}}, ledger, world, {});
+          ASSERT_TRUE(again.ok()) << again.error().message;
+          hold(pod, id + "'");
+          devices[pod] = again->front();
+          return;
+        }
+        hold(pod, id);
+        devices[pod] = device->front();
+      });
+      if (pod == "c" || pod == "b") {
+        live([&] { das::compare(held, ledger, world, {}); });
+      }
+    }
+    devices.erase("d?");
+    live([&] { das::compare(held, ledger, world, {}); });
+    for (const std::string& ended : order) {
+      std::set<std::string> slices;
+      for (const auto& [pod, device] : devices) {
+        const auto env = file_of(device);
+        ASSERT_FALSE(env.empty()) << pod << " has no file";
+        const std::string slice = env.front().substr(env.front().find("MIG-") + 4);
+        EXPECT_TRUE(slices.insert(slice).second) << slice << " is seen twice";
+        EXPECT_EQ(pod_of(slice), pod) << "the claim of " << slice;
+        EXPECT_EQ(world.claim(slice).state, kInUse);
+      }
+      world.sight.pods.erase(ended);
+      devices.erase(ended);
+      std::erase_if(held, [&](const Holder& one) { return one.pod_uid == ended; });
+      live([&] {
+        const std::vector<Claim> claims = world.sight.claims;
+        for (const Claim& claim : claims) {
+          if (claim.pod_uid != ended) {
+            continue;
+          }
+          ASSERT_EQ(end_of(claim, ledger, world, {}), Ending::Destroy);
+          drop_grant(claim, written(), ledger, world);
+          std::erase_if(world.sight.claims,
+                        [&](const Claim& one) { return one.object.uid() == claim.object.uid(); });
+        }
+      });
+    }
+    EXPECT_THAT(world.files, IsEmpty());
+  }
+  EXPECT_GT(died, 20);
+}
+
+TEST_F(ExchangeTest, FinishesBegunExchangeBeforeNextAnswer) {
+  add({"a", "b"});
+  const std::string of_b = ask("b", "x");
+  world.gives = 1;
+  compare();
+  EXPECT_NE(world.exchange, "");
+  EXPECT_FALSE(
+      allocate(std::vector<DeviceAsk>{{.profile = "1g.5gb", .ids = {"y"}}}, ledger, world, {})
+          .ok());
+  EXPECT_EQ(end_of(world.claim("a-0"), ledger, world, {}), Ending::Wait);
+  world.gives.reset();
+  const std::string of_a = ask("a", "y");
+  EXPECT_EQ(world.exchange, "");
+  EXPECT_THAT(file_of(of_a), ElementsAre("NVIDIA_VISIBLE_DEVICES=MIG-b-0", testing::_));
+  EXPECT_THAT(file_of(of_b), ElementsAre("NVIDIA_VISIBLE_DEVICES=MIG-a-0", testing::_));
+}
+
+TEST(Exchange, SurvivesWritingAndRefusesNonsense) {
+  const Exchange exchange{.device = "d",
+                          .from = {"a", "c"},
+                          .to = {"b", "e"},
+                          .transfers = {{.claim = {"ns", "claim"},
+                                         .claim_uid = "u",
+                                         .pod_uid = "b",
+                                         .pod = {"default", "pod"},
+                                         .container = "e"}},
+                          .dropped = {{.profile = "1g.5gb", .id = "i"}}};
+  const auto read = parse_exchange(print_exchange(exchange));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(print_exchange(*read), print_exchange(exchange));
+  EXPECT_EQ(read->to, exchange.to);
+  EXPECT_FALSE(parse_exchange(""));
+  EXPECT_FALSE(parse_exchange("{}"));
+}
+
+// The init container's devices are those of the container after it.
+TEST_F(ExchangeTest, InitContainersAreExchangedWithTheirPods) {
+  for (const char* pod : {"a", "b"}) {
+    world.add_pod(pod,
+                  "{initContainers: [{name: i, resources: {limits: {mig.das.com/1g.5gb: 1}}}], "
+                  "containers: [{name: c, resources: {limits: {mig.das.com/1g.5gb: 1}}}]}");
+    world.add_claim(pod, std::string(pod) + "-0", "1g.5gb", "c", pod[0] - 'a');
+  }
+  const auto allocate_one = [&](const std::string& id) {
+    const auto device =
+        allocate(std::vector<DeviceAsk>{{.profile = "1g.5gb", .ids = {id}}}, ledger, world, {});
+    EXPECT_TRUE(device.ok()) << device.error().message;
+    return device.ok() ? device->front() : "";
+  };
+  const std::string init_of_b = allocate_one("x");
+  const std::string main_of_b = allocate_one("x");
+  hold("b", "x");
+  compare();
+  EXPECT_EQ(pod_of("a-0"), "b");
+  EXPECT_EQ(world.claim("a-0").container, "c");
+  EXPECT_EQ(world.claim("b-0").container, "c");
+  for (const std::string& device : {init_of_b, main_of_b}) {
+    EXPECT_THAT(file_of(device),
+                ElementsAre("NVIDIA_VISIBLE_DEVICES=MIG-a-0", "CUDA_VISIBLE_DEVICES=0"));
+  }
+  const std::string init_of_a = allocate_one("y");
+  const std::string main_of_a = allocate_one("y");
+  hold("a", "y");
+  compare();
+  EXPECT_THAT(world.steps, IsEmpty());
+  for (const std::string& device : {init_of_a, main_of_a}) {
+    EXPECT_THAT(file_of(device),
+                ElementsAre("NVIDIA_VISIBLE_DEVICES=MIG-b-0", "CUDA_VISIBLE_DEVICES=0"));
+  }
+}
+
+// The kubelet lists a pod that the caches do not show yet.
+TEST_F(ExchangeTest, KeepsSliceOfPodNotSeenYet) {
+  add({"a", "b"});
+  ask("b", "x");
+  world.held = {{.container = "c", .profile = "1g.5gb", .ids = {"x"}, .pod = {"ns", "b"}}};
+  EXPECT_EQ(end_of(world.claim("a-0"), ledger, world, {}), Ending::Unknown);
+  world.held = {{.container = "c", .profile = "1g.5gb", .ids = {"x"}, .pod = {"ns", "a"}}};
+  EXPECT_EQ(end_of(world.claim("a-0"), ledger, world, {}), Ending::Destroy);
 }
 
 TEST_F(ExchangeTest, AWriteWithoutAnAnswerMayBeDone) {
@@ -190,7 +358,7 @@ TEST_F(ExchangeTest, ALostGrantGoesWithItsClaim) {
 }
 
 // The kubelet frees devices of a pod that has ended before its claim goes.
-TEST_F(ExchangeTest, DevicesThatAreHandedOutAgainAreNoMistake) {
+TEST_F(ExchangeTest, AcceptsDevicesHandedOutAgain) {
   add({"a", "b"});
   ask("a", "x");
   world.set_status("a", "{phase: Running, startTime: '2026-01-01T00:00:00Z'}");
@@ -204,7 +372,7 @@ TEST_F(ExchangeTest, DevicesThatAreHandedOutAgainAreNoMistake) {
 
 // A kubelet ended before it noted that a has a-0. The next one, which does not say so, asks for a
 // once more although it is being deleted: it is taken for b.
-TEST_F(ExchangeTest, DevicesThatWereGivenToOnePodTwiceAreItsOwn) {
+TEST_F(ExchangeTest, KeepsDevicesGivenTwiceToOnePod) {
   add({"a", "b"});
   ask("a", "x");
   held.clear();
@@ -216,7 +384,7 @@ TEST_F(ExchangeTest, DevicesThatWereGivenToOnePodTwiceAreItsOwn) {
   EXPECT_THAT(file_of(device), ElementsAre("NVIDIA_VISIBLE_DEVICES=MIG-b-0", testing::_));
 }
 
-TEST_F(ExchangeTest, APodOfTheSameNameIsNotTakenForTheHolder) {
+TEST_F(ExchangeTest, DistinguishesHolderFromPodOfSameName) {
   add({"a", "b"});
   ask("a", "x");
   world.sight.pods.erase("a");
@@ -226,7 +394,7 @@ TEST_F(ExchangeTest, APodOfTheSameNameIsNotTakenForTheHolder) {
   EXPECT_THAT(world.steps, IsEmpty());
 }
 
-TEST_F(ExchangeTest, ASliceThatAnotherPodUsesOutlivesThePodOfItsClaim) {
+TEST_F(ExchangeTest, KeepsSliceWhileAnotherPodUsesIt) {
   add({"a", "b"});
   ask("b", "x");
   const Claim before = world.claim("a-0");
@@ -246,4 +414,4 @@ TEST_F(ExchangeTest, AClaimThatWasNeverHandedOutEnds) {
 }
 
 }  // namespace
-}  // namespace athanor::das
+}  // namespace athanor::das::exchange_test

@@ -12,14 +12,14 @@
 #include "systems/das/agent/device_list.hpp"
 #include "systems/das/agent/prepared.hpp"
 #include "systems/das/agent/slice_record.hpp"
-#include "systems/das/claim.hpp"
-#include "systems/das/dra/ownership.hpp"
-#include "systems/das/placement/inventory.hpp"
-#include "systems/das/sharing/mode.hpp"
+#include "systems/das/gpus/inventory.hpp"
+#include "systems/das/gpus/mode.hpp"
+#include "systems/das/makers/vendor.hpp"
+#include "systems/das/model/claim.hpp"
+#include "systems/das/model/ownership.hpp"
 #include "systems/das/sharing/share.hpp"
-#include "systems/das/vendor/vendor.hpp"
 
-namespace athanor::das {
+namespace athanor::das::hostile_input_test {
 namespace {
 
 constexpr int kRounds = 3000;
@@ -182,4 +182,4 @@ TEST(HostileInput, NodeAccelerators) {
 }
 
 }  // namespace
-}  // namespace athanor::das
+}  // namespace athanor::das::hostile_input_test

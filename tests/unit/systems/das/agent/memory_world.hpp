@@ -17,7 +17,7 @@
 #include "kube/text/yaml.hpp"
 #include "systems/das/agent/allocate.hpp"
 #include "systems/das/agent/exchange.hpp"
-#include "systems/das/names.hpp"
+#include "systems/das/model/names.hpp"
 
 namespace athanor::das {
 
@@ -56,6 +56,22 @@ class MemoryWorld final : public AllocateWorld {
                                  [&](const Claim& one) { return one.object.name() == name; });
   }
 
+  Result<void> keep_exchange(const std::string& text) override {
+    step();
+    exchange = text;
+    return {};
+  }
+  std::string kept_exchange() override { return exchange; }
+
+  // Thrown where the agent ends.
+  struct Died {};
+  void step() {
+    if (dies_after && (*dies_after)-- <= 0) {
+      dies_after.reset();
+      throw Died{};
+    }
+  }
+
   NodeSight look() override {
     ++looks;
     if (looks == appears_at) {
@@ -66,12 +82,17 @@ class MemoryWorld final : public AllocateWorld {
     }
     return sight;
   }
+  std::optional<Object> find_pod(const Claim& one) override {
+    const auto pod = unseen.find(one.pod_uid);
+    return pod == unseen.end() ? std::nullopt : std::optional(pod->second);
+  }
   void wait(Duration time) override { waited.push_back(time.count() / 1000); }
   Result<void> write_state(std::span<const Claim> claims, std::string_view state) override {
     if (fail == state) {
       return Error::unavailable("no API server");
     }
     for (const Claim& one : claims) {
+      step();
       claim(std::string(one.object.name())).state = state;
       steps.push_back(fmt::format("{} {}", one.object.name(), state));
     }
@@ -98,13 +119,17 @@ class MemoryWorld final : public AllocateWorld {
     return missing.contains(name) && !slices.contains(name) ? "" : "MIG-" + name;
   }
   Result<void> write_file(const CdiSpec& spec) override {
+    step();
     if (fail == "file" || fail == "file " + spec.profile) {
       return Error::unavailable("disk full");
     }
     files[spec.file_name()] = spec;
     return {};
   }
-  void remove_file(const CdiSpec& spec) override { files.erase(spec.file_name()); }
+  void remove_file(const CdiSpec& spec) override {
+    step();
+    files.erase(spec.file_name());
+  }
   std::optional<std::vector<Holder>> holders() override {
     return ++lists < answers_at ? std::nullopt : held;
   }
@@ -112,7 +137,8 @@ class MemoryWorld final : public AllocateWorld {
     if (gives && *gives <= 0) {
       return Error::unavailable("no API server");
     }
-    Claim& one = claim(std::string(transfer.claim.object.name()));
+    step();
+    Claim& one = claim(transfer.claim.name);
     Value body = one.object.body();
     gives = gives ? std::optional(*gives - 1) : std::nullopt;
     const std::string state = one.state;
@@ -124,7 +150,11 @@ class MemoryWorld final : public AllocateWorld {
                                     : Result<void>();
   }
 
+  // The caches do not show the pod yet.
+  void hide_pod(const std::string& uid) { unseen.insert(sight.pods.extract(uid)); }
+
   NodeSight sight{};
+  std::map<std::string, Object, std::less<>> unseen{};  // pods that the API server alone shows
   int looks = 0;
   int appears_at = 0;
   int unseen_at = 0;
@@ -140,7 +170,9 @@ class MemoryWorld final : public AllocateWorld {
   int answers_at = 0;          // the kubelet
   std::optional<int> gives{};  // until they fail
   int given = 0;
-  int unanswered_at = 0;  // done, without an answer
+  int unanswered_at = 0;            // done, without an answer
+  std::string exchange{};           // that began
+  std::optional<int> dies_after{};  // so many steps
 };
 
 }  // namespace athanor::das

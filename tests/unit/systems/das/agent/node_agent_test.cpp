@@ -9,16 +9,16 @@
 #include "api/builtin.hpp"
 #include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
-#include "systems/das/agent.hpp"
+#include "systems/das/agent/agent.hpp"
 #include "systems/das/agent/device_list.hpp"
 #include "systems/das/agent/discovery.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/names.hpp"
-#include "systems/das/placement/inventory.hpp"
-#include "systems/das/settings.hpp"
-#include "systems/das/vendor/vendor.hpp"
+#include "systems/das/gpus/inventory.hpp"
+#include "systems/das/makers/vendor.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/names.hpp"
+#include "systems/das/model/settings.hpp"
 
-namespace athanor::das {
+namespace athanor::das::node_agent_test {
 namespace {
 
 const Key kAccelerator{"das-operator", "node-1"};
@@ -65,7 +65,7 @@ class NodeAgentTest : public testing::Test {
   Discovery found;
 };
 
-TEST_F(NodeAgentTest, PublishesWhatItFound) {
+TEST_F(NodeAgentTest, PublishesDiscoveredGpus) {
   publish();
   const Object object = world.must(kNodeAccelerator, kAccelerator);
   EXPECT_EQ(object.spec()["acceleratorType"].as_string(), "nvidia-mig");
@@ -97,7 +97,7 @@ TEST_F(NodeAgentTest, OffersTheMemoryOfItsGpusToQuotas) {
   EXPECT_EQ(world.writes.size(), writes);
 }
 
-TEST_F(NodeAgentTest, TellsAnUnhealthyGpu) {
+TEST_F(NodeAgentTest, ReportsUnhealthyGpu) {
   publish();
   found.gpus[0].healthy = false;
   publish();
@@ -106,7 +106,7 @@ TEST_F(NodeAgentTest, TellsAnUnhealthyGpu) {
   EXPECT_EQ(world.event_count("GPUUnhealthy"), 1);
 }
 
-TEST_F(NodeAgentTest, AModelOfNoTableIsPublishedAsTheDriverDescribesIt) {
+TEST_F(NodeAgentTest, PublishesUnknownModelAsDriverDescribesIt) {
   found.gpus[0].name = "NVIDIA Future-1";
   found.gpus[0].memory_bytes = std::int64_t{500} << 30;
   found.gpus[0].table = {.slots = 8,
@@ -149,7 +149,7 @@ TEST_F(NodeAgentTest, PublishesMixedModelsAndForeignSlices) {
   EXPECT_GE(read.tables[read.gpus[1].table].find("1g.6gb"), 0);
 }
 
-TEST_F(NodeAgentTest, AClaimInUseStaysWhileItsPodRuns) {
+TEST_F(NodeAgentTest, KeepsClaimInUseWhilePodRuns) {
   add_claim("inUse");
   add_pod("Running");
   world.settle({&release_operator()});
@@ -158,7 +158,7 @@ TEST_F(NodeAgentTest, AClaimInUseStaysWhileItsPodRuns) {
 }
 
 // docs/spec/das.md 3.1
-TEST_F(NodeAgentTest, AClaimOnAGpuThatVanishedIsOrphaned) {
+TEST_F(NodeAgentTest, OrphansClaimOnVanishedGpu) {
   publish();
   add_claim("inUse");
   add_pod("Running");
@@ -178,7 +178,7 @@ TEST_F(NodeAgentTest, AClaimOnAGpuThatVanishedIsOrphaned) {
   EXPECT_EQ(world.acts.size(), 1U) << "its slice is destroyed before it goes";
 }
 
-TEST_F(NodeAgentTest, AClaimReturnsWithItsGpuAndItsSlice) {
+TEST_F(NodeAgentTest, RestoresClaimWithItsGpuAndSlice) {
   add_claim("inUse");
   add_pod("Running");
   const std::vector<SliceRecord> records{
@@ -192,6 +192,7 @@ TEST_F(NodeAgentTest, AClaimReturnsWithItsGpuAndItsSlice) {
   world.settle({&release_operator()});
   ASSERT_EQ(state(), kOrphaned);
   EXPECT_EQ(world.condition(kAllocationClaim, kClaim, "GPULost")["reason"].as_string(), kInUse);
+  EXPECT_EQ(world.event_count("GPULost"), 1);
   found.gpus[0].lost = false;
   publish(records);
   world.settle({&release_operator()});
@@ -201,10 +202,11 @@ TEST_F(NodeAgentTest, AClaimReturnsWithItsGpuAndItsSlice) {
   world.settle({&release_operator()});
   EXPECT_EQ(state(), kInUse);
   EXPECT_EQ(world.condition(kAllocationClaim, kClaim, "GPULost")["status"].as_string(), "False");
+  EXPECT_EQ(world.event_count("GPUReturned"), 1);
 }
 
 // The agent started after the GPU had vanished.
-TEST_F(NodeAgentTest, AClaimOnAGpuThatIsNotReportedIsOrphaned) {
+TEST_F(NodeAgentTest, OrphansClaimOnUnreportedGpu) {
   add_claim("inUse");
   add_pod("Running");
   auto gpus = std::exchange(found.gpus, {});
@@ -222,13 +224,14 @@ TEST_F(NodeAgentTest, AClaimOnAGpuThatIsNotReportedIsOrphaned) {
   EXPECT_EQ(state(), kInUse);
 }
 
-TEST_F(NodeAgentTest, AClaimWithoutASliceNeedsTheGpuAlone) {
+TEST_F(NodeAgentTest, RestoresClaimWithoutSliceWithItsGpu) {
   add_claim("created");
   add_pod("Pending");
   found.gpus[0].lost = true;
   publish();
   world.settle({&release_operator()});
   ASSERT_EQ(state(), kOrphaned);
+  EXPECT_EQ(world.event_count("GPULost"), 0) << "no container has its slice";
   found.gpus[0].lost = false;
   publish();
   world.settle({&release_operator()});
@@ -258,7 +261,7 @@ TEST_F(NodeAgentTest, TheSliceGoesBeforeItsClaim) {
 }
 
 // An exchange made it another pod's after the view was taken.
-TEST_F(NodeAgentTest, AClaimThatGoesToAnotherPodMeanwhileStays) {
+TEST_F(NodeAgentTest, KeepsClaimThatMovesToAnotherPodMeanwhile) {
   add_claim("inUse");
   add_pod("Succeeded");
   world.settle({&release_operator()});
@@ -273,7 +276,7 @@ TEST_F(NodeAgentTest, AClaimThatGoesToAnotherPodMeanwhileStays) {
 }
 
 // Its agent took it into use for another pod.
-TEST_F(NodeAgentTest, TheControllersDeleteWhatTheySawAlone) {
+TEST_F(NodeAgentTest, DeletesOnlyClaimsAsSeen) {
   add_claim("created");
   add_pod("Failed");
   const Plan plan = world.reconcile(claim_operator(), kClaim);
@@ -313,7 +316,7 @@ TEST_F(NodeAgentTest, ASliceThatCannotBeDestroyedIsOrphaned) {
   EXPECT_FALSE(world.has(kAllocationClaim, kClaim));
 }
 
-TEST_F(NodeAgentTest, OtherNodesAndClaimsWithoutASliceAreLeftAlone) {
+TEST_F(NodeAgentTest, LeavesOtherNodesAndClaimsWithoutSliceAlone) {
   add_claim("inUse", "other");
   world.settle({&release_operator()});
   EXPECT_TRUE(world.acts.empty());
@@ -322,7 +325,7 @@ TEST_F(NodeAgentTest, OtherNodesAndClaimsWithoutASliceAreLeftAlone) {
   EXPECT_TRUE(world.has(kAllocationClaim, kClaim));
 }
 
-TEST_F(NodeAgentTest, TheControllersLeaveSlicesOfRealNodesToTheAgent) {
+TEST_F(NodeAgentTest, ReleasesSlicesOfRealNodesByAgentOnly) {
   add_claim("inUse");
   world.settle({&claim_operator()});
   EXPECT_TRUE(world.has(kAllocationClaim, kClaim));
@@ -332,4 +335,4 @@ TEST_F(NodeAgentTest, TheControllersLeaveSlicesOfRealNodesToTheAgent) {
 }
 
 }  // namespace
-}  // namespace athanor::das
+}  // namespace athanor::das::node_agent_test

@@ -10,7 +10,7 @@
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 
-namespace athanor::das {
+namespace athanor::das::prepared_test {
 namespace {
 
 Object object(const std::string& text) {
@@ -110,4 +110,4 @@ TEST(Prepared, FilesHaveTheClaimsName) {
 }
 
 }  // namespace
-}  // namespace athanor::das
+}  // namespace athanor::das::prepared_test

@@ -6,10 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "kube/text/yaml.hpp"
+#include "kube/value/condition.hpp"
 #include "systems/das/agent/allocate.hpp"
-#include "systems/das/names.hpp"
+#include "systems/das/model/names.hpp"
 
-namespace athanor::das {
+namespace athanor::das::start_up_test {
 namespace {
 
 class StartUpTest : public testing::Test {
@@ -33,7 +34,7 @@ class StartUpTest : public testing::Test {
                               .id = cdi_id_of("p", container, "1g.5gb"),
                               .claims = {object.body()}});
     findings.records.push_back(record_of(findings.sight.claims.back(), "MIG-" + name));
-    findings.devices.insert("MIG-" + name);
+    findings.slices.push_back({"GPU-0", "MIG-" + name, start, 1});
     findings.gpus.insert("GPU-0");
   }
 
@@ -59,7 +60,6 @@ TEST_F(StartUpTest, ARestartOfTheAgentTouchesNothing) {
   add("b", 1, "d");
   const Measures measures = measures_of(findings);
   EXPECT_TRUE(measures.stale_claims.empty());
-  EXPECT_TRUE(measures.stale_pods.empty());
   EXPECT_TRUE(measures.remove_files.empty());
   EXPECT_TRUE(measures.destroy.empty());
   const Ledger ledger = ledger_of(findings.files, findings.sight);
@@ -69,7 +69,7 @@ TEST_F(StartUpTest, ARestartOfTheAgentTouchesNothing) {
 }
 
 // Caches that do not answer show no claims: that is no reason to destroy slices.
-TEST_F(StartUpTest, NothingIsDoneWhileTheCachesDoNotAnswer) {
+TEST_F(StartUpTest, DoesNothingWhileCachesDoNotAnswer) {
   add("a", 0);
   findings.sight = {.seen = false};
   findings.rebooted = true;
@@ -86,7 +86,7 @@ TEST_F(StartUpTest, TwoClaimsOfOneFileAreNoReboot) {
 }
 
 // The first claim alone is the other pod's: the exchange goes on after the start.
-TEST_F(StartUpTest, AFileIsTheOldPodsWhileAClaimNamesIt) {
+TEST_F(StartUpTest, GivesFileToNewPodAfterLastClaim) {
   add_both("a", "b");
   give(0, "q");
   EXPECT_EQ(ledger_of(findings.files, findings.sight).grants().at(0).pod_uid, "p");
@@ -94,7 +94,7 @@ TEST_F(StartUpTest, AFileIsTheOldPodsWhileAClaimNamesIt) {
   EXPECT_EQ(ledger_of(findings.files, findings.sight).grants().at(0).pod_uid, "q");
 }
 
-TEST_F(StartUpTest, AFileWhoseFirstClaimIsGoneIsThatOfTheNext) {
+TEST_F(StartUpTest, AssignsFileWithoutFirstClaimToNextClaim) {
   add_both("a", "b");
   give(1, "q");
   findings.sight.claims.erase(findings.sight.claims.begin());
@@ -104,29 +104,30 @@ TEST_F(StartUpTest, AFileWhoseFirstClaimIsGoneIsThatOfTheNext) {
 TEST_F(StartUpTest, AMissingFileAloneIsNoReboot) {
   add("a", 0);
   findings.files.clear();
-  findings.devices.clear();
+  findings.slices.clear();
   EXPECT_TRUE(measures_of(findings).stale_claims.empty());
 }
 
-TEST_F(StartUpTest, ARebootEndsClaimsAndPodsOnce) {
+TEST_F(StartUpTest, MarksClaimsOfPodsToEndAfterReboot) {
   add("a", 0);
   add("b", 1);
   findings.rebooted = true;
-  findings.devices.clear();
+  findings.slices.clear();
   const Measures measures = measures_of(findings);
   EXPECT_EQ(measures.stale_claims.size(), 2U);
   EXPECT_EQ(measures.remove_files.size(), 2U);
   EXPECT_EQ(measures.forget.size(), 2U);
-  ASSERT_EQ(measures.stale_pods.size(), 1U);
-  EXPECT_EQ(measures.stale_pods[0].name(), "p");
+  const Value status = restarted_status(measures.stale_claims[0], Instant());
+  EXPECT_EQ(status["state"].str(), kOrphaned);
+  EXPECT_EQ(find_condition(status["conditions"], kNodeRestarted)["status"].str(), "True");
 }
 
 // docs/spec/das.md 3.1: the slices of a GPU that vanished return with it.
-TEST_F(StartUpTest, RecordsOfAGpuThatIsNotReportedStayUntilTheNodeRestarts) {
+TEST_F(StartUpTest, KeepsRecordsOfUnreportedGpuUntilReboot) {
   add("a", 0);
   add("b", 1);
   findings.sight.claims.pop_back();
-  findings.devices.clear();
+  findings.slices.clear();
   findings.gpus.clear();
   EXPECT_TRUE(measures_of(findings).forget.empty());
   EXPECT_TRUE(measures_of(findings).destroy.empty());
@@ -142,7 +143,7 @@ TEST_F(StartUpTest, ASliceThatOutlivedTheRebootIsKept) {
   EXPECT_EQ(measures_of(findings).stale_claims.size(), 1U);
 }
 
-TEST_F(StartUpTest, WhatHasNoClaimAnyMoreIsDestroyed) {
+TEST_F(StartUpTest, DestroysSlicesWithoutClaim) {
   add("a", 0);
   findings.sight.claims.clear();
   const Measures measures = measures_of(findings);
@@ -151,16 +152,43 @@ TEST_F(StartUpTest, WhatHasNoClaimAnyMoreIsDestroyed) {
   EXPECT_EQ(measures.remove_files.size(), 1U);
 }
 
-TEST_F(StartUpTest, ASliceThatWasBeingMadeIsLookedForWithoutAClaim) {
+TEST_F(StartUpTest, LooksForUnfinishedSliceWithoutClaim) {
   add("a", 0);
   findings.records[0].device.clear();
   EXPECT_TRUE(measures_of(findings).destroy.empty());
   findings.sight.claims.clear();
   EXPECT_EQ(measures_of(findings).destroy.size(), 1U);
+  findings.slices.clear();
+  EXPECT_EQ(measures_of(findings).forget.size(), 1U);
+}
+
+// Killed between destroying the compute instance and the GPU instance.
+TEST_F(StartUpTest, AnInstanceWithoutItsComputeInstanceIsDestroyed) {
+  add("a", 0);
+  findings.slices[0].device.clear();
+  ASSERT_EQ(measures_of(findings).destroy.size(), 1U) << "its claim is there";
+  EXPECT_TRUE(measures_of(findings).forget.empty());
+  findings.sight.claims.clear();
+  EXPECT_EQ(measures_of(findings).destroy.size(), 1U);
+  EXPECT_TRUE(measures_of(findings).forget.empty());
+}
+
+TEST_F(StartUpTest, ATeardownThatBeganIsFinished) {
+  add("a", 0);
+  findings.records[0].leaving = true;
+  EXPECT_EQ(measures_of(findings).destroy.size(), 1U);
+}
+
+// Another program made one where ours was.
+TEST_F(StartUpTest, ARecordWhosePlaceIsAnothersIsForgotten) {
+  add("a", 0);
+  findings.slices[0].device = "MIG-foreign";
+  EXPECT_EQ(measures_of(findings).forget.size(), 1U);
+  EXPECT_TRUE(measures_of(findings).destroy.empty());
 }
 
 TEST_F(StartUpTest, ForeignSlicesAreNeverTouched) {
-  findings.devices.insert("MIG-foreign");
+  findings.slices.push_back({"GPU-0", "MIG-foreign", 3, 1});
   const Measures measures = measures_of(findings);
   EXPECT_TRUE(measures.destroy.empty());
 }
@@ -172,7 +200,8 @@ TEST(SliceRecords, SurviveWritingAndRefuseNonsense) {
                                           .gpu = "GPU-0",
                                           .start = 3,
                                           .size = 1,
-                                          .device = "MIG-1"}};
+                                          .device = "MIG-1",
+                                          .leaving = true}};
   EXPECT_EQ(parse_records(print_records(records)), records);
   EXPECT_TRUE(parse_records("").empty());
   EXPECT_TRUE(parse_records(R"({"slices": [{"claimUid": "u", "gpu": "g", "start": 7, "size": 4}]})")
@@ -180,4 +209,4 @@ TEST(SliceRecords, SurviveWritingAndRefuseNonsense) {
 }
 
 }  // namespace
-}  // namespace athanor::das
+}  // namespace athanor::das::start_up_test

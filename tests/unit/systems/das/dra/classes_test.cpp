@@ -8,10 +8,10 @@
 #include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
 #include "systems/das/dra/operators.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/settings.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/model/settings.hpp"
 
-namespace athanor::das {
+namespace athanor::das::classes_test {
 namespace {
 
 TEST(Classes, EveryModelOfANodeHasItsProfiles) {
@@ -34,4 +34,4 @@ TEST(Classes, EveryModelOfANodeHasItsProfiles) {
 }
 
 }  // namespace
-}  // namespace athanor::das
+}  // namespace athanor::das::classes_test

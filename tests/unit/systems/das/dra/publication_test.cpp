@@ -14,10 +14,10 @@
 #include "kube/names/names.hpp"
 #include "kube/text/quantity.hpp"
 #include "systems/das/dra/engines.hpp"
-#include "systems/das/placement/slots.hpp"
-#include "systems/das/vendor/vendor.hpp"
+#include "systems/das/makers/vendor.hpp"
+#include "systems/das/slices/slots.hpp"
 
-namespace athanor::das {
+namespace athanor::das::publication_test {
 namespace {
 
 PublishedNode node_with(const char* model, int gpus) {
@@ -48,7 +48,7 @@ std::string text(const Value& device, const std::string& attribute) {
   return device["attributes"]["gpu.nvidia.com/" + attribute]["string"].str();
 }
 
-TEST(Publication, EightA100sAreFourSlicesOfDevicesAndOneOfCounters) {
+TEST(Publication, SplitsEightA100sIntoFiveSlices) {
   const std::vector<Value> slices = resource_slices(node_with("A100-PCIE-40GB", 8), 3);
   ASSERT_EQ(slices.size(), 5U);
   for (std::size_t i = 0; i < slices.size(); ++i) {
@@ -66,7 +66,7 @@ TEST(Publication, EightA100sAreFourSlicesOfDevicesAndOneOfCounters) {
   EXPECT_EQ(slices[1]["spec"]["devices"].size(), 52U);
 }
 
-TEST(Publication, LimitsHoldForEveryModelAndNumberOfGpus) {
+TEST(Publication, KeepsLimitsForEveryModelAndGpuCount) {
   for (const GpuModel& model : gpu_models()) {
     for (int gpus = 1; gpus <= 16; ++gpus) {
       SCOPED_TRACE(std::string(model.key) + " x " + std::to_string(gpus));
@@ -99,7 +99,7 @@ TEST(Publication, LimitsHoldForEveryModelAndNumberOfGpus) {
   }
 }
 
-TEST(Publication, DevicesSayWhatTheyAreAndLeaveRoom) {
+TEST(Publication, PublishesDeviceAttributesInOrderOfRoom) {
   const std::vector<Value> devices = devices_of(resource_slices(node_with("A100-PCIE-40GB", 1), 1));
   std::vector<std::string> names;
   for (const Value& device : devices) {
@@ -232,6 +232,7 @@ TEST(Publication, OneClassForEachProfile) {
   const std::vector<Value> classes = device_classes({"1g.5gb", "1g.5gb+me"});
   ASSERT_EQ(classes.size(), 4U);
   EXPECT_EQ(classes[0]["metadata"]["name"].str(), "gpu.nvidia.com");
+  EXPECT_EQ(classes[0]["spec"]["extendedResourceName"].str(), "nvidia.com/gpu");
   EXPECT_EQ(classes[1]["metadata"]["name"].str(), "mig.nvidia.com");
   EXPECT_TRUE(classes[1]["spec"]["extendedResourceName"].is_null());
   EXPECT_EQ(classes[2]["metadata"]["name"].str(), "1g.5gb.mig.nvidia.com");
@@ -244,4 +245,4 @@ TEST(Publication, OneClassForEachProfile) {
 }
 
 }  // namespace
-}  // namespace athanor::das
+}  // namespace athanor::das::publication_test

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "kube/text/yaml.hpp"
-#include "systems/das/sharing/mode.hpp"
-#include "systems/das/vendor/vendor.hpp"
+#include "systems/das/gpus/mode.hpp"
+#include "systems/das/makers/vendor.hpp"
 
-namespace athanor::das {
+namespace athanor::das::share_test {
 namespace {
 
 Value from_yaml(const std::string& text) {
@@ -228,7 +228,7 @@ TEST(SharedSlices, ClaimsNameTheirSliceAndContainersSeeIt) {
   EXPECT_FALSE(read_share(Object(damaged)).has_value());
 }
 
-TEST(SharedSlices, EachHasItsOwnDaemonAndNoComputeMode) {
+TEST(SharedSlices, RunOwnDaemonsWithoutComputeMode) {
   const Vendor& vendor = *find_vendor(kNvidiaMig);
   const auto gpus = shared_gpus(a100s("0=3g.20gb:mps:5", 1));
   EXPECT_EQ(vendor.create(gpus[0], "/state"), ModeWork());
@@ -244,7 +244,7 @@ TEST(SharedSlices, EachHasItsOwnDaemonAndNoComputeMode) {
   EXPECT_EQ(vendor.share_slice(share, "MIG-x", "/state"), ModeWork());
 }
 
-TEST(Sharing, ClaimsSayWhatIsShared) {
+TEST(Sharing, ClaimsCarrySharedResource) {
   const Object pod(from_yaml("{metadata: {name: p, namespace: ns, uid: u}}"));
   const auto gpus = gpus_of("0=timeslice:4:Short,1=mps:10", 2);
   const Value mps = make_share(pod, "das-operator", "n1",
@@ -288,7 +288,7 @@ TEST(Sharing, Environment) {
                                             {"/state/mps/shm", "/dev/shm"}}));
 }
 
-TEST(Sharing, WhatANodeDoesForAMode) {
+TEST(Sharing, ReturnsWorkOfNodeForMode) {
   const Vendor& vendor = *find_vendor(kNvidiaMig);
   const auto gpus = gpus_of("0=mps:10,1=timeslice:2,2=timeslice:2:Long,3=mig", 4);
   const ModeWork mps = vendor.create(gpus[0], "/state");
@@ -332,7 +332,7 @@ Assigned assign(const char* annotation, const Value& before,
 }
 using Texts = std::vector<std::string>;
 
-TEST(Sharing, RealGpusAreSlicedOrSharedByTheirMigMode) {
+TEST(Sharing, SlicesOrSharesRealGpusByMigMode) {
   const std::vector<Divisible> real{Divisible::Slices, Divisible::Whole, Divisible::Whole};
   const Value none;
   const Assigned left = assign("", none, {}, real);
@@ -347,7 +347,7 @@ TEST(Sharing, RealGpusAreSlicedOrSharedByTheirMigMode) {
             (Texts{"invalid das.inference.redhat.com/gpu-sharing \"7=mps:5\": there is no GPU 7"}));
 }
 
-TEST(Sharing, GpusThatHoldClaimsStayWhatTheyWere) {
+TEST(Sharing, KeepsModeOfGpusWithClaims) {
   const Value before = from_yaml(
       "{nodeGpus: [{gpuUuid: b, sharing: {mode: timeslice, replicas: 2, interval: Short}}, "
       "{gpuUuid: c, sharing: {mode: mps, unitGb: 5}}]}");
@@ -413,7 +413,7 @@ TEST(Vendors, ModesOfEachType) {
   EXPECT_EQ(divided("", 1, "other-gpu"), "unsupported acceleratorType other-gpu");
 }
 
-TEST(Vendors, CapacityAndWhatIsStored) {
+TEST(Vendors, ReportCapacityAndStoredModes) {
   const Value partitions = resources_of("0=cpx:nps4,1=cpx:nps4", 3, 192, kAmdMi300);
   EXPECT_EQ(
       devices(partitions, kAmdMi300),
@@ -465,4 +465,4 @@ TEST(Vendors, Environment) {
 }
 
 }  // namespace
-}  // namespace athanor::das
+}  // namespace athanor::das::share_test

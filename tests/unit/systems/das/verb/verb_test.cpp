@@ -6,16 +6,18 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "api/builtin.hpp"
 #include "kube/text/yaml.hpp"
-#include "systems/das/kinds.hpp"
-#include "systems/das/placement/inventory.hpp"
-#include "systems/das/vendor/vendor.hpp"
+#include "systems/das/gpus/inventory.hpp"
+#include "systems/das/gpus/mode.hpp"
+#include "systems/das/makers/vendor.hpp"
+#include "systems/das/model/kinds.hpp"
 
-namespace athanor::das {
+namespace athanor::das::verb_test {
 namespace {
 
 class Context final : public VerbContext {
@@ -80,6 +82,7 @@ class Context final : public VerbContext {
              const std::vector<std::vector<std::string>>& /*rows*/) override {}
   void values(const std::vector<Value>& items) override { printed = items; }
 
+  void put_object(Object object) { objects_.push_back(std::move(object)); }
   void put(const std::string& text) { objects_.emplace_back(yaml::parse(text).value()); }
   void put_node(const std::string& name, int gpus) {
     Value body = yaml::parse(
@@ -182,6 +185,49 @@ TEST(SlicesVerb, PlacesByTheExtendersVariables) {
   EXPECT_EQ(placed("{name: DAS_PLACEMENT_POLICY, value: fragmin}"), "n1 0 4, n2 0 4, n1 0 0, ");
 }
 
+TEST(SlicesVerb, ExplainsSharesOfGpus) {
+  Context context("explain", "p");
+  context.put(
+      "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: ns, uid: pu}, spec: {containers: "
+      "[{name: c, resources: {limits: {ts.das.com/gpu: 1}}}]}}");
+  Value body = yaml::parse(
+                   "{apiVersion: inference.redhat.com/v1alpha1, kind: NodeAccelerator, metadata: "
+                   "{name: n1, namespace: das-operator}}")
+                   .value();
+  Value resources = emulated_resources("n1", {find_model(kDefaultModel), 1});
+  const std::set<std::string, std::less<>> used;
+  const Value nothing;
+  EXPECT_TRUE(assign_sharing(resources, {.annotation = "0=timeslice:2",
+                                         .vendor = find_vendor(""),
+                                         .before = &nothing,
+                                         .used = &used,
+                                         .allows = {Divisible::Any}})
+                  .empty());
+  body.set_path({"status", "nodeResources"}, std::move(resources));
+  context.put_object(Object(std::move(body)));
+  const auto held = [&](const std::string& pod, int index) {
+    context.put(
+        "{apiVersion: inference.redhat.com/v1alpha1, kind: AllocationClaim, metadata: {name: c-" +
+        pod +
+        ", namespace: das-operator}, spec: {type: timeslice, resource: ts.das.com/gpu, share: "
+        "{index: " +
+        std::to_string(index) + "}, gpuUUID: " + emulated_uuid("n1", 0) +
+        ", nodename: n1, container: c, podRef: {name: " + pod + ", namespace: ns, uid: " + pod +
+        "u}}, status: {state: inUse}}");
+  };
+  context.format = "table";
+  held("other", 0);
+  EXPECT_EQ(context.run().value(), 0);
+  EXPECT_EQ(context.text(),
+            "pod ns/p asks for ts.das.com/gpu\n  n1: share 1 of ts.das.com/gpu on GPU 0\n");
+  held("third", 1);
+  context.format = "json";
+  EXPECT_EQ(context.run().value(), 3) << "both shares are held";
+  EXPECT_FALSE(context.printed.at(0)["fits"].as_bool());
+  held("p", 0);
+  EXPECT_EQ(context.run().value(), 0) << "it holds a share";
+}
+
 // A movable pod alone on the second GPU; the first has room for it.
 class DefragTest : public testing::Test {
  protected:
@@ -227,7 +273,7 @@ TEST_F(DefragTest, EvictsOnlyWhenAsked) {
   EXPECT_EQ(context.calls, "");
 }
 
-TEST_F(DefragTest, MovesAPodAndWaitsForTheNextOne) {
+TEST_F(DefragTest, MovesPodAndWaitsForNextOne) {
   context.flags["yes"] = "";
   int looks = 0;
   context.on_wait = [&] {
@@ -261,7 +307,7 @@ TEST_F(DefragTest, NamesTheBudgetThatForbidsAMove) {
   EXPECT_EQ(context.calls, "create reserved-go-0; eviction of go; remove reserved-go-0; ");
 }
 
-TEST_F(DefragTest, TellsOfAPodThatDoesNotReturn) {
+TEST_F(DefragTest, ReportsPodThatDoesNotReturn) {
   context.flags["yes"] = "";
   EXPECT_EQ(error(), "no pod of its controller took the slots for pod ns/go within 5 minutes");
 }
@@ -291,4 +337,4 @@ TEST(SlicesVerb, NamesASettingThatNoSchedulerTakes) {
 }
 
 }  // namespace
-}  // namespace athanor::das
+}  // namespace athanor::das::verb_test

@@ -16,7 +16,7 @@
 #include "unit/systems/numa/lab_node.hpp"
 #include "unit/systems/numa/numa_objects.hpp"
 
-namespace athanor::numa {
+namespace athanor::numa::emulated_node_test {
 namespace {
 
 using testing::make_pod;
@@ -145,7 +145,7 @@ TEST_F(NumaEmulatedNode, ListsMoreAsOlderKubeletsDo) {
   EXPECT_EQ(list()[1].containers[0].cpus, (std::vector<std::int64_t>{0, 1, 2, 3}));
 }
 
-TEST(NumaProfile, NamesWhatIsWrong) {
+TEST(NumaProfile, NamesInvalidMembers) {
   const auto said = [](const std::string& text) {
     const auto profile = read_profile(from_yaml(text));
     return profile.ok() ? std::string("read") : profile.error().message;
@@ -164,4 +164,4 @@ TEST(NumaProfile, NamesWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace athanor::numa
+}  // namespace athanor::numa::emulated_node_test

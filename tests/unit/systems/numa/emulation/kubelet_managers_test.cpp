@@ -11,7 +11,7 @@
 #include "kube/text/yaml.hpp"
 #include "unit/systems/numa/numa_objects.hpp"
 
-namespace athanor::numa {
+namespace athanor::numa::kubelet_managers_test {
 namespace {
 
 using testing::make_request;
@@ -102,7 +102,7 @@ TEST(NumaKubelet, InitContainersHandOn) {
   EXPECT_FALSE(admitted("single-numa-node", {.containers = {"8/1Gi"}, .sidecars = {"7/1Gi"}}));
 }
 
-TEST(NumaKubelet, GivesTheLowestOfTheZoneAndNothingTwice) {
+TEST(NumaKubelet, AssignsLowestCpusOfZoneOnce) {
   const NodeProfile node = profile("single-numa-node");
   FreeZones free(node);
   const auto first = admit_pod(node, free, make_request({.containers = {"4/2Gi nic=1"}}));
@@ -143,4 +143,4 @@ TEST(NumaKubelet, ProfilesAreChecked) {
 }
 
 }  // namespace
-}  // namespace athanor::numa
+}  // namespace athanor::numa::kubelet_managers_test

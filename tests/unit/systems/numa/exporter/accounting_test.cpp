@@ -11,7 +11,7 @@
 #include "systems/numa/exporter/round.hpp"
 #include "unit/systems/numa/exporter/recorded.hpp"
 
-namespace athanor::numa {
+namespace athanor::numa::accounting_test {
 namespace {
 
 using testing::example_allocatable;
@@ -175,14 +175,14 @@ TEST(NumaAccounting, WritesOwnerAndTimingWhereAsked) {
   EXPECT_EQ(json::print(content["metadata"]["ownerReferences"]),
             R"([{"apiVersion":"v1","kind":"Node","name":"worker-0","uid":"u1"}])");
   const Value& annotations = content["metadata"]["annotations"];
-  EXPECT_EQ(annotations["k8stopologyawareschedwg/rte-update"].str(), "reactive");
-  EXPECT_EQ(annotations["k8stopologyawareschedwg/sleep-duration"].str(), "10s");
-  EXPECT_EQ(annotations["k8stopologyawareschedwg/update-interval"].str(), "10s");
+  EXPECT_EQ(annotations["k8stopoawareschedwg/rte-update"].str(), "reactive");
+  EXPECT_EQ(annotations["k8stopoawareschedwg/sleep-duration"].str(), "10s");
+  EXPECT_EQ(annotations["k8stopoawareschedwg/update-interval"].str(), "10s");
   // A clock that stepped back.
   const Value back = compute_round(config, recorded_hardware("two-zones"), example_allocatable(),
                                    {.pods = pods, .since_last = -std::chrono::seconds(5)})
                          .content;
-  EXPECT_EQ(back["metadata"]["annotations"]["k8stopologyawareschedwg/sleep-duration"].str(), "0s");
+  EXPECT_EQ(back["metadata"]["annotations"]["k8stopoawareschedwg/sleep-duration"].str(), "0s");
 }
 
 TEST(NumaAccounting, RepairsCapacitiesAndKeepsEmptyZones) {
@@ -320,4 +320,4 @@ TEST(NumaHardware, NamesPageSizesAsKubernetesDoes) {
 }
 
 }  // namespace
-}  // namespace athanor::numa
+}  // namespace athanor::numa::accounting_test

@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-namespace athanor::numa {
+namespace athanor::numa::config_test {
 namespace {
 
 class NumaConfig : public ::testing::Test {
@@ -187,7 +187,7 @@ TEST_F(NumaConfig, TakesTheReferenceFromFlagFileOrEnvironment) {
 }
 
 // docs/spec/numa.md 9.1: what ends the process at its start.
-TEST_F(NumaConfig, RefusesWhatItCannotUse) {
+TEST_F(NumaConfig, RefusesUnusableFlags) {
   struct Row {
     std::vector<std::string> arguments;
     const char* message;
@@ -220,7 +220,7 @@ TEST_F(NumaConfig, RefusesWhatItCannotUse) {
   EXPECT_EQ(why(), "loaded");
 }
 
-TEST_F(NumaConfig, NamesWhatIsWrongInAFile) {
+TEST_F(NumaConfig, NamesInvalidMembersOfFile) {
   files["/etc/rte/daemon/config.yaml"] = "topologyExporter: {metricsPort: many}";
   EXPECT_EQ(why(), "/etc/rte/daemon/config.yaml: topologyExporter.metricsPort: must be a number");
   files["/etc/rte/daemon/config.yaml"] = "topologyExporter: [1]";
@@ -248,4 +248,4 @@ TEST_F(NumaConfig, KnowsTheFormsOfTheDumpFlag) {
 }
 
 }  // namespace
-}  // namespace athanor::numa
+}  // namespace athanor::numa::config_test

@@ -10,7 +10,7 @@
 #include "systems/numa/exporter/xml.hpp"
 #include "unit/systems/numa/exporter/recorded.hpp"
 
-namespace athanor::numa {
+namespace athanor::numa::hardware_test {
 namespace {
 
 using testing::recorded_machine;
@@ -63,7 +63,7 @@ TEST(NumaMachines, AreReadFromSysfs) {
   }
 }
 
-TEST(NumaMachines, EveryRecordingIsReadAndAccountsEachCpuOnce) {
+TEST(NumaMachines, ReadEveryRecordingWithEachCpuOnce) {
   for (const char* name : {"virtual-machine", "eight-sockets", "eight-nodes", "four-nodes-bitmaps",
                            "gpu-memory-nodes", "node0-offline", "sparse-ids"}) {
     const auto hardware = read_hardware(recorded_machine(name));
@@ -104,7 +104,7 @@ TEST(NumaHwloc, ReadsFilesOfLstopo) {
   EXPECT_EQ(old.nodes[1].cpus, (std::vector<std::int64_t>{32}));
 }
 
-TEST(NumaHwloc, NamesWhatIsWrong) {
+TEST(NumaHwloc, NamesInvalidElements) {
   const auto said = [](const std::string& xml) {
     const auto hardware = read_hwloc(xml);
     return hardware.ok() ? std::string("read") : hardware.error().message;
@@ -140,7 +140,7 @@ TEST(NumaHwloc, NamesWhatIsWrong) {
   EXPECT_EQ(said(deep), "line 1: elements are nested too deep");
 }
 
-TEST(NumaHardware, ANodeIsOneFolderNamedAsTheKernelNamesIt) {
+TEST(NumaHardware, AcceptsOneFolderPerNodeInKernelsSpelling) {
   const auto read = [](const std::string& path) -> std::optional<std::string> {
     return path.ends_with("/cpulist")    ? std::optional<std::string>("0-3")
            : path.ends_with("/distance") ? std::optional<std::string>("10")
@@ -168,4 +168,4 @@ TEST(NumaHardware, ReadsBitmaps) {
 }
 
 }  // namespace
-}  // namespace athanor::numa
+}  // namespace athanor::numa::hardware_test

@@ -7,7 +7,7 @@
 #include "kube/text/json.hpp"
 #include "unit/systems/numa/exporter/recorded.hpp"
 
-namespace athanor::numa {
+namespace athanor::numa::pod_filter_test {
 namespace {
 
 TEST(NumaPodFilter, MatchesShellPatterns) {
@@ -68,7 +68,7 @@ TEST(NumaPodResources, RoundTripsItsJson) {
             (Key{"default", "pod-a"}));
 }
 
-TEST(NumaPodResources, NamesWhatIsWrong) {
+TEST(NumaPodResources, NamesInvalidMembers) {
   const auto why = [](const char* text) {
     const auto list = read_list(json::parse(text).value());
     return list.ok() ? std::string("read") : list.error().message;
@@ -92,4 +92,4 @@ TEST(NumaPodResources, NamesWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace athanor::numa
+}  // namespace athanor::numa::pod_filter_test

@@ -12,10 +12,10 @@
 #include "kube/text/json.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/numa/exporter/podresources_wire.hpp"
-#include "systems/numa/kinds.hpp"
+#include "systems/numa/model/kinds.hpp"
 #include "unit/systems/numa/exporter/recorded.hpp"
 
-namespace athanor::numa {
+namespace athanor::numa::process_test {
 namespace {
 
 TEST(NumaPodResourcesWire, RoundTrips) {
@@ -29,7 +29,7 @@ TEST(NumaPodResourcesWire, RoundTrips) {
   EXPECT_EQ(json::print(to_value(*allocatable)), json::print(to_value(resources)));
 }
 
-TEST(NumaPodResourcesWire, ReadsWhatOthersWriteAndSurvivesNonsense) {
+TEST(NumaPodResourcesWire, ReadsForeignEncodingsAndSurvivesNonsense) {
   // cpu_ids 3 and 200, one by one; an unknown field 9 before them.
   const auto unpacked = decode_allocatable(std::string("\x48\x07\x10\x03\x10\xc8\x01", 7));
   ASSERT_TRUE(unpacked.ok());
@@ -57,6 +57,7 @@ class FakePorts final : public ExporterPorts {
     return failing == "list" ? Result<std::vector<PodResources>>(Error::unavailable("no socket"))
                              : pods;
   }
+  std::string kubelet() override { return socket; }
   Result<AllocatableResources> allocatable() override {
     ++asked;
     return failing == "allocatable" ? Result<AllocatableResources>(Error::unavailable("no socket"))
@@ -104,6 +105,7 @@ class FakePorts final : public ExporterPorts {
     return find_condition(objects["pods/own"]["status"]["conditions"], type)["status"].str();
   }
 
+  std::string socket = "1";
   Instant time{std::chrono::seconds(1000)};
   std::vector<PodResources> pods = testing::example_pods();
   AllocatableResources resources = testing::example_allocatable();
@@ -133,7 +135,7 @@ class NumaExporterProcess : public ::testing::Test {
   FakePorts ports{};
 };
 
-TEST_F(NumaExporterProcess, WritesOnlyWhatChanged) {
+TEST_F(NumaExporterProcess, WritesOnlyChanges) {
   ExporterProcess exporter = process();
   round(exporter);
   EXPECT_EQ(ports.operations, "create ");
@@ -156,6 +158,29 @@ TEST_F(NumaExporterProcess, WritesOnlyWhatChanged) {
   }
   EXPECT_EQ(ports.operations, "create patch update ");
   EXPECT_EQ(ports.available(), "3");
+}
+
+// It has not read its pods from the API server.
+TEST_F(NumaExporterProcess, KeepsPodsThatStartingKubeletDoesNotList) {
+  ExporterProcess exporter = process();
+  round(exporter);
+  EXPECT_EQ(ports.available(), "1");
+  const auto all = ports.pods;
+  ports.socket = "2";
+  ports.pods.erase(ports.pods.begin());
+  round(exporter);
+  EXPECT_EQ(ports.available(), "1");
+  EXPECT_EQ(ports.status, "pfp0v0019131e707ccadb65c");
+  round(exporter);
+  round(exporter);
+  EXPECT_EQ(ports.available(), "1");
+  round(exporter);
+  EXPECT_EQ(ports.available(), "3") << "it has not listed the pod for 30 s";
+  ports.pods = all;
+  round(exporter);
+  ports.pods.erase(ports.pods.begin());
+  round(exporter);
+  EXPECT_EQ(ports.available(), "3") << "the kubelet is the same";
 }
 
 TEST_F(NumaExporterProcess, SkipsTheRoundWhenTheScanFails) {
@@ -226,7 +251,7 @@ TEST_F(NumaExporterProcess, PausesAndOwnsAndRefreshes) {
 }
 
 // docs/spec/numa.md 9.1: such a round writes nothing.
-TEST_F(NumaExporterProcess, SkipsTheRoundWhenAmountsCannotBeReadAgain) {
+TEST_F(NumaExporterProcess, SkipsRoundWhenAmountsCannotBeReread) {
   config.refresh_node_resources = true;
   ports.objects["nodes/worker-0"] =
       json::parse(R"({"metadata": {"uid": "u1"}, "status": {"capacity": {"cpu": "8"}}})").value();
@@ -287,4 +312,4 @@ TEST_F(NumaExporterProcess, EndsWhereTheKubeletGivesNothing) {
 }
 
 }  // namespace
-}  // namespace athanor::numa
+}  // namespace athanor::numa::process_test

@@ -11,7 +11,7 @@
 #include "systems/numa/exporter/metrics.hpp"
 #include "systems/numa/exporter/pod_conditions.hpp"
 
-namespace athanor::numa {
+namespace athanor::numa::writing_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -114,7 +114,7 @@ TEST(NumaEvents, OutlivesAClockThatStepsBack) {
   EXPECT_EQ(events.take(earlier + seconds(10)), Trigger::Periodic);
 }
 
-TEST(NumaPodConditions, SayWhatFailed) {
+TEST(NumaPodConditions, ReportFailedPart) {
   const Instant now{seconds(1000)};
   const Object pod(json::parse(R"({"metadata": {"name": "p"}, "status": {"conditions":
       [{"type": "Ready", "status": "False"}]}})")
@@ -164,4 +164,4 @@ TEST(NumaExporterMetrics, PrintsEverySeries) {
 }
 
 }  // namespace
-}  // namespace athanor::numa
+}  // namespace athanor::numa::writing_test

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "systems/numa/settings.hpp"
+#include "systems/numa/model/settings.hpp"
 
-namespace athanor::numa {
+namespace athanor::numa::operator_process_test {
 namespace {
 
 using Flags = std::map<std::string, std::string, std::less<>>;
@@ -82,7 +82,7 @@ TEST(NumaOperatorProcess, ServesTheConversionWhereAsked) {
   EXPECT_EQ(setup({{"enable-webhooks", "true"}}).webhooks->address, ":9443");
 }
 
-TEST(NumaOperatorProcess, WarnsOfWhatHasNoEffect) {
+TEST(NumaOperatorProcess, WarnsOfFlagsWithoutEffect) {
   for (const auto& [name, value] :
        {std::pair{"enable-http2", "true"}, {"image-scheduler", "s:1"}, {"webhook-port", "9444"}}) {
     const ProcessSetup flags = setup({{name, value}});
@@ -107,7 +107,7 @@ TEST(NumaOperatorProcess, WarnsOfDigestsThatItSkips) {  // docs/spec/numa.md 5.1
   EXPECT_TRUE(parse_settings(variables, true).ok());
 }
 
-TEST(NumaOperatorProcess, RefusesWhatIsWrong) {
+TEST(NumaOperatorProcess, RefusesInvalidSettings) {
   EXPECT_EQ(made({{"platform", "plan9"}}).error().message,
             "NUMA_PLATFORM must be kubernetes, openshift or hypershift, not \"plan9\"");
   EXPECT_EQ(made({{"enable-scheduler", "maybe"}}).error().message,
@@ -117,5 +117,15 @@ TEST(NumaOperatorProcess, RefusesWhatIsWrong) {
   }
 }
 
+TEST(NumaOperatorProcess, TakesKlogsFlags) {
+  EXPECT_EQ(setup({}).log_level, "");
+  EXPECT_EQ(setup({{"v", "2"}}).log_level, "");
+  EXPECT_EQ(setup({{"v", "4"}}).log_level, "debug");
+  EXPECT_EQ(setup({{"v", "8"}}).log_level, "trace");
+  EXPECT_FALSE(made({{"v", "much"}}).ok());
+  EXPECT_TRUE(setup({{"logtostderr", "true"}, {"vmodule", "a=1"}}).warnings.empty());
+  EXPECT_EQ(setup({{"log_file", "/tmp/log"}}).warnings.size(), 1U);
+}
+
 }  // namespace
-}  // namespace athanor::numa
+}  // namespace athanor::numa::operator_process_test

@@ -11,18 +11,18 @@
 #include "kube/text/yaml.hpp"
 #include "runtime/view/step.hpp"
 #include "support/fake_world.hpp"
-#include "systems/numa/conversion.hpp"
 #include "systems/numa/emulation/node_state.hpp"
-#include "systems/numa/kinds.hpp"
-#include "systems/numa/operator/image.hpp"
+#include "systems/numa/model/conversion.hpp"
+#include "systems/numa/model/image.hpp"
+#include "systems/numa/model/kinds.hpp"
+#include "systems/numa/model/settings.hpp"
 #include "systems/numa/operator/manifests.hpp"
 #include "systems/numa/operator/node_groups.hpp"
 #include "systems/numa/scheduling/session.hpp"
-#include "systems/numa/settings.hpp"
 #include "systems/numa/system.hpp"
 #include "unit/systems/numa/lab_node.hpp"
 
-namespace athanor::numa {
+namespace athanor::numa::operators_test {
 namespace {
 
 const Key kOperatorKey{"", kOperatorName};
@@ -114,6 +114,46 @@ TEST_F(NumaOperators, RefusalsAreEventsOfTheirStage) {
   }
 }
 
+// What others add to lists goes; labels and annotations of others stay.
+TEST_F(NumaOperators, TakesAdditionsOut) {
+  apply(kWorkers);
+  const Key key{"numaresources", "numaresourcesoperator-worker"};
+  const Value before = world.must(api::kDaemonSet, key).spec();
+  world.update(api::kDaemonSet, key, [](Value& object) {
+    object.set_path({"metadata", "labels", "theirs"}, "stays");
+    Value& pod = object.member("spec").member("template").member("spec");
+    pod.member("containers").push_back(from_yaml("{name: added, image: i}"));
+    pod.member("volumes").push_back(from_yaml("{name: added, emptyDir: {}}"));
+    pod.member("containers").item(0).member("env").push_back(from_yaml("{name: ADDED, value: x}"));
+    object.set_path({"metadata", "managedFields"}, from_yaml(R"([
+      {manager: numaresources, operation: Apply, fieldsV1: {}},
+      {manager: theirs, operation: Update, fieldsV1: {"f:spec": {"f:template": {"f:spec": {
+        "f:containers": {'k:{"name":"added"}': {".": {}},
+                         'k:{"name":"resource-topology-exporter"}':
+                             {"f:env": {'k:{"name":"ADDED"}': {".": {}}}}},
+        "f:volumes": {'k:{"name":"added"}': {".": {}}}}}}}}])"));
+  });
+  settle();
+  const Object after = world.must(api::kDaemonSet, key);
+  EXPECT_EQ(after.spec(), before);
+  EXPECT_EQ(after.label("theirs"), "stays");
+}
+
+// docs/spec/numa.md 16.2: as the daemon of machine configurations does.
+TEST_F(NumaOperators, NodesNameTheirConfiguration) {
+  world.put(
+      from_yaml("{apiVersion: v1, kind: Node, metadata: {name: w, labels: "
+                "{node-role.kubernetes.io/worker: ''}}}"));
+  settle();
+  const std::string name =
+      world.must(kMachineConfigPool, {"", "worker"}).status()["configuration"]["name"].str();
+  EXPECT_TRUE(name.starts_with("rendered-worker-")) << name;
+  const Object node = world.must(api::kNode, {"", "w"});
+  EXPECT_EQ(node.annotation("machineconfiguration.openshift.io/currentConfig"), name);
+  EXPECT_EQ(node.annotation("machineconfiguration.openshift.io/desiredConfig"), name);
+  EXPECT_EQ(node.annotation("machineconfiguration.openshift.io/state"), "Done");
+}
+
 TEST_F(NumaOperators, DeploysAnExporterForEachPool) {
   apply(kWorkers);
   const Key key{"numaresources", "numaresourcesoperator-worker"};
@@ -154,7 +194,7 @@ TEST_F(NumaOperators, DeploysAnExporterForEachPool) {
   EXPECT_TRUE(world.must(kOperatorKind, kOperatorKey).status()["daemonsets"].empty());
 }
 
-TEST_F(NumaOperators, SaysWhatItMayNotWriteAndTriesAgain) {
+TEST_F(NumaOperators, ReportsForbiddenWritesAndRetries) {
   bool forbidden = true;
   world.fault = [&](const Step& step) -> std::optional<Error> {
     const Ref* target = target_of(step);
@@ -422,7 +462,7 @@ TEST(NumaConversion, BothWaysWithoutLoss) {
   EXPECT_FALSE(convert(object, "nodetopology.openshift.io/v2").ok());
 }
 
-TEST_F(NumaOperators, LogLevelsReachTheProcessThatDoesTheWork) {  // 2.1, 3.1, 16.6
+TEST_F(NumaOperators, PassLogLevelsToWorkingProcess) {  // 2.1, 3.1, 16.6
   const auto asked = [&] {
     std::string text;
     for (const Act& act : world.acts) {
@@ -518,4 +558,4 @@ TEST_F(NumaOperators, OptionsOfTheSchedulerReachItsPlugin) {  // 17, rows 2, 3, 
 }
 
 }  // namespace
-}  // namespace athanor::numa
+}  // namespace athanor::numa::operators_test

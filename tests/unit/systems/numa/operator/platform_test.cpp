@@ -6,7 +6,7 @@
 #include "runtime/view/tls_profile.hpp"
 #include "systems/numa/operator/platform_version.hpp"
 
-namespace athanor::numa {
+namespace athanor::numa::platform_test {
 namespace {
 
 TEST(NumaPlatform, KnowsFixedKubelets) {
@@ -21,6 +21,23 @@ TEST(NumaPlatform, KnowsFixedKubelets) {
         "4.20.0-ec.5", "4.20.0-ec.x", "4.20.0-beta.1", "4.21.0-strange", "4.20", "x.y.z"}) {
     EXPECT_FALSE(has_fixed_kubelet(other)) << other;
   }
+}
+
+TEST(NumaPlatform, KnowsKubeletsThatListActivePods) {
+  const auto nodes = [](std::initializer_list<const char*> versions) {
+    std::vector<Object> all;
+    for (const char* version : versions) {
+      Value node = Value::object({});
+      node.set_path({"status", "nodeInfo", "kubeletVersion"}, version);
+      all.emplace_back(std::move(node));
+    }
+    return all;
+  };
+  EXPECT_TRUE(kubelets_list_active_pods(nodes({"v1.34.0", "v1.35.4+k3s1", "v2.0.0"})));
+  for (const char* old : {"v1.33.9", "", "v1", "latest"}) {
+    EXPECT_FALSE(kubelets_list_active_pods(nodes({"v1.35.0", old}))) << old;
+  }
+  EXPECT_FALSE(kubelets_list_active_pods({})) << "nothing is known";
 }
 
 TEST(NumaPlatform, TurnsTlsProfilesIntoFlags) {
@@ -47,4 +64,4 @@ TEST(NumaPlatform, TurnsTlsProfilesIntoFlags) {
 }
 
 }  // namespace
-}  // namespace athanor::numa
+}  // namespace athanor::numa::platform_test

@@ -13,11 +13,11 @@
 #include "api/builtin.hpp"
 #include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
-#include "systems/numa/kinds.hpp"
+#include "systems/numa/model/kinds.hpp"
 #include "systems/numa/scheduling/fingerprint.hpp"
 #include "unit/systems/numa/numa_objects.hpp"
 
-namespace athanor::numa {
+namespace athanor::numa::cache_test {
 namespace {
 
 using testing::make_pod;
@@ -168,4 +168,4 @@ TEST_F(NumaCache, AttributesAreAlwaysTheObjects) {
 }
 
 }  // namespace
-}  // namespace athanor::numa
+}  // namespace athanor::numa::cache_test

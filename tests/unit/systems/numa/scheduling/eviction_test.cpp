@@ -11,7 +11,7 @@
 #include "systems/numa/scheduling/fit.hpp"
 #include "unit/systems/numa/numa_objects.hpp"
 
-namespace athanor::numa {
+namespace athanor::numa::eviction_test {
 namespace {
 
 using testing::make_amounts;
@@ -69,4 +69,4 @@ TEST(NumaEviction, Table) {
 }
 
 }  // namespace
-}  // namespace athanor::numa
+}  // namespace athanor::numa::eviction_test

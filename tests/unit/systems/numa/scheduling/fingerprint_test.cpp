@@ -12,7 +12,7 @@
 #include "systems/numa/scheduling/placement_codec.hpp"
 #include "systems/numa/scheduling/status_file.hpp"
 
-namespace athanor::numa {
+namespace athanor::numa::fingerprint_test {
 namespace {
 
 std::string fingerprint(std::vector<Key> pods) {
@@ -134,4 +134,4 @@ TEST(NumaStatusFile, KeepsTheNewestSamples) {
 }
 
 }  // namespace
-}  // namespace athanor::numa
+}  // namespace athanor::numa::fingerprint_test

@@ -9,7 +9,7 @@
 
 #include "unit/systems/numa/numa_objects.hpp"
 
-namespace athanor::numa {
+namespace athanor::numa::fit_test {
 namespace {
 
 using testing::make_amounts;
@@ -194,4 +194,4 @@ TEST(NumaTopology, ReadsAttributesOverLegacyPolicies) {
 }
 
 }  // namespace
-}  // namespace athanor::numa
+}  // namespace athanor::numa::fit_test

@@ -6,12 +6,14 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "support/fake_world.hpp"
 #include "systems/numa/scheduling/fingerprint.hpp"
 #include "unit/systems/numa/numa_objects.hpp"
 
-namespace athanor::numa {
+namespace athanor::numa::residents_test {
 namespace {
 
 using testing::make_pod;
@@ -83,7 +85,7 @@ TEST_F(NumaResidents, PodsThatEndedMayStillBeListed) {  // N12: old kubelets
   EXPECT_EQ(count(), 2U);
 }
 
-TEST_F(NumaResidents, APodOfAFormerOnesNameIsNotAccountedYet) {
+TEST_F(NumaResidents, DelaysAccountingOfNamesakeOfFormerPod) {
   // The object accounts the pod "a" of 2 cpus that is gone; its namesake has 8.
   publish({"a"}, 2, 5);
   residents.active = {pod("a", "8", 100, 9)};
@@ -124,5 +126,24 @@ TEST_F(NumaResidents, WithoutFingerprintsAmountsAreCompared) {
   EXPECT_EQ(count(3600, false), 0U);
 }
 
+// Node Feature Discovery writes no fingerprint, and its view of a node need not have the order in
+// which pods were bound there.
+TEST_F(NumaResidents, FindsUnaccountedPodsInAnyOrder) {
+  test::FakeWorld world;
+  for (const Resident& one : {pod("a", "2", 1), pod("b", "3", 2), pod("c", "4", 3)}) {
+    Value bound = one.pod.body();
+    bound.member("spec").set("nodeName", "w");
+    world.put(std::move(bound));
+  }
+  Reads reads;
+  const View view(world, reads);
+  const Object node(Value::object({{"metadata", Value::object({{"name", "w"}})}}));
+  publish({"1", "2"}, 6);  // a and c
+  topology.fingerprint.clear();
+  residents = residents_of(view, node, topology, "");
+  ASSERT_EQ(count(), 2U);
+  EXPECT_EQ(residents.active.back().pod.name(), "b");
+}
+
 }  // namespace
-}  // namespace athanor::numa
+}  // namespace athanor::numa::residents_test

@@ -10,7 +10,7 @@
 
 #include "unit/systems/numa/numa_objects.hpp"
 
-namespace athanor::numa {
+namespace athanor::numa::score_test {
 namespace {
 
 using testing::make_amounts;
@@ -155,7 +155,7 @@ TEST(NumaScore, LeastNumaNodes) {
   EXPECT_EQ(score(fpga, &others, {.strategy = Strategy::LeastNumaNodes}), 100);
 }
 
-TEST(NumaScore, LeastNumaNodesMayIgnoreWhatNoZoneLists) {  // 11.5: L9 by option
+TEST(NumaScore, IgnoresUnlistedResourcesWithLeastNumaNodes) {  // 11.5: L9 by option
   const PodRequest pod = make_request({.containers = {"1/1Gi ephemeral-storage=1Gi"}});
   for (const char* scope : {"container", "pod"}) {
     const NodeTopology topology = zones_q(scope);
@@ -184,4 +184,4 @@ TEST(NumaScore, SetScores) {
 }
 
 }  // namespace
-}  // namespace athanor::numa
+}  // namespace athanor::numa::score_test

@@ -13,13 +13,13 @@
 #include "kube/value/condition.hpp"
 #include "support/fake_world.hpp"
 #include "systems/numa/emulation/node_state.hpp"
-#include "systems/numa/kinds.hpp"
+#include "systems/numa/model/kinds.hpp"
+#include "systems/numa/model/settings.hpp"
 #include "systems/numa/scheduling/fingerprint.hpp"
-#include "systems/numa/settings.hpp"
 #include "unit/systems/numa/lab_node.hpp"
 #include "unit/systems/numa/numa_objects.hpp"
 
-namespace athanor::numa {
+namespace athanor::numa::session_test {
 namespace {
 
 using testing::make_pod;
@@ -93,7 +93,7 @@ class NumaSession : public ::testing::Test {
   test::FakeWorld world{};
 };
 
-TEST_F(NumaSession, CountsWhatTheExporterHasNotSeen) {
+TEST_F(NumaSession, CountsPodsThatExporterHasNotSeen) {
   EXPECT_EQ(cpus(), "8 12");
   EXPECT_EQ(cpus({make_request({.containers = {"5/1Gi"}})}), "3 7");
   const Object five = bind("five", "5");
@@ -112,7 +112,7 @@ TEST_F(NumaSession, CountsWhatTheExporterHasNotSeen) {
   EXPECT_EQ(cpus(), "8 8");
 }
 
-TEST_F(NumaSession, PodsOfOtherSchedulersBlockUntilTheyArePublished) {  // N13, C5
+TEST_F(NumaSession, BlocksUntilPodsOfOtherSchedulersArePublished) {  // N13, C5
   const Object foreign = bind("foreign", "2", "default-scheduler");
   EXPECT_EQ(cpus(), "stale");
   admit(foreign);
@@ -157,7 +157,7 @@ TEST_F(NumaSession, WithoutACacheTheObjectIsBelieved) {
   EXPECT_EQ(cpus(), "nothing");
 }
 
-TEST_F(NumaSession, TheNodeRejectsWhatNoZoneHolds) {  // N3
+TEST_F(NumaSession, RejectsPodsThatNoZoneHolds) {  // N3
   const NodeAdmission admission = admit(bind("large", "14"));
   EXPECT_EQ(admission.answer, NodeAdmission::Answer::Refuse);
   EXPECT_EQ(admission.reason, "TopologyAffinityError");
@@ -166,7 +166,7 @@ TEST_F(NumaSession, TheNodeRejectsWhatNoZoneHolds) {  // N3
 }
 
 // docs/spec/numa.md 16.5: pods that need no zone of their own are refused by the node's sums.
-TEST_F(NumaSession, TheNodeRejectsWhatItHasNotAtAll) {
+TEST_F(NumaSession, RejectsPodsBeyondTheNodesSums) {
   const auto burstable = [&](const std::string& name, const char* requests, const char* phase) {
     return world.put(*yaml::parse("{apiVersion: v1, kind: Pod, metadata: {name: " + name +
                                   ", namespace: ns}, spec: {nodeName: w, containers: [{name: c, "
@@ -210,7 +210,7 @@ TEST_F(NumaSession, TheNodeRejectsDevicesThatItHasNot) {
   EXPECT_EQ(asking("{vendor.io/nic: 2, vendor.io/fpga: 1}").answer, NodeAdmission::Answer::Ready);
 }
 
-TEST_F(NumaSession, TwoPodsAtATimeNeverGetTheSameCpus) {
+TEST_F(NumaSession, AssignsDistinctCpusToConcurrentPods) {
   const Object first = bind("first", "8");
   const Object second = bind("second", "8");
   Reads reads;
@@ -342,7 +342,7 @@ TEST_F(NumaSession, FollowsTheArgumentsOfTheCache) {  // 11.1
   EXPECT_EQ(read->resync, ResyncMethod::OnlyExclusiveResources);
 }
 
-TEST(NumaSchedulerConfig, TellsWhatIsWrong) {  // 11.1
+TEST(NumaSchedulerConfig, NamesInvalidArguments) {  // 11.1
   const auto why = [](const std::string& args) {
     const auto read = read_scheduler_config(
         "{profiles: [{schedulerName: topo, pluginConfig: [{args: {" + args + "}}]}]}");
@@ -379,4 +379,4 @@ TEST_F(NumaSession, RefusesNodesWithoutTopologyWhereAsked) {  // 17, row 2; N11 
 }
 
 }  // namespace
-}  // namespace athanor::numa
+}  // namespace athanor::numa::session_test

@@ -11,7 +11,7 @@
 #include "api/builtin.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
-#include "systems/numa/kinds.hpp"
+#include "systems/numa/model/kinds.hpp"
 #include "systems/numa/operator/operator_rights.hpp"
 #include "systems/numa/scheduling/fingerprint.hpp"
 #include "systems/numa/tools/sync_check.hpp"
@@ -19,7 +19,7 @@
 #include "systems/numa/tools/validation.hpp"
 #include "unit/systems/numa/lab_node.hpp"
 
-namespace athanor::numa {
+namespace athanor::numa::tools_test {
 namespace {
 
 class FakeTools final : public ToolContext {
@@ -131,7 +131,7 @@ std::vector<std::string> texts_of(const std::vector<Finding>& findings) {
 }
 
 // docs/spec/numa.md 13.1, row by row.
-TEST(NumaValidate, FindsWhatIsConfiguredWrong) {
+TEST(NumaValidate, FindsWrongConfiguration) {
   struct Row {
     const char* config;
     const char* component;
@@ -222,7 +222,7 @@ TEST(NumaValidate, LooksAtTopologiesPodsAndCaches) {
             "expected \"clean\" detected \"unsync\"");
 }
 
-TEST(NumaValidate, PrintsWhatItsFlagsSay) {
+TEST(NumaValidate, PrintsAnswersOfItsFlags) {
   FakeTools tools;
   EXPECT_EQ(tools.run("nrovalidate", {"--what", "help"}), 0);
   EXPECT_EQ(tools.complained, "available validators: k8scfg,nrt,podst,schedcache\n");
@@ -534,7 +534,7 @@ TEST(NumaDeployer, ValidatesNodesWithoutAnOperator) {  // docs/spec/numa.md 13.2
   EXPECT_EQ(tools.printed.find("control\""), std::string::npos) << tools.printed;
 }
 
-TEST(NumaDeployer, RefusesWhatItCannotDo) {
+TEST(NumaDeployer, RefusesUnsupportedArguments) {
   FakeTools tools;
   tools.unserved = {"clusterversions"};
   for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
@@ -750,4 +750,4 @@ TEST(NumaTools, AreFoundByBothNames) {
 }
 
 }  // namespace
-}  // namespace athanor::numa
+}  // namespace athanor::numa::tools_test

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// athanor describe.
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "cli/output/formats.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/session/verbs.hpp"
+#include "views/describe.hpp"
+#include "views/subjects.hpp"
+
+namespace athanor::cli {
+namespace {
+
+// Describes one object; of a cluster that is not managed, the error says so.
+Result<views::Description> described(views::DescribeSource& source, Session& session,
+                                     const views::SubjectName& subject) {
+  auto description = views::describe(source, subject);
+  if (!description.ok() && subject.kind == views::Subject::Cluster) {
+    return explain_unmanaged(session, subject.name, description.error());
+  }
+  return description;
+}
+
+Result<int> describe_all(const DescribeOptions& options) {
+  ATHANOR_TRY(const std::vector<views::SubjectName> subjects,
+              views::parse_subjects(options.objects));
+  ATHANOR_TRY(Session session, Session::open(options.target, Session::Home::Jobs));
+  ATHANOR_TRY(const std::unique_ptr<VerbContext> context, open_context(options.target));
+  views::DescribeSource source{.context = *context,
+                               .jobs_ns = session.ns(),
+                               .clusters_ns = options.clusters_ns,
+                               .now = wall_clock()->now()};
+  const Terminal out(STDOUT_FILENO);
+  std::vector<Value> values;
+  std::string text;
+  for (const views::SubjectName& subject : subjects) {
+    ATHANOR_TRY(const views::Description description, described(source, session, subject));
+    values.push_back(description.to_value());
+    text += (text.empty() ? "" : "\n") + description.text(source.now);
+  }
+  if (options.output == Output::Table) {
+    out.print(text);
+    return 0;
+  }
+  ATHANOR_TRY(
+      const std::string document,
+      render_values(values, {.output = options.output, .pattern = {}}, Shape::Single, false));
+  out.print(document);
+  return 0;
+}
+
+}  // namespace
+
+int run(const DescribeOptions& options) {
+  const auto code = describe_all(options);
+  return code.ok() ? *code : fail(code.error());
+}
+
+}  // namespace athanor::cli

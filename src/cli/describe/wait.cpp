@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// athanor wait: until objects have a phase, a condition, or come to their end.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "api/kueue.hpp"
+#include "base/clock.hpp"
+#include "base/interrupt.hpp"
+#include "cli/describe/goals.hpp"
+#include "cli/output/filter.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/session/reconnection.hpp"
+#include "cli/session/verbs.hpp"
+#include "runtime/view/usage.hpp"
+#include "systems/appwrapper/model/kinds.hpp"
+#include "systems/fournos/kinds/fournos_job.hpp"
+#include "systems/hearth/kinds/fournos_cluster.hpp"
+#include "views/subjects.hpp"
+
+namespace athanor::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kPause{250};
+constexpr Duration kAway = std::chrono::seconds(60);
+constexpr int kNotFound = 404;
+
+struct Waited {
+  const Kind* kind = nullptr;
+  std::string ns{};
+  views::SubjectName subject{};
+  std::optional<GoalOutcome> outcome{};
+};
+
+Result<Waited> waited_of(const views::SubjectName& subject, const std::string& jobs_ns,
+                         const std::string& clusters_ns) {
+  switch (subject.kind) {
+    case views::Subject::Job:
+      return Waited{.kind = &api::kFournosJob, .ns = jobs_ns, .subject = subject};
+    case views::Subject::Cluster:
+      return Waited{.kind = &api::kFournosCluster, .ns = clusters_ns, .subject = subject};
+    case views::Subject::Queue:
+      return Waited{.kind = &api::kueue::kClusterQueue, .ns = {}, .subject = subject};
+    case views::Subject::AppWrapper:
+      return Waited{.kind = &appwrapper::kAppWrapper, .ns = jobs_ns, .subject = subject};
+    case views::Subject::Workload:
+      return Waited{.kind = &api::kueue::kWorkload, .ns = jobs_ns, .subject = subject};
+    case views::Subject::Slices:
+    case views::Subject::Zones:
+      break;
+  }
+  return wrong_usage(
+      fmt::format("{}: nothing to wait for; wait takes jobs, clusters, queues, "
+                  "appwrappers and workloads",
+                  subject.name));
+}
+
+// Looks at one object; the error is one that does not pass.
+Result<void> look(Session& session, Waited& one, const Goal& goal, Reconnection& reconnection) {
+  const auto object = session.get(*one.kind, one.ns, one.subject.name);
+  if (object.ok()) {
+    reconnection.answered();
+    one.outcome = outcome_of(goal, one.subject.kind, *object);
+    return {};
+  }
+  if (object.error().code == kNotFound) {
+    reconnection.answered();
+    if (goal.type != Goal::Type::Deletion) {
+      return object.error();
+    }
+    one.outcome = GoalOutcome{.code = 0, .text = "is deleted"};
+    return {};
+  }
+  if (!is_passing(object.error())) {
+    return object.error();
+  }
+  reconnection.failed(object.error(), wall_clock()->now());
+  return {};
+}
+
+Result<int> wait_all(const WaitOptions& options) {
+  ATHANOR_TRY(const std::vector<views::SubjectName> subjects,
+              views::parse_subjects(options.objects));
+  ATHANOR_TRY(const Goal goal, parse_goal(options.wanted));
+  const Instant start = wall_clock()->now();
+  std::optional<Instant> end;
+  if (!options.timeout.empty()) {
+    // Reads the same lengths of time as --since.
+    const auto back = parse_since(options.timeout, start);
+    if (!back || *back > start) {
+      return wrong_usage(fmt::format("--timeout {}: not a length of time such as 90s, 1h30m or 2d",
+                                     options.timeout));
+    }
+    end = start + (start - *back);
+  }
+  ATHANOR_TRY(Session session, Session::open(options.target, Session::Home::Jobs));
+  std::vector<Waited> all;
+  for (const views::SubjectName& subject : subjects) {
+    ATHANOR_TRY(Waited one, waited_of(subject, session.ns(), options.clusters_ns));
+    all.push_back(std::move(one));
+  }
+  const Terminal out(STDOUT_FILENO);
+  const Interrupt interrupt;
+  Reconnection reconnection("what is waited for", kAway);
+  int code = 0;
+  while (true) {
+    for (Waited& one : all) {
+      if (one.outcome || !reconnection.due(wall_clock()->now())) {
+        continue;
+      }
+      ATHANOR_TRY_VOID(look(session, one, goal, reconnection));
+      if (one.outcome) {
+        code = std::max(code, one.outcome->code);
+        out.print(fmt::format("{} {}\n", one.subject.name, one.outcome->text));
+      }
+    }
+    const auto open = std::ranges::find_if(all, [](const Waited& one) { return !one.outcome; });
+    if (open == all.end()) {
+      return code;
+    }
+    const Instant now = wall_clock()->now();
+    if (end && now >= *end) {
+      return Error{.code = 504,
+                   .reason = "Timeout",
+                   .message = fmt::format("{} is not {} after {}", open->subject.name,
+                                          goal_text(goal), options.timeout)};
+    }
+    if (reconnection.lost(now)) {
+      Terminal(STDERR_FILENO)
+          .print(fmt::format("athanor: the API server is away: {}\n", reconnection.why()));
+      return kOutcomeUnknown;
+    }
+    if (interrupt.came()) {
+      return kInterrupted;
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+}  // namespace
+
+int run(const WaitOptions& options) {
+  const auto code = wait_all(options);
+  return code.ok() ? *code : fail(code.error());
+}
+
+}  // namespace athanor::cli

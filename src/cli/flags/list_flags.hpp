@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flags of lists.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/output/list_options.hpp"
+
+namespace athanor::flags {
+class Verb;
+}
+
+namespace athanor::cli {
+
+// Which flags a list has beside those of every list: selectors, --limit, --sort-by, --no-headers,
+// -w and all formats.
+struct ListTraits {
+  std::string names{};   // help of the names; empty: none
+  std::string phases{};  // of --phase; empty: no such flag
+  bool owners = false;
+  bool since = false;
+  std::string watch = "go on printing changes";
+  std::vector<Output> more{};  // formats besides those of every list
+};
+
+// Adds them.
+void add_list_flags(flags::Verb& verb, ListOptions& options, const ListTraits& traits);
+
+}  // namespace athanor::cli

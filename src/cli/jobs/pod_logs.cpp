@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// athanor logs.
+#include "cli/jobs/pod_logs.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "api/tekton.hpp"
+#include "base/clock.hpp"
+#include "base/near_name.hpp"
+#include "cli/jobs/follow.hpp"
+#include "cli/output/filter.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/session/unreconciled.hpp"
+#include "cli/session/verbs.hpp"
+#include "kube/value/condition.hpp"
+#include "runtime/view/usage.hpp"
+#include "views/job_labels.hpp"
+#include "views/reasons.hpp"
+
+namespace athanor::cli {
+namespace {
+
+constexpr Duration kUnseen = std::chrono::seconds(5);
+
+// The tasks of a job's run in their order: behind those that they wait for, those for the end last.
+std::vector<std::string> tasks_of(const Object& run) {
+  std::vector<std::string> names;
+  std::vector<Value> left(run.status()["pipelineSpec"]["tasks"].items().begin(),
+                          run.status()["pipelineSpec"]["tasks"].items().end());
+  const auto is_ready = [&](const Value& task) {
+    return std::ranges::all_of(task["runAfter"].items(), [&](const Value& name) {
+      return std::ranges::find(names, name.as_string()) != names.end();
+    });
+  };
+  while (!left.empty()) {
+    auto next = std::ranges::find_if(left, is_ready);
+    next = next == left.end() ? left.begin() : next;
+    names.push_back((*next)["name"].str());
+    left.erase(next);
+  }
+  for (const Value& task : run.status()["pipelineSpec"]["finally"].items()) {
+    names.push_back(task["name"].str());
+  }
+  return names;
+}
+
+// What keeps a pod from starting; empty: nothing that it says.
+std::string obstacle_of(const Object& pod) {
+  for (const Value& status : pod.status()["containerStatuses"].items()) {
+    const Value& waiting = status["state"]["waiting"];
+    if (waiting["reason"].is_string()) {
+      const std::string message = waiting["message"].str();
+      return waiting["reason"].str() + (message.empty() ? "" : ": " + message);
+    }
+  }
+  return find_condition(pod.status()["conditions"], "PodScheduled")["message"].str();
+}
+
+std::string state_of(const Object& job) {
+  const std::string message = views::clear_reason(job.status()["message"].as_string());
+  return fmt::format("{}{}", job.status()["phase"].as_string(),
+                     message.empty() ? "" : ": " + message);
+}
+
+// Says that a run has no task of this name, and which it has; empty: it has, or shows none yet.
+std::string no_such_task(const Object& run, const std::string& job, const std::string& task) {
+  const std::vector<std::string> tasks = tasks_of(run);
+  if (task.empty() || tasks.empty() || std::ranges::find(tasks, task) != tasks.end()) {
+    return {};
+  }
+  const std::string hint = near_hint(task, tasks);
+  return fmt::format("{} has no task \"{}\"{} Its tasks: {}", job, task, hint.empty() ? "." : hint,
+                     fmt::join(tasks, ", "));
+}
+
+// The pods that may have the log, without those of other tasks.
+std::vector<Object> pods_of_task(std::vector<Object> pods, const std::string& task) {
+  std::erase_if(pods, [&](const Object& pod) {
+    return !task.empty() && pod.label(views::kPipelineTaskLabel) != task;
+  });
+  return pods;
+}
+
+// Names the containers there are; empty: one of them is meant, or no pod shows any.
+std::string no_such_container(const std::vector<Object>& pods, const std::string& wanted) {
+  std::vector<std::string> names;
+  for (const Object& pod : pods) {
+    for (const char* list : {"initContainers", "containers"}) {
+      for (const Value& container : pod.spec()[list].items()) {
+        if (is_container(container["name"].as_string(), wanted)) {
+          return {};
+        }
+        if (std::ranges::find(names, container["name"].as_string()) == names.end()) {
+          names.push_back(container["name"].str());
+        }
+      }
+    }
+  }
+  if (wanted.empty() || names.empty()) {
+    return {};
+  }
+  return fmt::format("no container \"{}\"{}; its containers: {}", wanted, near_hint(wanted, names),
+                     fmt::join(names, ", "));
+}
+
+// Why a FournosJob without pods has no log.
+Result<std::string> why_no_pod(Session& session, const LogSource& source, const std::string& what,
+                               bool ran) {
+  ATHANOR_TRY(const Object object, session.get(*source.kind, source.ns, source.name));
+  const std::string phase = phase_of_source(*source.kind, object);
+  if (source.is_job() && phase.empty()) {
+    return fmt::format("no log of {}: {}", what,
+                       unseen_text(session, source.ns, source.name, kUnseen));
+  }
+  const std::string_view how = !is_end_phase(phase) ? "it has not started"
+                               : ran                ? "its pods are gone"
+                                                    : "it ended before a step started";
+  return fmt::format("no log of {}: {} ({})", what, how,
+                     source.is_job() ? state_of(object) : phase);
+}
+
+Result<LogChoice> choice_of(const LogsOptions& options) {
+  LogChoice choice{.task = options.task,
+                   .container = options.container,
+                   .failed = options.failed,
+                   .previous = options.previous,
+                   .timestamps = options.timestamps};
+  choice.prefix = options.no_prefix ? LogPrefix::None
+                  : options.prefix  ? LogPrefix::Pod
+                                    : LogPrefix::Short;
+  if (options.tail >= 0) {
+    choice.tail = options.tail;
+  }
+  if (!options.since.empty()) {
+    choice.since = parse_since(options.since, wall_clock()->now());
+    if (!choice.since) {
+      return wrong_usage(fmt::format(
+          "--since {}: not a length of time such as 90s, 1h30m or 2d, nor an RFC 3339 time",
+          options.since));
+    }
+  }
+  return choice;
+}
+
+// The tasks of a FournosJob's run, or of a PipelineRun itself; no object: it has no run yet.
+std::optional<Object> run_of(Session& session, const LogSource& source) {
+  if (!source.is_job() && source.kind != &api::kPipelineRun) {
+    return std::nullopt;
+  }
+  const auto run = session.get(api::kPipelineRun, source.ns, source.name);
+  return run.ok() ? std::optional(*run) : std::nullopt;
+}
+
+Result<int> print_logs(const LogsOptions& options) {
+  ATHANOR_TRY(const LogChoice choice, choice_of(options));
+  ATHANOR_TRY(Session session, Session::open(options.target, Session::Home::Jobs));
+  // A workload that does not exist would leave the watches silent, as would a task that it does
+  // not have.
+  ATHANOR_TRY(const LogSource source, find_log_source(session, options.words));
+  std::vector<std::string> tasks;
+  if (const auto made = run_of(session, source)) {
+    if (std::string why = no_such_task(*made, source.name, options.task); !why.empty()) {
+      return Error::not_found(std::move(why));
+    }
+    tasks = tasks_of(*made);
+  }
+  Follower follower(session, source,
+                    {.progress = false,
+                     .follow_logs = options.follow,
+                     .logs = choice,
+                     .tasks = std::move(tasks)});
+  ATHANOR_TRY(const Followed followed, follower.run());
+  if (const int code = explain_end(followed, source); code != 0) {
+    return code;
+  }
+  if (followed.logs > 0) {
+    return 0;
+  }
+  if (choice.failed && is_end_phase(followed.phase) && followed.phase != "Failed") {
+    Terminal(STDERR_FILENO)
+        .print(fmt::format("athanor: no container of {} failed: it is {}\n", source.name,
+                           followed.phase));
+    return 0;
+  }
+  ATHANOR_TRY(std::string why, why_no_log(session, source, choice));
+  return Error::not_found(std::move(why));
+}
+
+}  // namespace
+
+Result<std::string> why_no_log(Session& session, const LogSource& source, const LogChoice& choice) {
+  const auto run = run_of(session, source);
+  if (run) {
+    if (std::string why = no_such_task(*run, source.name, choice.task); !why.empty()) {
+      return why;
+    }
+  }
+  const std::string what =
+      choice.task.empty() ? source.name : fmt::format("task {} of {}", choice.task, source.name);
+  ATHANOR_TRY(std::vector<Object> all, source.pods(session));
+  const std::vector<Object> pods = pods_of_task(std::move(all), choice.task);
+  if (const std::string none = no_such_container(pods, choice.container); !none.empty()) {
+    return fmt::format("{} has {}", what, none);
+  }
+  for (const Object& pod : pods) {
+    if (!started_containers(pod).empty()) {
+      continue;
+    }
+    const std::string obstacle = obstacle_of(pod);
+    return fmt::format("no log of {}: pod {} has not started{}", what, pod.name(),
+                       obstacle.empty() ? "" : " (" + obstacle + ")");
+  }
+  if (!pods.empty()) {
+    return fmt::format("no log of {}: {}", what,
+                       choice.previous ? "no container was restarted"
+                       : choice.failed ? "no container has failed"
+                                       : "the chosen container has not started");
+  }
+  return why_no_pod(session, source, what, run.has_value());
+}
+
+int run(const LogsOptions& options) {
+  const auto code = print_logs(options);
+  return code.ok() ? *code : fail(code.error());
+}
+
+}  // namespace athanor::cli

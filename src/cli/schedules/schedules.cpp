@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// athanor schedules.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <optional>
+
+#include "api/builtin.hpp"
+#include "base/clock.hpp"
+#include "base/files/time_zone_files.hpp"
+#include "cli/flags/environment.hpp"
+#include "cli/jobs/job_builder.hpp"
+#include "cli/jobs/job_files.hpp"
+#include "cli/jobs/job_templates.hpp"
+#include "cli/output/formats.hpp"
+#include "cli/output/listing.hpp"
+#include "cli/output/terminal.hpp"
+#include "cli/session/verbs.hpp"
+#include "runtime/view/usage.hpp"
+#include "systems/fournos/kinds/fournos_job.hpp"
+#include "systems/fournos/schedules/scheduled_job.hpp"
+#include "views/schedule_view.hpp"
+#include "views/table.hpp"
+
+namespace athanor::cli {
+namespace {
+
+constexpr int kMissing = 404;
+constexpr int kTaken = 409;
+
+// A CronJob of this name that is no schedule is none (docs/spec/dashboard.md A11 F2).
+Result<Object> read_schedule(Session& session, const std::string& name) {
+  auto cron = session.get(api::kCronJob, session.ns(), name);
+  if (cron.ok() && views::is_schedule(*cron)) {
+    return cron;
+  }
+  if (!cron.ok() && cron.error().code != kMissing) {
+    return cron;
+  }
+  return Error::not_found(fmt::format(
+      "schedule \"{}\" not found in namespace {}{}", name, session.ns(),
+      cron.ok() ? fmt::format(": the CronJob lacks the label {}", fournos::kScheduleSelector)
+                : ""));
+}
+
+Result<int> list_schedules(const SchedulesOptions& options) {
+  ATHANOR_TRY(Session session, Session::open(options.target, Session::Home::Jobs));
+  const ListOptions& list = options.list;
+  const Instant now = wall_clock()->now();
+  ATHANOR_TRY(const ListFilter filter, ListFilter::parse(list, views::schedule_phases(), now));
+  if (list.watch) {
+    return wrong_usage("schedules are listed once; athanor jobs -w shows the jobs that they start");
+  }
+  ATHANOR_TRY(const std::vector<Object> crons,
+              session.list(api::kCronJob, options.all_namespaces ? "" : session.ns(),
+                           std::string(fournos::kScheduleSelector)));
+  const std::vector<std::string> missing = filter.missing(crons);
+  views::Listing listing =
+      views::schedule_listing(crons, options.all_namespaces, now, find_time_zone);
+  ATHANOR_TRY_VOID(arrange(listing, filter, list));
+  if (listing.rows.empty() && missing.empty() && list.format.is_table()) {
+    Terminal(STDERR_FILENO)
+        .print(
+            "No schedules. Make one: athanor schedules create NAME --cron '0 2 * * *' "
+            "--project P ...\n");
+    return 0;
+  }
+  const Terminal out(STDOUT_FILENO);
+  ATHANOR_TRY(const std::string text, print_listing(listing, list, out.columns()));
+  out.print(text);
+  return report_missing("schedule", missing);
+}
+
+// The job of the flags, a file, a template or a stored job.
+Result<Value> job_to_schedule(Session& session, const SubmitOptions& options) {
+  if (options.files.size() > 1) {
+    return wrong_usage("a schedule starts one job: give one --file");
+  }
+  std::vector<Value> jobs;
+  if (!options.job_template.empty()) {
+    ATHANOR_TRY(Value job, read_template(session, options.job_template));
+    jobs.push_back(std::move(job));
+  } else if (!options.files.empty()) {
+    ATHANOR_TRY(const std::string text, read_manifest(options.files.front()));
+    ATHANOR_TRY(jobs, read_jobs(text, options.files.front()));
+  } else {
+    return build_job(options, variable(environment_map(), "USER"));
+  }
+  if (jobs.size() != 1) {
+    return wrong_usage(fmt::format("a schedule starts one job: there are {}", jobs.size()));
+  }
+  ATHANOR_TRY_VOID(override_job(jobs.front(), options));
+  return jobs.front();
+}
+
+// The pods need an account that exists; the right to create jobs is the cluster's affair.
+Result<void> check_account(Session& session, const std::string& account) {
+  if (account.empty()) {
+    return {};
+  }
+  const auto found = session.get(api::kServiceAccount, session.ns(), account);
+  return found.ok() || found.error().code != kMissing
+             ? Result<void>()
+             : Result<void>(Error::not_found(fmt::format(
+                   "service account \"{}\" not found in namespace {}", account, session.ns())));
+}
+
+Result<int> create_schedule(const ScheduleCreateOptions& options) {
+  ATHANOR_TRY(Session session, Session::open(options.job.target, Session::Home::Jobs));
+  ATHANOR_TRY(const Value job, job_to_schedule(session, options.job));
+  ATHANOR_TRY_VOID(check_account(session, options.service_account));
+  const Instant now = wall_clock()->now();
+  const auto starts = views::next_starts(options.cron, options.zone, now, 1, find_time_zone);
+  if (!starts.ok()) {
+    return wrong_usage(starts.error().message);
+  }
+  fournos::ScheduleSpec spec{.name = options.name,
+                             .ns = session.ns(),
+                             .cron = options.cron,
+                             .zone = options.zone,
+                             .overlap = options.overlap,
+                             .image = options.image,
+                             .service_account = options.service_account,
+                             .preset = options.job.args.empty() ? "" : options.job.args.front(),
+                             .job = job};
+  if (options.deadline > 0) {
+    spec.deadline_seconds = options.deadline;
+  }
+  ATHANOR_TRY(const Value cron, fournos::schedule_object(spec));
+  // The job itself is checked now, not at its first start.
+  Value trial = job;
+  trial.member("metadata").erase("namespace");
+  ATHANOR_TRY_VOID(session.connection().call(
+      {.method = "POST",
+       .path = Session::path(api::kFournosJob, session.ns()) +
+               "?fieldManager=athanor-submit&fieldValidation=Strict&dryRun=All",
+       .body = trial}));
+  const std::string path = Session::path(api::kCronJob, session.ns());
+  auto created = session.connection().call(
+      {.method = "POST", .path = path + "?fieldManager=athanor-schedules", .body = cron});
+  if (!created.ok() && created.error().code == kTaken && options.replace) {
+    // One write: a schedule is never lost between two (F3).
+    ATHANOR_TRY(const Object old, read_schedule(session, options.name));
+    Value replacement = cron;
+    replacement.member("metadata").set("resourceVersion", old.resource_version());
+    created = session.connection().call(
+        {.method = "PUT",
+         .path = Session::path(api::kCronJob, session.ns(), options.name) +
+                 "?fieldManager=athanor-schedules",
+         .body = replacement});
+  }
+  if (!created.ok()) {
+    return created.error();
+  }
+  const std::string first = starts->empty()
+                                ? "never starts"
+                                : fmt::format("starts next at {}", starts->front().local_text());
+  Terminal(STDOUT_FILENO)
+      .print(fmt::format("schedule {} saved in namespace {}; it {}\n", options.name, session.ns(),
+                         first));
+  return 0;
+}
+
+Result<void> act_on(Session& session, const ScheduleActOptions& options, const std::string& name) {
+  ATHANOR_TRY(const Object cron, read_schedule(session, name));
+  const std::string path = Session::path(api::kCronJob, session.ns(), name);
+  const Terminal out(STDOUT_FILENO);
+  switch (options.verb) {
+    case ScheduleVerb::Pause:
+    case ScheduleVerb::Resume: {
+      const bool pause = options.verb == ScheduleVerb::Pause;
+      ATHANOR_TRY_VOID(session.connection().call(
+          {.method = "PATCH",
+           .path = path + "?fieldManager=athanor-schedules",
+           .body = Value::object({{"spec", Value::object({{"suspend", pause}})}}),
+           .content_type = "application/merge-patch+json"}));
+      out.print(fmt::format("schedule {} {}\n", name, pause ? "paused" : "resumed"));
+      return {};
+    }
+    case ScheduleVerb::Trigger: {
+      const Value job = fournos::manual_start(cron, wall_clock()->now());
+      ATHANOR_TRY_VOID(session.connection().call(
+          {.method = "POST",
+           .path = Session::path(api::kJob, session.ns()) + "?fieldManager=athanor-schedules",
+           .body = job}));
+      out.print(fmt::format("schedule {} triggered: job.batch/{}\n", name,
+                            job["metadata"]["name"].as_string()));
+      return {};
+    }
+    case ScheduleVerb::Delete:
+      ATHANOR_TRY_VOID(session.connection().call(
+          {.method = "DELETE", .path = path + "?propagationPolicy=Background"}));
+      out.print(fmt::format("schedule {} deleted; its jobs stay\n", name));
+      return {};
+  }
+  return {};
+}
+
+Result<int> act_on_schedules(const ScheduleActOptions& options) {
+  ATHANOR_TRY(Session session, Session::open(options.target, Session::Home::Jobs));
+  int code = 0;
+  for (const std::string& name : options.names) {
+    if (const auto done = act_on(session, options, name); !done.ok()) {
+      code = fail(done.error());
+    }
+  }
+  return code;
+}
+
+Result<int> show_next(const ScheduleNextOptions& options) {
+  std::string cron = options.name;
+  std::string zone = options.zone;
+  // A cron line has blanks, or begins with @; a name has neither.
+  if (cron.find(' ') == std::string::npos && !cron.starts_with('@')) {
+    ATHANOR_TRY(Session session, Session::open(options.target, Session::Home::Jobs));
+    ATHANOR_TRY(const Object schedule, read_schedule(session, options.name));
+    cron = schedule.spec()["schedule"].str();
+    zone = zone.empty() ? schedule.spec()["timeZone"].str() : zone;
+    if (schedule.spec()["suspend"].as_bool()) {
+      Terminal(STDERR_FILENO)
+          .print(fmt::format("athanor: schedule {} is paused: these starts do not happen\n",
+                             options.name));
+    }
+  }
+  const Instant now = wall_clock()->now();
+  const auto starts =
+      views::next_starts(cron, zone, now, static_cast<std::size_t>(options.count), find_time_zone);
+  if (!starts.ok()) {
+    return wrong_usage(starts.error().message);
+  }
+  const Terminal out(STDOUT_FILENO);
+  if (options.output != Output::Table) {
+    std::vector<Value> values;
+    values.reserve(starts->size());
+    for (const views::NextStart& start : *starts) {
+      values.push_back(start.to_value(now));
+    }
+    ATHANOR_TRY(
+        const std::string text,
+        render_values(values, {.output = options.output, .pattern = {}}, Shape::List, false));
+    out.print(text);
+    return 0;
+  }
+  views::Table table({"UTC", zone.empty() ? "LOCAL" : zone, "IN"});
+  for (const views::NextStart& start : *starts) {
+    std::string utc = format_time(start.at);
+    table.add({std::move(utc), start.local_text(), format_age(start.at - now)});
+  }
+  out.print(table.text(out.columns()));
+  return 0;
+}
+
+}  // namespace
+
+int run(const SchedulesOptions& options) {
+  const auto code = list_schedules(options);
+  return code.ok() ? *code : fail(code.error());
+}
+
+int run(const ScheduleCreateOptions& options) {
+  const auto code = create_schedule(options);
+  return code.ok() ? *code : fail(code.error());
+}
+
+int run(const ScheduleActOptions& options) {
+  const auto code = act_on_schedules(options);
+  return code.ok() ? *code : fail(code.error());
+}
+
+int run(const ScheduleNextOptions& options) {
+  const auto code = show_next(options);
+  return code.ok() ? *code : fail(code.error());
+}
+
+}  // namespace athanor::cli

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "console/console.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "api/builtin.hpp"
+#include "base/condition_variable.hpp"
+#include "base/files/text_file.hpp"
+#include "base/log.hpp"
+#include "base/mutex.hpp"
+#include "client/api_client.hpp"
+#include "console/data/features.hpp"
+#include "console/dispatch.hpp"
+#include "net/serving/served_tls.hpp"
+#include "net/serving/small_server.hpp"
+#include "net/worker_pool.hpp"
+#include "systems/fournos/kinds/fournos_job.hpp"
+
+namespace athanor::console {
+namespace {
+
+constexpr int kWorkers = 4;
+constexpr std::size_t kMostConnections = 512;
+constexpr Duration kRestAfter = std::chrono::minutes(10);  // without viewers
+
+}  // namespace
+
+struct Console::State {
+  State(ConsoleOptions given, std::shared_ptr<client::ApiClient> api, std::unique_ptr<Clock> time,
+        std::unique_ptr<Entropy> random, std::unique_ptr<HistoryStore> store,
+        std::unique_ptr<LogArchive> archive)
+      : options(std::move(given)),
+        clock(std::move(time)),
+        entropy(std::move(random)),
+        client(std::move(api)),
+        port(client, options.settings.request_timeout),
+        world(client, followed_kinds(options.settings), *clock, *entropy),
+        board(world, options.settings, *clock, [this] { return history.rows(); }),
+        history(std::move(store), *clock, options.settings.history_days, [this] { board.touch(); }),
+        logs(std::move(archive)),
+        follower(options.cluster),
+        access(options.settings, port, *clock, *entropy),
+        services{.settings = options.settings,
+                 .clock = *clock,
+                 .world = world,
+                 .board = board,
+                 .history = history,
+                 .access = access,
+                 .port = port,
+                 .logs = *logs,
+                 .follower = follower,
+                 .files = options.web.empty() ? embedded_pages() : folder_pages(options.web),
+                 .version = options.version,
+                 .embedded = options.embedded},
+        workers(kWorkers, {}) {}
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    {
+      const MutexLock lock(mutex);
+      stopping = true;
+    }
+    news.notify_all();
+    if (keeper.joinable()) {
+      keeper.join();
+    }
+    server.reset();
+    workers.stop();
+    board.stop();
+    world.stop();
+    client->stop();
+  }
+
+  Result<void> serve();
+  // Lets go of what nobody looks at.
+  void keep();
+
+  ConsoleOptions options;
+  std::unique_ptr<Clock> clock;
+  std::unique_ptr<Entropy> entropy;
+  std::shared_ptr<client::ApiClient> client;
+  ApiPort port;
+  World world;
+  Board board;
+  History history;
+  std::unique_ptr<LogArchive> logs;
+  LogFollower follower;
+  Access access;
+  Services services;
+  net::WorkerPool workers;
+  std::unique_ptr<net::SmallServer> server{};
+  Mutex mutex{};
+  ConditionVariable news{};
+  bool stopping ATHANOR_GUARDED_BY(mutex) = false;
+  std::thread keeper{};
+};
+
+Result<void> Console::State::serve() {
+  std::shared_ptr<net::ServedTls> tls;
+  const Settings& settings = options.settings;
+  if (!settings.tls_cert.empty()) {
+    ATHANOR_TRY(const std::string certificate, read_text_file(settings.tls_cert));
+    ATHANOR_TRY(const std::string key, read_text_file(settings.tls_key));
+    tls = std::make_shared<net::ServedTls>();
+    ATHANOR_TRY_VOID(tls->use(certificate, key));
+  }
+  world.on_change([this](const std::vector<WorldChange>& changes) {
+    for (const WorldChange& change : changes) {
+      if (change.kind == &api::kFournosJob && (change.after || change.before)) {
+        history.see(change.after ? *change.after : *change.before);
+      } else if (change.kind == &api::kPod && change.after) {
+        logs->see(*change.after);
+      } else if (change.kind == &api::kPod && change.before) {
+        logs->gone(change.before->key());
+      }
+    }
+    board.touch();
+  });
+  world.start();
+  board.start();
+  auto started = net::SmallServer::start(
+      {.address = settings.address,
+       .max_connections = kMostConnections,
+       .tls = std::move(tls),
+       .handle =
+           [this](net::Request request, net::SmallServerOptions::Reply reply) {
+             auto shared = std::make_shared<net::Request>(std::move(request));
+             const std::string client_name = shared->peer;
+             workers.submit(
+                 {.user = client_name}, [this, shared, reply = std::move(reply)](bool /*overdue*/) {
+                   auto response = std::make_shared<net::Response>(dispatch(*shared, services));
+                   reply([response] { return std::move(*response); });
+                 });
+           },
+       .clock = clock.get()});
+  if (!started.ok()) {
+    return started.error();
+  }
+  server = *std::move(started);
+  access.listens_at(server->address());
+  keeper = std::thread([this] { keep(); });
+  return {};
+}
+
+void Console::State::keep() {
+  constexpr auto kLook = std::chrono::seconds(30);
+  while (true) {
+    {
+      MutexLock lock(mutex);
+      news.wait_for(lock, kLook, [this]() ATHANOR_REQUIRES(mutex) { return stopping; });
+      if (stopping) {
+        return;
+      }
+    }
+    if (clock->now() - board.last_use() > kRestAfter) {
+      world.rest();
+    }
+  }
+}
+
+Console::Console(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Console::~Console() = default;
+
+Result<std::unique_ptr<Console>> Console::start(ConsoleOptions options) {
+  if (!options.settings.database_url.empty()) {
+    log::warn("a setting has no effect",
+              {{"setting", "DATABASE_URL"},
+               {"why", "this program keeps its history in SQLite, not in PostgreSQL"}});
+  }
+  auto clock = wall_clock();
+  auto entropy = system_entropy();
+  ATHANOR_TRY(auto client, client::ApiClient::open(options.cluster, *clock, *entropy));
+  ATHANOR_TRY(auto store, open_sqlite_history(options.data.empty() ? ":memory:"
+                                                                   : options.data + "/console.db"));
+  ATHANOR_TRY(auto archive,
+              LogArchive::open(options.data.empty() ? ":memory:" : options.data + "/logs.db",
+                               options.settings.log_archive_bytes,
+                               ApiPort(client, options.settings.request_timeout)));
+  auto state = std::make_unique<State>(std::move(options), std::move(client), std::move(clock),
+                                       std::move(entropy), std::move(store), std::move(archive));
+  ATHANOR_TRY_VOID(state->serve());
+  return std::unique_ptr<Console>(new Console(std::move(state)));
+}
+
+std::string Console::url() const {
+  const Settings& settings = state_->options.settings;
+  if (!settings.public_url.empty()) {
+    return settings.public_url;
+  }
+  return fmt::format("{}://{}{}/", settings.tls_cert.empty() ? "http" : "https",
+                     state_->server->address(), settings.base_path);
+}
+
+}  // namespace athanor::console

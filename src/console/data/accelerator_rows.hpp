@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The maps of MIG slices and NUMA zones, and nodes, for the console (docs/spec/dashboard.md B4.7 to
+// B4.9). Pure.
+#pragma once
+
+#include <vector>
+
+#include "base/time.hpp"
+#include "console/model/row_table.hpp"
+#include "console/world/world.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
+
+namespace athanor::console {
+
+// Returns {nodes: [{node, gpus}], lost, problems, totals, slots, waiting}.
+Value slice_map(const Facts& facts);
+// Returns {nodes: [{node, policy, scope, zones, pods}], problems}.
+Value zone_map(const Facts& facts, Instant now);
+
+// Columns of GET /nodes.
+const ListShape& node_shape();
+std::vector<Value> node_rows(const Facts& facts);
+// Returns a pod with its containers and placement.
+Value pod_value(const Object& pod);
+
+}  // namespace athanor::console

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "console/data/overview.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "api/kueue.hpp"
+#include "console/data/accelerator_rows.hpp"
+#include "console/data/cluster_rows.hpp"
+#include "console/data/row_texts.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/numa/model/kinds.hpp"
+
+namespace athanor::console {
+namespace {
+
+constexpr Duration kDay = std::chrono::hours(24);
+constexpr Duration kSoon = std::chrono::hours(1);
+constexpr double kFullPart = 0.9;
+constexpr std::size_t kMostFailures = 20;
+
+std::optional<Instant> time_in(const Value& row, std::string_view column) {
+  return parse_time(row[column].as_string());
+}
+
+Value counts_by(std::span<const Value> rows, std::string_view column) {
+  std::map<std::string, std::int64_t> counts;
+  for (const Value& row : rows) {
+    if (!row["archived"].as_bool()) {
+      ++counts[row[column].str()];
+    }
+  }
+  Value object = Value::object();
+  for (const auto& [state, count] : counts) {
+    object.set(state, count);
+  }
+  return object;
+}
+
+// Jobs that ended, by hour of the last day.
+Value sparkline(std::span<const Value> jobs, Instant now) {
+  constexpr std::size_t kHours = 24;
+  std::array<std::int64_t, kHours> finished{};
+  std::array<std::int64_t, kHours> failed{};
+  for (const Value& job : jobs) {
+    const auto end = time_in(job, "completed");
+    if (!end || *end > now || now - *end >= kDay) {
+      continue;
+    }
+    const auto hours = static_cast<std::size_t>(
+        std::chrono::duration_cast<std::chrono::hours>(now - *end).count());
+    ++finished.at(kHours - 1 - hours);
+    failed.at(kHours - 1 - hours) += job["phase"].as_string() == "Failed" ? 1 : 0;
+  }
+  Value points = Value::list();
+  for (std::size_t i = 0; i < kHours; ++i) {
+    points.push_back(Value::object({{"at", format_time(now - std::chrono::hours(kHours - 1 - i))},
+                                    {"finished", finished.at(i)},
+                                    {"failed", failed.at(i)}}));
+  }
+  return points;
+}
+
+void set_number(Value& object, std::string_view name, const std::optional<double>& number) {
+  if (number) {
+    object.set(name, *number);
+  }
+}
+
+Value queue_card(const OverviewRows& rows, Instant now) {
+  std::int64_t waiting = 0;
+  Duration oldest{};
+  for (const Value& workload : rows.workloads) {
+    if (workload["state"].as_string() == "waits") {
+      ++waiting;
+      if (const auto created = time_in(workload, "created")) {
+        oldest = std::max(oldest, now - *created);
+      }
+    }
+  }
+  std::vector<double> waits;
+  for (const Value& job : rows.jobs) {
+    const auto started = time_in(job, "started");
+    if (started && now - *started <= kDay && job.contains("waitSeconds")) {
+      waits.push_back(job["waitSeconds"].as_double());
+    }
+  }
+  Value card = Value::object({{"waiting", waiting}, {"oldestSeconds", seconds_of(oldest)}});
+  set_number(card, "waitMedianSeconds", quantile(waits, 0.5));
+  set_number(card, "waitP90Seconds", quantile(waits, 0.9));
+  return card;
+}
+
+Value lock_card(std::span<const Value> locks, Instant now) {
+  std::int64_t held = 0;
+  std::int64_t acquiring = 0;
+  std::int64_t soon = 0;
+  for (const Value& lock : locks) {
+    held += lock["state"].as_string() == "Held" ? 1 : 0;
+    acquiring += lock["state"].as_string() == "Acquiring" ? 1 : 0;
+    const auto expires = time_in(lock, "expires");
+    soon += expires && *expires > now && *expires - now < kSoon ? 1 : 0;
+  }
+  return Value::object({{"held", held}, {"acquiring", acquiring}, {"expiringSoon", soon}});
+}
+
+bool is_full(const Value& resource) {
+  const double all = resource["allocatable"].as_double();
+  return all > 0 && resource["used"].as_double() > kFullPart * all;
+}
+
+Value failures_of(std::span<const Value> jobs, Instant since) {
+  struct Failure {
+    std::int64_t count = 0;
+    std::string last{};
+    std::string job{};
+  };
+  std::map<std::string, Failure> failures;
+  for (const Value& job : jobs) {
+    const auto end = time_in(job, "completed");
+    if (job["phase"].as_string() != "Failed" || !end || *end < since) {
+      continue;
+    }
+    Failure& failure = failures[job["message"].str()];
+    ++failure.count;
+    if (failure.last < job["completed"].as_string()) {
+      failure.last = job["completed"].str();
+      failure.job = job["ns"].str() + "/" + job["name"].str();
+    }
+  }
+  std::vector<std::pair<std::string, Failure>> sorted(failures.begin(), failures.end());
+  std::ranges::stable_sort(sorted, std::greater(),
+                           [](const auto& one) { return one.second.count; });
+  Value list = Value::list();
+  for (std::size_t i = 0; i < std::min(sorted.size(), kMostFailures); ++i) {
+    list.push_back(Value::object({{"message", sorted[i].first},
+                                  {"count", sorted[i].second.count},
+                                  {"last", sorted[i].second.last},
+                                  {"job", sorted[i].second.job}}));
+  }
+  return list;
+}
+
+// One problem; errors come before warnings.
+struct Trouble {
+  bool error = false;
+  std::string kind{};
+  std::string ns{};
+  std::string name{};
+  std::string since{};
+  std::string text{};
+  std::string action{};
+};
+
+void add_job_troubles(std::span<const Value> jobs, Instant now, std::vector<Trouble>& out) {
+  constexpr Duration kLongWait = std::chrono::hours(1);
+  for (const Value& job : jobs) {
+    if (job["archived"].as_bool()) {
+      continue;
+    }
+    const std::string name = job["name"].str();
+    const std::string ns = job["ns"].str();
+    const auto end = time_in(job, "completed");
+    const auto created = time_in(job, "created");
+    if (job["phase"].as_string() == "Failed" && end && now - *end < kDay) {
+      out.push_back({true, "FournosJob", ns, name, job["completed"].str(), job["message"].str(),
+                     "athanor describe job/" + name});
+    } else if (!end && !job.contains("started") && created && now - *created > kLongWait) {
+      out.push_back({false, "FournosJob", ns, name, job["created"].str(),
+                     "waits for more than an hour: " + job["message"].str(),
+                     "athanor queues explain " + name});
+    }
+  }
+}
+
+void add_cluster_troubles(const OverviewRows& rows, Instant now, std::vector<Trouble>& out) {
+  for (const Value& cluster : rows.clusters) {
+    for (const Value& trouble : cluster["troubles"].items()) {
+      out.push_back({true, "FournosCluster", cluster["ns"].str(), cluster["name"].str(), "",
+                     trouble.str(), "athanor describe cluster/" + cluster["name"].str()});
+    }
+  }
+  for (const Value& lock : rows.locks) {
+    const std::string name = lock["cluster"].str();
+    const auto expires = time_in(lock, "expires");
+    const std::string_view state = lock["state"].as_string();
+    if (state == "Failed" || state == "Lost") {
+      out.push_back({true, "FournosCluster", lock["ns"].str(), name, lock["since"].str(),
+                     fmt::format("the lock of {} is {}", lock["holder"].as_string(), state),
+                     "athanor unlock " + name});
+    } else if (expires && *expires > now && *expires - now < kSoon) {
+      out.push_back({false, "FournosCluster", lock["ns"].str(), name, lock["since"].str(),
+                     fmt::format("the lock of {} expires at {}", lock["holder"].as_string(),
+                                 lock["expires"].as_string()),
+                     "athanor lock " + name + " --extend"});
+    }
+  }
+}
+
+void add_object_troubles(const Value& list, std::string_view action, std::vector<Trouble>& out) {
+  for (const Value& one : list.items()) {
+    const std::string object = one["object"].str();
+    const std::size_t slash = object.find('/');
+    out.push_back({false, object.substr(0, slash), "",
+                   slash == std::string::npos ? object : object.substr(slash + 1), "",
+                   one["text"].str(), std::string(action)});
+  }
+}
+
+void add_other_troubles(const OverviewRows& rows, std::vector<Trouble>& out) {
+  for (const Value& node : rows.nodes) {
+    if (node["state"].as_string() == "NotReady") {
+      out.push_back({true, "Node", "", node["name"].str(), "", "the node is not ready",
+                     "kubectl describe node " + node["name"].str()});
+    }
+    for (const Value& pressure : node["pressure"].items()) {
+      out.push_back({false, "Node", "", node["name"].str(), "",
+                     fmt::format("{} pressure", pressure.as_string()),
+                     "kubectl describe node " + node["name"].str()});
+    }
+  }
+  for (const Value& app : rows.appwrappers) {
+    if (app["phase"].as_string() == "Failed") {
+      out.push_back({true, "AppWrapper", app["ns"].str(), app["name"].str(), "", "has failed",
+                     "athanor appwrappers " + app["name"].str()});
+    }
+  }
+}
+
+// Waits and runs of the jobs of one group.
+struct Spans {
+  std::int64_t jobs = 0;
+  std::int64_t failed = 0;
+  std::vector<double> waits{};
+  std::vector<double> runs{};
+};
+
+Value spans_value(std::string_view by, const std::string& key, const Spans& spans) {
+  Value group =
+      Value::object({{"by", by}, {"key", key}, {"jobs", spans.jobs}, {"failed", spans.failed}});
+  set_number(group, "waitMedianSeconds", quantile(spans.waits, 0.5));
+  set_number(group, "waitP90Seconds", quantile(spans.waits, 0.9));
+  set_number(group, "runMedianSeconds", quantile(spans.runs, 0.5));
+  set_number(group, "runP90Seconds", quantile(spans.runs, 0.9));
+  return group;
+}
+
+// Share of each hour of the day in which a cluster ran at least one job, in per cent.
+Value utilisation_of(std::span<const Value> jobs, Instant from, Instant now) {
+  constexpr std::int64_t kHours = 24;
+  std::map<std::string, std::array<std::int64_t, kHours>> busy;
+  std::array<std::int64_t, kHours> all{};
+  using Hours = std::chrono::hours;
+  const auto first = std::chrono::floor<Hours>(from);
+  for (auto hour = first; hour < now; hour += Hours(1)) {
+    const auto of_day = static_cast<std::size_t>(hour.time_since_epoch().count() % kHours);
+    ++all.at(of_day);
+  }
+  std::map<std::string, std::vector<std::pair<Instant, Instant>>> runs;
+  for (const Value& job : jobs) {
+    const auto started = time_in(job, "started");
+    if (started && !job["cluster"].as_string().empty()) {
+      runs[job["cluster"].str()].emplace_back(*started, time_in(job, "completed").value_or(now));
+    }
+  }
+  Value list = Value::list();
+  for (auto& [cluster, spans] : runs) {
+    std::map<Hours::rep, bool> hours;
+    for (const auto& [begin, end] : spans) {
+      for (auto hour = std::chrono::floor<Hours>(std::max(begin, from)); hour < end;
+           hour += Hours(1)) {
+        hours[hour.time_since_epoch().count()] = true;
+      }
+    }
+    std::array<std::int64_t, kHours> used{};
+    for (const auto& [hour, any] : hours) {
+      ++used.at(static_cast<std::size_t>(hour % kHours));
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all.at(i) > 0) {
+        list.push_back(Value::object({{"cluster", cluster},
+                                      {"hour", i},
+                                      {"percent", 100.0 * static_cast<double>(used.at(i)) /
+                                                      static_cast<double>(all.at(i))}}));
+      }
+    }
+  }
+  return list;
+}
+
+}  // namespace
+
+Value overview(const Facts& facts, const OverviewRows& rows, Instant now) {
+  Value page = Value::object({{"jobs", Value::object({{"phases", counts_by(rows.jobs, "phase")},
+                                                      {"sparkline", sparkline(rows.jobs, now)}})},
+                              {"queue", queue_card(rows, now)},
+                              {"gpus", gpu_totals(facts)},
+                              {"clusters", counts_by(rows.clusters, "state")},
+                              {"locks", lock_card(rows.locks, now)},
+                              {"appwrappers", counts_by(rows.appwrappers, "phase")},
+                              {"failures", failures_of(rows.jobs, now - kDay)}});
+  if (facts.has(das::kNodeAccelerator)) {
+    const Value map = slice_map(facts);
+    page.set("mig", Value::object({{"used", map["slots"]["used"]},
+                                   {"total", map["slots"]["total"]},
+                                   {"unplaceable", map["waiting"].size()}}));
+  }
+  if (facts.has(numa::kTopologyKind)) {
+    const Value map = zone_map(facts, now);
+    const auto& nodes = map["nodes"];
+    std::int64_t over = 0;
+    for (const Value& node : nodes.items()) {
+      over += std::ranges::any_of(node["zones"].items(),
+                                  [](const Value& zone) {
+                                    return std::ranges::any_of(zone["resources"].items(), is_full);
+                                  })
+                  ? 1
+                  : 0;
+    }
+    page.set("numa", Value::object({{"nodes", nodes.size()}, {"over90", over}}));
+  }
+  return page;
+}
+
+Value problems(const Facts& facts, const OverviewRows& rows, Instant now) {
+  std::vector<Trouble> troubles;
+  add_cluster_troubles(rows, now, troubles);
+  add_job_troubles(rows.jobs, now, troubles);
+  add_other_troubles(rows, troubles);
+  if (facts.has(das::kNodeAccelerator)) {
+    add_object_troubles(slice_map(facts)["problems"], "athanor slices", troubles);
+  }
+  if (facts.has(numa::kTopologyKind)) {
+    add_object_troubles(zone_map(facts, now)["problems"], "athanor numa", troubles);
+  }
+  std::ranges::stable_sort(troubles, std::greater(), &Trouble::error);
+  Value items = Value::list();
+  for (const Trouble& trouble : troubles) {
+    Value object = Value::object({{"kind", trouble.kind}, {"name", trouble.name}});
+    set_text(object, "ns", trouble.ns);
+    Value item = Value::object({{"severity", trouble.error ? "error" : "warning"},
+                                {"object", std::move(object)},
+                                {"text", trouble.text},
+                                {"action", trouble.action}});
+    set_text(item, "since", trouble.since);
+    items.push_back(std::move(item));
+  }
+  return items;
+}
+
+Value insights(std::span<const Value> jobs, const Facts& facts, Instant from, Instant now) {
+  std::vector<Value> period;
+  for (const Value& job : jobs) {
+    const auto end = time_in(job, "completed");
+    if (!end || *end >= from) {
+      period.push_back(job);
+    }
+  }
+  Value groups = Value::list();
+  for (const char* by : {"project", "pipeline", "cluster"}) {
+    std::map<std::string, Spans> all;
+    for (const Value& job : period) {
+      Spans& spans = all[job[std::string_view(by)].str()];
+      ++spans.jobs;
+      spans.failed += job["phase"].as_string() == "Failed" ? 1 : 0;
+      if (job.contains("waitSeconds") && job.contains("started")) {
+        spans.waits.push_back(job["waitSeconds"].as_double());
+      }
+      if (job.contains("runSeconds") && job.contains("completed")) {
+        spans.runs.push_back(job["runSeconds"].as_double());
+      }
+    }
+    for (const auto& [key, spans] : all) {
+      groups.push_back(spans_value(by, key, spans));
+    }
+  }
+  std::map<std::string, std::int64_t> evictions;
+  for (const Object& workload : facts.all(api::kueue::kWorkload)) {
+    std::int64_t count = 0;
+    for (const Value& one : workload.status()["schedulingStats"]["evictions"].items()) {
+      count += one["count"].as_int();
+    }
+    if (count > 0) {
+      evictions[workload.spec()["queueName"].str()] += count;
+    }
+  }
+  Value evicted = Value::list();
+  for (const auto& [queue, count] : evictions) {
+    evicted.push_back(Value::object({{"queue", queue}, {"count", count}}));
+  }
+  Value failures = Value::list();
+  const Value failed = failures_of(period, from);
+  for (const Value& failure : failed.items()) {
+    failures.push_back(
+        Value::object({{"reason", failure["message"]}, {"count", failure["count"]}}));
+  }
+  return Value::object({{"from", format_time(from)},
+                        {"to", format_time(now)},
+                        {"groups", std::move(groups)},
+                        {"failures", std::move(failures)},
+                        {"evictions", std::move(evicted)},
+                        {"utilisation", utilisation_of(period, from, now)}});
+}
+
+}  // namespace athanor::console

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+// The archive's thread: takes states of jobs, writes them, keeps the rows for the pages.
+#include "console/history/history.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include "base/condition_variable.hpp"
+#include "base/log.hpp"
+#include "base/mutex.hpp"
+#include "console/data/job_rows.hpp"
+#include "console/data/row_texts.hpp"
+#include "views/job_view.hpp"
+
+namespace athanor::console {
+namespace {
+
+constexpr std::size_t kMostQueued = 10'000;   // docs/spec/dashboard.md B8
+constexpr std::size_t kMostLoaded = 100'000;  // entries that pages show
+constexpr auto kRetry = std::chrono::seconds(5);
+constexpr auto kSweep = std::chrono::hours(1);
+
+// One write: an entry, an event, or a record of a change.
+struct HistoryWrite {
+  std::optional<HistoryEntry> entry{};
+  std::optional<HistoryEvent> event{};
+  std::optional<Value> audit{};
+};
+
+Value kept_object(const Object& job) {
+  Value metadata = Value::object({{"name", job.name()},
+                                  {"namespace", job.ns()},
+                                  {"uid", job.uid()},
+                                  {"resourceVersion", job.resource_version()},
+                                  {"creationTimestamp", job.metadata()["creationTimestamp"]}});
+  for (const char* part : {"labels", "annotations"}) {
+    if (!job.metadata()[std::string_view(part)].empty()) {
+      metadata.set(part, job.metadata()[std::string_view(part)]);
+    }
+  }
+  return Value::object({{"apiVersion", job.api_version()},
+                        {"kind", job.kind()},
+                        {"metadata", std::move(metadata)},
+                        {"spec", job.spec()},
+                        {"status", job.status()}});
+}
+
+HistoryEntry entry_of(const Object& job) {
+  const auto end = end_of_job(job);
+  return {.uid = std::string(job.uid()),
+          .ns = std::string(job.ns()),
+          .name = std::string(job.name()),
+          .phase = job.status()["phase"].str(),
+          .created = job.metadata()["creationTimestamp"].str(),
+          .completed = end ? format_time(*end) : "",
+          .object = kept_object(job)};
+}
+
+Value archived_row(const HistoryEntry& entry) {
+  Value row = job_row(Object(entry.object), {});
+  row.set("archived", true);
+  return row;
+}
+
+}  // namespace
+
+struct History::State {
+  State(std::unique_ptr<HistoryStore> where, const Clock& time, std::int64_t keep,
+        std::function<void()> on_change)
+      : store(std::move(where)), clock(time), days(keep), changed(std::move(on_change)) {}
+
+  const std::unique_ptr<HistoryStore> store;
+  Mutex store_mutex{};  // held during calls of the store
+  const Clock& clock;
+  const std::int64_t days;
+  const std::function<void()> changed;
+
+  mutable Mutex mutex{};
+  ConditionVariable news{};
+  bool stopping ATHANOR_GUARDED_BY(mutex) = false;
+  std::deque<HistoryWrite> queue ATHANOR_GUARDED_BY(mutex){};
+  std::map<std::string, HistoryEntry> entries ATHANOR_GUARDED_BY(mutex){};    // by uid
+  std::map<std::string, std::string> last_state ATHANOR_GUARDED_BY(mutex){};  // by uid
+  std::shared_ptr<const std::vector<Value>> made ATHANOR_GUARDED_BY(mutex){};
+  bool loaded ATHANOR_GUARDED_BY(mutex) = false;
+  std::string error ATHANOR_GUARDED_BY(mutex){};
+  std::thread thread{};
+
+  void enqueue(HistoryWrite write) ATHANOR_REQUIRES(mutex) {
+    if (queue.size() >= kMostQueued) {
+      queue.pop_front();
+      log::warn("the history is not reachable: its oldest queued entry is lost");
+    }
+    queue.push_back(std::move(write));
+  }
+
+  Result<void> write(const HistoryWrite& write) {
+    const MutexLock lock(store_mutex);
+    if (write.entry) {
+      ATHANOR_TRY_VOID(store->put(*write.entry));
+    }
+    if (write.event) {
+      ATHANOR_TRY_VOID(store->add_event(*write.event));
+    }
+    return write.audit ? store->add_audit(*write.audit) : Result<void>();
+  }
+
+  Result<void> load() {
+    std::vector<HistoryEntry> found;
+    {
+      const MutexLock lock(store_mutex);
+      ATHANOR_TRY(found, store->load(kMostLoaded));
+    }
+    const MutexLock lock(mutex);
+    for (HistoryEntry& entry : found) {
+      entries.try_emplace(entry.uid, std::move(entry));
+    }
+    loaded = true;
+    made.reset();
+    return {};
+  }
+
+  void note_error(const Error* failure) {
+    const MutexLock lock(mutex);
+    const std::string text = failure == nullptr ? "" : failure->message;
+    if (error != text) {
+      if (failure != nullptr) {
+        log::warn("the history is not reachable", {{"error", text}});
+      }
+      error = text;
+    }
+  }
+
+  void sweep() {
+    if (days <= 0) {
+      return;
+    }
+    const Instant limit = clock.now() - std::chrono::days(days);
+    Result<std::size_t> removed = std::size_t{0};
+    {
+      const MutexLock lock(store_mutex);
+      removed = store->remove_older(limit);
+    }
+    if (removed.ok() && *removed > 0) {
+      const MutexLock lock(mutex);
+      const std::string oldest = format_time(limit);
+      std::erase_if(entries, [&](const auto& one) { return one.second.created < oldest; });
+      made.reset();
+    }
+  }
+
+  // Writes the first of the queue; false: there is none, or it failed.
+  bool write_one() {
+    HistoryWrite next;
+    {
+      const MutexLock lock(mutex);
+      if (queue.empty()) {
+        return false;
+      }
+      next = queue.front();
+    }
+    const auto written = write(next);
+    note_error(written.ok() ? nullptr : &written.error());
+    if (!written.ok()) {
+      return false;
+    }
+    const MutexLock lock(mutex);
+    queue.pop_front();
+    return true;
+  }
+
+  void run() {
+    auto next_sweep = std::chrono::steady_clock::now();
+    while (true) {
+      bool is_loaded = false;
+      {
+        const MutexLock lock(mutex);
+        is_loaded = loaded;
+      }
+      if (!is_loaded) {
+        const auto read = load();
+        note_error(read.ok() ? nullptr : &read.error());
+        is_loaded = read.ok();
+        if (is_loaded && changed) {
+          changed();
+        }
+      }
+      while (is_loaded && write_one()) {
+      }
+      if (is_loaded && std::chrono::steady_clock::now() >= next_sweep) {
+        next_sweep = std::chrono::steady_clock::now() + kSweep;
+        sweep();
+      }
+      MutexLock lock(mutex);
+      if (stopping) {
+        return;
+      }
+      const bool waits = !error.empty() || queue.empty();
+      if (waits) {
+        news.wait_for(lock, kRetry, [this]() ATHANOR_REQUIRES(mutex) {
+          return stopping || (error.empty() && !queue.empty());
+        });
+      }
+    }
+  }
+};
+
+History::History(std::unique_ptr<HistoryStore> store, const Clock& clock, std::int64_t days,
+                 std::function<void()> changed)
+    : state_(std::make_unique<State>(std::move(store), clock, days, std::move(changed))) {
+  state_->thread = std::thread([state = state_.get()] { state->run(); });
+}
+
+History::~History() {
+  {
+    const MutexLock lock(state_->mutex);
+    state_->stopping = true;
+  }
+  state_->news.notify_all();
+  state_->thread.join();
+}
+
+void History::see(const Object& job) {
+  const std::string uid(job.uid());
+  const std::string state = job.status()["phase"].str() + "\n" + job.status()["message"].str();
+  const bool over = views::is_over(job);
+  bool row = false;
+  {
+    const MutexLock lock(state_->mutex);
+    std::string& last = state_->last_state[uid];
+    const auto known = state_->entries.find(uid);
+    if (known != state_->entries.end() && last.empty()) {
+      last = known->second.phase + "\n" + known->second.object["status"]["message"].str();
+    }
+    const bool changed = last != state;
+    if (changed) {
+      last = state;
+      state_->enqueue({.event = HistoryEvent{.uid = uid,
+                                             .phase = job.status()["phase"].str(),
+                                             .message = job.status()["message"].str(),
+                                             .at = format_time(state_->clock.now())}});
+    }
+    if (over && (known == state_->entries.end() || changed || known->second.completed.empty())) {
+      HistoryEntry entry = entry_of(job);
+      state_->enqueue({.entry = entry});
+      state_->entries.insert_or_assign(uid, std::move(entry));
+      state_->made.reset();
+      row = true;
+    }
+  }
+  state_->news.notify_all();
+  if (row && state_->changed) {
+    state_->changed();
+  }
+}
+
+std::shared_ptr<const std::vector<Value>> History::rows() const {
+  const MutexLock lock(state_->mutex);
+  if (!state_->made) {
+    auto rows = std::make_shared<std::vector<Value>>();
+    rows->reserve(state_->entries.size());
+    for (const auto& [uid, entry] : state_->entries) {
+      rows->push_back(archived_row(entry));
+    }
+    state_->made = std::move(rows);
+  }
+  return state_->made;
+}
+
+std::vector<HistoryEntry> History::find(std::string_view ns, std::string_view name) const {
+  std::vector<HistoryEntry> found;
+  const MutexLock lock(state_->mutex);
+  for (const auto& [uid, entry] : state_->entries) {
+    if (entry.name == name && (ns.empty() || entry.ns == ns)) {
+      found.push_back(entry);
+    }
+  }
+  std::ranges::stable_sort(found, std::greater(), &HistoryEntry::created);
+  return found;
+}
+
+std::vector<HistoryEvent> History::events(const std::string& uid) {
+  const MutexLock lock(state_->store_mutex);
+  return state_->store->events(uid).value_or({});
+}
+
+Result<void> History::remove(const std::string& uid) {
+  {
+    const MutexLock lock(state_->mutex);
+    if (!state_->entries.contains(uid)) {
+      return Error::not_found("Job not found in history");
+    }
+  }
+  {
+    const MutexLock lock(state_->store_mutex);
+    ATHANOR_TRY_VOID(state_->store->remove(uid));
+  }
+  {
+    const MutexLock lock(state_->mutex);
+    state_->entries.erase(uid);
+    state_->made.reset();
+  }
+  if (state_->changed) {
+    state_->changed();
+  }
+  return {};
+}
+
+void History::note(Value record) {
+  {
+    const MutexLock lock(state_->mutex);
+    state_->enqueue({.audit = std::move(record)});
+  }
+  state_->news.notify_all();
+}
+
+std::vector<Value> History::audit(std::size_t most) {
+  std::vector<Value> records;
+  {
+    const MutexLock lock(state_->mutex);
+    for (auto write = state_->queue.rbegin(); write != state_->queue.rend(); ++write) {
+      if (write->audit && records.size() < most) {
+        records.push_back(*write->audit);
+      }
+    }
+  }
+  const MutexLock lock(state_->store_mutex);
+  const auto stored = state_->store->audit(most - records.size());
+  if (stored.ok()) {
+    records.insert(records.end(), stored->begin(), stored->end());
+  }
+  return records;
+}
+
+HistoryState History::state() const {
+  const MutexLock lock(state_->mutex);
+  return {.backend = state_->store->name(),
+          .connected = state_->loaded && state_->error.empty(),
+          .jobs = state_->entries.size(),
+          .queued = state_->queue.size(),
+          .error = state_->error};
+}
+
+}  // namespace athanor::console

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// History: jobs that ended, kept beyond their objects (docs/spec/dashboard.md A9, B8). Each uid is
+// one entry, exactly once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
+
+namespace athanor::console {
+
+// One job of the history.
+struct HistoryEntry {
+  std::string uid{};
+  std::string ns{};
+  std::string name{};
+  std::string phase{};
+  std::string created{};    // RFC 3339
+  std::string completed{};  // empty: it never ended
+  Value object{};           // metadata (name, namespace, labels, uid), spec, status
+};
+
+// A phase or message that a job had.
+struct HistoryEvent {
+  std::string uid{};
+  std::string phase{};
+  std::string message{};
+  std::string at{};
+};
+
+// State of the store, for the page about the system.
+struct HistoryState {
+  std::string backend{};
+  bool connected = false;
+  std::size_t jobs = 0;
+  std::size_t queued = 0;
+  std::string error{};
+};
+
+// Where the history is kept. One thread at a time.
+class HistoryStore {
+ public:
+  virtual ~HistoryStore() = default;
+  [[nodiscard]] virtual std::string name() const = 0;
+  // Reads the entries, the newest first.
+  virtual Result<std::vector<HistoryEntry>> load(std::size_t most) = 0;
+  // Writes an entry; one with its uid is updated.
+  virtual Result<void> put(const HistoryEntry& entry) = 0;
+  virtual Result<void> add_event(const HistoryEvent& event) = 0;
+  virtual Result<std::vector<HistoryEvent>> events(const std::string& uid) = 0;
+  // Removes an entry with its events.
+  virtual Result<void> remove(const std::string& uid) = 0;
+  // Removes entries that were created before; returns how many.
+  virtual Result<std::size_t> remove_older(Instant before) = 0;
+  // Notes a change that a viewer made.
+  virtual Result<void> add_audit(const Value& record) = 0;
+  virtual Result<std::vector<Value>> audit(std::size_t most) = 0;
+};
+
+// Opens (or makes) an embedded database; ":memory:" lasts as long as the program. Errors: the file
+// cannot be opened, or is of something else.
+Result<std::unique_ptr<HistoryStore>> open_sqlite_history(const std::string& path);
+
+// Archives jobs on a thread of its own. Thread-safe.
+class History {
+ public:
+  // Removes entries that are older than `days`; 0: never. Calls `changed` after changes, on its
+  // thread.
+  History(std::unique_ptr<HistoryStore> store, const Clock& clock, std::int64_t days,
+          std::function<void()> changed);
+  History(const History&) = delete;
+  History& operator=(const History&) = delete;
+  ~History();  // writes what is queued
+
+  // Takes a state of a job; ignores what is known already. Must not block.
+  void see(const Object& job);
+  // Returns the entries as rows of jobs.
+  [[nodiscard]] std::shared_ptr<const std::vector<Value>> rows() const;
+  // Returns entries of that name, the newest first.
+  [[nodiscard]] std::vector<HistoryEntry> find(std::string_view ns, std::string_view name) const;
+  [[nodiscard]] std::vector<HistoryEvent> events(const std::string& uid);
+  // Removes an entry. Errors: 404, and those of the store.
+  Result<void> remove(const std::string& uid);
+  // Notes a change: {at, user, action, object, outcome}.
+  void note(Value record);
+  [[nodiscard]] std::vector<Value> audit(std::size_t most);
+  [[nodiscard]] HistoryState state() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace athanor::console

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "console/logs/log_archive.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <deque>
+#include <map>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "base/condition_variable.hpp"
+#include "base/log.hpp"
+#include "base/mutex.hpp"
+#include "client/connection.hpp"
+#include "embedded/store/sqlite.hpp"
+#include "views/job_labels.hpp"
+
+namespace athanor::console {
+namespace {
+
+constexpr auto kAgain = std::chrono::seconds(60);
+constexpr std::size_t kMostRead = std::size_t{10'000};  // containers that wait to be read
+
+constexpr const char* kLogTables =
+    "CREATE TABLE IF NOT EXISTS athanor_logs(ns TEXT NOT NULL, pod TEXT NOT NULL, container TEXT "
+    "NOT NULL, job TEXT NOT NULL, source TEXT NOT NULL, began TEXT NOT NULL, bytes INTEGER NOT "
+    "NULL, text BLOB NOT NULL, PRIMARY KEY(ns, pod, container));"
+    "CREATE INDEX IF NOT EXISTS athanor_logs_job ON athanor_logs(job, began);";
+
+// A container whose log is wanted.
+struct WantedLog {
+  Key pod{};
+  std::string container{};
+  std::string job{};
+  std::string source{};
+  std::string began{};
+};
+
+// "namespace/name" of the pod's job.
+std::string job_of_pod(const Object& pod) {
+  return std::string(pod.ns()) + "/" + std::string(pod.label(views::kJobNameLabel));
+}
+
+}  // namespace
+
+struct LogArchive::State {
+  State(store::Database opened, std::int64_t most, ApiPort api)
+      : database(std::move(opened)), limit(most), port(std::move(api)) {}
+
+  Mutex database_mutex{};
+  store::Database database ATHANOR_GUARDED_BY(database_mutex);
+  const std::int64_t limit;
+  const ApiPort port;
+
+  mutable Mutex mutex{};
+  ConditionVariable news{};
+  bool stopping ATHANOR_GUARDED_BY(mutex) = false;
+  std::deque<WantedLog> queue ATHANOR_GUARDED_BY(mutex){};
+  std::map<std::pair<Key, std::string>, WantedLog> running ATHANOR_GUARDED_BY(mutex){};
+  std::set<std::pair<Key, std::string>> done ATHANOR_GUARDED_BY(mutex){};
+  std::int64_t bytes ATHANOR_GUARDED_BY(mutex) = 0;
+  std::thread thread{};
+
+  Result<void> keep(const WantedLog& log, const std::string& text);
+  Result<void> make_room();
+  Result<std::int64_t> sum();
+  void read(const WantedLog& log);
+  void run();
+};
+
+Result<std::int64_t> LogArchive::State::sum() {
+  const MutexLock lock(database_mutex);
+  ATHANOR_TRY(store::Statement row,
+              database.prepare("SELECT coalesce(sum(bytes), 0) FROM athanor_logs"));
+  ATHANOR_TRY(const bool any, row.step());
+  return any ? row.integer(0) : 0;
+}
+
+Result<void> LogArchive::State::keep(const WantedLog& log, const std::string& text) {
+  const MutexLock lock(database_mutex);
+  ATHANOR_TRY(store::Statement row,
+              database.prepare("INSERT INTO athanor_logs(ns, pod, container, job, source, "
+                               "began, bytes, text) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON "
+                               "CONFLICT(ns, pod, container) DO UPDATE SET bytes = "
+                               "excluded.bytes, text = excluded.text"));
+  row.bind_text(1, log.pod.ns);
+  row.bind_text(2, log.pod.name);
+  row.bind_text(3, log.container);
+  row.bind_text(4, log.job);
+  row.bind_text(5, log.source);
+  row.bind_text(6, log.began);
+  row.bind_integer(7, static_cast<std::int64_t>(text.size()));
+  row.bind_blob(8, text);
+  const auto stepped = row.step();
+  return stepped.ok() ? Result<void>() : stepped.error();
+}
+
+// Removes the oldest job's logs until the rest fits.
+Result<void> LogArchive::State::make_room() {
+  ATHANOR_TRY(std::int64_t total, sum());
+  while (total > limit) {
+    {
+      const MutexLock lock(database_mutex);
+      ATHANOR_TRY_VOID(database.execute(
+          "DELETE FROM athanor_logs WHERE job = (SELECT job FROM athanor_logs GROUP BY "
+          "job ORDER BY min(began) LIMIT 1)"));
+    }
+    ATHANOR_TRY(const std::int64_t rest, sum());
+    if (rest >= total) {
+      break;
+    }
+    total = rest;
+  }
+  const MutexLock lock(mutex);
+  bytes = total;
+  return {};
+}
+
+void LogArchive::State::read(const WantedLog& log) {
+  const auto text = port.text({}, fmt::format("{}/log?container={}&timestamps=true",
+                                              api_path(api::kPod, log.pod.ns, log.pod.name),
+                                              client::escape(log.container)));
+  if (!text.ok()) {
+    return;  // the pod is gone: what was read before stays
+  }
+  Result<void> kept;
+  if (static_cast<std::int64_t>(text->size()) <= limit) {
+    kept = keep(log, *text);
+  }
+  if (kept.ok()) {
+    kept = make_room();
+  }
+  if (!kept.ok()) {
+    log::warn("a log is not archived", {{"error", kept.error().message}});
+  }
+}
+
+void LogArchive::State::run() {
+  auto next = std::chrono::steady_clock::now() + kAgain;
+  while (true) {
+    WantedLog wanted;
+    {
+      MutexLock lock(mutex);
+      news.wait_for(lock, std::chrono::seconds(1),
+                    [this]() ATHANOR_REQUIRES(mutex) { return stopping || !queue.empty(); });
+      if (stopping) {
+        return;
+      }
+      if (queue.empty()) {
+        if (std::chrono::steady_clock::now() >= next) {
+          next = std::chrono::steady_clock::now() + kAgain;
+          for (const auto& [key, log] : running) {
+            queue.push_back(log);
+          }
+        }
+        continue;
+      }
+      wanted = std::move(queue.front());
+      queue.pop_front();
+    }
+    read(wanted);
+  }
+}
+
+LogArchive::LogArchive(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+LogArchive::~LogArchive() {
+  {
+    const MutexLock lock(state_->mutex);
+    state_->stopping = true;
+  }
+  state_->news.notify_all();
+  if (state_->thread.joinable()) {
+    state_->thread.join();
+  }
+}
+
+Result<std::unique_ptr<LogArchive>> LogArchive::open(const std::string& path, std::int64_t limit,
+                                                     ApiPort port) {
+  ATHANOR_TRY(store::Database database, store::Database::open(path));
+  ATHANOR_TRY_VOID(database.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL"));
+  ATHANOR_TRY_VOID(database.execute(kLogTables));
+  auto state = std::make_unique<State>(std::move(database), limit, std::move(port));
+  if (limit > 0) {
+    ATHANOR_TRY_VOID(state->make_room());
+    state->thread = std::thread([at = state.get()] { at->run(); });
+  }
+  return std::unique_ptr<LogArchive>(new LogArchive(std::move(state)));
+}
+
+void LogArchive::see(const Object& pod) {
+  if (state_->limit <= 0 || pod.label(views::kJobNameLabel).empty()) {
+    return;
+  }
+  const std::string task(pod.label(views::kPipelineTaskLabel));
+  const MutexLock lock(state_->mutex);
+  for (const char* part : {"initContainerStatuses", "containerStatuses"}) {
+    for (const Value& status : pod.status()[std::string_view(part)].items()) {
+      const std::string name = status["name"].str();
+      const bool ended = status["state"]["terminated"].is_object();
+      const std::pair<Key, std::string> key{pod.key(), name};
+      if ((!ended && !status["state"]["running"].is_object()) || state_->done.contains(key)) {
+        continue;
+      }
+      WantedLog log{.pod = key.first,
+                    .container = name,
+                    .job = job_of_pod(pod),
+                    .source = (task.empty() ? std::string(pod.name()) : task) + "/" +
+                              (name.starts_with("step-") ? name.substr(5) : name),
+                    .began = pod.metadata()["creationTimestamp"].str()};
+      if (!ended) {
+        state_->running.insert_or_assign(key, std::move(log));
+        continue;
+      }
+      state_->running.erase(key);
+      state_->done.insert(key);
+      if (state_->queue.size() < kMostRead) {
+        state_->queue.push_back(std::move(log));
+      }
+    }
+  }
+  state_->news.notify_all();
+}
+
+void LogArchive::gone(const Key& pod) {
+  const MutexLock lock(state_->mutex);
+  std::erase_if(state_->running, [&](const auto& one) { return one.first.first == pod; });
+  std::erase_if(state_->done, [&](const auto& one) { return one.first == pod; });
+}
+
+std::optional<std::string> LogArchive::find(const Key& pod, const std::string& container) {
+  const MutexLock lock(state_->database_mutex);
+  auto row = state_->database.prepare(
+      "SELECT text FROM athanor_logs WHERE ns = ?1 AND pod = ?2 AND container = ?3");
+  if (!row.ok()) {
+    return std::nullopt;
+  }
+  row->bind_text(1, pod.ns);
+  row->bind_text(2, pod.name);
+  row->bind_text(3, container);
+  const auto stepped = row->step();
+  return stepped.ok() && *stepped ? std::optional(std::string(row->bytes(0))) : std::nullopt;
+}
+
+std::vector<KeptLogName> LogArchive::of_job(const std::string& job) {
+  std::vector<KeptLogName> names;
+  const MutexLock lock(state_->database_mutex);
+  auto rows = state_->database.prepare(
+      "SELECT ns, pod, container, source FROM athanor_logs WHERE job = ?1 ORDER BY began");
+  if (!rows.ok()) {
+    return names;
+  }
+  rows->bind_text(1, job);
+  while (true) {
+    const auto more = rows->step();
+    if (!more.ok() || !*more) {
+      return names;
+    }
+    names.push_back({.pod = {std::string(rows->bytes(0)), std::string(rows->bytes(1))},
+                     .container = std::string(rows->bytes(2)),
+                     .source = std::string(rows->bytes(3))});
+  }
+}
+
+std::int64_t LogArchive::bytes() const {
+  const MutexLock lock(state_->mutex);
+  return state_->bytes;
+}
+
+std::int64_t LogArchive::limit() const {
+  return state_->limit;
+}
+
+}  // namespace athanor::console

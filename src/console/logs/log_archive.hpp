@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// LogArchive: keeps logs of jobs' containers beyond their pods (docs/spec/dashboard.md L4).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/builtin.hpp"
+#include "base/result.hpp"
+#include "console/world/api_port.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/object.hpp"
+
+namespace athanor::console {
+
+// The resource that readers of logs need.
+inline constexpr Kind kPodLogs{"", "v1", "Pod", "pods/log", true};
+
+// A log in the archive.
+struct KeptLogName {
+  Key pod{};
+  std::string container{};
+  std::string source{};  // "task/step"
+};
+
+// Thread-safe.
+class LogArchive {
+ public:
+  // Opens the database; ":memory:" lasts as long as the program. `limit`: bytes that are kept, the
+  // oldest job's logs go first; 0: nothing is archived. Errors:
+  // the file cannot be opened.
+  static Result<std::unique_ptr<LogArchive>> open(const std::string& path, std::int64_t limit,
+                                                  ApiPort port);
+  LogArchive(const LogArchive&) = delete;
+  LogArchive& operator=(const LogArchive&) = delete;
+  ~LogArchive();
+
+  // Takes a state of a pod: its logs are read once it ends, and each minute before. Must not block.
+  void see(const Object& pod);
+  // Forgets a pod that is gone: its log stays.
+  void gone(const Key& pod);
+  // Returns a container's log with timestamps; nullopt: it is not kept.
+  [[nodiscard]] std::optional<std::string> find(const Key& pod, const std::string& container);
+  // Returns the logs of a job ("namespace/name"), in the order in which their pods began.
+  [[nodiscard]] std::vector<KeptLogName> of_job(const std::string& job);
+  [[nodiscard]] std::int64_t bytes() const;
+  [[nodiscard]] std::int64_t limit() const;
+
+ private:
+  struct State;
+  explicit LogArchive(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace athanor::console

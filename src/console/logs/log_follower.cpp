@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// A thread for each followed log set drives its connection; the stream takes from a window.
+#include "console/logs/log_follower.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <thread>
+#include <utility>
+
+#include "base/mutex.hpp"
+#include "client/connection.hpp"
+#include "console/logs/log_text.hpp"
+#include "kube/text/json.hpp"
+#include "net/paced_stream.hpp"
+
+namespace athanor::console {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+constexpr std::size_t kMostStreams = 64;     // threads
+constexpr std::size_t kMostWindow = 20'000;  // lines that wait for a browser
+constexpr std::size_t kMostInEvent = 500;    // lines
+constexpr auto kBeat = std::chrono::seconds(15);
+constexpr Duration kTurn = std::chrono::milliseconds(100);
+
+// State that the thread and the stream share.
+struct LogFlow {
+  Mutex mutex{};
+  std::deque<LogLine> lines ATHANOR_GUARDED_BY(mutex){};
+  std::size_t skipped ATHANOR_GUARDED_BY(mutex) = 0;
+  bool ended ATHANOR_GUARDED_BY(mutex) = false;
+  bool left ATHANOR_GUARDED_BY(mutex) = false;  // the browser
+  std::string error ATHANOR_GUARDED_BY(mutex){};
+  std::function<void()> wake ATHANOR_GUARDED_BY(mutex){};
+
+  void add(LogLine line) {
+    const MutexLock lock(mutex);
+    if (lines.size() >= kMostWindow) {
+      lines.pop_front();
+      ++skipped;
+    }
+    lines.push_back(std::move(line));
+    if (wake) {
+      wake();
+    }
+  }
+};
+
+class LogStream final : public net::PacedStream {
+ public:
+  LogStream(std::shared_ptr<LogFlow> flow, LogFraming framing, std::string load_path)
+      : flow_(std::move(flow)), framing_(framing), load_path_(std::move(load_path)) {}
+  LogStream(const LogStream&) = delete;
+  LogStream& operator=(const LogStream&) = delete;
+  ~LogStream() override {
+    const MutexLock lock(flow_->mutex);
+    flow_->left = true;
+    flow_->wake = nullptr;
+  }
+
+  State pull(std::string& out) override {
+    const MutexLock lock(flow_->mutex);
+    if (flow_->skipped > 0) {
+      number_ += flow_->skipped;
+      if (framing_ == LogFraming::Events) {
+        out += fmt::format(
+            "event: gap\ndata: {}\n\n",
+            json::print(Value::object({{"skipped", flow_->skipped}, {"load", load_path_}})));
+      }
+      flow_->skipped = 0;
+    }
+    for (std::size_t count = 0; !flow_->lines.empty() && count < kMostInEvent; ++count) {
+      const LogLine line = std::move(flow_->lines.front());
+      flow_->lines.pop_front();
+      append(line, out);
+    }
+    if (!out.empty()) {
+      beat_ = Steady::now() + kBeat;
+    } else if (Steady::now() >= beat_) {
+      out = ": heartbeat\n\n";
+      beat_ = Steady::now() + kBeat;
+    }
+    if (!flow_->lines.empty()) {
+      if (flow_->wake) {
+        flow_->wake();
+      }
+      return State::Open;
+    }
+    if (flow_->ended) {
+      if (framing_ == LogFraming::Events) {
+        Value data = Value::object();
+        if (!flow_->error.empty()) {
+          data.set("error", flow_->error);
+        }
+        out += fmt::format("event: end\ndata: {}\n\n", json::print(data));
+      }
+      return State::Ended;
+    }
+    return State::Open;
+  }
+  void on_ready(std::function<void()> wake) override {
+    const MutexLock lock(flow_->mutex);
+    flow_->wake = std::move(wake);
+  }
+
+ private:
+  void append(const LogLine& line, std::string& out) {
+    if (framing_ == LogFraming::Plain) {
+      out += fmt::format("data: {}\n\n", line.text);
+      return;
+    }
+    ++number_;
+    if (const std::string id = nanoseconds_text(line.at); !id.empty()) {
+      out += fmt::format("id: {}\n", id);
+    }
+    out += fmt::format("event: line\ndata: {}\n\n", json::print(line_value(line, number_)));
+  }
+
+  std::shared_ptr<LogFlow> flow_;
+  LogFraming framing_;
+  std::string load_path_;
+  std::size_t number_ = 0;
+  Steady::time_point beat_ = Steady::now() + kBeat;
+};
+
+}  // namespace
+
+struct LogFollower::State {
+  explicit State(client::ClusterConfig with) : config(std::move(with)) {}
+
+  struct Run {
+    std::shared_ptr<bool> done{};  // guarded by `mutex`
+    std::thread thread{};
+  };
+
+  client::ClusterConfig config;
+  Mutex mutex{};
+  std::vector<Run> runs ATHANOR_GUARDED_BY(mutex){};
+  bool stopping ATHANOR_GUARDED_BY(mutex) = false;
+
+  // Returns true once the flow has no reader.
+  bool is_over(LogFlow& flow) {
+    {
+      const MutexLock lock(mutex);
+      if (stopping) {
+        return true;
+      }
+    }
+    const MutexLock lock(flow.mutex);
+    return flow.left;
+  }
+
+  void drive(const std::shared_ptr<LogFlow>& flow, const client::ClusterConfig& as,
+             const LogRequest& request);
+  // Joins threads that ended.
+  void reap() ATHANOR_REQUIRES(mutex) {
+    for (Run& run : runs) {
+      if (*run.done) {
+        run.thread.join();
+      }
+    }
+    std::erase_if(runs, [](const Run& run) { return *run.done; });
+  }
+};
+
+void LogFollower::State::drive(const std::shared_ptr<LogFlow>& flow,
+                               const client::ClusterConfig& as, const LogRequest& request) {
+  const auto finish = [&](const std::string& error) {
+    const MutexLock lock(flow->mutex);
+    flow->ended = true;
+    flow->error = error;
+    if (flow->wake) {
+      flow->wake();
+    }
+  };
+  auto opened = client::Connection::open(as);
+  if (!opened.ok()) {
+    finish(opened.error().message);
+    return;
+  }
+  client::Connection& connection = **opened;
+  std::size_t open = request.logs.size();
+  std::string error;
+  std::vector<std::shared_ptr<void>> streams;
+  streams.reserve(request.logs.size());
+  for (const FollowedLog& log : request.logs) {
+    streams.push_back(connection.stream(
+        log.path, {.line =
+                       [&, source = log.source](std::string_view text) {
+                         LogLine line = parse_log_line(text);
+                         line.source = source;
+                         const std::string id = nanoseconds_text(line.at);
+                         const bool seen =
+                             !request.since_ns.empty() && !id.empty() &&
+                             (id.size() < request.since_ns.size() ||
+                              (id.size() == request.since_ns.size() && id <= request.since_ns));
+                         if (!seen) {
+                           flow->add(std::move(line));
+                         }
+                       },
+                   .ended =
+                       [&](const Result<void>& outcome) {
+                         --open;
+                         if (!outcome.ok()) {
+                           error = outcome.error().message;
+                         }
+                       }}));
+  }
+  auto beat = Steady::now() + kBeat;
+  while (open > 0 && !is_over(*flow)) {
+    connection.run(kTurn);
+    if (Steady::now() >= beat) {
+      beat = Steady::now() + kBeat;
+      const MutexLock lock(flow->mutex);
+      if (flow->wake) {
+        flow->wake();
+      }
+    }
+  }
+  streams.clear();
+  finish(error);
+}
+
+LogFollower::LogFollower(client::ClusterConfig config)
+    : state_(std::make_shared<State>(std::move(config))) {}
+
+LogFollower::~LogFollower() {
+  std::vector<State::Run> runs;
+  {
+    const MutexLock lock(state_->mutex);
+    state_->stopping = true;
+    runs = std::move(state_->runs);
+    state_->runs.clear();
+  }
+  for (State::Run& run : runs) {
+    run.thread.join();
+  }
+}
+
+Result<std::unique_ptr<net::Stream>> LogFollower::follow(const Viewer& viewer, LogRequest request) {
+  client::ClusterConfig config = state_->config;
+  if (!viewer.user.empty()) {
+    config.impersonate = {.user = viewer.user, .groups = viewer.groups};
+  }
+  auto flow = std::make_shared<LogFlow>();
+  auto stream = std::make_unique<LogStream>(flow, request.framing, request.load_path);
+  const MutexLock lock(state_->mutex);
+  state_->reap();
+  if (state_->stopping || state_->runs.size() >= kMostStreams) {
+    return Error::unavailable(fmt::format("{} logs are followed already", kMostStreams));
+  }
+  auto done = std::make_shared<bool>(false);
+  state_->runs.push_back(
+      {.done = done,
+       .thread = std::thread([state = state_.get(), flow, done, config = std::move(config),
+                              request = std::move(request)] {
+         state->drive(flow, config, request);
+         const MutexLock inner(state->mutex);
+         *done = true;
+       })});
+  return std::unique_ptr<net::Stream>(std::move(stream));
+}
+
+}  // namespace athanor::console

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// LogFollower: follows logs of running containers for browsers as server-sent events. A reader
+// that is slower than the log gets a window of it and is told what was left out
+// (docs/spec/dashboard.md L2, L3).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "client/cluster_config.hpp"
+#include "console/world/api_port.hpp"
+#include "net/http.hpp"
+
+namespace athanor::console {
+
+// One log of a stream.
+struct FollowedLog {
+  std::string path{};    // "/api/v1/namespaces/a/pods/b/log?container=c"
+  std::string source{};  // of its lines; empty: the only one
+};
+
+// How events are written.
+enum class LogFraming : std::uint8_t {
+  Events,  // id, event and JSON
+  Plain,   // "data: LINE", as fournos-ui does (docs/spec/dashboard.md A3)
+};
+
+// Logs to follow, and their starting points.
+struct LogRequest {
+  std::vector<FollowedLog> logs{};
+  std::string since_ns{};   // of the last line received, nanoseconds since 1970; empty: all
+  std::string load_path{};  // where lines that were left out can be read
+  LogFraming framing = LogFraming::Events;
+};
+
+// Thread-safe.
+class LogFollower {
+ public:
+  explicit LogFollower(client::ClusterConfig config);
+  LogFollower(const LogFollower&) = delete;
+  LogFollower& operator=(const LogFollower&) = delete;
+  ~LogFollower();  // ends all
+
+  // Opens a stream; the requests are made as the viewer. Error 503: too many are open.
+  Result<std::unique_ptr<net::Stream>> follow(const Viewer& viewer, LogRequest request);
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace athanor::console

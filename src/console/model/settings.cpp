@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "console/model/settings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/ascii.hpp"
+#include "base/environment.hpp"
+
+namespace athanor::console {
+namespace {
+
+constexpr std::int64_t kMostDays = 36'500;
+constexpr std::int64_t kMostMegabytes = std::int64_t{1} << 20;
+
+Result<bool> flag_of(const Environment& variables, std::string_view name, bool fallback) {
+  const std::string* text = variables.find(name);
+  if (text == nullptr) {
+    return fallback;
+  }
+  const std::string word = lower(*text);
+  if (word == "true" || word == "1" || word == "yes" || word == "on") {
+    return true;
+  }
+  if (word == "false" || word == "0" || word == "no" || word == "off") {
+    return false;
+  }
+  return refuse_setting(name, *text, "must be true or false");
+}
+
+// A number that may be 0.
+Result<std::int64_t> count_of(const Environment& variables, std::string_view name,
+                              std::int64_t most, std::int64_t fallback) {
+  const std::string* text = variables.find(name);
+  if (text == nullptr) {
+    return fallback;
+  }
+  std::int64_t number = 0;
+  const char* end = text->data() + text->size();
+  const auto [stop, error] = std::from_chars(text->data(), end, number);
+  if (error != std::errc() || stop != end || number < 0 || number > most) {
+    return refuse_setting(name, *text, fmt::format("must be a whole number from 0 to {}", most));
+  }
+  return number;
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const std::size_t end = text.find_first_of(", ");
+    if (const std::string_view word = text.substr(0, end); !word.empty()) {
+      words.emplace_back(word);
+    }
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return words;
+}
+
+std::string host_of(std::string_view address) {
+  return std::string(address.substr(0, address.rfind(':')));
+}
+
+// Without the password between ":" and "@".
+std::string masked_url(const std::string& url) {
+  const std::size_t at = url.find('@');
+  const std::size_t scheme = url.find("://");
+  const std::size_t colon =
+      scheme == std::string::npos ? std::string::npos : url.find(':', scheme + 3);
+  if (at == std::string::npos || colon == std::string::npos || colon > at) {
+    return url;
+  }
+  return url.substr(0, colon + 1) + "***" + url.substr(at);
+}
+
+}  // namespace
+
+std::string auth_text(AuthMode mode) {
+  switch (mode) {
+    case AuthMode::None:
+      return "none";
+    case AuthMode::Token:
+      return "token";
+    case AuthMode::Proxy:
+      return "proxy";
+  }
+  return {};
+}
+
+bool Settings::shows(std::string_view ns) const {
+  return ns.empty() || std::ranges::any_of(namespaces, [&](const std::string& one) {
+           return one == "*" || one == ns;
+         });
+}
+
+std::string Settings::only_namespace() const {
+  return namespaces.size() == 1 && namespaces.front() != "*" ? namespaces.front() : std::string();
+}
+
+std::vector<std::pair<std::string, std::string>> Settings::lines() const {
+  constexpr std::int64_t kMegabyte = std::int64_t{1} << 20;
+  return {{"CONSOLE_ADDR", address},
+          {"FOURNOS_NAMESPACE", jobs_ns},
+          {"CONSOLE_NAMESPACES", fmt::format("{}", fmt::join(namespaces, ","))},
+          {"CONSOLE_AUTH", auth_text(auth)},
+          {"CONSOLE_READ_ONLY", read_only ? "true" : "false"},
+          {"CONSOLE_PUBLIC_URL", public_url},
+          {"CONSOLE_BASE_PATH", base_path},
+          {"CONSOLE_HISTORY_DAYS", std::to_string(history_days)},
+          {"CONSOLE_LOG_ARCHIVE_MB", std::to_string(log_archive_bytes / kMegabyte)},
+          {"CONSOLE_TLS_CERT", tls_cert},
+          {"CONSOLE_TRUSTED_PROXIES", fmt::format("{}", fmt::join(trusted_proxies, ","))},
+          {"DATABASE_URL", masked_url(database_url)},
+          {"PROJECTS_CONFIG_PATH", projects_file},
+          {"FORGE_REPO_PATH", forge_repo},
+          {"FORGE_GITHUB_REPO", forge_github}};
+}
+
+bool is_loopback(std::string_view address) {
+  const std::string host = host_of(address);
+  return host == "localhost" || host == "[::1]" || host == "::1" || host.starts_with("127.");
+}
+
+Result<Settings> read_settings(const std::map<std::string, std::string>& environment,
+                               Settings initial) {
+  const Environment variables(environment);
+  Settings settings = std::move(initial);
+  variables.text("CONSOLE_ADDR", settings.address);
+  variables.text("FOURNOS_NAMESPACE", settings.jobs_ns);
+  std::string namespaces;
+  variables.text("CONSOLE_NAMESPACES", namespaces);
+  if (!namespaces.empty()) {
+    settings.namespaces = words_of(namespaces);
+  }
+  if (settings.namespaces.empty()) {
+    settings.namespaces = {settings.jobs_ns};
+  }
+  const bool local = is_loopback(settings.address);
+  std::string auth = local ? "none" : "token";
+  ATHANOR_TRY_VOID(variables.choice("CONSOLE_AUTH", {"none", "token", "proxy"}, auth));
+  settings.auth = auth == "none"    ? AuthMode::None
+                  : auth == "token" ? AuthMode::Token
+                                    : AuthMode::Proxy;
+  ATHANOR_TRY(const bool anonymous, flag_of(variables, "CONSOLE_ALLOW_ANONYMOUS", false));
+  if (settings.auth == AuthMode::None && !local && !anonymous) {
+    return refuse_setting("CONSOLE_AUTH", "none",
+                          fmt::format("{} is reached from other machines: set CONSOLE_AUTH=token "
+                                      "or CONSOLE_ALLOW_ANONYMOUS=true",
+                                      settings.address));
+  }
+  ATHANOR_TRY(settings.read_only, flag_of(variables, "CONSOLE_READ_ONLY", settings.read_only));
+  variables.text("CONSOLE_PUBLIC_URL", settings.public_url);
+  variables.text("CONSOLE_BASE_PATH", settings.base_path);
+  while (settings.base_path.ends_with('/')) {
+    settings.base_path.pop_back();
+  }
+  if (!settings.base_path.empty() && !settings.base_path.starts_with('/')) {
+    return refuse_setting("CONSOLE_BASE_PATH", settings.base_path, "must begin with /");
+  }
+  ATHANOR_TRY(settings.history_days,
+              count_of(variables, "CONSOLE_HISTORY_DAYS", kMostDays, settings.history_days));
+  ATHANOR_TRY(const std::int64_t megabytes,
+              count_of(variables, "CONSOLE_LOG_ARCHIVE_MB", kMostMegabytes,
+                       settings.log_archive_bytes >> 20));
+  settings.log_archive_bytes = megabytes << 20;
+  variables.text("CONSOLE_TLS_CERT", settings.tls_cert);
+  variables.text("CONSOLE_TLS_KEY", settings.tls_key);
+  if (settings.tls_cert.empty() != settings.tls_key.empty()) {
+    return refuse_setting(settings.tls_cert.empty() ? "CONSOLE_TLS_KEY" : "CONSOLE_TLS_CERT",
+                          settings.tls_cert + settings.tls_key,
+                          "needs both CONSOLE_TLS_CERT and CONSOLE_TLS_KEY");
+  }
+  std::string proxies;
+  variables.text("CONSOLE_TRUSTED_PROXIES", proxies);
+  settings.trusted_proxies = words_of(proxies);
+  if (settings.auth == AuthMode::Proxy && settings.trusted_proxies.empty()) {
+    return refuse_setting("CONSOLE_AUTH", "proxy",
+                          "needs CONSOLE_TRUSTED_PROXIES, the addresses of the proxies");
+  }
+  variables.text("DATABASE_URL", settings.database_url);
+  variables.text("PROJECTS_CONFIG_PATH", settings.projects_file);
+  variables.text("FORGE_REPO_PATH", settings.forge_repo);
+  variables.text("FORGE_GITHUB_REPO", settings.forge_github);
+  double seconds = std::chrono::duration<double>(settings.request_timeout).count();
+  ATHANOR_TRY_VOID(variables.seconds("K8S_REQUEST_TIMEOUT", seconds));
+  settings.request_timeout =
+      std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+  return settings;
+}
+
+}  // namespace athanor::console

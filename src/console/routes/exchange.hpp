@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inputs and results of a handler of the console.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "console/access/access.hpp"
+#include "console/history/history.hpp"
+#include "console/logs/log_archive.hpp"
+#include "console/logs/log_follower.hpp"
+#include "console/model/list_query.hpp"
+#include "console/model/settings.hpp"
+#include "console/pages/page_files.hpp"
+#include "console/stream/board.hpp"
+#include "console/world/api_port.hpp"
+#include "console/world/world.hpp"
+#include "kube/value/value.hpp"
+#include "net/http.hpp"
+
+namespace athanor::console {
+
+// Collaborators of the handlers; all outlive them.
+struct Services {
+  const Settings& settings;
+  const Clock& clock;
+  World& world;
+  Board& board;
+  History& history;
+  Access& access;
+  const ApiPort& port;
+  LogArchive& logs;
+  LogFollower& follower;
+  PageFiles files{};
+  std::string version{};
+  bool embedded = false;  // served by `athanor up`
+};
+
+// One request with who sent it.
+struct Exchange {
+  const net::Request& request;
+  Services& services;
+  Session session{};
+  std::map<std::string, std::string, std::less<>> path{};  // parts by name
+  Value body{};                                            // of JSON
+  std::map<std::string, std::string, std::less<>> form{};
+  [[nodiscard]] const std::string& part(std::string_view name) const;
+  [[nodiscard]] Instant now() const { return services.clock.now(); }
+  [[nodiscard]] const Viewer& viewer() const { return session.viewer; }
+};
+
+// Answers with a value as JSON.
+net::Response answer_value(const Value& value, int status = 200);
+// Answers with an error: {"error": {code, reason, message, field}} (docs/spec/dashboard.md B5).
+net::Response answer_error(const Error& error, std::string_view field = {},
+                           std::string_view token = {});
+// Answers as the routes of Part A do: {"detail": "..."}.
+net::Response answer_detail(int status, std::string_view detail);
+net::Response answer_text(std::string body, std::string content_type, int status = 200);
+
+// Notes a change for the audit log.
+void note_change(Exchange& exchange, std::string_view action, std::string_view object,
+                 const Error* error);
+
+// Returns true if the viewer may list the kind in the namespace of a row.
+Visible visible_namespaces(Exchange& exchange, const Kind& kind);
+
+// Reads a list of a topic: rows that the viewer may see, filtered, sorted, cut.
+net::Response answer_list(Exchange& exchange, const ListShape& shape, const Kind& kind,
+                          const Rows& rows);
+
+// Returns namespace and name in the path.
+Key path_key(const Exchange& exchange);
+
+}  // namespace athanor::console

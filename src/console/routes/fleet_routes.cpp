@@ -1,0 +1,691 @@
+// SPDX-License-Identifier: Apache-2.0
+// Routes of queues, clusters, slices, zones, AppWrappers and nodes (docs/spec/dashboard.md B5).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "api/builtin.hpp"
+#include "api/kueue.hpp"
+#include "console/data/accelerator_rows.hpp"
+#include "console/data/appwrapper_rows.hpp"
+#include "console/data/cluster_rows.hpp"
+#include "console/data/csv.hpp"
+#include "console/data/queue_rows.hpp"
+#include "console/data/row_texts.hpp"
+#include "console/routes/route_table.hpp"
+#include "console/world/cached_context.hpp"
+#include "embedded/kueue/verb.hpp"
+#include "systems/appwrapper/model/kinds.hpp"
+#include "systems/appwrapper/model/names.hpp"
+#include "systems/appwrapper/model/wrapped_kinds.hpp"
+#include "systems/das/model/kinds.hpp"
+#include "systems/das/verb/verb.hpp"
+#include "systems/fournos/kinds/fournos_job.hpp"
+#include "systems/hearth/kinds/fournos_cluster.hpp"
+#include "systems/numa/model/kinds.hpp"
+#include "systems/numa/verb.hpp"
+#include "views/cluster_view.hpp"
+
+namespace athanor::console {
+namespace {
+
+using net::Response;
+
+Response deny(const Kind& kind) {
+  return answer_error(Error{.code = 403,
+                            .reason = "Forbidden",
+                            .message = fmt::format("you may not list {}", kind.plural)});
+}
+
+// Returns true if the viewer may list the kind everywhere.
+bool may_list(Exchange& exchange, const Kind& kind) {
+  return exchange.services.access.may(exchange.viewer(), "list", kind, "").value_or(false);
+}
+
+Response show_queue(Exchange& exchange) {
+  const auto tables = exchange.services.board.tables();
+  if (!may_list(exchange, api::kueue::kClusterQueue)) {
+    return deny(api::kueue::kClusterQueue);
+  }
+  Value page = tables->queue;
+  CachedContext context(tables->facts, exchange.services.port, exchange.now());
+  const Verb verb = kueue::queues_verb();
+  const auto shown = verb.run(context);
+  Value tree = Value::list();
+  if (shown.ok()) {
+    for (const Value& node : context.printed()) {
+      tree.push_back(node);
+    }
+  }
+  page.set("tree", std::move(tree));
+  page.set("now", format_time(exchange.now()));
+  page.set("partial", !visible_namespaces(exchange, api::kueue::kWorkload).all);
+  return answer_value(page);
+}
+
+Response list_workloads(Exchange& exchange) {
+  const auto tables = exchange.services.board.tables();
+  return answer_list(exchange, workload_shape(), api::kueue::kWorkload, tables->list("workloads"));
+}
+
+Response list_pending(Exchange& exchange) {
+  const auto tables = exchange.services.board.tables();
+  Rows rows;
+  for (const Value& row : tables->list("workloads")) {
+    if (row["clusterQueue"].as_string() == exchange.part("clusterqueue") &&
+        row["state"].as_string() == "waits") {
+      rows.push_back(row);
+    }
+  }
+  return answer_list(exchange, workload_shape(), api::kueue::kWorkload, rows);
+}
+
+Response explain_workload(Exchange& exchange) {
+  const Key key = path_key(exchange);
+  const auto may = exchange.services.access.may(exchange.viewer(), "get", api::kueue::kWorkload,
+                                                key.ns, key.name);
+  if (!may.value_or(false)) {
+    return deny(api::kueue::kWorkload);
+  }
+  CachedContext context(exchange.services.world.facts(), exchange.services.port, exchange.now());
+  const auto explained = kueue::explain_named(context, key.ns, key.name);
+  if (!explained.ok()) {
+    return answer_error(explained.error());
+  }
+  Value value = explained->to_value();
+  value.set("text", explained->text(exchange.now()));
+  return answer_value(value);
+}
+
+Response list_clusters(Exchange& exchange) {
+  const auto tables = exchange.services.board.tables();
+  return answer_list(exchange, cluster_shape(), api::kFournosCluster, tables->list("clusters"));
+}
+
+Response list_locks(Exchange& exchange) {
+  const auto tables = exchange.services.board.tables();
+  return answer_list(exchange, lock_shape(), api::kFournosCluster, tables->list("locks"));
+}
+
+Response show_cluster(Exchange& exchange) {
+  const auto tables = exchange.services.board.tables();
+  Value page = cluster_page(*tables->facts, tables->surroundings, exchange.part("name"));
+  if (page.is_null()) {
+    return answer_error(
+        Error::not_found(fmt::format("cluster \"{}\" not found", exchange.part("name"))));
+  }
+  const auto may =
+      exchange.services.access.may(exchange.viewer(), "get", api::kFournosCluster,
+                                   page["cluster"]["ns"].as_string(), exchange.part("name"));
+  return may.value_or(false) ? answer_value(page) : deny(api::kFournosCluster);
+}
+
+// The FournosCluster of the path. Error 404, with a hint where the queue alone knows it.
+Result<Object> cluster_of_path(Exchange& exchange) {
+  const std::string& name = exchange.part("name");
+  const auto facts = exchange.services.world.facts();
+  for (const Object& cluster : facts->all(api::kFournosCluster)) {
+    if (cluster.name() == name) {
+      return exchange.services.port.get(exchange.viewer(), api::kFournosCluster, cluster.key());
+    }
+  }
+  Error error = Error::not_found(fmt::format("cluster \"{}\" not found", name));
+  if (facts->find(api::kueue::kResourceFlavor, {"", name}) != nullptr) {
+    error.message += "; " + views::unmanaged_text(name, "");
+  }
+  return error;
+}
+
+Result<void> patch_cluster(Exchange& exchange, const Object& cluster, const Value& patch,
+                           std::string_view action) {
+  const auto patched =
+      exchange.services.port.patch(exchange.viewer(), api::kFournosCluster, cluster.key(), patch);
+  note_change(exchange, action, "FournosCluster/" + cluster.key().text(),
+              patched.ok() ? nullptr : &patched.error());
+  return patched.ok() ? Result<void>() : patched.error();
+}
+
+// A patch of the spec that fails if the cluster has changed since.
+Value spec_patch(const Object& cluster, Value spec) {
+  return Value::object(
+      {{"metadata", Value::object({{"resourceVersion", cluster.resource_version()}})},
+       {"spec", std::move(spec)}});
+}
+
+Response lock_cluster(Exchange& exchange) {
+  const std::string owner = exchange.body["owner"].str();
+  const std::string ttl = exchange.body["ttl"].str();
+  if (owner.empty()) {
+    return answer_error(Error::bad_request("owner is required"), "owner");
+  }
+  if (!ttl.empty() && !views::is_lock_time(ttl)) {
+    return answer_error(
+        Error::bad_request(fmt::format("ttl \"{}\" is not a time such as 30m, 4h or 2d", ttl)),
+        "ttl");
+  }
+  const auto cluster = cluster_of_path(exchange);
+  if (!cluster.ok()) {
+    return answer_error(cluster.error());
+  }
+  const std::string holder = cluster->spec()["owner"].str();
+  if (!holder.empty() && holder != owner && !exchange.body["transfer"].as_bool()) {
+    return answer_error(
+        Error::conflict(fmt::format("{} is locked for {}", cluster->name(), holder)), "owner");
+  }
+  Value spec = Value::object({{"owner", owner}});
+  spec.set("ttl", ttl.empty() ? Value() : Value(ttl));
+  const bool same = holder == owner && cluster->spec()["ttl"].as_string() == ttl;
+  if (!same) {
+    if (const auto patched =
+            patch_cluster(exchange, *cluster, spec_patch(*cluster, std::move(spec)), "lock");
+        !patched.ok()) {
+      return answer_error(patched.error());
+    }
+  }
+  Value lock = Value::object({{"ns", cluster->ns()},
+                              {"cluster", cluster->name()},
+                              {"state", same ? cluster->status()["lockState"] : Value("Acquiring")},
+                              {"holder", owner}});
+  set_text(lock, "expires", same ? cluster->status()["lockExpiresAt"].as_string() : "");
+  return answer_value(
+      Value::object({{"lock", std::move(lock)},
+                     {"message", fmt::format("{} is locked for {}", cluster->name(), owner)}}));
+}
+
+Response unlock_cluster(Exchange& exchange) {
+  const auto cluster = cluster_of_path(exchange);
+  if (!cluster.ok()) {
+    return answer_error(cluster.error());
+  }
+  Value spec = Value::object({{"owner", ""}});
+  spec.set("ttl", Value());
+  const auto patched =
+      patch_cluster(exchange, *cluster, spec_patch(*cluster, std::move(spec)), "unlock");
+  return patched.ok() ? answer_value(Value::object(
+                            {{"message", fmt::format("{} is unlocked", cluster->name())}}))
+                      : answer_error(patched.error());
+}
+
+Response change_cluster(Exchange& exchange, const Value& patch, std::string_view action,
+                        std::string_view done) {
+  const auto cluster = cluster_of_path(exchange);
+  if (!cluster.ok()) {
+    return answer_error(cluster.error());
+  }
+  const auto patched = patch_cluster(exchange, *cluster, patch, action);
+  return patched.ok() ? answer_value(Value::object(
+                            {{"message", fmt::format("{} {}", cluster->name(), done)}}))
+                      : answer_error(patched.error());
+}
+
+Response rediscover_cluster(Exchange& exchange) {
+  Value annotations = Value::object();
+  annotations.set("fournos.dev/rediscover", format_micro_time(exchange.now()));
+  return change_cluster(
+      exchange,
+      Value::object({{"metadata", Value::object({{"annotations", std::move(annotations)}})}}),
+      "rediscover", "is asked for its hardware");
+}
+
+Value cordon_patch(bool cordoned) {
+  return Value::object({{"spec", Value::object({{"cordoned", cordoned}})}});
+}
+
+Response cordon_cluster(Exchange& exchange) {
+  return change_cluster(exchange, cordon_patch(true), "cordon", "is cordoned");
+}
+
+Response uncordon_cluster(Exchange& exchange) {
+  return change_cluster(exchange, cordon_patch(false), "uncordon", "is no longer cordoned");
+}
+
+Response offboard_cluster(Exchange& exchange) {
+  const auto cluster = cluster_of_path(exchange);
+  if (!cluster.ok()) {
+    return answer_error(cluster.error());
+  }
+  const Value options =
+      Value::object({{"apiVersion", "v1"},
+                     {"kind", "DeleteOptions"},
+                     {"preconditions", Value::object({{"uid", cluster->uid()}})}});
+  const auto removed = exchange.services.port.remove(exchange.viewer(), api::kFournosCluster,
+                                                     cluster->key(), options);
+  note_change(exchange, "offboard", "FournosCluster/" + cluster->key().text(),
+              removed.ok() ? nullptr : &removed.error());
+  return removed.ok() ? answer_value(Value::object(
+                            {{"message", fmt::format("{} is leaving", cluster->name())}}))
+                      : answer_error(removed.error());
+}
+
+// "24h", "7d", "30d".
+Result<Duration> range_of(const Exchange& exchange, std::string_view fallback) {
+  std::string text(exchange.request.parameter("range").value_or(fallback));
+  constexpr std::int64_t kMostDays = 90;
+  if (text.ends_with('d')) {
+    std::int64_t days = 0;
+    const char* const end = text.data() + text.size() - 1;
+    const auto [rest, failed] = std::from_chars(text.data(), end, days);
+    if (failed == std::errc() && rest == end && days >= 1 && days <= kMostDays) {
+      return Duration(std::chrono::days(days));
+    }
+  } else if (const auto length = parse_go_duration(text);
+             length.ok() && *length > Duration{} && *length <= std::chrono::days(kMostDays)) {
+    return *length;
+  }
+  return Error::bad_request("range must be a time up to 90d, as 24h or 7d");
+}
+
+// Rows of jobs that the viewer may see.
+Rows visible_jobs(Exchange& exchange) {
+  const auto tables = exchange.services.board.tables();
+  const Visible visible = visible_namespaces(exchange, api::kFournosJob);
+  Rows rows;
+  for (const Value& row : tables->list("jobs")) {
+    if (visible.shows(row["ns"].as_string())) {
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
+Response show_gpus(Exchange& exchange) {
+  const auto range = range_of(exchange, "24h");
+  if (!range.ok()) {
+    return answer_error(range.error(), "range");
+  }
+  const std::string by(exchange.request.parameter("by").value_or("owner"));
+  if (by != "owner" && by != "project" && by != "namespace") {
+    return answer_error(Error::bad_request("by must be owner, project or namespace"), "by");
+  }
+  const Value items =
+      gpu_hours(visible_jobs(exchange), by, exchange.now() - *range, exchange.now());
+  if (exchange.request.parameter("format").value_or("") == "csv") {
+    Response response =
+        answer_text(csv_of(items, {"key", "gpuHours", "jobs", "now"}), "text/csv; charset=utf-8");
+    response.headers.emplace_back("Content-Disposition", "attachment; filename=\"gpus.csv\"");
+    return response;
+  }
+  return answer_value(
+      Value::object({{"items", items},
+                     {"total", items.size()},
+                     {"partial", !visible_namespaces(exchange, api::kFournosJob).all}}));
+}
+
+Response show_fleet(Exchange& exchange) {
+  const Instant now = exchange.now();
+  const auto time = [&](std::string_view name, Instant fallback) {
+    return parse_time(exchange.request.parameter(name).value_or("")).value_or(fallback);
+  };
+  const Instant to = time("to", now);
+  const Instant from = time("from", to - std::chrono::hours(24));
+  if (from >= to) {
+    return answer_error(Error::bad_request("from must be before to"), "from");
+  }
+  const auto tables = exchange.services.board.tables();
+  return answer_value(fleet_timeline(visible_jobs(exchange), tables->list("locks"), from, to, now));
+}
+
+Response show_slices(Exchange& exchange) {
+  if (!may_list(exchange, das::kNodeAccelerator)) {
+    return deny(das::kNodeAccelerator);
+  }
+  return answer_value(slice_map(*exchange.services.board.tables()->facts));
+}
+
+Response what_if(Exchange& exchange) {
+  const std::int64_t count = exchange.body["count"].as_int(1);
+  const std::string profile = exchange.body["profile"].str();
+  if (profile.empty()) {
+    return answer_error(Error::bad_request("profile is required"), "profile");
+  }
+  CachedContext context(
+      exchange.services.world.facts(), exchange.services.port, exchange.now(),
+      {.arguments = {{"ACTION", "what-if"}, {"SUBJECT", fmt::format("{}:{}", profile, count)}}});
+  const auto run = das::slices_verb().run(context);
+  if (!run.ok()) {
+    Error error = run.error();
+    error.code = 400;
+    return answer_error(error, "profile");
+  }
+  Value spots = Value::list();
+  for (const Value& spot : context.printed()) {
+    Value one = spot;
+    one.set("profile", profile);
+    spots.push_back(std::move(one));
+  }
+  const std::size_t fits = spots.size();
+  Value page = Value::object({{"fits", fits}, {"asked", count}, {"spots", std::move(spots)}});
+  if (static_cast<std::int64_t>(fits) < count) {
+    page.set("why", fmt::format("no GPU has the slots free in a legal place for {} more",
+                                count - static_cast<std::int64_t>(fits)));
+  }
+  return answer_value(page);
+}
+
+Response show_zones(Exchange& exchange) {
+  if (!may_list(exchange, numa::kTopologyKind)) {
+    return deny(numa::kTopologyKind);
+  }
+  return answer_value(zone_map(*exchange.services.board.tables()->facts, exchange.now()));
+}
+
+Response fit_zones(Exchange& exchange) {
+  VerbCall call{.arguments = {{"ACTION", "fit"}}, .ns = exchange.services.settings.jobs_ns};
+  std::string devices;
+  for (const Member& request : exchange.body["requests"].members()) {
+    const std::string amount =
+        request.value.is_number() ? std::to_string(request.value.as_int()) : request.value.str();
+    if (request.key() == "cpu" || request.key() == "memory") {
+      call.flags.emplace(request.key(), amount);
+    } else {
+      devices += fmt::format("{}{}={}", devices.empty() ? "" : ",", request.key(), amount);
+    }
+  }
+  if (!devices.empty()) {
+    call.flags.emplace("device", devices);
+  }
+  CachedContext context(exchange.services.world.facts(), exchange.services.port, exchange.now(),
+                        std::move(call));
+  const auto run = numa::numa_verb().run(context);
+  if (!run.ok()) {
+    Error error = run.error();
+    error.code = error.code == 404 ? 404 : 400;
+    return answer_error(error, "requests");
+  }
+  Value nodes = Value::list();
+  for (const Value& node : context.printed()) {
+    Value one = node;
+    const bool zone = !node["zone"].as_string().empty();
+    one.set("verdict", !node["fits"].as_bool() ? "no" : zone ? "one zone" : "across zones");
+    nodes.push_back(std::move(one));
+  }
+  return answer_value(Value::object({{"nodes", std::move(nodes)}}));
+}
+
+Response list_appwrappers(Exchange& exchange) {
+  const auto tables = exchange.services.board.tables();
+  return answer_list(exchange, appwrapper_shape(), appwrapper::kAppWrapper,
+                     tables->list("appwrappers"));
+}
+
+// Owners between the pods of an AppWrapper and itself, read one by one.
+std::vector<Object> owners_of(Exchange& exchange, const std::vector<Object>& pods) {
+  constexpr int kMostOwners = 10;
+  std::vector<Object> owners;
+  for (const Object& pod : pods) {
+    Object current = pod;
+    for (int depth = 0; depth < kMostOwners; ++depth) {
+      const auto owner = current.controller();
+      const bool known = owner && std::ranges::any_of(owners, [&](const Object& one) {
+                           return one.uid() == owner->uid;
+                         });
+      const Kind* kind = owner && !known
+                             ? appwrapper::find_wrapped_kind(owner->api_version, owner->kind)
+                             : nullptr;
+      if (kind == nullptr) {
+        break;
+      }
+      auto found = exchange.services.port.get(exchange.viewer(), *kind,
+                                              {std::string(pod.ns()), owner->name});
+      if (!found.ok() || found->uid() != owner->uid) {
+        break;
+      }
+      owners.push_back(*found);
+      current = *std::move(found);
+    }
+  }
+  return owners;
+}
+
+Response show_appwrapper(Exchange& exchange) {
+  const Key key = path_key(exchange);
+  const auto facts = exchange.services.world.facts();
+  const Object* app = facts->find(appwrapper::kAppWrapper, key);
+  const auto may = exchange.services.access.may(exchange.viewer(), "get", appwrapper::kAppWrapper,
+                                                key.ns, key.name);
+  if (!may.value_or(false)) {
+    return deny(appwrapper::kAppWrapper);
+  }
+  if (app == nullptr) {
+    return answer_error(Error::not_found(fmt::format("appwrapper \"{}\" not found", key.name)));
+  }
+  views::AppWrapperFacts all{.app = *app};
+  for (const Object& pod : facts->all(api::kPod)) {
+    if (pod.ns() == key.ns && pod.label(appwrapper::name::kLabel) == key.name) {
+      all.pods.push_back(pod);
+    }
+  }
+  all.owners = owners_of(exchange, all.pods);
+  for (const Object& workload : facts->all(api::kueue::kWorkload)) {
+    if (workload.owned_by(app->uid())) {
+      all.workload = workload;
+    }
+  }
+  return answer_value(appwrapper_tree(all, exchange.now()));
+}
+
+Response suspend_appwrapper(Exchange& exchange, bool suspend) {
+  const Key key = path_key(exchange);
+  const auto patched = exchange.services.port.patch(
+      exchange.viewer(), appwrapper::kAppWrapper, key,
+      Value::object({{"spec", Value::object({{"suspend", suspend}})}}));
+  note_change(exchange, suspend ? "suspend" : "resume", "AppWrapper/" + key.text(),
+              patched.ok() ? nullptr : &patched.error());
+  return patched.ok() ? answer_value(Value::object(
+                            {{"message",
+                              fmt::format("{} {}", key.name, suspend ? "suspended" : "resumed")}}))
+                      : answer_error(patched.error());
+}
+
+Response suspend_route(Exchange& exchange) {
+  return suspend_appwrapper(exchange, true);
+}
+
+Response resume_route(Exchange& exchange) {
+  return suspend_appwrapper(exchange, false);
+}
+
+Response delete_appwrapper(Exchange& exchange) {
+  const Key key = path_key(exchange);
+  const auto removed =
+      exchange.services.port.remove(exchange.viewer(), appwrapper::kAppWrapper, key);
+  note_change(exchange, "delete", "AppWrapper/" + key.text(),
+              removed.ok() ? nullptr : &removed.error());
+  return removed.ok() ? answer_value(Value::object({{"message", key.name + " deleted"}}))
+                      : answer_error(removed.error());
+}
+
+Response list_nodes(Exchange& exchange) {
+  const auto tables = exchange.services.board.tables();
+  return answer_list(exchange, node_shape(), api::kNode, tables->list("nodes"));
+}
+
+Response show_node(Exchange& exchange) {
+  const auto tables = exchange.services.board.tables();
+  const std::string& name = exchange.part("name");
+  if (!may_list(exchange, api::kNode)) {
+    return deny(api::kNode);
+  }
+  const Object* node = tables->facts->find(api::kNode, {"", name});
+  if (node == nullptr) {
+    return answer_error(Error::not_found(fmt::format("node \"{}\" not found", name)));
+  }
+  const Visible visible = visible_namespaces(exchange, api::kPod);
+  Value pods = Value::list();
+  for (const Object& pod : tables->facts->all(api::kPod)) {
+    if (pod.spec()["nodeName"].as_string() == name && visible.shows(pod.ns())) {
+      pods.push_back(pod_value(pod));
+    }
+  }
+  Value row;
+  for (const Value& one : tables->list("nodes")) {
+    row = one["name"].as_string() == name ? one : row;
+  }
+  return answer_value(Value::object({{"node", std::move(row)},
+                                     {"object", shown_object(*node)},
+                                     {"conditions", condition_list(node->status()["conditions"])},
+                                     {"pods", std::move(pods)}}));
+}
+
+Response cordon_node(Exchange& exchange, bool cordon) {
+  const std::string& name = exchange.part("name");
+  const auto patched = exchange.services.port.patch(
+      exchange.viewer(), api::kNode, {"", name},
+      Value::object(
+          {{"spec", Value::object({{"unschedulable", cordon ? Value(true) : Value()}})}}));
+  note_change(exchange, cordon ? "cordon" : "uncordon", "Node/" + name,
+              patched.ok() ? nullptr : &patched.error());
+  return patched.ok() ? answer_value(Value::object(
+                            {{"message",
+                              fmt::format("{} {}", name, cordon ? "is cordoned" : "takes pods")}}))
+                      : answer_error(patched.error());
+}
+
+Response cordon_node_route(Exchange& exchange) {
+  return cordon_node(exchange, true);
+}
+
+Response uncordon_node_route(Exchange& exchange) {
+  return cordon_node(exchange, false);
+}
+
+}  // namespace
+
+std::vector<Route> fleet_routes() {
+  return {
+      {.method = "GET",
+       .path = "/api/v1/queue",
+       .summary = "Show queues, quota and use",
+       .handle = show_queue},
+      {.method = "GET",
+       .path = "/api/v1/queue/{clusterqueue}/pending",
+       .summary = "List what waits in a ClusterQueue",
+       .handle = list_pending,
+       .shape = workload_shape},
+      {.method = "GET",
+       .path = "/api/v1/workloads",
+       .summary = "List Workloads",
+       .handle = list_workloads,
+       .shape = workload_shape},
+      {.method = "GET",
+       .path = "/api/v1/workloads/{ns}/{name}/explain",
+       .summary = "Explain why a Workload waits",
+       .handle = explain_workload},
+      {.method = "GET",
+       .path = "/api/v1/clusters",
+       .summary = "List clusters",
+       .handle = list_clusters,
+       .shape = cluster_shape},
+      {.method = "GET",
+       .path = "/api/v1/clusters/{name}",
+       .summary = "Show one cluster",
+       .handle = show_cluster},
+      {.method = "PUT",
+       .path = "/api/v1/clusters/{name}/lock",
+       .summary = "Lock a cluster, or extend its lock",
+       .handle = lock_cluster,
+       .guard = Guard::Change},
+      {.method = "DELETE",
+       .path = "/api/v1/clusters/{name}/lock",
+       .summary = "Unlock a cluster",
+       .handle = unlock_cluster,
+       .guard = Guard::Change},
+      {.method = "POST",
+       .path = "/api/v1/clusters/{name}/rediscover",
+       .summary = "Ask a cluster for its hardware",
+       .handle = rediscover_cluster,
+       .guard = Guard::Change},
+      {.method = "POST",
+       .path = "/api/v1/clusters/{name}/cordon",
+       .summary = "Keep new jobs off a cluster",
+       .handle = cordon_cluster,
+       .guard = Guard::Change},
+      {.method = "POST",
+       .path = "/api/v1/clusters/{name}/uncordon",
+       .summary = "Let new jobs onto a cluster",
+       .handle = uncordon_cluster,
+       .guard = Guard::Change},
+      {.method = "POST",
+       .path = "/api/v1/clusters/{name}/offboard",
+       .summary = "Remove a cluster",
+       .handle = offboard_cluster,
+       .guard = Guard::Change},
+      {.method = "GET",
+       .path = "/api/v1/locks",
+       .summary = "List locks of clusters",
+       .handle = list_locks,
+       .shape = lock_shape},
+      {.method = "GET",
+       .path = "/api/v1/gpus",
+       .summary = "Show GPU-hours by owner, project or namespace",
+       .handle = show_gpus,
+       .parameters = {"by", "range", "format"}},
+      {.method = "GET",
+       .path = "/api/v1/fleet/timeline",
+       .summary = "Show jobs by cluster over time",
+       .handle = show_fleet,
+       .parameters = {"from", "to"}},
+      {.method = "GET",
+       .path = "/api/v1/mig",
+       .summary = "Show slices of all GPUs",
+       .handle = show_slices},
+      {.method = "POST",
+       .path = "/api/v1/mig/whatif",
+       .summary = "Try to place slices; changes nothing",
+       .handle = what_if},
+      {.method = "GET",
+       .path = "/api/v1/numa",
+       .summary = "Show NUMA zones of all nodes",
+       .handle = show_zones},
+      {.method = "POST",
+       .path = "/api/v1/numa/fit",
+       .summary = "Check whether a request fits into zones; changes nothing",
+       .handle = fit_zones},
+      {.method = "GET",
+       .path = "/api/v1/appwrappers",
+       .summary = "List AppWrappers",
+       .handle = list_appwrappers,
+       .shape = appwrapper_shape},
+      {.method = "GET",
+       .path = "/api/v1/appwrappers/{ns}/{name}/tree",
+       .summary = "Show an AppWrapper with its components and pods",
+       .handle = show_appwrapper},
+      {.method = "POST",
+       .path = "/api/v1/appwrappers/{ns}/{name}/suspend",
+       .summary = "Suspend an AppWrapper",
+       .handle = suspend_route,
+       .guard = Guard::Change},
+      {.method = "POST",
+       .path = "/api/v1/appwrappers/{ns}/{name}/resume",
+       .summary = "Resume an AppWrapper",
+       .handle = resume_route,
+       .guard = Guard::Change},
+      {.method = "DELETE",
+       .path = "/api/v1/appwrappers/{ns}/{name}",
+       .summary = "Delete an AppWrapper",
+       .handle = delete_appwrapper,
+       .guard = Guard::Change},
+      {.method = "GET",
+       .path = "/api/v1/nodes",
+       .summary = "List nodes",
+       .handle = list_nodes,
+       .shape = node_shape},
+      {.method = "GET",
+       .path = "/api/v1/nodes/{name}",
+       .summary = "Show one node with its pods",
+       .handle = show_node},
+      {.method = "POST",
+       .path = "/api/v1/nodes/{name}/cordon",
+       .summary = "Keep new pods off a node",
+       .handle = cordon_node_route,
+       .guard = Guard::Change},
+      {.method = "POST",
+       .path = "/api/v1/nodes/{name}/uncordon",
+       .summary = "Let new pods onto a node",
+       .handle = uncordon_node_route,
+       .guard = Guard::Change},
+  };
+}
+
+}  // namespace athanor::console

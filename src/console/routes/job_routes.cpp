@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: Apache-2.0
+// Routes of jobs (docs/spec/dashboard.md B5).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/builtin.hpp"
+#include "api/kueue.hpp"
+#include "api/tekton.hpp"
+#include "client/connection.hpp"
+#include "console/data/accelerator_rows.hpp"
+#include "console/data/cluster_rows.hpp"
+#include "console/data/job_pipeline.hpp"
+#include "console/data/job_rows.hpp"
+#include "console/data/row_texts.hpp"
+#include "console/routes/job_changes.hpp"
+#include "console/routes/route_table.hpp"
+#include "console/world/cached_context.hpp"
+#include "embedded/kueue/verb.hpp"
+#include "systems/fournos/kinds/fournos_job.hpp"
+#include "views/describe.hpp"
+#include "views/job_labels.hpp"
+
+namespace athanor::console {
+namespace {
+
+using net::Response;
+
+constexpr std::size_t kTailLines = 20;
+
+Response list_jobs(Exchange& exchange) {
+  const auto tables = exchange.services.board.tables();
+  return answer_list(exchange, job_shape(), api::kFournosJob, tables->list("jobs"));
+}
+
+std::vector<Object> labelled(const Facts& facts, const Kind& kind, const Object& job) {
+  std::vector<Object> objects;
+  for (const Object& object : facts.all(kind)) {
+    if (object.ns() == job.ns() && object.label(views::kJobNameLabel) == job.name()) {
+      objects.push_back(object);
+    }
+  }
+  return objects;
+}
+
+// Workload, runs and pods of a job.
+std::vector<Object> children_of(const Facts& facts, const Object& job) {
+  std::vector<Object> children;
+  for (const Object& workload : facts.all(api::kueue::kWorkload)) {
+    if (workload.owned_by(job.uid()) ||
+        (workload.ns() == job.ns() && workload.label(views::kJobNameLabel) == job.name())) {
+      children.push_back(workload);
+    }
+  }
+  for (const Kind* kind : {&api::kPipelineRun, &api::kTaskRun, &api::kPod}) {
+    std::ranges::move(labelled(facts, *kind, job), std::back_inserter(children));
+  }
+  return children;
+}
+
+std::string state_of_child(const Object& object) {
+  if (std::string phase = object.status()["phase"].str(); !phase.empty()) {
+    return phase;
+  }
+  for (const Value& condition : object.status()["conditions"].items()) {
+    const std::string_view type = condition["type"].as_string();
+    if (type == "Succeeded" || type == "Admitted") {
+      return condition["reason"].str();
+    }
+  }
+  return {};
+}
+
+Value related_value(const Object& object) {
+  return Value::object({{"kind", object.kind()},
+                        {"apiVersion", object.api_version()},
+                        {"ns", object.ns()},
+                        {"name", object.name()},
+                        {"uid", object.uid()},
+                        {"state", state_of_child(object)}});
+}
+
+// Actions allowed on a job, and the reasons against the others.
+Value actions_of(Exchange& exchange, const FoundJob& job) {
+  const std::string phase = job.object.status()["phase"].str();
+  const bool over = views::is_over(job.object);
+  const auto allowed = [&](std::string_view verb, std::string why) {
+    if (exchange.services.settings.read_only) {
+      why = "the console is read-only";
+    } else if (why.empty() && !exchange.services.access
+                                   .may(exchange.viewer(), verb, api::kFournosJob, job.object.ns(),
+                                        verb == "create" ? "" : job.object.name())
+                                   .value_or(false)) {
+      why = fmt::format("you may not {} jobs of namespace {}", verb, job.object.ns());
+    }
+    Value action = Value::object({{"allowed", why.empty()}});
+    set_text(action, "why", why);
+    return action;
+  };
+  const std::string ended = job.archived ? "the job is archived" : over ? "it is " + phase : "";
+  return Value::object({{"stop", allowed("patch", ended)},
+                        {"terminate", allowed("patch", ended)},
+                        {"rerun", allowed("create", "")},
+                        {"delete", allowed("delete", job.archived ? "the job is archived" : "")}});
+}
+
+Value archive_value(Exchange& exchange, const Object& job) {
+  Value entries = Value::list();
+  for (const HistoryEntry& entry : exchange.services.history.find(job.ns(), job.name())) {
+    entries.push_back(Value::object({{"uid", entry.uid},
+                                     {"phase", entry.phase},
+                                     {"created", entry.created},
+                                     {"completed", entry.completed}}));
+  }
+  return Value::object({{"entries", std::move(entries)}});
+}
+
+// The job's events; none where they cannot be read.
+std::vector<Object> events_of(Exchange& exchange, const std::string& ns) {
+  return exchange.services.port.list(exchange.viewer(), api::kEvent, ns).value_or({});
+}
+
+Value job_page(Exchange& exchange, const FoundJob& job) {
+  const auto tables = exchange.services.board.tables();
+  const Facts& facts = *tables->facts;
+  const Instant now = exchange.now();
+  const std::vector<Object> children =
+      job.archived ? std::vector<Object>() : children_of(facts, job.object);
+  Value row = job_row(job.object, job.archived ? JobSurroundings() : tables->surroundings);
+  row.set("archived", job.archived);
+  add_elapsed(row, now);
+  views::Description description = views::describe_job(job.object, children, now);
+  views::add_events(description, events_of(exchange, std::string(job.object.ns())));
+  CachedContext context(tables->facts, exchange.services.port, now);
+  const auto waits =
+      kueue::explain_named(context, std::string(job.object.ns()), std::string(job.object.name()));
+  if (!job.archived && waits.ok() && waits->state == "waits") {
+    description.why = waits->text(now);
+  }
+  Value pods = Value::list();
+  Value related = Value::list();
+  for (const Object& child : children) {
+    related.push_back(related_value(child));
+    if (child.kind() == "Pod" && !child.name().starts_with("affinity-assistant")) {
+      pods.push_back(pod_value(child));
+    }
+  }
+  Value phases = job_phase_spans(job.object, now);
+  Value page = Value::object({{"job", row},
+                              {"object", shown_object(job.object)},
+                              {"description", description.to_value()},
+                              {"phases", std::move(phases)},
+                              {"conditions", condition_list(job.object.status()["conditions"])},
+                              {"pods", std::move(pods)},
+                              {"related", std::move(related)},
+                              {"archive", archive_value(exchange, job.object)},
+                              {"actions", actions_of(exchange, job)},
+                              {"now", format_time(now)}});
+  Value states = Value::list();
+  for (const HistoryEvent& event :
+       exchange.services.history.events(std::string(job.object.uid()))) {
+    states.push_back(
+        Value::object({{"at", event.at}, {"phase", event.phase}, {"message", event.message}}));
+  }
+  page.set("states", std::move(states));
+  const std::string cluster =
+      row["cluster"].as_string().empty() ? row["requestedCluster"].str() : row["cluster"].str();
+  if (Value lock = lock_of(facts, tables->surroundings, cluster);
+      lock.is_object() && lock["job"].as_string() != job.object.name()) {
+    page.set("lock", std::move(lock));
+  }
+  return page;
+}
+
+// Answers what `make` makes of the path's job.
+template <class Make>
+Response with_job(Exchange& exchange, const Make& make) {
+  const std::string uid(exchange.request.parameter("uid").value_or(""));
+  const auto job = find_job(exchange, path_key(exchange), uid);
+  return job.ok() ? make(*job) : answer_error(job.error());
+}
+
+Response show_job(Exchange& exchange) {
+  return with_job(exchange,
+                  [&](const FoundJob& job) { return answer_value(job_page(exchange, job)); });
+}
+
+JobPipeline pipeline_of(const Facts& facts, const Object& job) {
+  JobPipeline pipeline;
+  const std::string run = job.status()["pipelineRun"].str();
+  for (const Object& one : facts.all(api::kPipelineRun)) {
+    const bool named =
+        one.ns() == job.ns() &&
+        (one.name() == run || (!pipeline.run && one.label(views::kJobNameLabel) == job.name()));
+    if (named) {
+      pipeline.run = one;
+    }
+  }
+  if (pipeline.run) {
+    for (const Object& task : facts.all(api::kTaskRun)) {
+      if (task.owned_by(pipeline.run->uid())) {
+        pipeline.tasks.push_back(task);
+      }
+    }
+  }
+  return pipeline;
+}
+
+Response show_pipeline(Exchange& exchange) {
+  return with_job(exchange, [&](const FoundJob& job) {
+    const auto facts = exchange.services.world.facts();
+    Value page = pipeline_value(pipeline_of(*facts, job.object));
+    for (std::size_t i = 0; i < page["tasks"].size(); ++i) {
+      const Value task = page["tasks"][i];
+      const std::string container = failed_container(task);
+      if (container.empty() || task["pod"].as_string().empty()) {
+        continue;
+      }
+      const auto tail = exchange.services.port.text(
+          exchange.viewer(),
+          fmt::format("{}/log?container={}&tailLines={}",
+                      api_path(api::kPod, std::string(job.object.ns()), task["pod"].str()),
+                      client::escape(container), kTailLines));
+      if (tail.ok()) {
+        page.member("tasks").item(i).set("tail", lines_value(*tail));
+      }
+    }
+    return answer_value(page);
+  });
+}
+
+Response show_timeline(Exchange& exchange) {
+  return with_job(exchange, [&](const FoundJob& job) {
+    const auto facts = exchange.services.world.facts();
+    const Value pipeline = pipeline_value(pipeline_of(*facts, job.object));
+    Value tasks = Value::list();
+    for (const Value& task : pipeline["tasks"].items()) {
+      Value one = Value::object({{"name", task["name"]}, {"state", task["state"]}});
+      set_text(one, "from", task["started"].as_string());
+      set_text(one, "to", task["completed"].as_string());
+      tasks.push_back(std::move(one));
+    }
+    return answer_value(Value::object(
+        {{"phases", job_phase_spans(job.object, exchange.now())}, {"tasks", std::move(tasks)}}));
+  });
+}
+
+Response explain_job(Exchange& exchange) {
+  return with_job(exchange, [&](const FoundJob& job) {
+    const auto tables = exchange.services.board.tables();
+    CachedContext context(tables->facts, exchange.services.port, exchange.now());
+    const auto explained =
+        kueue::explain_named(context, std::string(job.object.ns()), std::string(job.object.name()));
+    if (!explained.ok()) {
+      return answer_value(
+          Value::object({{"state", "not queued"}, {"text", explained.error().message}}));
+    }
+    Value value = explained->to_value();
+    value.set("text", explained->text(exchange.now()));
+    std::string cluster = job.object.status()["cluster"].str();
+    cluster = cluster.empty() ? job.object.spec()["cluster"].str() : cluster;
+    if (Value lock = lock_of(*tables->facts, tables->surroundings, cluster); lock.is_object()) {
+      value.set("lock", std::move(lock));
+    }
+    return answer_value(value);
+  });
+}
+
+// An object with those that it owns.
+Value tree_of(const Object& object, const std::vector<Object>& all, int depth) {
+  constexpr int kMostDepth = 8;
+  Value node = related_value(object);
+  set_text(node, "message", object.status()["message"].as_string());
+  set_text(node, "created", object.metadata()["creationTimestamp"].as_string());
+  Value children = Value::list();
+  for (const Object& child : all) {
+    if (depth < kMostDepth && child.owned_by(object.uid())) {
+      children.push_back(tree_of(child, all, depth + 1));
+    }
+  }
+  node.set("children", std::move(children));
+  return node;
+}
+
+Response show_tree(Exchange& exchange) {
+  return with_job(exchange, [&](const FoundJob& job) {
+    const auto facts = exchange.services.world.facts();
+    std::vector<Object> all;
+    for (const Kind* kind :
+         {&api::kueue::kWorkload, &api::kPipelineRun, &api::kTaskRun, &api::kPod}) {
+      for (const Object& object : facts->all(*kind)) {
+        if (object.ns() == job.object.ns()) {
+          all.push_back(object);
+        }
+      }
+    }
+    return answer_value(tree_of(job.object, all, 0));
+  });
+}
+
+Response submit_job(Exchange& exchange) {
+  const bool dry_run = exchange.request.parameter("dryRun").has_value();
+  Value job = exchange.body;
+  if (job["form"].is_object()) {
+    std::map<std::string, std::string, std::less<>> form;
+    for (const Member& member : job["form"].members()) {
+      form.emplace(member.key(), member.value.is_bool()
+                                     ? (member.value.as_bool() ? "true" : "false")
+                                     : member.value.str());
+    }
+    auto made = job_of_form(form, exchange.services.settings.jobs_ns, exchange.now());
+    if (!made.ok()) {
+      return answer_error(made.error(),
+                          made.error().message.substr(0, made.error().message.find(':')));
+    }
+    job = *std::move(made);
+  }
+  if (!job.is_object() || job["kind"].as_string() != api::kFournosJob.name) {
+    return answer_error(Error::bad_request("the body must be a FournosJob"), "kind");
+  }
+  if (job["metadata"]["namespace"].as_string().empty()) {
+    job.set_path({"metadata", "namespace"}, exchange.services.settings.jobs_ns);
+  }
+  if (!exchange.services.settings.shows(job["metadata"]["namespace"].as_string())) {
+    return answer_error(Error::bad_request("the console does not show this namespace"),
+                        "metadata.namespace");
+  }
+  const auto created = create_job(exchange, std::move(job), dry_run);
+  if (!created.ok()) {
+    return answer_error(created.error(), field_of_message(created.error().message));
+  }
+  return answer_value(Value::object({{"job", job_row(*created, {})},
+                                     {"object", shown_object(*created)},
+                                     {"warnings", Value::list()}}),
+                      dry_run ? 200 : 201);
+}
+
+Response shut_down(Exchange& exchange, std::string_view how) {
+  const Key key = path_key(exchange);
+  const auto stopped = stop_job(exchange, key, how);
+  return stopped.ok() ? answer_value(Value::object(
+                            {{"message", fmt::format("Shutdown requested for {}", key.name)}}))
+                      : answer_error(stopped.error());
+}
+
+Response stop_route(Exchange& exchange) {
+  return shut_down(exchange, "Stop");
+}
+
+Response terminate_route(Exchange& exchange) {
+  return shut_down(exchange, "Terminate");
+}
+
+Response rerun_route(Exchange& exchange) {
+  return with_job(exchange, [&](const FoundJob& job) {
+    const auto created = rerun_job(exchange, job, exchange.body["spec"]);
+    if (!created.ok()) {
+      return answer_error(created.error(), field_of_message(created.error().message));
+    }
+    return answer_value(
+        Value::object({{"job", Value::object({{"ns", created->ns()}, {"name", created->name()}})},
+                       {"message", fmt::format("{} submitted", created->name())}}),
+        201);
+  });
+}
+
+Response delete_job(Exchange& exchange) {
+  const Key key = path_key(exchange);
+  Services& services = exchange.services;
+  const auto uid = exchange.request.parameter("uid");
+  if (exchange.request.parameter("archived")) {
+    const auto entry = find_job(exchange, key, uid.value_or(""));
+    if (!entry.ok() || !entry->archived) {
+      return answer_error(Error::not_found("Job not found in history"));
+    }
+    const auto may = services.access.may(exchange.viewer(), "delete", api::kFournosJob, key.ns);
+    if (!may.value_or(false)) {
+      return answer_error(Error{.code = 403, .reason = "Forbidden", .message = "not allowed"});
+    }
+    const auto removed = services.history.remove(std::string(entry->object.uid()));
+    note_change(exchange, "delete from history", "FournosJob/" + key.text(),
+                removed.ok() ? nullptr : &removed.error());
+    return removed.ok()
+               ? answer_value(Value::object({{"message", key.name + " deleted from history"}}))
+               : answer_error(removed.error());
+  }
+  const auto removed = services.port.remove(exchange.viewer(), api::kFournosJob, key);
+  note_change(exchange, "delete", "FournosJob/" + key.text(),
+              removed.ok() ? nullptr : &removed.error());
+  return removed.ok() ? answer_value(Value::object({{"message", key.name + " deleted"}}))
+                      : answer_error(removed.error());
+}
+
+Response compare_jobs(Exchange& exchange) {
+  std::vector<JobPipeline> runs;
+  std::vector<Object> jobs;
+  Value rows = Value::list();
+  const auto facts = exchange.services.world.facts();
+  for (const std::string_view name : exchange.request.parameters("job")) {
+    const std::size_t slash = name.find('/');
+    if (slash == std::string_view::npos) {
+      return answer_error(Error::bad_request("job must be NAMESPACE/NAME"), "job");
+    }
+    const auto job = find_job(
+        exchange, {std::string(name.substr(0, slash)), std::string(name.substr(slash + 1))});
+    if (!job.ok()) {
+      return answer_error(job.error(), "job");
+    }
+    jobs.push_back(job->object);
+    runs.push_back(pipeline_of(*facts, job->object));
+    rows.push_back(job_row(job->object, {}));
+  }
+  if (jobs.size() < 2) {
+    return answer_error(Error::bad_request("needs two jobs or more"), "job");
+  }
+  Value page = comparison_of(jobs, runs, exchange.now());
+  page.set("jobs", std::move(rows));
+  return answer_value(page);
+}
+
+}  // namespace
+
+std::vector<Route> job_routes() {
+  return {
+      {.method = "GET",
+       .path = "/api/v1/jobs",
+       .summary = "List live and archived jobs",
+       .handle = list_jobs,
+       .shape = job_shape},
+      {.method = "POST",
+       .path = "/api/v1/jobs",
+       .summary = "Submit a job, or validate it",
+       .handle = submit_job,
+       .guard = Guard::Change,
+       .parameters = {"dryRun"}},
+      {.method = "GET",
+       .path = "/api/v1/jobs/compare",
+       .summary = "Compare jobs",
+       .handle = compare_jobs,
+       .parameters = {"job"}},
+      {.method = "GET",
+       .path = "/api/v1/jobs/{ns}/{name}",
+       .summary = "Show one job",
+       .handle = show_job,
+       .parameters = {"uid"}},
+      {.method = "DELETE",
+       .path = "/api/v1/jobs/{ns}/{name}",
+       .summary = "Delete a job, or its entry in the history",
+       .handle = delete_job,
+       .guard = Guard::Change,
+       .parameters = {"archived", "uid"}},
+      {.method = "GET",
+       .path = "/api/v1/jobs/{ns}/{name}/timeline",
+       .summary = "Show phases and tasks of a job with their times",
+       .handle = show_timeline},
+      {.method = "GET",
+       .path = "/api/v1/jobs/{ns}/{name}/pipeline",
+       .summary = "Show the tasks of a job as a graph",
+       .handle = show_pipeline},
+      {.method = "GET",
+       .path = "/api/v1/jobs/{ns}/{name}/explain",
+       .summary = "Explain why a job waits",
+       .handle = explain_job},
+      {.method = "GET",
+       .path = "/api/v1/jobs/{ns}/{name}/tree",
+       .summary = "Show what a job owns",
+       .handle = show_tree},
+      {.method = "POST",
+       .path = "/api/v1/jobs/{ns}/{name}/stop",
+       .summary = "Stop a job",
+       .handle = stop_route,
+       .guard = Guard::Change},
+      {.method = "POST",
+       .path = "/api/v1/jobs/{ns}/{name}/terminate",
+       .summary = "Terminate a job",
+       .handle = terminate_route,
+       .guard = Guard::Change},
+      {.method = "POST",
+       .path = "/api/v1/jobs/{ns}/{name}/rerun",
+       .summary = "Submit a job anew",
+       .handle = rerun_route,
+       .guard = Guard::Change},
+  };
+}
+
+}  // namespace athanor::console

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "console/routes/route_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/ascii.hpp"
+
+namespace athanor::console {
+namespace {
+
+std::vector<std::string_view> segments_of(std::string_view path) {
+  std::vector<std::string_view> segments;
+  while (!path.empty()) {
+    path.remove_prefix(path.front() == '/' ? 1 : 0);
+    const std::size_t slash = path.find('/');
+    segments.push_back(path.substr(0, slash));
+    path.remove_prefix(slash == std::string_view::npos ? path.size() : slash);
+  }
+  return segments;
+}
+
+bool is_name(std::string_view segment) {
+  return segment.starts_with('{');
+}
+
+// The parts of a path that has this pattern; nullopt: it has another. Fixed words come before
+// names: `fixed` counts them.
+std::optional<FoundRoute> match(const Route& route, const std::vector<std::string_view>& path,
+                                std::size_t& fixed) {
+  const std::vector<std::string_view> pattern = segments_of(route.path);
+  if (pattern.size() != path.size()) {
+    return std::nullopt;
+  }
+  FoundRoute found{.route = &route};
+  fixed = 0;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (is_name(pattern[i])) {
+      if (path[i].empty()) {
+        return std::nullopt;
+      }
+      found.parts.emplace(pattern[i].substr(1, pattern[i].size() - 2), path[i]);
+    } else if (pattern[i] != path[i]) {
+      return std::nullopt;
+    } else {
+      ++fixed;
+    }
+  }
+  return found;
+}
+
+Value parameter(std::string_view name, std::string_view in) {
+  return Value::object({{"name", name},
+                        {"in", in},
+                        {"required", in == "path"},
+                        {"schema", Value::object({{"type", "string"}})}});
+}
+
+Value type_schema(ColumnType type) {
+  switch (type) {
+    case ColumnType::Text:
+      return Value::object({{"type", "string"}});
+    case ColumnType::Number:
+      return Value::object({{"type", "number"}});
+    case ColumnType::Flag:
+      return Value::object({{"type", "boolean"}});
+    case ColumnType::Time:
+      return Value::object({{"type", "string"}, {"format", "date-time"}});
+    case ColumnType::List:
+      return Value::object({{"type", "array"}, {"items", Value::object()}});
+    case ColumnType::Object:
+      break;
+  }
+  return Value::object();
+}
+
+Value list_schema(const ListShape& shape) {
+  Value members = Value::object();
+  for (const Column& column : shape.columns) {
+    if (column.name.find('.') == std::string_view::npos) {
+      members.set(column.name, type_schema(column.type));
+    }
+  }
+  const Value row = Value::object({{"type", "object"}, {"properties", std::move(members)}});
+  return Value::object(
+      {{"type", "object"},
+       {"required", Value::list({"items", "total"})},
+       {"properties", Value::object({{"items", Value::object({{"type", "array"}, {"items", row}})},
+                                     {"total", Value::object({{"type", "integer"}})},
+                                     {"continue", Value::object({{"type", "string"}})},
+                                     {"resourceVersion", Value::object({{"type", "string"}})},
+                                     {"partial", Value::object({{"type", "boolean"}})}})}});
+}
+
+Value operation_of(const Route& route) {
+  Value parameters = Value::list();
+  for (const std::string_view segment : segments_of(route.path)) {
+    if (is_name(segment)) {
+      parameters.push_back(parameter(segment.substr(1, segment.size() - 2), "path"));
+    }
+  }
+  if (route.shape != nullptr) {
+    for (const char* name : {"filter", "sort", "fields", "limit", "continue"}) {
+      parameters.push_back(parameter(name, "query"));
+    }
+  }
+  for (const std::string_view name : route.parameters) {
+    parameters.push_back(parameter(name, "query"));
+  }
+  const Value schema = route.shape != nullptr ? list_schema(route.shape()) : Value::object();
+  Value content = Value::object();
+  content.set(route.content_type, Value::object({{"schema", schema}}));
+  Value operation = Value::object(
+      {{"summary", route.summary},
+       {"parameters", std::move(parameters)},
+       {"responses", Value::object({{"200", Value::object({{"description", "done"},
+                                                           {"content", std::move(content)}})},
+                                    {"default", Value::object({{"description", "refused"}})}})}});
+  if (route.guard == Guard::Change) {
+    operation.set("security", Value::list({Value::object({{"csrf", Value::list()}})}));
+  }
+  return operation;
+}
+
+}  // namespace
+
+std::span<const Route> all_routes() {
+  static const std::vector<Route> kRoutes = [] {
+    std::vector<Route> routes;
+    for (std::vector<Route> part : {job_routes(), fleet_routes(), schedule_routes(), log_routes(),
+                                    system_routes(), legacy_routes()}) {
+      std::ranges::move(part, std::back_inserter(routes));
+    }
+    return routes;
+  }();
+  return kRoutes;
+}
+
+Result<FoundRoute> find_route(std::string_view method, std::string_view path) {
+  const std::vector<std::string_view> segments = segments_of(path);
+  std::optional<FoundRoute> best;
+  std::size_t best_fixed = 0;
+  bool known = false;
+  for (const Route& route : all_routes()) {
+    std::size_t fixed = 0;
+    auto found = match(route, segments, fixed);
+    if (!found) {
+      continue;
+    }
+    known = true;
+    if (route.method == method && (!best || fixed > best_fixed)) {
+      best = std::move(found);
+      best_fixed = fixed;
+    }
+  }
+  if (best) {
+    return *std::move(best);
+  }
+  if (known) {
+    return Error{.code = 405,
+                 .reason = "BadRequest",
+                 .message = fmt::format("{} is not possible here", method)};
+  }
+  return Error::not_found(fmt::format("there is no {}", path));
+}
+
+Value openapi_document(std::string_view version) {
+  Value paths = Value::object();
+  for (const Route& route : all_routes()) {
+    paths.member(route.path).set(lower(route.method), operation_of(route));
+  }
+  return Value::object(
+      {{"openapi", "3.0.3"},
+       {"info", Value::object({{"title", "Athanor console"}, {"version", version}})},
+       {"paths", std::move(paths)},
+       {"components",
+        Value::object(
+            {{"securitySchemes",
+              Value::object({{"csrf", Value::object({{"type", "apiKey"},
+                                                     {"in", "header"},
+                                                     {"name", "X-Athanor-CSRF"}})}})}})}});
+}
+
+}  // namespace athanor::console

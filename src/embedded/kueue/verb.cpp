@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/kueue/verb.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/builtin.hpp"
+#include "api/kueue.hpp"
+#include "base/near_name.hpp"
+#include "embedded/kueue/cycle/holding.hpp"
+#include "embedded/kueue/cycle/requests.hpp"
+#include "embedded/kueue/cycle/scheduler.hpp"
+#include "embedded/kueue/cycle/waiting.hpp"
+#include "embedded/kueue/explain/explain.hpp"
+#include "embedded/kueue/explain/listed_world.hpp"
+#include "embedded/kueue/explain/queue_tree.hpp"
+#include "embedded/kueue/explain/trial.hpp"
+#include "embedded/kueue/model/configuration.hpp"
+#include "embedded/kueue/system.hpp"
+#include "runtime/view/usage.hpp"
+#include "systems/fournos/kinds/fournos_job.hpp"
+
+namespace athanor::kueue {
+namespace {
+
+constexpr std::string_view kExplain = "explain";
+constexpr int kForbidden = 403;
+constexpr int kNotFound = 404;
+
+std::vector<Index> indexes() {
+  std::vector<Index> all(scheduler_operator().indexes.begin(), scheduler_operator().indexes.end());
+  all.push_back(waiting_in_index());
+  all.push_back(reserved_local_index());
+  return all;
+}
+
+// What the API server has of the queues; `missing` names what could not be read.
+struct Reading {
+  ListedWorld world;
+  std::vector<std::string> missing{};
+};
+
+Result<Reading> read_world(VerbContext& context) {
+  ATHANOR_TRY(Value config, system().settings({.in_lab = true}));
+  Reading reading{.world = ListedWorld(std::move(config), indexes())};
+  for (const Kind* kind : scheduler_operator().reads) {
+    if (kind == &api::kConfigMap) {
+      const Key key{std::string(kConfigurationNamespace), std::string(kConfigurationName)};
+      if (auto map = context.get(api::kConfigMap, key); map.ok()) {
+        reading.world.add(api::kConfigMap, {*std::move(map)});
+      }
+      continue;
+    }
+    auto objects = context.list(*kind, "");
+    if (objects.ok()) {
+      reading.world.add(*kind, *std::move(objects));
+      continue;
+    }
+    const bool essential = kind == &api::kueue::kWorkload || kind == &api::kueue::kClusterQueue ||
+                           kind == &api::kueue::kLocalQueue;
+    const int code = objects.error().code;
+    if (essential || (code != kForbidden && code != kNotFound)) {
+      return objects.error().with_context(fmt::format("cannot list {}", kind->plural));
+    }
+    reading.missing.emplace_back(kind->plural);
+  }
+  // The lengths of their runs; who may not read them gets an estimate without these.
+  if (auto jobs = context.list(api::kFournosJob, ""); jobs.ok()) {
+    reading.world.add(api::kFournosJob, *std::move(jobs));
+  }
+  return reading;
+}
+
+std::string note_of(const Reading& reading) {
+  return reading.missing.empty()
+             ? ""
+             : fmt::format(
+                   "# without {}, which cannot be read here: quota may be more than shown\n",
+                   fmt::join(reading.missing, ", "));
+}
+
+bool is_value(const VerbContext& context) {
+  return context.output() == "json" || context.output() == "yaml";
+}
+
+// The Workload of that name, or of the object of that name that owns one; the newest of several.
+Result<Object> find_workload(const View& view, const std::string& ns, const std::string& name) {
+  std::optional<Object> found;
+  std::vector<std::string> known;
+  for (const Object& workload : view.list(api::kueue::kWorkload, {.ns = ns})) {
+    const auto owner = workload.controller();
+    known.emplace_back(owner ? owner->name : std::string(workload.name()));
+    const bool named = workload.name() == name || (owner && owner->name == name);
+    const auto created = [](const Object& one) {
+      return one.metadata()["creationTimestamp"].as_string();
+    };
+    if (named && (!found || created(*found) <= created(workload))) {
+      found = workload;
+    }
+  }
+  if (found) {
+    return *std::move(found);
+  }
+  return Error{.code = kNotFound,
+               .reason = "NotFound",
+               .message = fmt::format("no workload or job \"{}\" in {}{}", name,
+                                      ns.empty() ? "any namespace" : "namespace " + ns,
+                                      near_hint(name, known))};
+}
+
+// The nodes of the tree with that name, with all below them.
+void find_nodes(const Value& nodes, const std::string& name, Value& found) {
+  for (const Value& node : nodes.items()) {
+    const bool local = std::ranges::any_of(node["localQueues"].items(), [&](const Value& one) {
+      return one.as_string() == name || one.as_string().ends_with("/" + name);
+    });
+    if (node["name"].as_string() == name || local) {
+      found.push_back(node);
+    } else {
+      find_nodes(node["children"], name, found);
+    }
+  }
+}
+
+// The queues that the list's selectors take, with their cohorts.
+Value selected_nodes(const VerbContext& context, const View& view, const Value& nodes) {
+  Value kept = Value::list();
+  for (const Value& node : nodes.items()) {
+    if (node["kind"].as_string() == "ClusterQueue") {
+      const auto queue = view.get(api::kueue::kClusterQueue, {"", node["name"].str()});
+      if (!queue || context.selects(*queue)) {
+        kept.push_back(node);
+      }
+      continue;
+    }
+    Value children = selected_nodes(context, view, node["children"]);
+    if (!children.empty() || node["children"].empty()) {
+      Value cohort = node;
+      cohort.set("children", std::move(children));
+      kept.push_back(std::move(cohort));
+    }
+  }
+  return kept;
+}
+
+Result<int> explain_one(VerbContext& context, const View& view, const std::string& name) {
+  auto found = find_workload(view, context.ns(), name);
+  if (!found.ok()) {
+    found = find_workload(view, "", name);  // jobs may have a namespace of their own
+  }
+  ATHANOR_TRY(const Object workload, std::move(found));
+  const Explanation why = explain(view, workload, context.now());
+  if (is_value(context)) {
+    context.values({why.to_value()});
+  } else {
+    context.print(why.text(context.now()));
+  }
+  return 0;
+}
+
+// Whether a request would be admitted now. Exit code 0: it would.
+Result<int> try_request(VerbContext& context, Reading& reading, const std::string& requests,
+                        const std::optional<std::string>& queue) {
+  if (!queue) {
+    return wrong_usage("queues --fits needs the name of a LocalQueue");
+  }
+  const Key local{context.ns(), *queue};
+  if (local.ns.empty()) {
+    return wrong_usage("queues --fits asks in one namespace: -n NAMESPACE");
+  }
+  ATHANOR_TRY(const Object workload,
+              trial_workload({.local_queue = local,
+                              .requests = requests,
+                              .count = context.flag("count").value_or(""),
+                              .priority = context.flag("priority").value_or("")},
+                             context.now()));
+  reading.world.add(api::kueue::kWorkload, {workload});
+  Reads reads;
+  const View view(reading.world, reads);
+  const Explanation why = explain(view, workload, context.now());
+  const bool fits = why.causes.empty();
+  if (is_value(context)) {
+    Value answer = why.to_value();
+    answer.set("fits", fits);
+    context.values({std::move(answer)});
+  } else if (fits) {
+    std::string flavors;
+    for (const auto& [resource, flavor] : why.flavors) {
+      flavors += fmt::format("  {}: flavor {}\n", resource, flavor);
+    }
+    context.print(fmt::format(
+        "fits: it would be admitted to ClusterQueue {} now{}\n{}", why.cluster_queue,
+        why.position.value_or(0) > 0
+            ? fmt::format(", unless one of the {} before it takes the quota", *why.position)
+            : "",
+        flavors));
+  } else {
+    context.print("does not fit: " + why.text(context.now()));
+  }
+  return fits ? 0 : 1;
+}
+
+Result<int> run(VerbContext& context) {
+  const std::optional<std::string> what = context.argument("WHAT");
+  const std::optional<std::string> name = context.argument("NAME");
+  if (const auto requests = context.flag("fits")) {
+    if (name) {
+      return wrong_usage("queues --fits takes one name, of a LocalQueue");
+    }
+    ATHANOR_TRY(Reading reading, read_world(context));
+    return try_request(context, reading, *requests, what);
+  }
+  if ((what == kExplain || context.flag("fits")) &&
+      (context.output() == "name" || context.output() == "wide")) {
+    return wrong_usage(
+        fmt::format("-o {}: an explanation prints table, json or yaml", context.output()));
+  }
+  if (what == kExplain && !name) {
+    return wrong_usage("queues explain needs the name of a job or Workload");
+  }
+  if (name && what != kExplain) {
+    return wrong_usage(fmt::format("queues {} {}: did you mean queues explain {}?",
+                                   what.value_or(""), *name, *name));
+  }
+  ATHANOR_TRY(const Reading reading, read_world(context));
+  Reads reads;
+  const View view(reading.world, reads);
+  if (name) {
+    return explain_one(context, view, *name);
+  }
+  Value tree = selected_nodes(context, view, queue_tree(view));
+  if (what) {
+    Value found = Value::list();
+    find_nodes(tree, *what, found);
+    if (found.empty()) {
+      return Error{.code = kNotFound,
+                   .reason = "NotFound",
+                   .message = fmt::format("no cohort, ClusterQueue or LocalQueue \"{}\"", *what)};
+    }
+    tree = std::move(found);
+  }
+  if (is_value(context)) {
+    context.values({tree.items().begin(), tree.items().end()});
+    return 0;
+  }
+  if (context.output() == "name") {
+    context.print(queue_tree_names(tree));
+    return 0;
+  }
+  if (context.output() == "wide") {
+    context.table(queue_tree_header(), queue_tree_rows(tree));
+    return 0;
+  }
+  context.print(tree.empty() ? "there are no ClusterQueues\n"
+                             : queue_tree_text(tree) + note_of(reading));
+  return 0;
+}
+
+}  // namespace
+
+Result<Explanation> explain_named(VerbContext& context, const std::string& ns,
+                                  const std::string& name) {
+  ATHANOR_TRY(const Reading reading, read_world(context));
+  Reads reads;
+  const View view(reading.world, reads);
+  ATHANOR_TRY(const Object workload, find_workload(view, ns, name));
+  return explain(view, workload, context.now());
+}
+
+Verb queues_verb() {
+  return {.name = "queues",
+          .summary = "Show quota and use of every queue, or why a job waits",
+          .footer =
+              "Examples:\n"
+              "  athanor queues                    cohorts and queues as a tree\n"
+              "  athanor queues fournos-queue      one of them\n"
+              "  athanor queues explain my-job     why it waits, who is ahead, what would "
+              "be preempted\n"
+              "  athanor queues --fits cpu=4,nvidia.com/gpu=8 fournos-queue -n jobs\n"
+              "                                    whether that would be admitted now; creates "
+              "nothing\n",
+          .arguments = {{.name = "WHAT", .help = "a cohort or queue, or the word explain"},
+                        {.name = "NAME", .help = "a job or Workload to explain"}},
+          .flags = {{.name = "fits",
+                     .value = "REQUESTS",
+                     .help = "would one pod with these requests be admitted to the LocalQueue now"},
+                    {.name = "count", .value = "N", .help = "with --fits: so many pods"},
+                    {.name = "priority", .value = "N", .help = "with --fits: of this priority"}},
+          .lists = true,
+          .actions = {kExplain},
+          .run = run};
+}
+
+}  // namespace athanor::kueue

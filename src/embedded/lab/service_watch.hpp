@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// ServiceWatch: the table of Services (nodes/network/service_table.hpp) as the store has it now.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "base/mutex.hpp"
+#include "embedded/nodes/network/service_table.hpp"
+#include "embedded/store/store.hpp"
+
+namespace athanor::lab {
+
+// Thread-safe. The store outlives it.
+class ServiceWatch {
+ public:
+  explicit ServiceWatch(const store::Store& store) : store_(store) {}
+
+  // Calls `changed`, which must be quick, after each commit that may change the table.
+  void listen(store::Store& store, std::function<void()> changed);
+  // Ends the calls of `changed`.
+  void stop() { listening_.reset(); }
+  // Returns the table of the newest commit; made anew where that changed it.
+  nodes::ServiceTablePtr table();
+
+ private:
+  const store::Store& store_;
+  Mutex mutex_{};
+  bool stale_ ATHANOR_GUARDED_BY(mutex_) = true;
+  nodes::ServiceTablePtr table_ ATHANOR_GUARDED_BY(mutex_){};
+  std::shared_ptr<void> listening_{};
+};
+
+}  // namespace athanor::lab

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// PollLoop: descriptors and deadlines of one thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "base/time.hpp"
+
+namespace athanor::nodes {
+
+// Movable owner of a descriptor; -1: none.
+class Handle {
+ public:
+  explicit Handle(int file = -1) : file_(file) {}
+  Handle(Handle&& other) noexcept;
+  Handle& operator=(Handle&& other) noexcept;
+  ~Handle();
+  [[nodiscard]] int get() const { return file_; }
+  [[nodiscard]] bool valid() const { return file_ >= 0; }
+  // Gives it away.
+  int release();
+  void reset(int file = -1);
+
+ private:
+  int file_;
+};
+
+// Not thread-safe, but for post() and stop(). The owner runs it on one thread; handlers are called
+// there and may add and remove.
+class PollLoop {
+ public:
+  using Handler = std::function<void(std::uint32_t events)>;
+
+  PollLoop();
+  PollLoop(const PollLoop&) = delete;
+  PollLoop& operator=(const PollLoop&) = delete;
+  ~PollLoop();
+
+  // Calls `handler` for `events` (EPOLLIN and so on) of a descriptor, which stays the caller's.
+  void add(int file, std::uint32_t events, Handler handler);
+  void change(int file, std::uint32_t events);
+  void remove(int file);
+  // Calls `work` once, after `milliseconds`.
+  void after(std::int64_t milliseconds, std::function<void()> work);
+  // Runs until stop().
+  void run();
+  // Runs `work` on the loop's thread. From any thread.
+  void post(std::function<void()> work);
+  void stop();
+  // Returns the time of a clock that only goes forward, in milliseconds.
+  static std::int64_t now_ms();
+
+ private:
+  int wait_ms() const;
+  void run_posted();
+
+  Handle poll_{};
+  Handle wake_{};
+  std::map<int, std::shared_ptr<Handler>> handlers_{};
+  std::multimap<std::int64_t, std::function<void()>> timers_{};
+  Mutex mutex_{};
+  std::vector<std::function<void()>> posted_ ATHANOR_GUARDED_BY(mutex_){};
+  bool stopped_ ATHANOR_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace athanor::nodes

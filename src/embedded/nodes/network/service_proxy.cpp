@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/nodes/network/service_proxy.hpp"
+
+#include <fmt/core.h>
+#include <netinet/in.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "base/log.hpp"
+
+namespace athanor::nodes {
+namespace {
+
+constexpr std::uint32_t kClusterRange = 0x0a60;  // 10.96.0.0/16: other addresses have no alias
+constexpr unsigned kRangeBits = 16;
+constexpr std::size_t kMostListeners = 1024;  // descriptors are few
+constexpr std::size_t kMostRelays = 512;      // connections; more are closed
+constexpr std::size_t kMostSessions = 512;    // clients of UDP
+constexpr std::int64_t kSessionMs = 30'000;   // of such a client
+constexpr std::int64_t kSweepMs = 10'000;
+constexpr std::size_t kMostDatagram = 65535;
+constexpr int kDatagramsPerTurn = 32;
+
+// NOLINTBEGIN(cppcoreguidelines-pro-type-reinterpret-cast): the sockets interface is so
+sockaddr* plain_address(sockaddr_in& address) {
+  return reinterpret_cast<sockaddr*>(&address);
+}
+// NOLINTEND(cppcoreguidelines-pro-type-reinterpret-cast)
+
+}  // namespace
+
+ServiceProxy::ServiceProxy(PollLoop& loop, ServiceChoice& choice) : loop_(loop), choice_(choice) {
+  loop_.after(kSweepMs, [this] { end_idle(); });
+}
+
+ServiceProxy::~ServiceProxy() = default;
+
+void ServiceProxy::follow(ServiceTablePtr table) {
+  table_ = std::move(table);
+  std::map<Place, std::size_t> wanted;
+  for (const auto& [key, index] : table_->by_node_port) {
+    wanted.try_emplace({Address{.ip = kLoopback, .port = key.first}, key.second}, index);
+  }
+  for (const auto& [key, index] : table_->by_address) {
+    if (key.first.ip >> kRangeBits == kClusterRange) {
+      const Address alias{.ip = host_alias(key.first.ip), .port = pod_port(key.first.port)};
+      wanted.try_emplace({alias, key.second}, index);
+    }
+  }
+  for (auto listener = listeners_.begin(); listener != listeners_.end();) {
+    if (wanted.contains(listener->first)) {
+      ++listener;
+      continue;
+    }
+    loop_.remove(listener->second.file.get());
+    listener = listeners_.erase(listener);
+  }
+  std::erase_if(refused_, [&](const Place& place) { return !wanted.contains(place); });
+  for (const auto& [place, port] : wanted) {
+    if (const auto found = listeners_.find(place); found != listeners_.end()) {
+      found->second.port = port;
+    } else {
+      open(place, port);
+    }
+  }
+}
+
+void ServiceProxy::open(const Place& place, std::size_t port) {
+  auto file = listeners_.size() < kMostListeners
+                  ? open_socket(place.first, place.second)
+                  : Result<Handle>(Error::internal("too many ports of Services"));
+  if (!file.ok()) {
+    if (refused_.insert(place).second) {
+      log::info("a Service does not answer on this machine, in pods it does",
+                {{"service", table_->ports[port].service}, {"error", file.error().message}});
+    }
+    return;
+  }
+  const int number = file->get();
+  listeners_.emplace(place, Listener{.file = *std::move(file), .port = port});
+  loop_.add(number, EPOLLIN, [this, place](std::uint32_t /*events*/) {
+    if (place.second == Protocol::Tcp) {
+      accept_one(place);
+    } else {
+      take_packets(place);
+    }
+  });
+}
+
+void ServiceProxy::accept_one(const Place& place) {
+  const Listener& listener = listeners_.at(place);
+  sockaddr_in from{};
+  socklen_t size = sizeof from;
+  Handle file(
+      ::accept4(listener.file.get(), plain_address(from), &size, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (!file.valid() || relays_.size() >= kMostRelays) {
+    return;
+  }
+  const auto endpoint =
+      choice_.choose(table_->ports[listener.port], address_in(from).ip, PollLoop::now_ms());
+  auto to = endpoint ? open_connection(reachable(*endpoint))
+                     : Result<Handle>(Error::internal("no endpoint"));
+  if (!to.ok()) {
+    const linger at_once{.l_onoff = 1, .l_linger = 0};  // the client sees a reset
+    ::setsockopt(file.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    return;
+  }
+  const std::uint64_t id = ++last_relay_;
+  relays_.emplace(id, std::make_unique<Relay>(loop_, std::move(file), *std::move(to),
+                                              [this, id] { relays_.erase(id); }));
+}
+
+void ServiceProxy::take_packets(const Place& place) {
+  const Listener& listener = listeners_.at(place);
+  std::string packet(kMostDatagram, '\0');
+  for (int i = 0; i < kDatagramsPerTurn; ++i) {
+    sockaddr_in from{};
+    socklen_t size = sizeof from;
+    const ssize_t count = ::recvfrom(listener.file.get(), packet.data(), packet.size(), 0,
+                                     plain_address(from), &size);
+    if (count < 0) {
+      return;
+    }
+    const Address client = address_in(from);
+    auto session = sessions_.find({place, client});
+    if (session == sessions_.end()) {
+      const auto endpoint =
+          choice_.choose(table_->ports[listener.port], client.ip, PollLoop::now_ms());
+      auto file = open_socket({}, Protocol::Udp);
+      if (!endpoint || !file.ok() || sessions_.size() >= kMostSessions) {
+        continue;
+      }
+      sockaddr_in to = socket_address(reachable(*endpoint));
+      if (::connect(file->get(), plain_address(to), sizeof to) != 0) {
+        continue;
+      }
+      loop_.add(file->get(), EPOLLIN,
+                [this, place, client](std::uint32_t /*events*/) { answer_packets(place, client); });
+      session =
+          sessions_.emplace(std::pair(place, client), Session{.file = *std::move(file)}).first;
+    }
+    session->second.used_ms = PollLoop::now_ms();
+    static_cast<void>(::send(session->second.file.get(), packet.data(),
+                             static_cast<std::size_t>(count), MSG_DONTWAIT | MSG_NOSIGNAL));
+  }
+}
+
+void ServiceProxy::answer_packets(const Place& place, const Address& client) {
+  const auto session = sessions_.find({place, client});
+  const auto listener = listeners_.find(place);
+  std::string packet(kMostDatagram, '\0');
+  for (int i = 0; i < kDatagramsPerTurn; ++i) {
+    const ssize_t count =
+        ::recv(session->second.file.get(), packet.data(), packet.size(), MSG_DONTWAIT);
+    if (count < 0) {
+      return;
+    }
+    session->second.used_ms = PollLoop::now_ms();
+    sockaddr_in to = socket_address(client);
+    if (listener != listeners_.end()) {
+      ::sendto(listener->second.file.get(), packet.data(), static_cast<std::size_t>(count),
+               MSG_DONTWAIT | MSG_NOSIGNAL, plain_address(to), sizeof to);
+    }
+  }
+}
+
+void ServiceProxy::end_idle() {
+  const std::int64_t now = PollLoop::now_ms();
+  for (auto session = sessions_.begin(); session != sessions_.end();) {
+    if (now - session->second.used_ms < kSessionMs) {
+      ++session;
+      continue;
+    }
+    loop_.remove(session->second.file.get());
+    session = sessions_.erase(session);
+  }
+  loop_.after(kSweepMs, [this] { end_idle(); });
+}
+
+}  // namespace athanor::nodes

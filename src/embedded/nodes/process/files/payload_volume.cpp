@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Payloads of volumes.
+#include "embedded/nodes/process/files/payload_volume.hpp"
+
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "base/files/folder.hpp"
+#include "embedded/nodes/process/files/folder_removal.hpp"
+#include "embedded/nodes/process/files/regular_file.hpp"
+
+namespace athanor::nodes {
+namespace {
+
+constexpr const char* kData = "..data";
+constexpr std::size_t kMostRead = std::size_t{8} << 20;  // far above what an object may hold
+
+// Paths inside a volume stay inside it, and out of the links' way.
+bool stays_inside(const std::string& path) {
+  const std::filesystem::path parts(path);
+  return !path.empty() && path.front() != '/' &&
+         std::ranges::none_of(parts, [](const auto& part) { return part == ".."; }) &&
+         !path.starts_with("..");
+}
+
+std::string current_folder(const std::string& folder) {
+  std::error_code failure;
+  const auto link = std::filesystem::read_symlink(folder + "/" + kData, failure);
+  return failure ? std::string() : link.filename().string();
+}
+
+bool holds(const std::string& folder, const std::vector<PayloadFile>& files) {
+  const std::string now = current_folder(folder);
+  if (now.empty()) {
+    return false;
+  }
+  std::error_code unclear;
+  const auto count = std::ranges::count_if(
+      paths_below(fmt::format("{}/{}", folder, now)),
+      [&](const std::string& path) { return !std::filesystem::is_directory(path, unclear); });
+  return std::cmp_equal(count, files.size()) &&
+         std::ranges::all_of(files, [&](const PayloadFile& file) {
+           return payload_data(folder, file.path) == file.data;
+         });
+}
+
+Result<void> write_files(const std::string& folder, const std::vector<PayloadFile>& files) {
+  for (const PayloadFile& file : files) {
+    const std::string path = folder + "/" + file.path;
+    std::error_code failure;
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failure);
+    ATHANOR_TRY_VOID(write_new_file(path, file.data, file.mode));
+  }
+  return {};
+}
+
+// The names in the volume: links to what they were in the state before, or will be.
+void link_names(const std::string& folder, const std::vector<PayloadFile>& files) {
+  std::set<std::string> names;
+  for (const PayloadFile& file : files) {
+    names.insert(file.path.substr(0, file.path.find('/')));
+  }
+  for (const std::string& name : names_in_folder(folder)) {
+    if (!name.starts_with("..") && !names.contains(name)) {
+      ::unlink(fmt::format("{}/{}", folder, name).c_str());
+    }
+  }
+  for (const std::string& name : names) {
+    static_cast<void>(::symlink(fmt::format("{}/{}", kData, name).c_str(),
+                                fmt::format("{}/{}", folder, name).c_str()));
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> payload_data(const std::string& folder, const std::string& path) {
+  const std::string now = current_folder(folder);
+  return now.empty() ? std::nullopt : read_regular_below(folder + "/" + now, path, kMostRead);
+}
+
+Result<void> write_payload(const std::string& folder, const std::vector<PayloadFile>& files,
+                           std::optional<unsigned> group) {
+  for (const PayloadFile& file : files) {
+    if (!stays_inside(file.path)) {
+      return Error::bad_request(fmt::format("path {} leaves the volume", file.path));
+    }
+  }
+  if (holds(folder, files)) {
+    return {};
+  }
+  const std::string before = current_folder(folder);
+  std::string next = folder + "/..state_XXXXXX";
+  if (::mkdtemp(next.data()) == nullptr || ::chmod(next.c_str(), 0755) != 0) {
+    return Error::internal(fmt::format("cannot make {}", next));
+  }
+  if (auto written = write_files(next, files); !written.ok()) {
+    remove_folder(next);
+    return written;
+  }
+  if (group) {
+    give_to_group(next, *group);
+  }
+  const std::string link = folder + "/..data_tmp";
+  ::unlink(link.c_str());
+  const std::string name = next.substr(folder.size() + 1);
+  if (::symlink(name.c_str(), link.c_str()) != 0 ||
+      ::rename(link.c_str(), fmt::format("{}/{}", folder, kData).c_str()) != 0) {
+    remove_folder(next);
+    return Error::internal(fmt::format("cannot link {}/{}", folder, kData));
+  }
+  link_names(folder, files);
+  if (!before.empty()) {
+    remove_folder(folder + "/" + before);
+  }
+  return {};
+}
+
+void give_to_group(const std::string& folder, unsigned group) {
+  constexpr mode_t kFile = 0660;
+  constexpr mode_t kFolder = 02770;
+  const auto give = [group](const std::string& path) {
+    struct stat status {};
+    if (::lstat(path.c_str(), &status) != 0) {
+      return;
+    }
+    static_cast<void>(::lchown(path.c_str(), static_cast<uid_t>(-1), group));
+    if (!S_ISLNK(status.st_mode)) {
+      static_cast<void>(::chmod(
+          path.c_str(), (status.st_mode & 07777) | (S_ISDIR(status.st_mode) ? kFolder : kFile)));
+    }
+  };
+  give(folder);
+  for (const std::string& path : paths_below(folder)) {
+    give(path);
+  }
+}
+
+}  // namespace athanor::nodes

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// User, groups and capabilities of a container's process.
+#pragma once
+
+#include "kube/value/value.hpp"
+
+namespace athanor::nodes {
+
+// Leaves of the capabilities those that containers have, with `security` of sandbox_security.hpp;
+// for root.
+void limit_capabilities(const Value& security);
+// Becomes the user with the groups that `security` names, where the process may. Returns false if
+// it could not.
+bool become_user(const Value& security);
+
+}  // namespace athanor::nodes

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/nodes/resource_field.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "api/builtin.hpp"
+#include "kube/text/quantity.hpp"
+
+namespace athanor::nodes {
+namespace {
+
+// The node's for a limit that is not set; Null where nobody sets one.
+Value amount_of(const View& view, const Object& pod, const Value& container, std::string_view list,
+                std::string_view name) {
+  const Value& own = container["resources"][list][name];
+  if (!own.is_null() || list != "limits") {
+    return own;
+  }
+  const auto node = view.get(api::kNode, {"", pod.spec()["nodeName"].str()});
+  return node ? node->status()["allocatable"][name] : Value();
+}
+
+}  // namespace
+
+std::string resource_field(const View& view, const Object& pod, const Value& container,
+                           const Value& reference) {
+  const std::string_view path = reference["resource"].as_string();
+  const std::size_t dot = std::min(path.find('.'), path.size());
+  const auto amount = Quantity::parse(amount_of(view, pod, container, path.substr(0, dot),
+                                                path.substr(std::min(dot + 1, path.size()))));
+  if (!amount) {
+    return "0";
+  }
+  const auto divisor = Quantity::parse(reference["divisor"]);
+  const std::int64_t unit = divisor && !divisor->is_zero() ? divisor->milli_value() : 1000;
+  const std::int64_t milli = amount->milli_value();
+  return fmt::format("{}", milli / unit + (milli % unit != 0 ? 1 : 0));
+}
+
+}  // namespace athanor::nodes

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conditions in CEL: when expressions behind the flag enable-cel-in-whenexpression. Variables
+// $(...) are replaced before, so that an expression has none of its own.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace athanor::tekton {
+
+// Returns what the compiler says against an expression; empty: nothing.
+std::string condition_errors(std::string_view expression);
+// Evaluates an expression within the limits of one call. Errors: it does not compile, fails, or is
+// neither true nor false.
+Result<bool> evaluate_condition(std::string_view expression);
+
+}  // namespace athanor::tekton

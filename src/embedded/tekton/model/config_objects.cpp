@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/tekton/model/config_objects.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "embedded/tekton/model/text.hpp"
+#include "kube/text/yaml.hpp"
+
+namespace athanor::tekton {
+namespace {
+
+constexpr std::string_view kNamespace = "tekton-pipelines";
+
+// Whether the engine reads a key, or works as with its documented value whatever is written.
+enum class Use : std::uint8_t { Fixed, Read };
+
+struct Setting {
+  std::string_view key{};
+  std::string_view value{};
+  std::string_view kind{};  // "number", "flag", "yaml", or the allowed words split by '|'
+  Use use = Use::Fixed;
+};
+
+constexpr Setting kDefaults[] = {
+    {"default-timeout-minutes", "60", "number", Use::Read},
+    {"default-service-account", "default", "", Use::Read},
+    {"default-managed-by-label-value", "tekton-pipelines", "", Use::Read},
+    {"default-max-matrix-combinations-count", "256", "number", Use::Read},
+    {"default-imagepullbackoff-timeout", "0", ""},
+    {"default-pod-template", "", "yaml", Use::Read},
+    {"default-resolver-type", "", "", Use::Read},
+    {"default-task-run-workspace-binding", "", ""},
+    {"default-forbidden-env", "", ""},
+};
+constexpr Setting kFlags[] = {
+    {"enable-api-fields", "beta", "stable|beta|alpha"},
+    {"coschedule", "disabled", "workspaces|pipelineruns|isolate-pipelinerun|disabled"},
+    {"disable-creds-init", "false", "flag", Use::Read},
+    {"await-sidecar-readiness", "true", "flag"},
+    {"running-in-environment-with-injected-sidecars", "true", "flag"},
+    {"results-from", "termination-message", "termination-message|sidecar-logs"},
+    {"max-result-size", "4096", "number", Use::Read},
+    {"keep-pod-on-cancel", "false", "flag"},
+    {"enable-provenance-in-status", "true", "flag", Use::Read},
+    {"set-security-context", "false", "flag"},
+    {"enable-cel-in-whenexpression", "false", "flag", Use::Read},
+    {"enable-param-enum", "false", "flag", Use::Read},
+    {"enable-artifacts", "false", "flag"},
+    {"disable-inline-spec", "", ""},
+};
+
+using Table = std::span<const Setting>;
+
+Value config_map(std::string_view name, Table settings, const Value& given) {
+  Value data = Value::object();
+  for (const Setting& setting : settings) {
+    if (const std::string_view own = given[setting.key].as_string(); !own.empty()) {
+      data.set(setting.key, own);
+    } else if (!setting.value.empty()) {
+      data.set(setting.key, setting.value);
+    }
+  }
+  return Value::object({{"apiVersion", "v1"},
+                        {"kind", "ConfigMap"},
+                        {"metadata", Value::object({{"name", name}, {"namespace", kNamespace}})},
+                        {"data", std::move(data)}});
+}
+
+bool is_word_of(std::string_view word, std::string_view words) {
+  while (!words.empty()) {
+    const std::size_t end = words.find('|');
+    if (words.substr(0, end) == word) {
+      return true;
+    }
+    words = end == std::string_view::npos ? std::string_view{} : words.substr(end + 1);
+  }
+  return false;
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// What is wrong with a value, or empty.
+std::string problem_of(const Setting& setting, std::string_view value, std::string_view config) {
+  if (setting.kind.empty()) {
+    return {};
+  }
+  if (setting.kind == "number") {
+    return is_number(value) ? ""
+                            : "failed parsing " + std::string(config) + " " + quoted(setting.key);
+  }
+  if (setting.kind == "yaml") {
+    return yaml::parse(value) ? "" : "failed to unmarshal " + quoted(value);
+  }
+  if (setting.kind == "flag") {
+    const bool good = is_word_of(value, "true|false|True|False|TRUE|FALSE|t|f|T|F|1|0");
+    return good ? ""
+                : "failed parsing " + std::string(config) + " " + quoted(value) +
+                      ": strconv.ParseBool: parsing " + quoted(value) + ": invalid syntax";
+  }
+  return is_word_of(value, setting.kind)
+             ? ""
+             : "invalid value for feature flag " + quoted(setting.key) + ": " + quoted(value);
+}
+
+std::string first_problem(const Value& data, Table settings, std::string_view config) {
+  for (const Setting& setting : settings) {
+    if (const Value* value = data.find(setting.key)) {
+      if (std::string problem = problem_of(setting, value->as_string(), config); !problem.empty()) {
+        return problem;
+      }
+    }
+  }
+  return {};
+}
+
+bool is_true(std::string_view word) {
+  return is_word_of(word, "true|True|TRUE|t|T|1");
+}
+
+// Returns true if the two mean the same to Tekton.
+bool same_meaning(const Setting& setting, std::string_view value) {
+  return setting.kind == "flag" ? is_true(setting.value) == is_true(value) : setting.value == value;
+}
+
+std::string ignored_key(std::string_view config, const Setting& setting, std::string_view value) {
+  return std::string(config) + ": " + std::string(setting.key) + ": " + quoted(value) +
+         " has no effect: the embedded engine works as with " + quoted(setting.value);
+}
+
+std::vector<std::string> ignored_keys(const Value& data, Table settings, std::string_view config) {
+  std::vector<std::string> warnings;
+  for (const Member& member : data.members()) {
+    const auto setting = std::ranges::find(settings, member.key(), &Setting::key);
+    if (setting == settings.end()) {
+      if (member.key() != "_example") {
+        warnings.push_back(std::string(config) + ": " + std::string(member.key()) +
+                           " has no effect: the embedded engine does not read it");
+      }
+    } else if (setting->use == Use::Fixed && !same_meaning(*setting, member.value.as_string())) {
+      warnings.push_back(ignored_key(config, *setting, member.value.as_string()));
+    }
+  }
+  return warnings;
+}
+
+bool is_config(const Value& object) {
+  return object["kind"].as_string() == "ConfigMap" &&
+         object["metadata"]["namespace"].as_string() == kNamespace;
+}
+
+}  // namespace
+
+std::vector<Value> config_objects(const Value& section) {
+  Value flags = Value::object();
+  if (const Value& size = section["run"]["maxResultSize"]; size.is_number()) {
+    flags.set("max-result-size", std::to_string(size.as_int()));
+  }
+  return {Value::object({{"apiVersion", "v1"},
+                         {"kind", "Namespace"},
+                         {"metadata", Value::object({{"name", kNamespace}})}}),
+          config_map("config-defaults", kDefaults, section["defaults"]),
+          config_map("feature-flags", kFlags, flags)};
+}
+
+std::optional<Error> validate_config(const Value& object) {
+  if (!is_config(object)) {
+    return std::nullopt;
+  }
+  const std::string_view name = object["metadata"]["name"].as_string();
+  std::string problem;
+  if (name == "config-defaults") {
+    problem = first_problem(object["data"], kDefaults, "default config");
+  } else if (name == "feature-flags") {
+    problem = first_problem(object["data"], kFlags, "feature flags config");
+  }
+  if (problem.empty()) {
+    return std::nullopt;
+  }
+  return Error::bad_request(
+      "admission webhook \"config.webhook.pipeline.tekton.dev\" denied the request: validation "
+      "failed: " +
+      problem);
+}
+
+std::vector<std::string> config_warnings(const Value& object) {
+  if (!is_config(object)) {
+    return {};
+  }
+  const std::string_view name = object["metadata"]["name"].as_string();
+  if (name == "config-defaults") {
+    return ignored_keys(object["data"], kDefaults, name);
+  }
+  if (name == "feature-flags") {
+    return ignored_keys(object["data"], kFlags, name);
+  }
+  if (name == "kube-root-ca.crt" || object["data"].empty()) {
+    return {};
+  }
+  return {std::string(name) + " has no effect: of namespace " + std::string(kNamespace) +
+          " the embedded engine reads ConfigMaps config-defaults and feature-flags alone"};
+}
+
+}  // namespace athanor::tekton

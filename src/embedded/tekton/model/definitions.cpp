@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/tekton/model/definitions.hpp"
+
+#include "embedded/tekton/model/remote_definitions.hpp"
+#include "embedded/tekton/model/text.hpp"
+
+namespace athanor::tekton {
+
+Result<Object> find_definition(const View& view, const Kind& kind, const Value& ref,
+                               std::string_view ns) {
+  Key key{std::string(ns), ref["name"].str()};
+  if (const std::string_view resolver = ref["resolver"].as_string(); !resolver.empty()) {
+    if (is_remote_resolver(resolver)) {
+      return fetch_definition(view, kind, ref);
+    }
+    if (resolver != "cluster") {
+      return Error::bad_request("resolver type " + quoted(resolver) +
+                                " not enabled in the embedded engine");
+    }
+    key.name = named(ref["params"], "name")["value"].str();
+    if (const Value& other = named(ref["params"], "namespace")["value"];
+        !other.as_string().empty()) {
+      key.ns = other.str();
+    }
+  }
+  auto found = view.get(kind, key);
+  if (!found) {
+    return Error::not_found(std::string(kind.plural) + "." + std::string(kind.group) + " " +
+                            quoted(key.name) + " not found");
+  }
+  return *std::move(found);
+}
+
+bool is_custom_task(const Value& ref) {
+  const std::string_view kind = ref["kind"].as_string();
+  const std::string_view version = ref["apiVersion"].as_string();
+  return (!kind.empty() && kind != "Task") ||
+         (!version.empty() && !version.starts_with("tekton.dev/"));
+}
+
+}  // namespace athanor::tekton

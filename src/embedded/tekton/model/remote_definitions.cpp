@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/tekton/model/remote_definitions.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include "embedded/tekton/model/conversion.hpp"
+#include "embedded/tekton/model/text.hpp"
+#include "kube/text/json.hpp"
+#include "kube/text/yaml.hpp"
+
+namespace athanor::tekton {
+namespace {
+
+constexpr Duration kMostAge = std::chrono::minutes(10);
+constexpr std::string_view kHttp = "http";
+constexpr std::string_view kHub = "hub";
+
+std::string param_of(const Value& ref, std::string_view name) {
+  return named(ref["params"], name)["value"].str();
+}
+
+// Characters of a name in a path; everything else would be another place.
+bool is_path_word(std::string_view text) {
+  return !text.empty() && text != "." && text != ".." &&
+         text.find_first_not_of(
+             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.") ==
+             std::string_view::npos;
+}
+
+Result<std::string> http_url(const Value& ref) {
+  for (const Value& param : ref["params"].items()) {
+    const std::string_view name = param["name"].as_string();
+    if (name.starts_with("http-")) {
+      return Error::bad_request("resolver http: param " + std::string(name) +
+                                " is not supported by the embedded engine, which sends no "
+                                "credentials");
+    }
+  }
+  std::string url = param_of(ref, "url");
+  if (url.empty()) {
+    return Error::bad_request("missing required http resolver params: url");
+  }
+  if (!url.starts_with("https://") && !url.starts_with("http://")) {
+    return Error::bad_request("url " + url + " is not a valid http(s) url");
+  }
+  return url;
+}
+
+// Returns the address of a resource on a mirror of Tekton's hub.
+Result<std::string> hub_url(const View& view, const Kind& kind, const Value& ref) {
+  std::string base = view.config("tekton")["run"]["hubURL"].str();
+  if (base.empty()) {
+    return Error::bad_request(
+        "resolver type \"hub\" needs the address of a hub: set TEKTON_HUB_URL");
+  }
+  std::string catalog = param_of(ref, "catalog");
+  if (catalog.empty()) {
+    catalog = "tekton";
+  }
+  const std::string name = param_of(ref, "name");
+  const std::string version = param_of(ref, "version");
+  using Given = std::pair<std::string_view, std::string_view>;
+  for (const auto& [param, text] :
+       {Given{"catalog", catalog}, Given{"name", name}, Given{"version", version}}) {
+    if (!is_path_word(text)) {
+      return Error::bad_request("resolver hub: param " + std::string(param) + " is " +
+                                (text.empty() ? "required" : "not a name: " + quoted(text)));
+    }
+  }
+  base.erase(base.find_last_not_of('/') + 1);
+  const std::string plural(kind.plural);
+  return base + "/v1/resource/" + catalog + "/" + plural.substr(0, plural.size() - 1) + "/" + name +
+         "/" + version + "/yaml";
+}
+
+// Returns the text of the definition in a hub's answer.
+Result<std::string> hub_text(const std::string& answer) {
+  const auto parsed = json::parse(answer);
+  std::string text = parsed ? (*parsed)["data"]["yaml"].str() : std::string();
+  if (text.empty()) {
+    return Error::bad_request("the hub's answer holds no data.yaml");
+  }
+  return text;
+}
+
+Result<Object> read_definition(const Kind& kind, const std::string& text) {
+  auto document = yaml::parse(text);
+  if (!document || !document->is_object()) {
+    return Error::bad_request("what was fetched is no YAML object");
+  }
+  const std::string_view version = (*document)["apiVersion"].as_string();
+  if ((*document)["kind"].as_string() != kind.name || !version.starts_with("tekton.dev/") ||
+      (*document)["metadata"]["name"].as_string().empty() || !(*document)["spec"].is_object()) {
+    return Error::bad_request("what was fetched is no " + std::string(kind.name) +
+                              " of tekton.dev");
+  }
+  ATHANOR_TRY(Value object,
+              convert(*document, std::string(kind.group) + "/" + std::string(kind.version)));
+  return Object(std::move(object));
+}
+
+}  // namespace
+
+bool is_awaited(const Error& error) {
+  return error.reason == kAwaited;
+}
+
+bool is_remote_resolver(std::string_view resolver) {
+  return resolver == kHttp || resolver == kHub;
+}
+
+Result<Object> fetch_definition(const View& view, const Kind& kind, const Value& ref) {
+  const bool hub = ref["resolver"].as_string() == kHub;
+  ATHANOR_TRY(const std::string url, hub ? hub_url(view, kind, ref) : http_url(ref));
+  const std::string query = "definition:" + json::print(Value::object({{"url", url}}));
+  const Observed seen = view.observe(query, kMostAge);
+  if (seen.error) {
+    return Error::bad_request("error requesting remote resource: " + seen.error->message);
+  }
+  if (!seen.value) {
+    return Error{.code = 503, .reason = std::string(kAwaited), .message = "awaiting " + url};
+  }
+  std::string text = (*seen.value)["text"].str();
+  if (hub) {
+    ATHANOR_TRY(text, hub_text(text));
+  }
+  return read_definition(kind, text);
+}
+
+}  // namespace athanor::tekton

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Definitions that are not in the API server: resolvers http and hub (docs/spec/tekton.md 1). What
+// they ask of the world outside is an observation, so that a run waits without blocking anything.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor::tekton {
+
+// The reason of the error of a definition that is still on its way.
+inline constexpr std::string_view kAwaited = "AwaitingRemoteResource";
+// Returns true for that error.
+bool is_awaited(const Error& error);
+
+// Returns true for a resolver that fetch_definition() knows.
+bool is_remote_resolver(std::string_view resolver);
+// Fetches the definition that `ref` {resolver, params} describes, in the storage version of `kind`;
+// an answer counts for ten minutes. Errors: kAwaited; what is wrong with the params, or what was
+// fetched.
+Result<Object> fetch_definition(const View& view, const Kind& kind, const Value& ref);
+
+}  // namespace athanor::tekton

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/tekton/model/settings.hpp"
+
+#include <charconv>
+#include <optional>
+
+#include "api/builtin.hpp"
+#include "kube/text/yaml.hpp"
+
+namespace athanor::tekton {
+namespace {
+
+std::optional<std::int64_t> number_of(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
+    return std::nullopt;
+  }
+  return number;
+}
+
+void set_profile(Settings& settings, std::string_view profile) {
+  if (profile != "v1.9" && profile != "current") {
+    return;
+  }
+  const bool current = profile == "current";
+  settings.finally_after_tasks_timeout = current;
+  settings.task_timeout_follows_tasks = current;
+  settings.results_of_failed_tasks = current;
+  settings.result_validation_details = current;
+  settings.precise_failure_reasons = current;
+}
+
+void set_defaults(Settings& settings, const Value& data) {
+  if (const auto minutes = number_of(data["default-timeout-minutes"].as_string())) {
+    settings.default_timeout = std::chrono::minutes(*minutes);
+  }
+  if (const auto& account = data["default-service-account"]; !account.as_string().empty()) {
+    settings.default_service_account = account.str();
+  }
+  if (const auto& manager = data["default-managed-by-label-value"]; !manager.as_string().empty()) {
+    settings.managed_by = manager.str();
+  }
+  if (const auto most = number_of(data["default-max-matrix-combinations-count"].as_string())) {
+    settings.max_combinations = *most;
+  }
+  if (const auto& resolver = data["default-resolver-type"]; !resolver.as_string().empty()) {
+    settings.default_resolver = resolver.str();
+  }
+  if (const auto& text = data["default-pod-template"]; !text.as_string().empty()) {
+    if (auto pod_template = yaml::parse(text.as_string())) {
+      settings.default_pod_template = *std::move(pod_template);
+    }
+  }
+}
+
+// Go's strconv.ParseBool.
+std::optional<bool> flag_of(std::string_view text) {
+  for (const std::string_view word : {"true", "True", "TRUE", "t", "T", "1"}) {
+    if (text == word) {
+      return true;
+    }
+  }
+  return text.empty() ? std::nullopt : std::optional(false);
+}
+
+void set_flags(Settings& settings, const Value& data) {
+  settings.max_result_size =
+      number_of(data["max-result-size"].as_string()).value_or(settings.max_result_size);
+  settings.param_enum =
+      flag_of(data["enable-param-enum"].as_string()).value_or(settings.param_enum);
+  settings.cel_when =
+      flag_of(data["enable-cel-in-whenexpression"].as_string()).value_or(settings.cel_when);
+  settings.provenance_in_status = flag_of(data["enable-provenance-in-status"].as_string())
+                                      .value_or(settings.provenance_in_status);
+  settings.credentials =
+      !flag_of(data["disable-creds-init"].as_string()).value_or(!settings.credentials);
+}
+
+Value data_of(const View& view, std::string_view name) {
+  const auto config = view.get(api::kConfigMap, Key{"tekton-pipelines", std::string(name)});
+  return config ? config->body()["data"] : Value();
+}
+
+}  // namespace
+
+Settings settings_of(const Value& section, const Value& config_defaults,
+                     const Value& feature_flags) {
+  Settings settings;
+  set_profile(settings, section["run"]["profile"].as_string());
+  settings.max_result_size = section["run"]["maxResultSize"].as_int(settings.max_result_size);
+  if (const auto grace = parse_go_duration(section["run"]["startupGrace"].as_string())) {
+    settings.startup_grace = *grace;
+  }
+  set_defaults(settings, section["defaults"]);
+  set_defaults(settings, config_defaults);
+  set_flags(settings, feature_flags);
+  return settings;
+}
+
+Settings read_settings(const View& view) {
+  return settings_of(view.config("tekton"), data_of(view, "config-defaults"),
+                     data_of(view, "feature-flags"));
+}
+
+Value feature_flags(const Settings& settings) {
+  return Value::object({
+      {"awaitSidecarReadiness", true},
+      {"coschedule", "disabled"},
+      {"enableAPIFields", "beta"},
+      {"enableProvenanceInStatus", true},
+      {"enforceNonfalsifiability", "none"},
+      {"maxResultSize", settings.max_result_size},
+      {"resultExtractionMethod", "termination-message"},
+      {"runningInEnvWithInjectedSidecars", true},
+      {"verificationNoMatchPolicy", "ignore"},
+  });
+}
+
+}  // namespace athanor::tekton

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings of the run engine: section "tekton" of the configuration, and ConfigMaps config-defaults
+// and feature-flags of namespace tekton-pipelines on top of it (docs/spec/tekton.md head, 14).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/time.hpp"
+#include "kube/value/value.hpp"
+#include "runtime/view/view.hpp"
+
+namespace athanor::tekton {
+
+// The settings and their defaults.
+struct Settings {
+  // run.profile sets all of these; without it they are as here.
+  // Differences from the reference that clients see, by section of docs/spec/tekton.md.
+  bool finally_after_tasks_timeout = true;  // 8.5: a timeout of the tasks leaves finally its time
+  bool task_timeout_follows_tasks = true;   // 8.6: a task gets no more than the tasks have left
+  bool results_of_failed_tasks = true;      // 7.3: finally may read what a failed task left
+  bool result_validation_details = true;    // 7.5: texts behind "Failed Validation: <n>"
+  bool precise_failure_reasons = false;     // 10.4: StepFailed, StepOOM, PodEvicted …
+
+  Duration default_timeout = std::chrono::minutes(60);
+  std::string default_service_account = "default";
+  std::string managed_by = "tekton-pipelines";
+  Value default_pod_template{};
+  Duration startup_grace = std::chrono::seconds(60);  // 17; 0: a pod may wait until the timeout
+  std::int64_t max_result_size = 4096;                // bytes
+  std::string default_resolver{};                     // empty: a reference must name something
+  std::int64_t max_combinations = 256;                // of a matrix
+  bool param_enum = false;                            // enable-param-enum
+  bool provenance_in_status = true;                   // enable-provenance-in-status
+  bool cel_when = false;                              // enable-cel-in-whenexpression
+  bool credentials = true;                            // disable-creds-init is not set
+};
+
+// Reads the settings that hold now.
+Settings read_settings(const View& view);
+// Reads them from the section and the ConfigMaps' data alone.
+Settings settings_of(const Value& section, const Value& config_defaults,
+                     const Value& feature_flags = {});
+
+// Returns what status.provenance.featureFlags shows.
+Value feature_flags(const Settings& settings);
+
+}  // namespace athanor::tekton

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Standard workloads of slices and what placement makes of them (docs/spec/das.md 16): figures for
+// tests and benchmarks.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace athanor::das {
+
+// In the order of shares and counts.
+inline constexpr std::array<std::string_view, 6> kMixProfiles{"1g.5gb",  "1g.10gb", "2g.10gb",
+                                                              "3g.20gb", "4g.20gb", "7g.40gb"};
+// A workload: shares of the profiles of kMixProfiles, whose sum is 1.
+struct Mix {
+  std::string_view name{};
+  std::array<double, 6> shares{};
+};
+// Returns uniform, small, no7.
+std::span<const Mix> standard_mixes();
+
+// A request of a mix: when it comes, its place in kMixProfiles, how long its slice lives.
+struct Arrival {
+  double at = 0;
+  std::size_t kind = 0;
+  double life = 0;
+};
+// What arrivals_of() makes. `load`: the requested share of all slots, 0.95 in
+// docs/spec/das.md 16.3.
+struct ArrivalPlan {
+  std::size_t gpus = 64;  // with seven compute slices
+  int arrivals = 8000;
+  double load = 0.95;
+  std::uint64_t seed = 1;
+};
+// Returns Poisson arrivals at rate 1, whose slices live exponentially long. The same seed gives the
+// same arrivals.
+std::vector<Arrival> arrivals_of(const Mix& mix, const ArrivalPlan& plan);
+
+// Placements: first fit on the node with most free slots, first fit in a fixed order, least
+// fragmentation.
+enum class Packing : std::uint8_t { SpreadFirstFit, FixedFirstFit, FragMin };
+// Share of accepted requests and share of used slots, both 0 to 1.
+struct PackingOutcome {
+  double acceptance = 0;
+  double utilisation = 0;
+};
+// Plays 8,000 random arrivals on 8 nodes of 8 A100-40; drops those that do not fit. The same seed
+// gives the same outcome.
+PackingOutcome play_arrivals(const Mix& mix, Packing way, std::uint64_t seed);
+
+// Returns a lower bound of the GPUs that hold so many requests of each profile, `media` of them
+// "+me", which count as 1g, too (docs/spec/das.md 16.2).
+int least_gpus(const std::array<int, 6>& counts, int media = 0);
+// Returns the bound for A30: counts of 1g, 2g and 4g, and how many of the first two are "+me".
+int least_a30_gpus(const std::array<int, 3>& counts, const std::array<int, 2>& media);
+// Returns the exact number by branch and bound over the sets that one GPU holds. For small demands:
+// the time grows with the number of requests.
+int exact_gpus(const std::array<int, 6>& counts);
+// GPUs used for 300 requests at random / least_gpus(). Offline: the whole batch is known.
+enum class Batch : std::uint8_t { Online, Offline };
+// Returns that ratio; the same seed gives the same value.
+double play_batch(const Mix& mix, Batch batch, std::uint64_t seed);
+
+}  // namespace athanor::das

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pure descriptions of jobs and clusters.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "views/cluster_view.hpp"
+#include "views/describe.hpp"
+#include "views/job_labels.hpp"
+#include "views/job_view.hpp"
+#include "views/reasons.hpp"
+
+namespace athanor::views {
+namespace {
+
+// A task from its start to its end, with the code of a step that failed.
+void add_task(Description& description, const Object& run) {
+  const auto began = parse_time(run.status()["startTime"].as_string());
+  const auto ended = parse_time(run.status()["completionTime"].as_string());
+  if (!began) {
+    return;
+  }
+  const std::string_view task = run.label(kPipelineTaskLabel);
+  std::string what = fmt::format("task {}", task.empty() ? run.name() : task);
+  for (const Value& step : run.status()["steps"].items()) {
+    const std::int64_t code = step["terminated"]["exitCode"].as_int();
+    if (code != 0) {
+      what += fmt::format(", {} exited with code {}", step["container"].as_string(), code);
+    }
+  }
+  description.timeline.push_back({.at = *began,
+                                  .what = std::move(what),
+                                  .lasted = ended ? std::optional(*ended - *began) : std::nullopt});
+}
+
+std::string joined_names(const Value& list) {
+  std::string text;
+  for (const Value& item : list.items()) {
+    text += (text.empty() ? "" : ", ") + item.str();
+  }
+  return text;
+}
+
+}  // namespace
+
+Description describe_job(const Object& job, const std::vector<Object>& children, Instant now) {
+  Description description{.kind = std::string(job.kind()),
+                          .ns = std::string(job.ns()),
+                          .name = std::string(job.name())};
+  const Value& spec = job.spec();
+  const Value& status = job.status();
+  std::vector<Object> runs;
+  std::ranges::copy_if(children, std::back_inserter(runs),
+                       [](const Object& one) { return one.kind() == "TaskRun"; });
+  const FailureCauses causes = failure_causes(runs);
+  const auto cause = causes.find(job.key());
+  add_fact(description, "Phase", status["phase"].str());
+  add_fact(description, "Message", clear_reason(status["message"].as_string()));
+  if (status["phase"].as_string() == "Failed" && cause != causes.end()) {
+    add_fact(description, "Cause", cause->second);
+  }
+  add_fact(description, "Owner", spec["owner"].str());
+  add_fact(description, "Cluster",
+           status["cluster"].str().empty() ? spec["cluster"].str() : status["cluster"].str());
+  if (spec["hardware"]["gpuCount"].as_int() > 0) {
+    add_fact(description, "GPUs",
+             fmt::format("{} {}", spec["hardware"]["gpuCount"].as_int(),
+                         spec["hardware"]["gpuType"].as_string()));
+  }
+  add_fact(description, "Priority", spec["priority"].str());
+  add_fact(description, "Pipeline", spec["pipeline"].str());
+  add_fact(description, "Project", spec["forge"]["project"].str());
+  add_fact(description, "Arguments", joined_names(spec["forge"]["args"]));
+  if (const auto start = start_of_job(job)) {
+    add_fact(description, "Start", format_time(*start));
+  }
+  if (const auto lasted = duration_of_job(job, now)) {
+    add_fact(description, "Duration", format_age(*lasted));
+  }
+  if (status["evictions"].as_int() > 0) {
+    add_fact(description, "Evictions", std::to_string(status["evictions"].as_int()));
+  }
+  add_conditions(description, job);
+  for (const Object& run : runs) {
+    add_task(description, run);
+  }
+  for (const Object& child : children) {
+    add_child(description, child);
+  }
+  finish_timeline(description, is_over(job) ? std::nullopt : std::optional(now));
+  return description;
+}
+
+Description describe_cluster(const Object& cluster, const std::vector<Object>& jobs,
+                             const std::vector<Object>& cluster_queues) {
+  Description description{.kind = std::string(cluster.kind()),
+                          .ns = std::string(cluster.ns()),
+                          .name = std::string(cluster.name())};
+  const Value& spec = cluster.spec();
+  const Value& status = cluster.status();
+  const ClusterUse use = cluster_use(cluster_queues, cluster.name());
+  add_fact(description, "State", usable_state(cluster));
+  add_fact(description, "GPUs", status["gpuSummary"].str());
+  add_fact(description, "In use", use.details);
+  add_fact(description, "Queues", use.queues);
+  add_fact(description, "Owner", spec["owner"].str());
+  add_fact(description, "Lock", status["lockState"].str());
+  add_fact(description, "Lock expires", status["lockExpiresAt"].str());
+  add_fact(description, "Lock job", status["lockJobName"].str());
+  add_fact(description, "Kubeconfig", spec["kubeconfigSecret"].str());
+  add_fact(description, "Last probe", status["lastProbeTime"].str());
+  add_fact(description, "Server version", status["serverVersion"].str());
+  if (status.contains("nodeCount")) {
+    add_fact(description, "Nodes", std::to_string(status["nodeCount"].as_int()));
+  }
+  for (const std::string& trouble : cluster_troubles(cluster)) {
+    description.why += trouble + "\n";
+  }
+  add_conditions(description, cluster);
+  for (const Object& job : jobs) {
+    if (job.status()["cluster"].as_string() == cluster.name() && !is_over(job)) {
+      add_child(description, job);
+    }
+  }
+  finish_timeline(description, std::nullopt);
+  return description;
+}
+
+}  // namespace athanor::views

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schedules (docs/spec/dashboard.md A7) as data: state, next starts, last start. Pure.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "base/time_zone.hpp"
+#include "kube/value/object.hpp"
+#include "kube/value/value.hpp"
+#include "views/listing.hpp"
+
+namespace athanor::views {
+
+// Finds a zone by its name. Errors: there is none of that name.
+using FindZone = std::function<Result<TimeZone>(std::string_view name)>;
+
+// A start that is due.
+struct NextStart {
+  Instant at{};
+  std::int64_t offset_seconds = 0;  // of the schedule's zone, east of UTC
+  // Returns JSON: {utc, local, in}, the last in seconds.
+  [[nodiscard]] Value to_value(Instant now) const;
+  // Returns "2026-01-31 08:00:00 +01:00".
+  [[nodiscard]] std::string local_text() const;
+};
+
+// Returns at most `count` starts after `now`. Errors: the line is no schedule, the zone is unknown.
+Result<std::vector<NextStart>> next_starts(std::string_view cron, std::string_view zone,
+                                           Instant now, std::size_t count, const FindZone& find);
+
+// One CronJob as a person sees it.
+struct ScheduleState {
+  std::string name{};
+  std::string ns{};
+  std::string cron{};
+  std::string zone{};  // empty: UTC
+  bool paused = false;
+  std::string project{};
+  std::string pipeline{};
+  std::string cluster{};
+  std::string owner{};
+  std::optional<Instant> last_start{};
+  std::size_t running = 0;        // of its Jobs
+  std::vector<NextStart> next{};  // at most five; none of a paused one
+  std::string problem{};          // why there are none
+  [[nodiscard]] Value to_value(Instant now) const;
+};
+// Returns true for a CronJob that is a schedule of jobs.
+bool is_schedule(const Object& cron);
+ScheduleState schedule_state(const Object& cron, Instant now, const FindZone& find);
+// Returns the states that --phase takes: Active and Paused.
+const std::vector<std::string>& schedule_phases();
+// Schedules as rows, by name; CronJobs that are none are left out.
+Listing schedule_listing(const std::vector<Object>& crons, bool with_namespace, Instant now,
+                         const FindZone& find);
+
+}  // namespace athanor::views

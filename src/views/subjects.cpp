@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/subjects.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/ascii.hpp"
+#include "base/near_name.hpp"
+#include "runtime/view/usage.hpp"
+
+namespace athanor::views {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Subject>, 22> kKinds{
+    {{"jobs", Subject::Job},
+     {"job", Subject::Job},
+     {"fournosjob", Subject::Job},
+     {"fournosjobs", Subject::Job},
+     {"clusters", Subject::Cluster},
+     {"cluster", Subject::Cluster},
+     {"fournoscluster", Subject::Cluster},
+     {"fournosclusters", Subject::Cluster},
+     {"queues", Subject::Queue},
+     {"queue", Subject::Queue},
+     {"clusterqueue", Subject::Queue},
+     {"clusterqueues", Subject::Queue},
+     {"appwrappers", Subject::AppWrapper},
+     {"appwrapper", Subject::AppWrapper},
+     {"aw", Subject::AppWrapper},
+     {"slices", Subject::Slices},
+     {"slice", Subject::Slices},
+     {"gpus", Subject::Slices},
+     {"zones", Subject::Zones},
+     {"zone", Subject::Zones},
+     {"workloads", Subject::Workload},
+     {"workload", Subject::Workload}}};
+
+std::optional<Subject> find_kind(std::string_view word) {
+  // "fournosjob.fournos.dev", as -o name prints it.
+  const std::string plain = lower(word.substr(0, word.find('.')));
+  const auto* const found =
+      std::ranges::find(kKinds, plain, &std::pair<std::string_view, Subject>::first);
+  return found == kKinds.end() ? std::nullopt : std::optional(found->second);
+}
+
+Error unknown_kind(std::string_view word) {
+  std::vector<std::string> known;
+  known.reserve(kKinds.size());
+  for (const auto& [name, kind] : kKinds) {
+    known.emplace_back(name);
+  }
+  return wrong_usage(
+      fmt::format("unknown kind \"{}\"{}; known are jobs, clusters, queues, appwrappers, slices, "
+                  "zones and workloads",
+                  word, near_hint(word, known)));
+}
+
+}  // namespace
+
+Result<std::vector<SubjectName>> parse_subjects(const std::vector<std::string>& words) {
+  std::vector<SubjectName> subjects;
+  std::optional<Subject> kind;
+  std::string last;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const std::size_t slash = word.find('/');
+    if (slash != std::string::npos) {
+      const auto own = find_kind(std::string_view(word).substr(0, slash));
+      if (!own) {
+        return unknown_kind(word.substr(0, slash));
+      }
+      if (slash + 1 == word.size()) {
+        return wrong_usage(fmt::format("{}: the name is missing", word));
+      }
+      subjects.push_back({.kind = *own, .name = word.substr(slash + 1)});
+    } else if (const auto own = find_kind(word); own && i == 0 && words.size() > 1) {
+      kind = own;
+    } else {
+      subjects.push_back({.kind = kind.value_or(Subject::Job), .name = word});
+    }
+  }
+  if (subjects.empty()) {
+    return wrong_usage("say what: KIND/NAME, as jobs/my-job");
+  }
+  return subjects;
+}
+
+}  // namespace athanor::views

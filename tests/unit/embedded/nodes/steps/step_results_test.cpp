@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results of earlier steps in later ones, and guards (docs/spec/tekton.md 6, 10.2).
+#include "embedded/nodes/steps/step_results.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "kube/text/json.hpp"
+#include "kube/text/yaml.hpp"
+
+namespace athanor::nodes::step_results_test {
+namespace {
+
+StepResults results() {
+  StepResults results;
+  results.add(
+      "step-a",
+      R"([{"key":"text","value":"x y","type":4},{"key":"list","value":"[\"p\",\"q\"]","type":4},
+    {"key":"map","value":"{\"k\":\"v\"}","type":4},{"key":"both","value":"own","type":4},
+    {"key":"both","value":"task","type":1},{"key":"ExitCode","value":"3","type":3}])");
+  results.add("sidecar-b", R"([{"key":"no","value":"1","type":4}])");
+  results.add("step-c", "no results at all");
+  return results;
+}
+
+TEST(StepResults, TakeThePlaceOfTheirVariables) {
+  const StepResults known = results();
+  EXPECT_EQ(known.substitute("<$(steps.a.results.text)> $(steps.a.results.list[1])"), "<x y> q");
+  EXPECT_EQ(known.substitute("$(steps.a.results.map.k) $(steps.a.results.both)"), "v own");
+  for (const char* left : {"$(steps.a.results.none)", "$(steps.a.results.list[2])", "$(steps.a",
+                           "$(params.x)", "$(steps.a.results.ExitCode)"}) {
+    EXPECT_EQ(known.substitute(left), left);
+  }
+  const Value container = yaml::parse(
+                              "{command: [run, '$(steps.a.results.list[*])'], env: [[A, "
+                              "'=$(steps.a.results.text)']]}")
+                              .value();
+  const Value done = known.substituted(container);
+  EXPECT_EQ(json::print(done["command"]), R"(["run","p","q"])");
+  EXPECT_EQ(json::print(done["env"]), R"([["A","=x y"]])");
+}
+
+TEST(StepResults, GuardsCompareThem) {
+  const StepResults known = results();
+  const auto allow = [&](const std::string& when) {
+    return known.allow(yaml::parse(when).value());
+  };
+  EXPECT_TRUE(allow("[]"));
+  EXPECT_TRUE(allow("[{input: a, operator: in, values: [b, a]}]"));
+  EXPECT_FALSE(allow("[{input: a, operator: in, values: [b]}]"));
+  EXPECT_FALSE(allow("[{input: a, operator: notin, values: [a]}]"));
+  EXPECT_TRUE(allow("[{input: '$(steps.a.results.text)', operator: in, values: ['x y']}]"));
+  EXPECT_TRUE(allow("[{input: q, operator: in, values: ['$(steps.a.results.list[*])']}]"));
+  EXPECT_FALSE(
+      allow("[{input: a, operator: in, values: [a]}, {input: a, operator: in, values: [b]}]"));
+}
+
+}  // namespace
+}  // namespace athanor::nodes::step_results_test

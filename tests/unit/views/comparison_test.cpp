@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs side by side: what differs, and by how many per cent.
+#include "views/comparison.hpp"
+
+#include <gtest/gtest.h>
+
+#include "kube/text/yaml.hpp"
+#include "views/result_files.hpp"
+
+namespace athanor::views::comparison_test {
+namespace {
+
+Object object(std::string_view yaml) {
+  return Object(*yaml::parse(yaml));
+}
+
+JobRecord record(const std::string& name, const std::string& batch, const std::string& seconds,
+                 const std::string& throughput, const std::string& p99) {
+  return {.job = object("metadata: {name: " + name + R"(}
+spec: {pipeline: bench, owner: ann, forge: {project: llmd, args: [cks], configOverrides: {batch_size: )" +
+                        batch + R"(}}}
+status:
+  phase: Succeeded
+  cluster: cluster-1
+  completionTime: "2026-01-31T08:00:)" +
+                        seconds + R"(Z"
+  conditions: [{type: WorkloadAdmitted, status: "True", lastTransitionTime: "2026-01-31T08:00:00Z"}])"),
+          .run = object("status: {results: [{name: throughput, value: '" + throughput +
+                        "\n'}, {name: latency, value: '{\"p99\": " + p99 + "}'}]}"),
+          .task_runs = {object(R"(
+metadata: {name: x, labels: {tekton.dev/pipelineTask: measure}}
+status:
+  startTime: "2026-01-31T08:00:00Z"
+  completionTime: "2026-01-31T08:00:)" +
+                               seconds + "Z\"\n  results: [{name: throughput, value: '" +
+                               throughput + "'}, {name: note, value: warm}]")}};
+}
+
+const Comparison::Row* find_row(const std::vector<Comparison::Row>& rows, std::string_view name) {
+  for (const Comparison::Row& row : rows) {
+    if (row.name == name) {
+      return &row;
+    }
+  }
+  return nullptr;
+}
+
+TEST(Comparison, ShowsDifferencesInPerCent) {
+  const Comparison comparison = compare_jobs(
+      {record("before", "64", "10", "200", "60"), record("after", "128", "15", "250", "45")},
+      Parameters::Different, Instant());
+  ASSERT_EQ(comparison.parameters.size(), 1U);
+  EXPECT_EQ(comparison.parameters[0].name, "forge.configOverrides.batch_size");
+  EXPECT_EQ(comparison.parameters[0].cells[1].text, "128");
+  const auto* throughput = find_row(comparison.results, "throughput");
+  ASSERT_NE(throughput, nullptr);
+  EXPECT_DOUBLE_EQ(throughput->cells[1].percent.value_or(0), 25.0);
+  const auto* p99 = find_row(comparison.results, "latency.p99");
+  ASSERT_NE(p99, nullptr);
+  EXPECT_DOUBLE_EQ(p99->cells[1].percent.value_or(0), -25.0);
+  EXPECT_NE(find_row(comparison.results, "measure: note"), nullptr);
+  EXPECT_EQ(find_row(comparison.results, "measure: throughput"), nullptr) << "told twice";
+  const auto* measure = find_row(comparison.durations, "measure");
+  ASSERT_NE(measure, nullptr);
+  EXPECT_DOUBLE_EQ(measure->cells[1].percent.value_or(0), 50.0);
+  const auto* whole = find_row(comparison.durations, "the whole run");
+  ASSERT_NE(whole, nullptr);
+  EXPECT_DOUBLE_EQ(whole->cells[0].number.value_or(0), 10.0);
+}
+
+TEST(Comparison, PrintsTheSameAsItsValue) {
+  const Comparison comparison =
+      compare_jobs({record("a", "64", "10", "0", "1"), record("b", "64", "10", "5", "x")},
+                   Parameters::All, Instant());
+  const std::string text = comparison.text(80);
+  EXPECT_NE(text.find("PARAMETER"), std::string::npos) << text;
+  EXPECT_NE(text.find("owner"), std::string::npos) << text;
+  EXPECT_NE(text.find("10s (+0.0%)"), std::string::npos) << text;
+  const Value value = comparison.to_value();
+  EXPECT_EQ(value["jobs"][1]["name"].as_string(), "b");
+  const Value& throughput = value["results"][0];
+  EXPECT_EQ(throughput["name"].as_string(), "throughput");
+  EXPECT_FALSE(throughput["cells"][1].contains("percent")) << "a change from nothing";
+}
+
+TEST(Comparison, TakesWholeNumbersAlone) {
+  EXPECT_EQ(number_of("12"), 12.0);
+  EXPECT_EQ(number_of("-1.5e3"), -1500.0);
+  EXPECT_EQ(number_of("12ms"), std::nullopt);
+  EXPECT_EQ(number_of(""), std::nullopt);
+  EXPECT_EQ(number_of("nan"), std::nullopt);
+}
+
+TEST(ResultFiles, AreReadFromALog) {
+  const auto files =
+      parse_result_files("file 3 a b/c.txt\nYWJj\nfile 0 empty\nend\n", ResultsWanted::Contents);
+  ASSERT_TRUE(files.ok()) << files.error().message;
+  ASSERT_EQ(files->size(), 2U);
+  EXPECT_EQ((*files)[0].path, "a b/c.txt");
+  EXPECT_EQ((*files)[0].content, "abc");
+  EXPECT_EQ((*files)[1].size, 0U);
+  const auto listed = parse_result_files("file 3 x\nend\n", ResultsWanted::List);
+  ASSERT_TRUE(listed.ok());
+  EXPECT_EQ(listed->front().size, 3U);
+}
+
+TEST(ResultFiles, RefuseCutLogsAndOuterPaths) {
+  for (const char* log :
+       {"file 3 x\nYWJj\n", "file 4 x\nYWJj\nend\n", "file 3 ../x\nYWJj\nend\n",
+        "file 3 /etc/x\nYWJj\nend\n", "oops\nend\n", "file 3 a/./b\nYWJj\nend\n"}) {
+    EXPECT_FALSE(parse_result_files(log, ResultsWanted::Contents).ok()) << log;
+  }
+}
+
+}  // namespace
+}  // namespace athanor::views::comparison_test

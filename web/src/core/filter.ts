@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Grammar of the filter box (docs/spec/dashboard.md B3 G3): words, key:value, age:<2h, and - before a term that is excluded.
+import { parseSpan } from "./time";
+
+// What a filter can ask of a row: texts are compared, numbers (milliseconds for spans) are ordered.
+export interface Field<Row> {
+  text?: (row: Row) => string | string[] | null | undefined;
+  span?: (row: Row, now: number) => number;
+  number?: (row: Row) => number | null | undefined;
+}
+export type Fields<Row> = Record<string, Field<Row>>;
+
+export interface Term {
+  raw: string;
+  negated: boolean;
+  key: string; // empty: a word of free text
+  value: string;
+  comparison: "" | "<" | ">";
+}
+
+export interface Filter<Row> {
+  terms: Term[];
+  problems: string[]; // one line for each term that is not understood
+  accepts: (row: Row, now: number) => boolean;
+}
+
+// Splits a text at spaces outside double quotes.
+export function splitTerms(text: string): string[] {
+  return [...text.matchAll(/(?:[^\s"]|"[^"]*"?)+/g)].map((match) => match[0]);
+}
+
+function parseTerm(raw: string): Term {
+  const negated = raw.length > 1 && raw.startsWith("-");
+  const body = negated ? raw.slice(1) : raw;
+  const colon = body.indexOf(":");
+  const unquoted = (text: string) => text.replace(/"/g, "");
+  if (colon <= 0 || body.startsWith('"')) return { raw, negated, key: "", value: unquoted(body), comparison: "" };
+  const rest = body.slice(colon + 1);
+  const comparison = rest.startsWith("<") ? "<" : rest.startsWith(">") ? ">" : "";
+  return { raw, negated, key: body.slice(0, colon).toLowerCase(), value: unquoted(comparison ? rest.slice(1) : rest), comparison };
+}
+
+// Reads a filter. `words` gives the texts that free words are searched in. Unknown terms are problems and take no row away.
+export function parseFilter<Row>(text: string, fields: Fields<Row>, words: (row: Row) => (string | null | undefined)[]): Filter<Row> {
+  const terms: Term[] = [];
+  const problems: string[] = [];
+  const tests: ((row: Row, now: number) => boolean)[] = [];
+  const byKey = new Map<string, ((row: Row, now: number) => boolean)[]>();
+  for (const raw of splitTerms(text)) {
+    const term = parseTerm(raw);
+    terms.push(term);
+    const test = testOf(term, fields, words, problems);
+    if (!test) continue;
+    if (term.negated) tests.push((row, now) => !test(row, now));
+    else if (term.key && !term.comparison) byKey.set(term.key, [...(byKey.get(term.key) ?? []), test]);
+    else tests.push(test);
+  }
+  // Several values of one key are alternatives.
+  for (const alternatives of byKey.values()) tests.push((row, now) => alternatives.some((test) => test(row, now)));
+  return { terms, problems, accepts: (row, now) => tests.every((test) => test(row, now)) };
+}
+
+function testOf<Row>(term: Term, fields: Fields<Row>, words: (row: Row) => (string | null | undefined)[], problems: string[]) {
+  const wanted = term.value.toLowerCase();
+  if (!term.key) return (row: Row) => words(row).some((word) => word?.toLowerCase().includes(wanted));
+  const field = Object.hasOwn(fields, term.key) ? fields[term.key] : undefined;
+  if (!field) {
+    problems.push(`${term.raw}: unknown key; known are ${Object.keys(fields).join(", ")}`);
+    return undefined;
+  }
+  if (field.text) {
+    const read = field.text;
+    if (term.comparison || !wanted) {
+      problems.push(`${term.raw}: ${term.key} takes a text`);
+      return undefined;
+    }
+    return (row: Row) => {
+      const value = read(row);
+      const list = Array.isArray(value) ? value : [value ?? ""];
+      return list.some((one) => matches(one.toLowerCase(), wanted));
+    };
+  }
+  const limit = field.span ? parseSpan(wanted) : Number(wanted);
+  if (Number.isNaN(limit) || !term.comparison) {
+    problems.push(`${term.raw}: write ${term.key}:<${field.span ? "2h" : "10"} or ${term.key}:>${field.span ? "30m" : "3"}`);
+    return undefined;
+  }
+  return (row: Row, now: number) => {
+    const value = field.span ? field.span(row, now) : field.number?.(row);
+    if (value === null || value === undefined || Number.isNaN(value)) return false;
+    return term.comparison === "<" ? value < limit : value > limit;
+  };
+}
+
+// Compares with * as a wildcard.
+function matches(value: string, wanted: string): boolean {
+  if (!wanted.includes("*")) return value === wanted;
+  const parts = wanted.split("*");
+  if (!value.startsWith(parts[0]!) || !value.endsWith(parts.at(-1)!)) return false;
+  let at = 0;
+  for (const part of parts) {
+    const found = value.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return true;
+}
+
+// Adds `key:value` to a filter text, or removes it if it is there.
+export function toggleTerm(text: string, key: string, value: string): string {
+  const term = `${key}:${/\s/.test(value) ? `"${value}"` : value}`;
+  const terms = splitTerms(text);
+  const without = terms.filter((one) => one.toLowerCase() !== term.toLowerCase());
+  return (without.length === terms.length ? [...terms, term] : without).join(" ");
+}

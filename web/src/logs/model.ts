@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// A log in the browser: its lines by number, what is shown of them, and where a search hits.
+import { plainText } from "./ansi";
+
+export interface LogLine {
+  n: number; // from 1
+  at?: string;
+  text: string;
+  source?: string;
+}
+
+// Returns a time with nanoseconds as the nanoseconds since 1970, or an empty text.
+export function nanoseconds(at: string | undefined): string {
+  const match = /^(.*T\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[-+]\d\d:\d\d)$/.exec(at ?? "");
+  if (!match) return "";
+  const whole = Date.parse(match[1]! + match[3]!) / 1000;
+  return Number.isNaN(whole) ? "" : `${whole}${(match[2] ?? "").padEnd(9, "0")}`;
+}
+
+// Returns true if one such time comes after another.
+function isAfter(time: string, other: string): boolean {
+  return time.length !== other.length ? time.length > other.length : time > other;
+}
+
+export type Level = "error" | "warn" | "info" | "other";
+
+// Returns the level of a line: by the runner's prefixes, else by the words of usual loggers.
+export function levelOf(text: string): Level {
+  const head = text.slice(0, 200);
+  if (/^(ERROR:|E\d{4} )|\b(ERROR|FATAL|CRITICAL|panic:|Traceback)\b/.test(head)) return "error";
+  if (/^(WARN|W\d{4} )|\b(WARN|WARNING)\b/.test(head)) return "warn";
+  if (/^(INFO:|I\d{4} )|\bINFO\b/.test(head)) return "info";
+  return "other";
+}
+
+// Returns true for a line that begins a section of the runner.
+export function isHeading(text: string): boolean {
+  return text.startsWith("~~ TASK:") || text.startsWith("==== ");
+}
+
+export interface View {
+  level: "all" | "info" | "warn" | "error";
+  source: string; // empty: all
+  query: string;
+  regex: boolean;
+  caseful: boolean;
+  onlyHits: boolean;
+}
+
+export const kAll: View = { level: "all", source: "", query: "", regex: false, caseful: false, onlyHits: false };
+
+export class LogModel {
+  private readonly lines: (LogLine | undefined)[] = [];
+  private readonly plain: (string | undefined)[] = [];
+  readonly folded = new Set<number>(); // numbers of headings
+  private have = 0;
+  private readonly newest = new Map<string, string>(); // by source: nanoseconds of its last line
+
+  // Adds lines, in any order; a line that is there stays as it is.
+  add(lines: LogLine[]): void {
+    for (const line of lines) {
+      if (line.n < 1 || this.lines[line.n - 1]) continue;
+      this.lines[line.n - 1] = line;
+      this.have++;
+      const time = nanoseconds(line.at);
+      const source = line.source ?? "";
+      if (time && isAfter(time, this.newest.get(source) ?? "")) this.newest.set(source, time);
+    }
+  }
+  // Appends lines of the stream that follows a log. A stream begins anew after a break and counts its own lines: those that
+  // are not newer than the last line of their source are here already.
+  append(lines: LogLine[]): void {
+    for (const line of lines) {
+      const time = nanoseconds(line.at);
+      if (time ? !isAfter(time, this.newest.get(line.source ?? "") ?? "") : line.n <= this.last) continue;
+      this.add([{ ...line, n: this.last + 1 }]);
+    }
+  }
+  // Returns the time of the newest line in nanoseconds since 1970.
+  since(): string {
+    return [...this.newest.values()].reduce((a, b) => (isAfter(b, a) ? b : a), "");
+  }
+  // Number of the last line.
+  get last(): number {
+    return this.lines.length;
+  }
+  // Number of lines that are here.
+  get count(): number {
+    return this.have;
+  }
+  get(n: number): LogLine | undefined {
+    return this.lines[n - 1];
+  }
+  // Returns the line as it is shown.
+  textOf(n: number): string {
+    return (this.plain[n - 1] ??= plainText(this.lines[n - 1]?.text ?? ""));
+  }
+  // Returns the first line number from `from` on that is not here, or 0.
+  missing(from: number, to: number): number {
+    for (let n = from; n <= to; n++) if (!this.lines[n - 1]) return n;
+    return 0;
+  }
+  sources(): string[] {
+    return [...new Set(this.lines.flatMap((line) => (line?.source ? [line.source] : [])))].sort();
+  }
+  firstError(): number {
+    for (const line of this.lines) if (line && levelOf(this.textOf(line.n)) === "error") return line.n;
+    return 0;
+  }
+  // Returns the numbers of the lines to show and of those that the search hits.
+  show(view: View): { shown: number[]; hits: number[]; problem: string } {
+    const allowed: Record<View["level"], Level[]> = { all: ["error", "warn", "info", "other"], info: ["error", "warn", "info"], warn: ["error", "warn"], error: ["error"] };
+    const { test, problem } = matcher(view);
+    const shown: number[] = [];
+    const hits: number[] = [];
+    let inFold = false;
+    for (const line of this.lines) {
+      if (!line) continue;
+      if (view.source && line.source !== view.source) continue;
+      const text = this.textOf(line.n);
+      const heading = isHeading(text);
+      if (heading) inFold = this.folded.has(line.n);
+      if (view.level !== "all" && !heading && !allowed[view.level].includes(levelOf(text))) continue;
+      const hit = !!test && test(text);
+      if (hit) hits.push(line.n);
+      if (view.onlyHits && test && !hit) continue;
+      if (inFold && !heading && !hit) continue;
+      shown.push(line.n);
+    }
+    return { shown, hits, problem };
+  }
+}
+
+function matcher(view: View): { test: ((text: string) => boolean) | undefined; problem: string } {
+  if (!view.query) return { test: undefined, problem: "" };
+  if (view.regex) {
+    try {
+      const pattern = new RegExp(view.query, view.caseful ? "" : "i");
+      return { test: (text) => pattern.test(text.slice(0, 4000)), problem: "" };
+    } catch (error) {
+      return { test: undefined, problem: (error as Error).message };
+    }
+  }
+  if (view.caseful) return { test: (text) => text.includes(view.query), problem: "" };
+  const wanted = view.query.toLowerCase();
+  return { test: (text) => text.toLowerCase().includes(wanted), problem: "" };
+}

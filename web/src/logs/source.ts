@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a log from the console: the screen first, then the rest in large parts, then its new lines by server-sent events.
+import { api, get, problemOf } from "../core/api";
+import { LogModel, type LogLine } from "./model";
+
+interface Part {
+  lines?: LogLine[];
+  total?: number;
+  archived?: boolean;
+  complete?: boolean;
+  sources?: string[];
+}
+
+export interface LogState {
+  model: LogModel;
+  total: number;
+  archived: boolean;
+  loading: boolean;
+  following: boolean;
+  gaps: { skipped: number; load: string }[];
+  error: string;
+}
+
+const kFirst = 1000;
+const kPart = 10_000;
+
+// Starts reading `path` (a route of the API with its query); `changed` runs whenever there is more. Returns the end of it.
+export function readLog(path: string, follow: boolean, state: LogState, changed: () => void): () => void {
+  const mark = path.includes("?") ? "&" : "?";
+  const abort = new AbortController();
+  let events: EventSource | undefined;
+  let ended = false;
+  let frame = 0;
+  const later = () => {
+    if (!frame && !ended)
+      frame = requestAnimationFrame(() => {
+        frame = 0;
+        changed();
+      });
+  };
+  const part = async (query: string) => {
+    const answer = await get<Part>(`${path}${mark}${query}`, abort.signal);
+    state.model.add(answer.lines ?? []);
+    state.total = Math.max(answer.total ?? 0, state.model.last);
+    state.archived = !!answer.archived;
+    later();
+    return answer;
+  };
+  const loadRange = async (from: number, to: number) => {
+    for (let at = state.model.missing(from, to); at && !ended; at = state.model.missing(at, to)) {
+      const answer = await part(`offset=${at - 1}&lines=${kPart}`);
+      if (!(answer.lines ?? []).length || state.model.missing(at, at)) return;
+    }
+  };
+  const listen = () => {
+    if (ended || document.hidden) return;
+    events = new EventSource(api(`${path}${mark}follow=1&since=${state.model.since()}`));
+    state.following = true;
+    const take = (lines: LogLine[]) => {
+      state.model.append(lines);
+      state.total = Math.max(state.total, state.model.last);
+      later();
+    };
+    events.addEventListener("line", (event) => take([JSON.parse(event.data as string) as LogLine]));
+    events.addEventListener("lines", (event) => {
+      const data = JSON.parse(event.data as string) as LogLine[] | { lines: LogLine[] };
+      take(Array.isArray(data) ? data : data.lines);
+    });
+    events.addEventListener("gap", (event) => {
+      state.gaps.push(JSON.parse(event.data as string) as { skipped: number; load: string });
+      later();
+    });
+    events.addEventListener("end", () => {
+      events?.close();
+      state.following = false;
+      later();
+    });
+    events.onerror = () => {
+      state.following = events?.readyState !== EventSource.CLOSED;
+      later();
+    };
+  };
+  const visibility = () => {
+    events?.close();
+    state.following = false;
+    if (!document.hidden && follow) listen();
+  };
+  const run = async () => {
+    try {
+      await part(`tail=${kFirst}`);
+      await loadRange(1, state.total);
+      state.loading = false;
+      later();
+      if (follow) {
+        listen();
+        document.addEventListener("visibilitychange", visibility);
+      }
+    } catch (error) {
+      if (ended) return;
+      state.loading = false;
+      state.error = problemOf(error);
+      later();
+    }
+  };
+  void run();
+  return () => {
+    ended = true;
+    cancelAnimationFrame(frame);
+    abort.abort();
+    events?.close();
+    document.removeEventListener("visibilitychange", visibility);
+  };
+}
+
+// Loads the lines of a gap.
+export async function loadGap(state: LogState, path: string): Promise<void> {
+  const mark = path.includes("?") ? "&" : "?";
+  for (let at = state.model.missing(1, state.model.last); at; at = state.model.missing(at, state.model.last)) {
+    const answer = await get<Part>(`${path}${mark}offset=${at - 1}&lines=${kPart}`);
+    state.model.add(answer.lines ?? []);
+    if (!(answer.lines ?? []).length || state.model.missing(at, at)) break;
+  }
+  state.gaps = [];
+}
+
+// Returns a state before anything is read.
+export function emptyLog(): LogState {
+  return { model: new LogModel(), total: 0, archived: false, loading: true, following: false, gaps: [], error: "" };
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// One cluster: its state, hardware, quota, nodes, jobs, and what can be done with it.
+import { useState } from "preact/hooks";
+import { act, route } from "../../core/api";
+import { useData } from "../../core/data";
+import { useSession } from "../../core/session";
+import { millis, useNow } from "../../core/time";
+import type { ClusterDetail } from "../../core/types";
+import { Plot } from "../../charts/plot";
+import { Timeline } from "../../charts/timeline";
+import { Age, Badge, Empty, Facts, Left, Phase, Section, To } from "../../ui/basics";
+import { confirm, Dialog } from "../../ui/dialog";
+import { Conditions, Events, Trouble, YamlTab } from "../../ui/object";
+import { PlainTable } from "../../ui/table";
+import { Tabs } from "../../ui/tabs";
+import { jobQuery } from "../jobs/model";
+import { ClusterState, GpuBars } from "./clusters";
+import { LockBadge, LockButtons, LockDialog } from "./locks";
+
+// The page.
+export function ClusterPage({ args }: { args: string[] }) {
+  const name = args[0]!;
+  const session = useSession();
+  const { data, error } = useData<ClusterDetail>(`/clusters${route(name)}`, ["clusters", "jobs", "locks"]);
+  const [locking, setLocking] = useState(false);
+  if (!data) return error ? <Trouble error={error} back={["/clusters", "All clusters"]} /> : <p class="loading">Loading…</p>;
+  const { cluster } = data;
+  const locked = cluster.lock && cluster.lock.state !== "Unlocked";
+  return (
+    <>
+      <div class="pagehead">
+        <span class="crumb">
+          <To path="/clusters">Clusters</To> /
+        </span>
+        <b class="object-name">{name}</b>
+        <ClusterState cluster={cluster} />
+        <LockBadge cluster={name} lock={cluster.lock} />
+        {locked && (
+          <span>
+            {cluster.lock!.holder} · <Left until={cluster.lock!.expires} />
+          </span>
+        )}
+        <span class="grow" />
+        {!session.readOnly && (
+          <>
+            {locked ? (
+              <LockButtons lock={cluster.lock!} onChange={() => setLocking(true)} />
+            ) : cluster.managed === false ? null : (
+              <button type="button" class="primary" onClick={() => setLocking(true)} data-testid="lock-cluster">
+                Lock…
+              </button>
+            )}
+            <ClusterActions detail={data} />
+          </>
+        )}
+      </div>
+      <Trouble error={error} back={["/clusters", "All clusters"]} />
+      {(cluster.troubles ?? []).map((trouble) => (
+        <p class="notice warn">! {trouble}</p>
+      ))}
+      <Tabs
+        label="Parts of the cluster"
+        tabs={[
+          { id: "overview", name: "Overview", body: () => <Overview detail={data} /> },
+          { id: "jobs", name: "Jobs", count: data.jobs?.length, body: () => <Jobs detail={data} /> },
+          { id: "nodes", name: "Nodes", count: data.nodes?.length, body: () => <Nodes detail={data} /> },
+          { id: "events", name: "Events", count: data.description?.events?.length, body: () => <Events events={data.description?.events} /> },
+          { id: "yaml", name: "YAML", body: () => <YamlTab object={data.object} command={`kubectl get fournoscluster ${name} -o yaml`} /> },
+        ]}
+      />
+      {locking && <LockDialog cluster={name} lock={cluster.lock} onClose={() => setLocking(false)} />}
+    </>
+  );
+}
+
+function ClusterActions({ detail }: { detail: ClusterDetail }) {
+  const { cluster, actions = {} } = detail;
+  const path = `/clusters${route(cluster.name)}`;
+  const [offboard, setOffboard] = useState(false);
+  const button = (name: string, text: string, run: () => void) => {
+    const may = actions[name] ?? { allowed: true };
+    return (
+      <button type="button" aria-disabled={!may.allowed} title={may.allowed ? undefined : may.why} onClick={() => may.allowed && run()}>
+        {text}
+      </button>
+    );
+  };
+  const ask = (name: string, text: string, effect: string) => () => confirm({ title: `${text} ${cluster.name}?`, effect, action: text, danger: name !== "uncordon" && name !== "rediscover", run: () => act("POST", `${path}/${name}`) });
+  return (
+    <span class="buttons">
+      {cluster.cordoned ? button("uncordon", "Uncordon", ask("uncordon", "Uncordon", `${cluster.name} takes new jobs again.`)) : button("cordon", "Cordon", ask("cordon", "Cordon", `No new job starts on ${cluster.name}; those that run go on.`))}
+      {button("rediscover", "Rediscover", ask("rediscover", "Rediscover", `The hardware of ${cluster.name} is read again now, and its quota is set by it.`))}
+      {button("offboard", "Offboard…", () => setOffboard(true))}
+      {offboard && <Offboard detail={detail} onClose={() => setOffboard(false)} />}
+    </span>
+  );
+}
+
+// Says what offboarding will do before it is done (docs/spec/hearth.md 10).
+function Offboard({ detail, onClose }: { detail: ClusterDetail; onClose: () => void }) {
+  const { cluster } = detail;
+  const running = cluster.runningJobs ?? 0;
+  return (
+    <Dialog title={`Offboard ${cluster.name}?`} onClose={onClose}>
+      <p>These steps follow each other; each waits for the one before it:</p>
+      <ol>
+        <li>New jobs no longer start there.</li>
+        <li>{running ? `${running} running jobs go on to their end.` : "No job runs there now."}</li>
+        <li>{cluster.lock && cluster.lock.state !== "Unlocked" ? `The lock of ${cluster.lock.holder ?? "its holder"} is released.` : "There is no lock to release."}</li>
+        <li>Its quota and its ResourceFlavor are deleted; its copied kubeconfigs, too.</li>
+      </ol>
+      <div class="dialog-actions">
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button
+          type="button"
+          class="danger"
+          onClick={() => {
+            onClose();
+            confirm({ title: `Really offboard ${cluster.name}?`, effect: `${cluster.name} leaves the fleet when its jobs have ended.`, action: "Offboard", danger: true, run: () => act("POST", `/clusters${route(cluster.name)}/offboard`) });
+          }}
+        >
+          Go on…
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+function Overview({ detail }: { detail: ClusterDetail }) {
+  const { cluster } = detail;
+  const hardware = detail.hardware ?? [];
+  return (
+    <>
+      <div class="columns">
+        <Section title="Facts">
+          <Facts
+            facts={[
+              ["GPUs", <GpuBars gpus={cluster.gpus} />],
+              ["Slots", cluster.slots && `${cluster.slots.used} of ${cluster.slots.total} used`],
+              ["Owner", cluster.owner],
+              ["Managed", cluster.managed === undefined ? "" : cluster.managed ? "yes" : "no"],
+              ["Running jobs", String(cluster.runningJobs ?? 0)],
+              ["Next job", cluster.nextJob],
+              ["Last probe", <Age time={cluster.lastProbe} suffix=" ago" />],
+              ["Failures", cluster.failures ? <span class="bad-text">{cluster.failures} probes failed</span> : "none"],
+              ["Server version", cluster.serverVersion],
+              ["Created", <Age time={cluster.created} suffix=" ago" />],
+            ]}
+          />
+        </Section>
+        <Section title="Quota and discovered hardware">
+          {detail.quota?.length ? <PlainTable label="Quota" titles={["Resource", "Quota", "Discovered", ""]} rows={detail.quota.map((one) => [one.resource, one.quota, one.discovered, one.differs ? <Badge state="differs" tone="warn" /> : ""])} /> : <p class="dim">No quota yet.</p>}
+        </Section>
+      </div>
+      {hardware.length > 1 && (
+        <Section title="GPUs found over time">
+          <Plot label="GPUs found over time" times={hardware.map((one) => millis(one.at) / 1000)} lines={[{ name: "GPUs", values: hardware.map((one) => one.gpus) }]} />
+        </Section>
+      )}
+      {detail.description?.why && (
+        <Section title="Why">
+          <pre class="block">{detail.description.why}</pre>
+        </Section>
+      )}
+      <Section title="Conditions">
+        <Conditions conditions={detail.conditions} />
+      </Section>
+    </>
+  );
+}
+
+function Jobs({ detail }: { detail: ClusterDetail }) {
+  const now = useNow();
+  const jobs = detail.jobs ?? [];
+  if (!jobs.length) return <Empty title="No job ran here" />;
+  const begun = jobs.filter((job) => job.started);
+  const from = Math.min(...begun.map((job) => millis(job.started)), now - 36e5);
+  const bars = begun.map((job) => ({ job: job.name, ns: job.ns ?? "", phase: job.phase, from: job.started!, owner: job.owner ?? "", ...(job.completed ? { to: job.completed } : {}) }));
+  return (
+    <>
+      {bars.length > 0 && (
+        <Section title="Over time">
+          <Timeline lanes={[{ cluster: detail.cluster.name, bars }]} from={Math.max(from, now - 7 * 864e5)} to={Math.ceil(now / 6e4) * 6e4} />
+        </Section>
+      )}
+      <Section title="Jobs">
+        <PlainTable label="Jobs" titles={["Phase", "Job", "Owner", "Hardware", "Step", "Age"]} rows={jobs.map((job) => [<Phase phase={job.phase} />, <To {...jobQuery(job)}>{job.name}</To>, job.owner, job.hardware?.text, job.step ?? job.message, <Age time={job.created} />])} />
+      </Section>
+    </>
+  );
+}
+
+function Nodes({ detail }: { detail: ClusterDetail }) {
+  if (!detail.nodes?.length) return <Empty title="No nodes known" hint="Nodes are read when the cluster is discovered." />;
+  return <PlainTable label="Nodes" titles={["State", "Node", "GPU", "Allocatable"]} right={[3]} rows={detail.nodes.map((one) => [<Badge state={one.ready ? "Ready" : "NotReady"} />, one.name, one.gpus, one.allocatable])} />;
+}
