@@ -19,6 +19,7 @@
 
 #include "base/child_process.hpp"
 #include "base/digest.hpp"
+#include "base/files/descriptor.hpp"
 #include "kube/text/json.hpp"
 
 namespace athanor::client {
@@ -38,27 +39,6 @@ std::string hint_of(const ExecPlugin& plugin) {
       "#client-go-credential-plugins";
   return plugin.install_hint.empty() ? hint : plugin.install_hint;
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  ~Descriptor() {
-    if (number_ >= 0) {
-      ::close(number_);
-    }
-  }
-  [[nodiscard]] int number() const { return number_; }
-
- private:
-  int number_;
-};
 
 // A started child; killed and waited for on destruction.
 class Child {
@@ -153,10 +133,10 @@ bool collect(const Child& child, int pipe, Duration timeout, std::string& output
   while (true) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - SteadyClock::now());
-    if (left.count() <= 0 || process.number() < 0) {
+    if (left.count() <= 0 || process.get() < 0) {
       return false;
     }
-    std::array<pollfd, 2> waits{{{.fd = process.number(), .events = POLLIN, .revents = 0},
+    std::array<pollfd, 2> waits{{{.fd = process.get(), .events = POLLIN, .revents = 0},
                                  {.fd = open ? pipe : -1, .events = POLLIN, .revents = 0}}};
     if (::poll(waits.data(), waits.size(), static_cast<int>(left.count())) < 0 && errno != EINTR) {
       return false;
@@ -253,10 +233,10 @@ Result<ExecCredential> run_exec_plugin(const ExecPlugin& plugin, const ClusterCo
   }
   const Descriptor reading(ends[0]);
   Descriptor writing(ends[1]);
-  ::fcntl(reading.number(), F_SETFL, O_NONBLOCK);
+  ::fcntl(reading.get(), F_SETFL, O_NONBLOCK);
   pid_t pid = 0;
   const int error = spawn(plugin, exec_info(plugin, config, authority, interactive), interactive,
-                          writing.number(), pid);
+                          writing.get(), pid);
   writing = Descriptor();
   if (error == ENOENT) {
     return unauthorized(fmt::format("getting credentials: exec: executable {} not found: {}",
@@ -269,7 +249,7 @@ Result<ExecCredential> run_exec_plugin(const ExecPlugin& plugin, const ClusterCo
   Child child(pid, !interactive);
   std::string output;
   const Duration limit = interactive ? timeout * kInteractiveFactor : timeout;
-  if (!collect(child, reading.number(), limit, output)) {
+  if (!collect(child, reading.get(), limit, output)) {
     return unauthorized(fmt::format(
         "getting credentials: exec: executable {} {}", plugin.command,
         output.size() > kOutputLimit ? "printed more than 1 MiB" : "did not end in time"));

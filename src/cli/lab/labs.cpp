@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // athanor labs: list, stop, delete, merge.
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
-#include <thread>
 
 #include "base/clock.hpp"
+#include "base/files/descriptor.hpp"
 #include "base/files/text_file.hpp"
 #include "cli/flags/environment.hpp"
 #include "cli/lab/lab_records.hpp"
@@ -59,27 +61,34 @@ Result<int> list_labs(const LabsOptions& options) {
   return 0;
 }
 
-// Ends a lab as Ctrl-C does and waits until its folder is free.
+// Ends a lab as Ctrl-C does and waits for the end of its process.
 Result<void> stop_lab(const LabRecord& lab, int timeout) {
-  constexpr std::chrono::milliseconds kPause{50};
   const Terminal out(STDOUT_FILENO);
   if (lab.pid == 0) {
     out.print(fmt::format("lab {} does not run\n", lab.name));
     return {};
   }
-  if (::kill(static_cast<pid_t>(lab.pid), SIGTERM) != 0) {
-    return Error::internal(fmt::format("lab {}: process {} cannot be stopped: {}", lab.name,
-                                       lab.pid, std::system_category().message(errno)));
-  }
-  const Instant end = wall_clock()->now() + std::chrono::seconds(timeout);
-  while (holder_of(lab.data) == lab.pid) {
-    if (wall_clock()->now() >= end) {
-      return Error{.code = 504,
-                   .reason = "Timeout",
-                   .message = fmt::format("lab {}: process {} still runs after {} s", lab.name,
-                                          lab.pid, timeout)};
+  // The handle stands for this process even if its number is given to another one; it becomes
+  // readable when the process has ended, which is later than the release of its lock.
+  const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, lab.pid, 0)));
+  if (process.get() >= 0 && holder_of(lab.data) == lab.pid) {
+    if (::syscall(SYS_pidfd_send_signal, process.get(), SIGTERM, nullptr, 0) != 0) {
+      return Error::internal(fmt::format("lab {}: process {} cannot be stopped: {}", lab.name,
+                                         lab.pid, std::system_category().message(errno)));
     }
-    std::this_thread::sleep_for(kPause);
+    pollfd ended{.fd = process.get(), .events = POLLIN, .revents = 0};
+    const Instant end = wall_clock()->now() + std::chrono::seconds(timeout);
+    while ((ended.revents & POLLIN) == 0) {
+      const auto left =
+          std::chrono::duration_cast<std::chrono::milliseconds>(end - wall_clock()->now());
+      if (left.count() <= 0) {
+        return Error{.code = 504,
+                     .reason = "Timeout",
+                     .message = fmt::format("lab {}: process {} still runs after {} s", lab.name,
+                                            lab.pid, timeout)};
+      }
+      ::poll(&ended, 1, static_cast<int>(left.count()));
+    }
   }
   out.print(
       fmt::format("lab {} stopped; start it again: athanor up --data {}\n", lab.name, lab.data));

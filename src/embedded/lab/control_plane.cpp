@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/files/descriptor.hpp"
 #include "base/files/text_file.hpp"
 #include "base/log.hpp"
 #include "client/definition_source.hpp"
@@ -681,7 +682,7 @@ class RunningControlPlane final : public ControlPlane {
   nodes::ProcessRuntime* processes_ = nullptr;  // in runtime_, when it runs processes
   std::unique_ptr<apiserver::TokenSigner> signer_{};
   std::unique_ptr<ServedApi> api_{};
-  nodes::Handle channel_{};  // to the children of the spawner, until the network has it
+  Descriptor channel_{};  // to the children of the spawner, until the network has it
   bool supervised_ = false;
   std::string resolver_{};  // this machine's settings
   std::unique_ptr<ServiceWatch> services_{};

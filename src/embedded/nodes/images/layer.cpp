@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/files/descriptor.hpp"
 #include "embedded/nodes/images/tar_file.hpp"
-#include "embedded/nodes/network/poll_loop.hpp"
 
 namespace athanor::nodes {
 namespace {
@@ -52,11 +52,11 @@ bool split(std::string_view path, std::vector<std::string>& names) {
   return names.size() <= kDeepest;
 }
 
-Handle open_in(int root, const std::string& path) {
+Descriptor open_in(int root, const std::string& path) {
   open_how how{};
   how.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  return Handle(static_cast<int>(
+  return Descriptor(static_cast<int>(
       ::syscall(SYS_openat2, root, path.empty() ? "." : path.c_str(), &how, sizeof how)));
 }
 
@@ -86,7 +86,7 @@ void remove_below(int folder, const std::string& name) {
   if (::unlinkat(folder, name.c_str(), 0) == 0 || errno == ENOENT) {
     return;
   }
-  const Handle inner(
+  const Descriptor inner(
       ::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (inner.valid()) {
     empty_folder(inner.get());
@@ -114,7 +114,7 @@ class LayerWriter {
     }
     const std::string name = names.back();
     names.pop_back();
-    ATHANOR_TRY(const Handle folder, folder_of(entry, names));
+    ATHANOR_TRY(const Descriptor folder, folder_of(entry, names));
     if (kind_ == LayerKind::Image && name == kOpaque) {
       empty_folder(folder.get());
       return {};
@@ -131,20 +131,20 @@ class LayerWriter {
 
  private:
   // Opens the folder of an entry, making what is missing.
-  Result<Handle> folder_of(const TarEntry& entry, const std::vector<std::string>& names) {
+  Result<Descriptor> folder_of(const TarEntry& entry, const std::vector<std::string>& names) {
     std::string path;
     for (const std::string& name : names) {
       path += (path.empty() ? "" : "/") + name;
     }
-    Handle whole = open_in(root_, path);
+    Descriptor whole = open_in(root_, path);
     if (whole.valid()) {
       return whole;
     }
     path.clear();
-    Handle folder = open_in(root_, "");
+    Descriptor folder = open_in(root_, "");
     for (const std::string& name : names) {
       path += (path.empty() ? "" : "/") + name;
-      Handle next = open_in(root_, path);
+      Descriptor next = open_in(root_, path);
       if (!next.valid() && errno == ENOENT) {
         ::mkdirat(folder.get(), name.c_str(), 0755);
         next = open_in(root_, path);
@@ -198,7 +198,7 @@ class LayerWriter {
 
   Result<void> make_file(const TarEntry& entry, int folder, const std::string& name) {
     remove_below(folder, name);
-    const Handle file(
+    const Descriptor file(
         ::openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file.valid()) {
       return refusal(entry, layer_error_text());
@@ -231,7 +231,7 @@ class LayerWriter {
     }
     const std::string target = names.back();
     names.pop_back();
-    ATHANOR_TRY(const Handle source, folder_of(entry, names));
+    ATHANOR_TRY(const Descriptor source, folder_of(entry, names));
     struct stat from {};
     struct stat to {};
     const bool same = ::fstatat(source.get(), target.c_str(), &from, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -267,7 +267,7 @@ class LayerWriter {
 Result<void> unpack_layer(const std::string& archive, const std::string& root, LayerKind kind,
                           const LayerLimits& limits, LayerTally& tally) {
   ATHANOR_TRY(TarFile file, TarFile::open(archive));
-  const Handle folder(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor folder(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!folder.valid()) {
     return Error::not_found(fmt::format("{} is no folder", root));
   }

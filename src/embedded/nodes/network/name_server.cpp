@@ -87,7 +87,7 @@ void NameServer::take_packets() {
 }
 
 void NameServer::take_connection() {
-  Handle file(::accept4(connections_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  Descriptor file(::accept4(connections_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!file.valid() || open_.size() >= kMostConnections) {
     return;
   }

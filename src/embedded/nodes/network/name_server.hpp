@@ -52,7 +52,7 @@ class NameServer {
     std::string query{};  // as it was sent
   };
   struct Connection {
-    Handle file{};
+    Descriptor file{};
     std::string received{};
     std::string send{};
   };
@@ -72,9 +72,9 @@ class NameServer {
   PollLoop& loop_;
   TableSource table_;
   std::vector<Address> upstream_;
-  Handle packets_{};
-  Handle connections_{};
-  Handle questions_{};  // to upstream servers
+  Descriptor packets_{};
+  Descriptor connections_{};
+  Descriptor questions_{};  // to upstream servers
   std::map<std::uint16_t, Asked> asked_{};
   std::map<std::uint64_t, Connection> open_{};
   std::uint64_t last_connection_ = 0;

@@ -30,7 +30,7 @@ class PodNetwork::Impl {
     proxy_ = std::make_unique<ServiceProxy>(loop_, rules_->choice());
     if (options.channel >= 0) {
       supervisor_ =
-          std::make_unique<SocketSupervisor>(loop_, Handle(options.channel), *rules_, table_);
+          std::make_unique<SocketSupervisor>(loop_, Descriptor(options.channel), *rules_, table_);
     }
     thread_ = std::jthread([this] { loop_.run(); });
   }

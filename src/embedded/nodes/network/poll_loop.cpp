@@ -17,30 +17,6 @@ constexpr std::int64_t kLongestWait = 60'000;
 
 }  // namespace
 
-Handle::Handle(Handle&& other) noexcept : file_(other.release()) {}
-
-Handle& Handle::operator=(Handle&& other) noexcept {
-  if (this != &other) {
-    reset(other.release());
-  }
-  return *this;
-}
-
-Handle::~Handle() {
-  reset();
-}
-
-int Handle::release() {
-  return std::exchange(file_, -1);
-}
-
-void Handle::reset(int file) {
-  if (file_ >= 0) {
-    ::close(file_);
-  }
-  file_ = file;
-}
-
 PollLoop::PollLoop()
     : poll_(::epoll_create1(EPOLL_CLOEXEC)), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   add(wake_.get(), EPOLLIN, [this](std::uint32_t /*events*/) {

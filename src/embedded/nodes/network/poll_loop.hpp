@@ -8,27 +8,11 @@
 #include <memory>
 #include <vector>
 
+#include "base/files/descriptor.hpp"
 #include "base/mutex.hpp"
 #include "base/time.hpp"
 
 namespace athanor::nodes {
-
-// Movable owner of a descriptor; -1: none.
-class Handle {
- public:
-  explicit Handle(int file = -1) : file_(file) {}
-  Handle(Handle&& other) noexcept;
-  Handle& operator=(Handle&& other) noexcept;
-  ~Handle();
-  [[nodiscard]] int get() const { return file_; }
-  [[nodiscard]] bool valid() const { return file_ >= 0; }
-  // Gives it away.
-  int release();
-  void reset(int file = -1);
-
- private:
-  int file_;
-};
 
 // Not thread-safe, but for post() and stop(). The owner runs it on one thread; handlers are called
 // there and may add and remove.
@@ -59,8 +43,8 @@ class PollLoop {
   int wait_ms() const;
   void run_posted();
 
-  Handle poll_{};
-  Handle wake_{};
+  Descriptor poll_{};
+  Descriptor wake_{};
   std::map<int, std::shared_ptr<Handler>> handlers_{};
   std::multimap<std::int64_t, std::function<void()>> timers_{};
   Mutex mutex_{};

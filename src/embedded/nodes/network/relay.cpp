@@ -19,7 +19,7 @@ bool may_come_later() {
 
 }  // namespace
 
-Relay::Relay(PollLoop& loop, Handle from, Handle to, std::function<void()> over)
+Relay::Relay(PollLoop& loop, Descriptor from, Descriptor to, std::function<void()> over)
     : loop_(loop), over_(std::move(over)) {
   from_.file = std::move(from);
   to_.file = std::move(to);

@@ -15,14 +15,14 @@ class Relay {
  public:
   // Begins to copy; `to` may still be connecting. `over` is called once, at the end; it may destroy
   // the relay.
-  Relay(PollLoop& loop, Handle from, Handle to, std::function<void()> over);
+  Relay(PollLoop& loop, Descriptor from, Descriptor to, std::function<void()> over);
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
   ~Relay();
 
  private:
   struct Side {
-    Handle file{};
+    Descriptor file{};
     std::string pending{};    // to be sent to it
     bool read_over = false;   // nothing more comes from it
     bool wrote_over = false;  // its writing end is closed

@@ -68,7 +68,7 @@ void ServiceProxy::follow(ServiceTablePtr table) {
 void ServiceProxy::open(const Place& place, std::size_t port) {
   auto file = listeners_.size() < kMostListeners
                   ? open_socket(place.first, place.second)
-                  : Result<Handle>(Error::internal("too many ports of Services"));
+                  : Result<Descriptor>(Error::internal("too many ports of Services"));
   if (!file.ok()) {
     if (refused_.insert(place).second) {
       log::info("a Service does not answer on this machine, in pods it does",
@@ -91,7 +91,7 @@ void ServiceProxy::accept_one(const Place& place) {
   const Listener& listener = listeners_.at(place);
   sockaddr_in from{};
   socklen_t size = sizeof from;
-  Handle file(
+  Descriptor file(
       ::accept4(listener.file.get(), plain_address(from), &size, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!file.valid() || relays_.size() >= kMostRelays) {
     return;
@@ -99,7 +99,7 @@ void ServiceProxy::accept_one(const Place& place) {
   const auto endpoint =
       choice_.choose(table_->ports[listener.port], address_in(from).ip, PollLoop::now_ms());
   auto to = endpoint ? open_connection(reachable(*endpoint))
-                     : Result<Handle>(Error::internal("no endpoint"));
+                     : Result<Descriptor>(Error::internal("no endpoint"));
   if (!to.ok()) {
     const linger at_once{.l_onoff = 1, .l_linger = 0};  // the client sees a reset
     ::setsockopt(file.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);

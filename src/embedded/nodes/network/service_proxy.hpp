@@ -34,11 +34,11 @@ class ServiceProxy {
  private:
   using Place = std::pair<Address, Protocol>;  // where it listens
   struct Listener {
-    Handle file{};
+    Descriptor file{};
     std::size_t port = 0;  // in table_->ports
   };
   struct Session {  // of UDP
-    Handle file{};
+    Descriptor file{};
     std::int64_t used_ms = 0;
   };
 

@@ -92,7 +92,7 @@ bool is_ready(int file) {
 
 }  // namespace
 
-SocketSupervisor::SocketSupervisor(PollLoop& loop, Handle channel, CallRules& rules,
+SocketSupervisor::SocketSupervisor(PollLoop& loop, Descriptor channel, CallRules& rules,
                                    TableSource table)
     : loop_(loop), channel_(std::move(channel)), rules_(rules), table_(std::move(table)) {
   seccomp_notif_sizes sizes{};
@@ -130,7 +130,7 @@ void SocketSupervisor::take_listeners() {
     }
     std::memcpy(&file, CMSG_DATA(head), sizeof file);
     const std::uint64_t id = ++last_listener_;
-    listeners_.emplace(id, Listener{.file = Handle(file),
+    listeners_.emplace(id, Listener{.file = Descriptor(file),
                                     .pod = {.ip = pod.ip, .host_network = pod.host_network != 0}});
     loop_.add(file, EPOLLIN, [this, id](std::uint32_t events) { turn(id, events); });
   }
@@ -215,7 +215,7 @@ bool SocketSupervisor::take_socket(Call& call, int number) {
   if (process < 0) {
     process = static_cast<int>(::syscall(SYS_pidfd_open, process_of(call.pid), 0));
   }
-  const Handle handle(process);
+  const Descriptor handle(process);
   call.file.reset(static_cast<int>(::syscall(SYS_pidfd_getfd, handle.get(), number, 0)));
   const int type = call.file.valid() ? option_of(call.file.get(), SOL_SOCKET, SO_TYPE) : -1;
   const int domain = call.file.valid() ? option_of(call.file.get(), SOL_SOCKET, SO_DOMAIN) : -1;

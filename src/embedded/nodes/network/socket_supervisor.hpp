@@ -20,14 +20,14 @@ namespace athanor::nodes {
 class SocketSupervisor {
  public:
   // Supervises the processes that send the descriptors of their filters over `channel`.
-  SocketSupervisor(PollLoop& loop, Handle channel, CallRules& rules, TableSource table);
+  SocketSupervisor(PollLoop& loop, Descriptor channel, CallRules& rules, TableSource table);
   SocketSupervisor(const SocketSupervisor&) = delete;
   SocketSupervisor& operator=(const SocketSupervisor&) = delete;
   ~SocketSupervisor();
 
  private:
   struct Listener {
-    Handle file{};
+    Descriptor file{};
     CallingPod pod{};
   };
   // A call that a process waits in.
@@ -40,7 +40,7 @@ class SocketSupervisor {
     bool is6 = false;  // the address was one of IPv6
     Protocol protocol = Protocol::Tcp;
     std::string address{};  // as it was given
-    Handle file{};          // the socket
+    Descriptor file{};      // the socket
   };
   struct Connecting {
     Call call{};
@@ -62,7 +62,7 @@ class SocketSupervisor {
   void respond(const Call& call, int error);
 
   PollLoop& loop_;
-  Handle channel_;
+  Descriptor channel_;
   CallRules& rules_;
   TableSource table_;
   std::map<std::uint64_t, Listener> listeners_{};

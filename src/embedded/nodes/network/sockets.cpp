@@ -32,9 +32,9 @@ sockaddr_in socket_address(const Address& address) {
   return result;
 }
 
-Result<Handle> open_socket(const Address& address, Protocol protocol) {
+Result<Descriptor> open_socket(const Address& address, Protocol protocol) {
   const bool stream = protocol == Protocol::Tcp;
-  Handle file(
+  Descriptor file(
       ::socket(AF_INET, (stream ? SOCK_STREAM : SOCK_DGRAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const int yes = 1;
   const sockaddr_in wanted = socket_address(address);
@@ -48,8 +48,8 @@ Result<Handle> open_socket(const Address& address, Protocol protocol) {
   return file;
 }
 
-Result<Handle> open_connection(const Address& address) {
-  Handle file(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+Result<Descriptor> open_connection(const Address& address) {
+  Descriptor file(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const sockaddr_in wanted = socket_address(address);
   if (!file.valid() ||
       (::connect(file.get(), plain(wanted), sizeof wanted) != 0 && errno != EINPROGRESS)) {

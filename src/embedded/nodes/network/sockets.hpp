@@ -12,9 +12,9 @@ namespace athanor::nodes {
 
 sockaddr_in socket_address(const Address& address);
 // Returns a socket bound to `address`, which listens if it is one of TCP. Errors say why.
-Result<Handle> open_socket(const Address& address, Protocol protocol);
+Result<Descriptor> open_socket(const Address& address, Protocol protocol);
 // Returns a socket of TCP on its way to `address`.
-Result<Handle> open_connection(const Address& address);
+Result<Descriptor> open_connection(const Address& address);
 // Returns the address that a socket is bound to, 0 for both if none.
 Address bound_address(int file);
 // Returns the address in a sockaddr_in; zeros for another family.

@@ -22,6 +22,7 @@
 #include "base/clock.hpp"
 #include "base/condition_variable.hpp"
 #include "base/contain.hpp"
+#include "base/files/descriptor.hpp"
 #include "base/files/folder.hpp"
 #include "base/log.hpp"
 #include "base/mutex.hpp"
@@ -30,7 +31,6 @@
 #include "embedded/nodes/process/check_loop.hpp"
 #include "embedded/nodes/process/container_ending.hpp"
 #include "embedded/nodes/process/files/folder_removal.hpp"
-#include "embedded/nodes/process/files/owned_file.hpp"
 #include "embedded/nodes/process/framing.hpp"
 #include "embedded/nodes/process/log_stream.hpp"
 #include "embedded/nodes/process/session_files.hpp"
@@ -49,7 +49,7 @@ struct Pod {
   std::string query{};
   std::map<std::size_t, std::int64_t> processes{};  // running container to process id
   std::map<std::size_t, Value> orders{};            // container to the order that started it
-  std::map<std::size_t, OwnedFile> inputs{};        // of running containers that read
+  std::map<std::size_t, Descriptor> inputs{};       // of running containers that read
 };
 
 class SpawnedRuntime final : public ProcessRuntime {
@@ -276,7 +276,7 @@ class SpawnedRuntime final : public ProcessRuntime {
     }
     const auto input = target.pod->inputs.find(target.index);
     if (options.input && input != target.pod->inputs.end()) {
-      ends.ours.input = input->second.duplicate();
+      ends.ours.input = ::fcntl(input->second.get(), F_DUPFD_CLOEXEC, 0);
       ends.ours.terminal = target.pod->machine.container(target.index)["tty"].as_bool();
     }
     return sessions_.add(target.process, ends.ours, [this, target, reads = ends.ours.input >= 0] {
@@ -562,7 +562,7 @@ class SpawnedRuntime final : public ProcessRuntime {
     ends.close_theirs();
     pod.inputs.erase(index);
     if (ends.ours.input >= 0) {
-      pod.inputs.emplace(index, OwnedFile(ends.ours.input));
+      pod.inputs.emplace(index, Descriptor(ends.ours.input));
     }
     pod.orders.insert_or_assign(index, std::move(order));
     return sent ? Result<void>() : Error::internal("the spawner is gone");
