@@ -2,8 +2,6 @@
 // Descriptor: a file descriptor, closed with it.
 #pragma once
 
-#include <unistd.h>
-
 #include <utility>
 
 namespace athanor {
@@ -24,11 +22,7 @@ class Descriptor {
   // Gives it away.
   [[nodiscard]] int release() { return std::exchange(file_, -1); }
   // Closes what it holds and takes `file`.
-  void reset(int file = -1) {
-    if (const int old = std::exchange(file_, file); old >= 0) {
-      ::close(old);
-    }
-  }
+  void reset(int file = -1);
 
  private:
   int file_;

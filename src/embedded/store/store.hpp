@@ -122,7 +122,7 @@ struct Options {
   std::size_t event_window = 100'000;
   std::size_t event_minimum = 10'000;
   std::size_t recent_events = 2'000;
-  std::size_t recent_bytes = std::size_t{16} << 20;
+  std::size_t recent_bytes = std::size_t{8} << 20;
   std::size_t window_bytes = std::size_t{256} << 20;
   Duration history = std::chrono::minutes(5);  // exact lists reach back this far
   // Objects share the parts in which they are alike: less memory for more work at each write. Not
