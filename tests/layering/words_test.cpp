@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "layering/offenders.hpp"
 #include "layering/sources.hpp"
 
 namespace athanor::layering::words_test {
@@ -27,12 +28,6 @@ constexpr std::array<std::string_view, 20> kNoVerbs = {
     "Always", "As",    "Bytes",   "Errors",  "Is",     "Its",   "Jobs",
     "Kinds",  "Nodes", "Objects", "Options", "Pods",   "Rules", "Settings",
     "Status", "Texts", "This",    "Unless",  "Values", "Was"};
-
-struct Offender {
-  std::string path{};
-  std::size_t line = 0;
-  std::string text{};
-};
 
 template <std::size_t Size>
 bool contains(const std::array<std::string_view, Size>& words, std::string_view word) {
@@ -206,19 +201,6 @@ bool is_vague(std::string_view name) {
 }
 
 // Checks that the number of offenders is the ceiling; a lower one has to become the ceiling.
-void check_ceiling(const std::vector<Offender>& found, std::size_t ceiling, const char* constant) {
-  // ATHANOR_WORDS=all lists every offender, for those who lower a ceiling.
-  const bool all = std::getenv("ATHANOR_WORDS") != nullptr;  // NOLINT(concurrency-mt-unsafe)
-  const std::size_t shown = all ? found.size() : std::min(found.size(), std::size_t{20});
-  std::string rows;
-  for (std::size_t i = 0; i < shown; ++i) {
-    rows += "\n  " + found[i].path + ":" + std::to_string(found[i].line) + ": " + found[i].text;
-  }
-  EXPECT_LE(found.size(), all ? 0 : ceiling)
-      << "more offenders than " << constant << " allows; some:" << rows;
-  EXPECT_GE(found.size(), ceiling) << "lower " << constant << " to " << found.size();
-}
-
 std::vector<Offender> names_with(bool (*broken)(std::string_view)) {
   std::vector<Offender> found;
   for (const Source& source : read_sources("tests")) {
