@@ -30,7 +30,7 @@
 #include "systems/das/model/claim.hpp"
 #include "systems/das/model/kinds.hpp"
 #include "systems/das/model/settings.hpp"
-#include "systems/das/scheduling/scheduling.hpp"
+#include "systems/das/scheduling/slice_hooks.hpp"
 #include "systems/das/slices/placement.hpp"
 #include "systems/numa/exporter/podresources_wire.hpp"
 #include "systems/numa/exporter/round.hpp"

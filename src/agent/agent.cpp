@@ -100,6 +100,7 @@ struct Agent::State {
   bool wait_for_policy(const std::function<bool(Duration)>& pause);
   bool open_gpus(const std::function<bool(Duration)>& pause);
   void make_driver();
+  void take_releases();
   void make_workers();
   Result<void> find();
   void look_again();
@@ -387,6 +388,36 @@ void Agent::State::prepare(std::vector<ClaimName> claims, const PrepareDone& don
   });
 }
 
+// Lets the driver give instances back; an answer is the end of the release.
+void Agent::State::take_releases() {
+  executors.on_act(std::string(das::kReleaseVerb), [this](
+                                                       const std::string& id, const Value& args,
+                                                       const runtime::Executors::Completion& done) {
+    const auto claim = das::read_slice_or_share(Object(args["claim"]));
+    if (!claim) {
+      done(Value::object());
+      return;
+    }
+    allocator->release(*claim, {.trouble =
+                                    [this, id](const Error& error) {
+                                      {
+                                        const MutexLock lock(mutex);
+                                        troubles[id] = error.message;
+                                      }
+                                      driver->observe(fmt::format("{}:{}", das::kTroubleQuery, id),
+                                                      Value(error.message));
+                                    },
+                                .done =
+                                    [this, id, done] {
+                                      {
+                                        const MutexLock lock(mutex);
+                                        troubles.erase(id);
+                                      }
+                                      done(Value::object());
+                                    }});
+  });
+}
+
 void Agent::State::make_driver() {
   executors.take_log_levels();
   executors.on_probe(std::string(das::kGpusQuery),
@@ -417,32 +448,7 @@ void Agent::State::make_driver() {
                        }
                        done(Value(trouble));
                      });
-  executors.on_act(std::string(das::kReleaseVerb), [this](
-                                                       const std::string& id, const Value& args,
-                                                       const runtime::Executors::Completion& done) {
-    const auto claim = das::read_slice_or_share(Object(args["claim"]));
-    if (!claim) {
-      done(Value::object());
-      return;
-    }
-    allocator->release(*claim, {.trouble =
-                                    [this, id](const Error& error) {
-                                      {
-                                        const MutexLock lock(mutex);
-                                        troubles[id] = error.message;
-                                      }
-                                      driver->observe(fmt::format("{}:{}", das::kTroubleQuery, id),
-                                                      Value(error.message));
-                                    },
-                                .done =
-                                    [this, id, done] {
-                                      {
-                                        const MutexLock lock(mutex);
-                                        troubles.erase(id);
-                                      }
-                                      done(Value::object());
-                                    }});
-  });
+  take_releases();
   std::vector<const Operator*> operators{&das::publication_operator(), &das::release_operator(),
                                          &das::log_level_operator()};
   if (options.settings.dra()) {

@@ -8,7 +8,7 @@
 #include "systems/das/gpus/inventory.hpp"
 #include "systems/das/makers/vendor.hpp"
 #include "systems/das/model/kinds.hpp"
-#include "systems/das/scheduling/scheduling.hpp"
+#include "systems/das/scheduling/slice_hooks.hpp"
 #include "systems/numa/model/kinds.hpp"
 #include "systems/numa/scheduling/session.hpp"
 

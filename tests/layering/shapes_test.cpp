@@ -22,7 +22,7 @@ constexpr std::size_t kMostHeaderLines = 200;
 
 constexpr std::size_t kParameterCeiling = 13;
 constexpr std::size_t kBoolCeiling = 82;
-constexpr std::size_t kLongFunctionCeiling = 14;
+constexpr std::size_t kLongFunctionCeiling = 7;
 constexpr std::size_t kLongHeaderCeiling = 5;
 
 bool is_bool(std::string_view parameter) {

@@ -15,7 +15,7 @@
 
 #include "base/files/folder.hpp"
 #include "base/files/text_file.hpp"
-#include "systems/das/agent/prepared.hpp"
+#include "systems/das/agent/claim_devices.hpp"
 
 namespace athanor::agent {
 namespace {

@@ -14,10 +14,10 @@
 #include "base/condition_variable.hpp"
 #include "base/log.hpp"
 #include "base/mutex.hpp"
+#include "systems/das/agent/claim_devices.hpp"
 #include "systems/das/agent/looks.hpp"
-#include "systems/das/agent/prepared.hpp"
 #include "systems/das/gpus/inventory.hpp"
-#include "systems/das/life/preparation.hpp"
+#include "systems/das/life/slice_making.hpp"
 #include "systems/das/model/kinds.hpp"
 #include "systems/das/model/names.hpp"
 

@@ -202,6 +202,32 @@ Result<void> check_flags(const ControllersOptions& options, const System* system
   return {};
 }
 
+// Takes what the process that is stood in for would run with.
+void take_setup(const ControllersOptions& options, const ProcessInput& input,
+                const ProcessSetup& setup, ControllersOptions& mine) {
+  if (is_config_map(options.config)) {
+    mine.config.clear();  // what is left is a file
+  }
+  if (options.drain_timeout == ControllersOptions().drain_timeout) {
+    mine.drain_timeout = kDrain;
+  }
+  mine.all_namespaces = options.namespaces.empty();
+  mine.leader_elect = setup.leader_elect;
+  take(mine.leader_namespace, input.ns);
+  take(mine.metrics_address, setup.metrics_address);
+  mine.metrics_secure = setup.metrics_secure;
+  take(mine.health_address, setup.health_address);
+  take(mine.log_level, setup.log_level);
+  if (!setup.log_format.empty() && options.log_format == "auto") {
+    mine.log_format = setup.log_format;
+  }
+  if (setup.webhooks) {
+    take_webhooks(*setup.webhooks, mine);
+  } else {
+    mine.webhook_address.clear();
+  }
+}
+
 }  // namespace
 
 Result<StandIn> stand_in(const ControllersOptions& options) {
@@ -255,27 +281,7 @@ Result<StandIn> stand_in(const ControllersOptions& options) {
   for (const std::string& more : setup->systems) {
     mine.controllers += "," + more;
   }
-  if (is_config_map(options.config)) {
-    mine.config.clear();  // what is left is a file
-  }
-  if (options.drain_timeout == ControllersOptions().drain_timeout) {
-    mine.drain_timeout = kDrain;
-  }
-  mine.all_namespaces = options.namespaces.empty();
-  mine.leader_elect = setup->leader_elect;
-  take(mine.leader_namespace, input.ns);
-  take(mine.metrics_address, setup->metrics_address);
-  mine.metrics_secure = setup->metrics_secure;
-  take(mine.health_address, setup->health_address);
-  take(mine.log_level, setup->log_level);
-  if (!setup->log_format.empty() && options.log_format == "auto") {
-    mine.log_format = setup->log_format;
-  }
-  if (setup->webhooks) {
-    take_webhooks(*setup->webhooks, mine);
-  } else {
-    mine.webhook_address.clear();
-  }
+  take_setup(options, input, *setup, mine);
   result.documents.insert_or_assign(std::string(system->name), std::move(setup->settings));
   return result;
 }

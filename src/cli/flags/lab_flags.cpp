@@ -45,6 +45,27 @@ flags::Check port_or_off() {
           }};
 }
 
+// Adds how pods run.
+void add_pods(flags::Verb& verb, UpOptions& options) {
+  verb.add_option(
+          "--pods", options.pods,
+          "process: run commands; timed: finish in due time without running anything; auto: "
+          "process, but timed for pods with an image whose command is not known")
+      ->check(flags::one_of({"process", "timed", "auto"}))
+      ->capture_default_str();
+  verb.add_option(
+          "--pod-isolation", options.pod_isolation,
+          "on: with --pods process, commands write into layers of their own over a read-only "
+          "host, and run without new privileges, behind a filter of system calls, in a PID "
+          "namespace, without home folders and the data folder in view, where the kernel "
+          "allows; off: debuggers and mounts work in them, and what they write stays")
+      ->check(flags::one_of({"on", "off"}))
+      ->capture_default_str();
+  verb.add_flag("--pod-home", options.pod_home,
+                "with --pod-isolation on: commands see the home folders of this machine, too "
+                "(default: empty folders in their place)");
+}
+
 }  // namespace
 
 void add_up(flags::Verb& app, UpOptions& options) {
@@ -73,23 +94,7 @@ void add_up(flags::Verb& app, UpOptions& options) {
       "--merge-lab", options.merge_lab,
       "with --lab on a data folder that was made with another lab file: apply its objects "
       "beside those that are there (default: refuse)");
-  verb.add_option(
-          "--pods", options.pods,
-          "process: run commands; timed: finish in due time without running anything; auto: "
-          "process, but timed for pods with an image whose command is not known")
-      ->check(flags::one_of({"process", "timed", "auto"}))
-      ->capture_default_str();
-  verb.add_option(
-          "--pod-isolation", options.pod_isolation,
-          "on: with --pods process, commands write into layers of their own over a read-only "
-          "host, and run without new privileges, behind a filter of system calls, in a PID "
-          "namespace, without home folders and the data folder in view, where the kernel "
-          "allows; off: debuggers and mounts work in them, and what they write stays")
-      ->check(flags::one_of({"on", "off"}))
-      ->capture_default_str();
-  verb.add_flag("--pod-home", options.pod_home,
-                "with --pod-isolation on: commands see the home folders of this machine, too "
-                "(default: empty folders in their place)");
+  add_pods(verb, options);
   verb.add_option("--controllers", options.controllers,
                   "which controllers run: *, name, -name, comma-separated; empty: none; external: "
                   "all but those of kube-controller-manager and kube-scheduler")

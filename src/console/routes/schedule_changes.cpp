@@ -146,6 +146,51 @@ Result<Object> put_object(Exchange& exchange, const Kind& kind, const Value& obj
   return Object(std::move(written));
 }
 
+// Returns a schedule's metadata: labels, and annotations with the fields from which the form is
+// filled again.
+Value schedule_metadata(const FormFields& form, const std::string& name, const std::string& ns) {
+  Value labels = Value::object();
+  labels.set(kManagedBy, kManager);
+  labels.set("fournos-launcher/project", form_field(form, "project"));
+  Value annotations = Value::object();
+  const auto note = [&](std::string_view what, const std::string& text) {
+    if (!text.empty()) {
+      annotations.set(std::string(kLauncher) + std::string(what), text);
+    }
+  };
+  note("project", form_field(form, "project"));
+  note("cluster", form_field(form, "cluster"));
+  note("pipeline", form_field(form, "pipeline", "forge-test-only"));
+  note("preset", form_field(form, "preset"));
+  note("owner", form_field(form, "owner", "fournos-dashboard/scheduler"));
+  if (has_resolver(form)) {
+    note("resolver-configmap", name + "-resolver");
+    note("resolver-filename", form_field(form, "resolver_filename", "resolver.py"));
+    note("resolver-image", form_field(form, "resolver_image"));
+  }
+  return Value::object({{"name", name},
+                        {"namespace", ns},
+                        {"labels", std::move(labels)},
+                        {"annotations", std::move(annotations)}});
+}
+
+// Returns the pod that submits the job.
+Value submitting_pod(const FormFields& form, const Value& job) {
+  Value container = Value::object(
+      {{"name", "submit"},
+       {"image", form_field(form, "image_source", kSubmitImage)},
+       {"command", Value::list({"python3", "-c", kSubmitScript})},
+       {"env",
+        Value::list({Value::object({{"name", "FJOB_JSON"}, {"value", json::print(job)}})})}});
+  Value pod = Value::object({{"restartPolicy", "Never"}, {"serviceAccountName", kServiceAccount}});
+  if (has_resolver(form)) {
+    container.set("volumeMounts", Value::list({shared_mount()}));
+    add_resolver(pod, form);
+  }
+  pod.set("containers", Value::list({std::move(container)}));
+  return pod;
+}
+
 }  // namespace
 
 Result<Object> find_schedule(Exchange& exchange, const std::string& name) {
@@ -183,39 +228,12 @@ Result<Value, FormError> schedule_of_form(const FormFields& form, const std::str
   if (!job.ok()) {
     return FormError{.error = job.error()};
   }
-  Value labels = Value::object();
-  labels.set(kManagedBy, kManager);
-  labels.set("fournos-launcher/project", form_field(form, "project"));
-  Value annotations = Value::object();
-  const auto note = [&](std::string_view what, const std::string& text) {
-    if (!text.empty()) {
-      annotations.set(std::string(kLauncher) + std::string(what), text);
-    }
-  };
-  note("project", form_field(form, "project"));
-  note("cluster", form_field(form, "cluster"));
-  note("pipeline", form_field(form, "pipeline", "forge-test-only"));
-  note("preset", form_field(form, "preset"));
-  note("owner", form_field(form, "owner", "fournos-dashboard/scheduler"));
-  Value container = Value::object(
-      {{"name", "submit"},
-       {"image", form_field(form, "image_source", kSubmitImage)},
-       {"command", Value::list({"python3", "-c", kSubmitScript})},
-       {"env",
-        Value::list({Value::object(
-            {{"name", "FJOB_JSON"}, {"value", json::print(scheduled_job(form, ns, *job))}})})}});
-  Value pod = Value::object({{"restartPolicy", "Never"}, {"serviceAccountName", kServiceAccount}});
-  if (has_resolver(form)) {
-    note("resolver-configmap", name + "-resolver");
-    note("resolver-filename", form_field(form, "resolver_filename", "resolver.py"));
-    note("resolver-image", form_field(form, "resolver_image"));
-    container.set("volumeMounts", Value::list({shared_mount()}));
-    add_resolver(pod, form);
-  }
-  pod.set("containers", Value::list({std::move(container)}));
   Value template_spec = Value::object(
-      {{"spec", Value::object({{"backoffLimit", 0},
-                               {"template", Value::object({{"spec", std::move(pod)}})}})}});
+      {{"spec",
+        Value::object(
+            {{"backoffLimit", 0},
+             {"template",
+              Value::object({{"spec", submitting_pod(form, scheduled_job(form, ns, *job))}})}})}});
   Value spec = Value::object({{"schedule", form_field(form, "cron_expr")},
                               {"suspend", false},
                               {"successfulJobsHistoryLimit", 3},
@@ -229,10 +247,7 @@ Result<Value, FormError> schedule_of_form(const FormFields& form, const std::str
   }
   return Value::object({{"apiVersion", api::kCronJob.api_version()},
                         {"kind", api::kCronJob.name},
-                        {"metadata", Value::object({{"name", name},
-                                                    {"namespace", ns},
-                                                    {"labels", std::move(labels)},
-                                                    {"annotations", std::move(annotations)}})},
+                        {"metadata", schedule_metadata(form, name, ns)},
                         {"spec", std::move(spec)}});
 }
 

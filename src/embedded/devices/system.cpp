@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/devices/system.hpp"
 
+#include "embedded/devices/claim_hooks.hpp"
 #include "embedded/devices/node.hpp"
-#include "embedded/devices/scheduling.hpp"
 
 namespace athanor::devices {
 

@@ -282,9 +282,8 @@ void check_pool(FieldErrors& errors, const Value& pool) {
   }
 }
 
-FieldErrors validate_slice(const Value& object, const KindContext& /*context*/) {
-  FieldErrors errors;
-  const Value& spec = object["spec"];
+// Checks that a slice says in one way from where its devices can be reached.
+void check_places(FieldErrors& errors, const Value& spec) {
   std::vector<std::string> places;
   const Value& node = spec["nodeName"];
   if (!node.is_null()) {
@@ -324,6 +323,12 @@ FieldErrors validate_slice(const Value& object, const KindContext& /*context*/) 
     errors.push_back(FieldError::invalid("spec", fmt::format("{{{}}}", join(places, ", ")),
                                          fmt::format("{}, but multiple fields are set", kPlaces)));
   }
+}
+
+FieldErrors validate_slice(const Value& object, const KindContext& /*context*/) {
+  FieldErrors errors;
+  const Value& spec = object["spec"];
+  check_places(errors, spec);
   if (const std::string_view driver = spec["driver"].as_string(); !driver.empty()) {
     if (static_cast<std::int64_t>(driver.size()) > kMaxDriver) {
       errors.push_back(FieldError::too_long("spec.driver", kMaxDriver));

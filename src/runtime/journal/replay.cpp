@@ -168,44 +168,8 @@ const Kind* Replay::kind_of(const Value& number) const {
   return index < kinds_.size() ? kinds_[index] : nullptr;
 }
 
-Result<std::optional<Input>> Replay::input_of(std::string_view what, const Value& line) const {
+Result<std::optional<Input>> Replay::event_of(std::string_view what, const Value& line) const {
   using Some = std::optional<Input>;
-  if (what == "t") {
-    return Some(Tick{});
-  }
-  if (what == "s") {
-    return Some(ClockStep{.by = Duration(line[2].as_int())});
-  }
-  if (what == "o") {
-    Observation seen{.query = line[2].str(), .error = error_of(line[5])};
-    if (!seen.error) {
-      seen.value = line[4];
-    }
-    if (const std::uint64_t asked = id_of(line[3]); asked != 0) {
-      const auto ours = questions_.find(asked);
-      if (ours == questions_.end()) {
-        return Some();
-      }
-      seen.asked = ours->second;
-    }
-    return Some(std::move(seen));
-  }
-  if (what == "w") {
-    const auto ours = writes_.find(id_of(line[2]));
-    if (ours == writes_.end()) {
-      return Some();
-    }
-    WriteResult result{
-        .id = ours->second, .error = error_of(line[4]), .unknown = line[5].as_bool()};
-    if (line[3].is_object()) {
-      result.object = Object(line[3]);
-    }
-    if (line[6].is_integer()) {
-      result.retry_after = Duration(line[6].as_int());
-    }
-    result.hidden = line[7].as_bool();
-    return Some(std::move(result));
-  }
   const Kind* kind = kind_of(line[2]);
   if (kind == nullptr) {
     return Some();
@@ -245,6 +209,47 @@ Result<std::optional<Input>> Replay::input_of(std::string_view what, const Value
     event.object = Object(apply_merge_patch(known->body(), line[4]));
   }
   return Some(std::move(event));
+}
+
+Result<std::optional<Input>> Replay::input_of(std::string_view what, const Value& line) const {
+  using Some = std::optional<Input>;
+  if (what == "t") {
+    return Some(Tick{});
+  }
+  if (what == "s") {
+    return Some(ClockStep{.by = Duration(line[2].as_int())});
+  }
+  if (what == "o") {
+    Observation seen{.query = line[2].str(), .error = error_of(line[5])};
+    if (!seen.error) {
+      seen.value = line[4];
+    }
+    if (const std::uint64_t asked = id_of(line[3]); asked != 0) {
+      const auto ours = questions_.find(asked);
+      if (ours == questions_.end()) {
+        return Some();
+      }
+      seen.asked = ours->second;
+    }
+    return Some(std::move(seen));
+  }
+  if (what == "w") {
+    const auto ours = writes_.find(id_of(line[2]));
+    if (ours == writes_.end()) {
+      return Some();
+    }
+    WriteResult result{
+        .id = ours->second, .error = error_of(line[4]), .unknown = line[5].as_bool()};
+    if (line[3].is_object()) {
+      result.object = Object(line[3]);
+    }
+    if (line[6].is_integer()) {
+      result.retry_after = Duration(line[6].as_int());
+    }
+    result.hidden = line[7].as_bool();
+    return Some(std::move(result));
+  }
+  return event_of(what, line);
 }
 
 void Replay::note_ids(const Decision& decision) {

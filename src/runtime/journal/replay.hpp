@@ -54,6 +54,7 @@ class Replay {
 
   // Returns the input of a line; nullopt: to be skipped.
   Result<std::optional<Input>> input_of(std::string_view what, const Value& line) const;
+  Result<std::optional<Input>> event_of(std::string_view what, const Value& line) const;
   [[nodiscard]] const Kind* kind_of(const Value& number) const;
   ReplayedRun run(const Value& recorded, Instant at);
   void note_ids(const Decision& decision);

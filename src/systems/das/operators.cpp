@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "systems/das/operators.hpp"
 
-#include "systems/das/agent/agent.hpp"
+#include "systems/das/agent/emulated_agent.hpp"
 #include "systems/das/dra/operators.hpp"
 #include "systems/das/model/names.hpp"
 #include "systems/das/operands/operands.hpp"

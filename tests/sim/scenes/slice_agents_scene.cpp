@@ -16,7 +16,7 @@
 #include "sim/scenes/slice_rules.hpp"
 #include "sim/scenes/stand_ins.hpp"
 #include "sim/scenes/timed_pods.hpp"
-#include "systems/das/agent/agent.hpp"
+#include "systems/das/agent/emulated_agent.hpp"
 #include "systems/das/agent/node_agent.hpp"
 #include "systems/das/model/names.hpp"
 #include "systems/das/model/request.hpp"

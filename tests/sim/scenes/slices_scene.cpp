@@ -15,7 +15,7 @@
 #include "sim/scenes/slice_rules.hpp"
 #include "sim/scenes/stand_ins.hpp"
 #include "sim/scenes/timed_pods.hpp"
-#include "systems/das/agent/agent.hpp"
+#include "systems/das/agent/emulated_agent.hpp"
 #include "systems/das/model/claim.hpp"
 #include "systems/das/model/kinds.hpp"
 #include "systems/das/model/names.hpp"

@@ -12,7 +12,7 @@
 #include "systems/das/dra/operators.hpp"
 #include "systems/das/dra/publication.hpp"
 #include "systems/das/gpus/mode.hpp"
-#include "systems/das/life/release.hpp"
+#include "systems/das/life/claim_end.hpp"
 #include "systems/das/model/kinds.hpp"
 #include "systems/das/model/names.hpp"
 #include "systems/das/model/settings.hpp"

@@ -12,7 +12,7 @@
 #include "api/builtin.hpp"
 #include "api/device_kinds.hpp"
 #include "kube/text/quantity.hpp"
-#include "systems/das/agent/agent.hpp"
+#include "systems/das/agent/emulated_agent.hpp"
 #include "systems/das/agent/node_agent.hpp"
 #include "systems/das/dra/operators.hpp"
 #include "systems/das/dra/publication.hpp"

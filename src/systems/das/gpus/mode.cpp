@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "systems/das/gpus/inventory.hpp"
-#include "systems/das/makers/parts.hpp"
+#include "systems/das/makers/shares_of_gpus.hpp"
 #include "systems/das/slices/slots.hpp"
 
 namespace athanor::das {

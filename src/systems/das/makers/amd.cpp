@@ -7,7 +7,7 @@
 #include <array>
 
 #include "systems/das/makers/makers.hpp"
-#include "systems/das/makers/parts.hpp"
+#include "systems/das/makers/shares_of_gpus.hpp"
 
 namespace athanor::das {
 namespace {

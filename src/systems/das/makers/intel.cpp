@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "systems/das/makers/makers.hpp"
-#include "systems/das/makers/parts.hpp"
+#include "systems/das/makers/shares_of_gpus.hpp"
 
 namespace athanor::das {
 namespace {

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "systems/das/makers/makers.hpp"
-#include "systems/das/makers/parts.hpp"
+#include "systems/das/makers/shares_of_gpus.hpp"
 #include "systems/das/slices/profile.hpp"
 
 namespace athanor::das {

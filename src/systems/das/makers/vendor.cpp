@@ -6,7 +6,7 @@
 
 #include "systems/das/makers/emulation.hpp"
 #include "systems/das/makers/makers.hpp"
-#include "systems/das/makers/parts.hpp"
+#include "systems/das/makers/shares_of_gpus.hpp"
 
 namespace athanor::das {
 

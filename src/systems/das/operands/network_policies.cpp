@@ -3,7 +3,7 @@
 #include <initializer_list>
 #include <utility>
 
-#include "systems/das/operands/parts.hpp"
+#include "systems/das/operands/object_builders.hpp"
 
 namespace athanor::das {
 namespace {

@@ -12,7 +12,7 @@
 #include "runtime/view/tls_profile.hpp"
 #include "systems/das/admission/webhook.hpp"
 #include "systems/das/model/names.hpp"
-#include "systems/das/operands/parts.hpp"
+#include "systems/das/operands/object_builders.hpp"
 
 namespace athanor::das {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "systems/das/scheduling/hooks.hpp"
 
-#include "systems/das/scheduling/scheduling.hpp"
+#include "systems/das/scheduling/slice_hooks.hpp"
 #include "systems/das/sharing/hooks.hpp"
 
 namespace athanor::das {

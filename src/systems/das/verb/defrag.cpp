@@ -17,7 +17,7 @@
 #include "systems/das/model/request.hpp"
 #include "systems/das/model/reservation.hpp"
 #include "systems/das/slices/slots.hpp"
-#include "systems/das/verb/parts.hpp"
+#include "systems/das/verb/shared_answers.hpp"
 
 namespace athanor::das {
 namespace {

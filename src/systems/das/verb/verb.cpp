@@ -17,7 +17,7 @@
 #include "systems/das/sharing/share.hpp"
 #include "systems/das/slices/profile.hpp"
 #include "systems/das/verb/defrag.hpp"
-#include "systems/das/verb/parts.hpp"
+#include "systems/das/verb/shared_answers.hpp"
 #include "systems/das/verb/slice_map.hpp"
 
 namespace athanor::das {

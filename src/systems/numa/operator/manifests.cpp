@@ -253,6 +253,49 @@ std::vector<Value> exporter_policy(const std::string& ns) {
        .node_of = node_expression});
 }
 
+// Adds what the exporter has on one platform alone: metrics, rights and its configuration.
+void add_platform_parts(Platform platform, const Pool& pool, Value& pod, Value& args) {
+  Value& pod_spec = pod.member("spec");
+  Value& exporter = pod_spec.member("containers").item(0);
+  if (platform == Platform::Kubernetes) {
+    // Nothing there makes a certificate for the Service.
+    args.push_back("--metrics-mode=http");
+    make_certificate_optional(pod_spec);
+    args.push_back("--kubelet-config-file=/host-var-lib-kubelet/config.yaml");
+    exporter.member("volumeMounts")
+        .push_back(mount("host-var-lib-kubelet", "/host-var-lib-kubelet", true));
+    pod_spec.member("volumes").push_back(
+        volume("host-var-lib-kubelet", "hostPath",
+               Value::object({{"path", "/var/lib/kubelet"}, {"type", ""}})));
+  } else {
+    args.push_back("--metrics-mode=httptls");
+    const bool custom = pool.custom_policy();
+    pod.member("metadata")
+        .member("annotations")
+        .set("openshift.io/required-scc",
+             custom ? "resource-topology-exporter" : "resource-topology-exporter-v2");
+    exporter.member("securityContext")
+        .set("seLinuxOptions",
+             Value::object({{"type", custom ? "rte.process" : "container_device_plugin_t"},
+                            {"level", "s0"}}));
+    exporter.member("volumeMounts")
+        .push_back(mount("rte-config-volume", "/etc/resource-topology-exporter/", false));
+    pod_spec.member("volumes").push_back(
+        volume("rte-config-volume", "configMap",
+               Value::object({{"name", daemon_set_name(pool.name)}, {"optional", true}})));
+  }
+}
+
+void choose_nodes(Platform platform, const Pool& pool, Value& pod_spec) {
+  if (platform == Platform::HyperShift) {
+    pod_spec.set("nodeSelector", Value::object({{"hypershift.openshift.io/nodePool", pool.name}}));
+  } else if (pool.object) {
+    select_nodes(pool.object->spec()["nodeSelector"], pod_spec);
+  } else {
+    pod_spec.set("nodeSelector", Value::object({{"node-role.kubernetes.io/" + pool.name, ""}}));
+  }
+}
+
 }  // namespace
 
 std::string verbosity_flag(std::string_view log_level) {
@@ -359,39 +402,9 @@ Value exporter_daemon_set(const Settings& settings, Platform platform, const Ope
   } else {
     args.push_back("--pods-fingerprint=false");
   }
-  if (platform == Platform::Kubernetes) {
-    // Nothing there makes a certificate for the Service.
-    args.push_back("--metrics-mode=http");
-    make_certificate_optional(pod_spec);
-    args.push_back("--kubelet-config-file=/host-var-lib-kubelet/config.yaml");
-    exporter.member("volumeMounts")
-        .push_back(mount("host-var-lib-kubelet", "/host-var-lib-kubelet", true));
-    pod_spec.member("volumes").push_back(
-        volume("host-var-lib-kubelet", "hostPath",
-               Value::object({{"path", "/var/lib/kubelet"}, {"type", ""}})));
-  } else {
-    args.push_back("--metrics-mode=httptls");
-    const bool custom = pool.custom_policy();
-    annotations.set("openshift.io/required-scc",
-                    custom ? "resource-topology-exporter" : "resource-topology-exporter-v2");
-    exporter.member("securityContext")
-        .set("seLinuxOptions",
-             Value::object({{"type", custom ? "rte.process" : "container_device_plugin_t"},
-                            {"level", "s0"}}));
-    exporter.member("volumeMounts")
-        .push_back(mount("rte-config-volume", "/etc/resource-topology-exporter/", false));
-    pod_spec.member("volumes").push_back(
-        volume("rte-config-volume", "configMap",
-               Value::object({{"name", daemon_set_name(pool.name)}, {"optional", true}})));
-  }
+  add_platform_parts(platform, pool, pod, args);
   exporter.set("args", std::move(args));
-  if (platform == Platform::HyperShift) {
-    pod_spec.set("nodeSelector", Value::object({{"hypershift.openshift.io/nodePool", pool.name}}));
-  } else if (pool.object) {
-    select_nodes(pool.object->spec()["nodeSelector"], pod_spec);
-  } else {
-    pod_spec.set("nodeSelector", Value::object({{"node-role.kubernetes.io/" + pool.name, ""}}));
-  }
+  choose_nodes(platform, pool, pod_spec);
   if (!config.tolerations.empty()) {
     pod_spec.set("tolerations", Value::list(config.tolerations));
   }

@@ -11,14 +11,14 @@
 #include "api/builtin.hpp"
 #include "kube/text/yaml.hpp"
 #include "support/fake_world.hpp"
-#include "systems/das/agent/agent.hpp"
+#include "systems/das/agent/emulated_agent.hpp"
 #include "systems/das/gpus/inventory.hpp"
 #include "systems/das/model/claim.hpp"
 #include "systems/das/model/names.hpp"
 #include "systems/das/model/request.hpp"
 #include "systems/das/model/reservation.hpp"
 #include "systems/das/operators.hpp"
-#include "systems/das/scheduling/scheduling.hpp"
+#include "systems/das/scheduling/slice_hooks.hpp"
 #include "systems/das/scheduling/wake.hpp"
 
 namespace athanor::das::life_test {

@@ -9,8 +9,8 @@
 
 #include "kube/text/json.hpp"
 #include "systems/das/agent/cdi_spec.hpp"
+#include "systems/das/agent/claim_devices.hpp"
 #include "systems/das/agent/device_list.hpp"
-#include "systems/das/agent/prepared.hpp"
 #include "systems/das/agent/slice_record.hpp"
 #include "systems/das/gpus/inventory.hpp"
 #include "systems/das/gpus/mode.hpp"

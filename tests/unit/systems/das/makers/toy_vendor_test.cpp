@@ -6,7 +6,7 @@
 #include "kube/text/yaml.hpp"
 #include "systems/das/agent/device_list.hpp"
 #include "systems/das/gpus/mode.hpp"
-#include "systems/das/makers/parts.hpp"
+#include "systems/das/makers/shares_of_gpus.hpp"
 #include "systems/das/makers/vendor.hpp"
 #include "systems/das/sharing/share.hpp"
 

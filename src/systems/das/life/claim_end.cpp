@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "systems/das/life/release.hpp"
+#include "systems/das/life/claim_end.hpp"
 
 #include <fmt/core.h>
 

@@ -11,7 +11,7 @@
 #include "api/builtin.hpp"
 #include "systems/das/makers/vendor.hpp"
 #include "systems/das/model/names.hpp"
-#include "systems/das/operands/parts.hpp"
+#include "systems/das/operands/object_builders.hpp"
 
 namespace athanor::das {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "systems/das/operands/parts.hpp"
+#include "systems/das/operands/object_builders.hpp"
 
 #include <fmt/core.h>
 

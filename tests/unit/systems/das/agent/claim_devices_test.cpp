@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a kubelet is answered about a ResourceClaim (docs/spec/das.md 15.1).
-#include "systems/das/agent/prepared.hpp"
+#include "systems/das/agent/claim_devices.hpp"
 
 #include <gtest/gtest.h>
 

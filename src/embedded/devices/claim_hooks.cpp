@@ -2,7 +2,7 @@
 // Filter finds devices and writes nothing. Reserve writes the allocation and the reservation of
 // every claim in one status write, so that a crash leaves a claim that is the pod's or one that is
 // free.
-#include "embedded/devices/scheduling.hpp"
+#include "embedded/devices/claim_hooks.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "systems/das/agent/prepared.hpp"
+#include "systems/das/agent/claim_devices.hpp"
 
 #include <fmt/core.h>
 

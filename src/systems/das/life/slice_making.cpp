@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "systems/das/life/preparation.hpp"
+#include "systems/das/life/slice_making.hpp"
 
 #include <fmt/core.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // NodeAccelerators of emulated nodes.
-#include "systems/das/agent/agent.hpp"
+#include "systems/das/agent/emulated_agent.hpp"
 
 #include <set>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "systems/das/makers/parts.hpp"
+#include "systems/das/makers/shares_of_gpus.hpp"
 
 #include <fmt/core.h>
 

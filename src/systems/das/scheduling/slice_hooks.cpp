@@ -3,7 +3,7 @@
 // before the pod is bound. A claim in any state occupies its slots for every other pod, so that a
 // crash between claim and binding loses time and never a slot: the next cycle sees the pod's own
 // claims, keeps those that it would make again and deletes the rest.
-#include "systems/das/scheduling/scheduling.hpp"
+#include "systems/das/scheduling/slice_hooks.hpp"
 
 #include <fmt/core.h>
 

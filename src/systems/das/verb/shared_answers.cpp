@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "systems/das/verb/parts.hpp"
+#include "systems/das/verb/shared_answers.hpp"
 
 #include <fmt/format.h>
 

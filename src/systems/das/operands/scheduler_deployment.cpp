@@ -12,7 +12,7 @@
 #include "kube/text/yaml.hpp"
 #include "systems/das/model/log_level.hpp"
 #include "systems/das/model/names.hpp"
-#include "systems/das/operands/parts.hpp"
+#include "systems/das/operands/object_builders.hpp"
 #include "systems/das/scheduling/hooks.hpp"
 
 namespace athanor::das {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Claims of pods in the scheduler: allocation, reservation, extended resources, and what is said
 // when nothing fits (docs/spec/das.md 15.1).
-#include "embedded/devices/scheduling.hpp"
+#include "embedded/devices/claim_hooks.hpp"
 
 #include <gtest/gtest.h>
 
