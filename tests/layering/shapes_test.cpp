@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,8 +23,16 @@ constexpr std::size_t kMostHeaderLines = 200;
 
 constexpr std::size_t kParameterCeiling = 13;
 constexpr std::size_t kBoolCeiling = 82;
-constexpr std::size_t kLongFunctionCeiling = 7;
+constexpr std::size_t kLongFunctionCeiling = 0;
 constexpr std::size_t kLongHeaderCeiling = 5;
+
+// Functions whose body is one table.
+constexpr std::array<std::string_view, 4> kTables = {"fleet_routes", "schedule_routes",
+                                                     "system_routes", "make_dictionary"};
+
+bool is_table(std::string_view name) {
+  return std::find(kTables.begin(), kTables.end(), name) != kTables.end();
+}
 
 bool is_bool(std::string_view parameter) {
   if (parameter.starts_with("const ")) {
@@ -64,7 +73,7 @@ TEST(Shapes, HeadersDeclareNoBoolParameters) {
 
 TEST(Shapes, FunctionsHaveAtMostSeventyLines) {
   check_ceiling(functions_with([](const Source&, const Function& function) {
-                  return function.body_lines > kMostBodyLines;
+                  return function.body_lines > kMostBodyLines && !is_table(function.name);
                 }),
                 kLongFunctionCeiling, "kLongFunctionCeiling");
 }

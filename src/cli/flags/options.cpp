@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -433,48 +434,53 @@ Command chosen_queue(Parsed& parsed) {
   return asked;
 }
 
+template <auto Member>
+Command taken(Parsed& parsed) {
+  return std::move(parsed.*Member);
+}
+
+// Verbs without verbs of their own.
+struct PlainVerb {
+  const char* name;
+  Command (*take)(Parsed& parsed);
+};
+constexpr std::array kPlainVerbs = {
+    PlainVerb{"up", &taken<&Parsed::up>},
+    PlainVerb{"console", &taken<&Parsed::console>},
+    PlainVerb{"controllers", &taken<&Parsed::controllers>},
+    PlainVerb{"extender", &taken<&Parsed::extender>},
+    PlainVerb{"envtest", &taken<&Parsed::envtest>},
+    PlainVerb{"submit", &taken<&Parsed::submit>},
+    PlainVerb{"rerun", &taken<&Parsed::rerun>},
+    PlainVerb{"describe", &taken<&Parsed::describe>},
+    PlainVerb{"wait", &taken<&Parsed::wait>},
+    PlainVerb{"jobs", &taken<&Parsed::jobs>},
+    PlainVerb{"logs", &taken<&Parsed::logs>},
+    PlainVerb{"cancel", &taken<&Parsed::cancel>},
+    PlainVerb{"backup", &taken<&Parsed::backup>},
+    PlainVerb{"simulate", &taken<&Parsed::simulate>},
+    PlainVerb{"images", &taken<&Parsed::images>},
+    PlainVerb{"restore", &taken<&Parsed::restore>},
+    PlainVerb{"crds", &taken<&Parsed::crds>},
+    PlainVerb{"rbac", &taken<&Parsed::rbac>},
+    PlainVerb{"webhooks", &taken<&Parsed::webhooks>},
+    PlainVerb{"replay", &taken<&Parsed::replay>},
+    PlainVerb{"systems", &taken<&Parsed::systems>},
+    PlainVerb{"version", &taken<&Parsed::version>},
+    PlainVerb{"man", &taken<&Parsed::man>},
+};
+
 Command chosen(const flags::Verb& app, Parsed& parsed) {
-  if (app.got_subcommand("up")) {
-    return std::move(parsed.up);
-  }
-  if (app.got_subcommand("console")) {
-    return std::move(parsed.console);
-  }
-  if (app.got_subcommand("controllers")) {
-    return std::move(parsed.controllers);
-  }
-  if (app.got_subcommand("extender")) {
-    return std::move(parsed.extender);
-  }
-  if (app.got_subcommand("envtest")) {
-    return std::move(parsed.envtest);
-  }
-  if (app.got_subcommand("submit")) {
-    return std::move(parsed.submit);
-  }
-  if (app.got_subcommand("rerun")) {
-    return std::move(parsed.rerun);
-  }
-  if (app.got_subcommand("describe")) {
-    return std::move(parsed.describe);
-  }
-  if (app.got_subcommand("wait")) {
-    return std::move(parsed.wait);
-  }
-  if (app.got_subcommand("jobs")) {
-    return std::move(parsed.jobs);
-  }
-  if (app.got_subcommand("logs")) {
-    return std::move(parsed.logs);
+  for (const auto& [verb, take] : kPlainVerbs) {
+    if (app.got_subcommand(verb)) {
+      return take(parsed);
+    }
   }
   if (app.got_subcommand("templates")) {
     return chosen_of_templates(*app.find("templates"), parsed.templates);
   }
   if (auto daily = chosen_of_daily(app, parsed.daily)) {
     return *std::move(daily);
-  }
-  if (app.got_subcommand("cancel")) {
-    return std::move(parsed.cancel);
   }
   if (app.got_subcommand("queue")) {
     return chosen_queue(parsed);
@@ -495,33 +501,6 @@ Command chosen(const flags::Verb& app, Parsed& parsed) {
   if (app.got_subcommand("unlock")) {
     return std::move(parsed.cluster_verbs.unlock);
   }
-  if (app.got_subcommand("backup")) {
-    return std::move(parsed.backup);
-  }
-  if (app.got_subcommand("simulate")) {
-    return std::move(parsed.simulate);
-  }
-  if (app.got_subcommand("images")) {
-    return std::move(parsed.images);
-  }
-  if (app.got_subcommand("restore")) {
-    return std::move(parsed.restore);
-  }
-  if (app.got_subcommand("crds")) {
-    return parsed.crds;
-  }
-  if (app.got_subcommand("rbac")) {
-    return std::move(parsed.rbac);
-  }
-  if (app.got_subcommand("webhooks")) {
-    return std::move(parsed.webhooks);
-  }
-  if (app.got_subcommand("replay")) {
-    return std::move(parsed.replay);
-  }
-  if (app.got_subcommand("systems")) {
-    return parsed.systems;
-  }
   for (SystemVerbOptions& verb : parsed.system_verbs) {
     if (app.got_subcommand(std::string(verb.verb->name))) {
       return std::move(verb);
@@ -529,12 +508,6 @@ Command chosen(const flags::Verb& app, Parsed& parsed) {
   }
   if (app.got_subcommand("vault")) {
     return chosen_of_vault(parsed.vault);
-  }
-  if (app.got_subcommand("version")) {
-    return parsed.version;
-  }
-  if (app.got_subcommand("man")) {
-    return std::move(parsed.man);
   }
   return std::move(parsed.completion);
 }

@@ -141,29 +141,9 @@ class Cycle {
       index_residents();
       topology.emplace(view_, pod, nodes_);
     }
-    std::vector<const NodeState*> fitting;
-    std::vector<Refusal> refusals;
-    std::vector<bool> for_good;
-    for (const NodeState& node : nodes_) {
-      Refusal refusal = check(candidate, node);
-      if (refusal.reasons.empty() && !reaches_volumes(claims, node.node)) {
-        refusal = {.reasons = {"node(s) had volume node affinity conflict"}, .for_good = true};
-      }
-      if (refusal.reasons.empty() && topology) {
-        refusal = topology->check(node);
-      }
-      if (refusal.reasons.empty()) {
-        refusal = check_hooks(hooked, pod, node.node, {});
-      }
-      for_good.push_back(refusal.for_good);
-      if (refusal.reasons.empty()) {
-        fitting.push_back(&node);
-      } else {
-        refusals.push_back(std::move(refusal));
-      }
-    }
-    if (!fitting.empty()) {
-      choose(candidate, topology, fitting, claims, hooked);
+    const Verdicts verdicts = check_nodes(candidate, pod, topology, claims, hooked);
+    if (!verdicts.fitting.empty()) {
+      choose(candidate, topology, verdicts.fitting, claims, hooked);
       return;
     }
     for (SchedulingSession* session : hooked) {
@@ -173,11 +153,11 @@ class Cycle {
     const MoreChecks more = [&](const NodeState& node, std::span<const std::string_view> leaving) {
       return check_hooks(hooked, pod, node.node, leaving).reasons.empty();
     };
-    if (const auto eviction = find_eviction(view_, candidate, nodes_, for_good, more)) {
-      preempt(candidate, *eviction, unschedulable_message(candidate, refusals, true));
+    if (const auto eviction = find_eviction(view_, candidate, nodes_, verdicts.for_good, more)) {
+      preempt(candidate, *eviction, unschedulable_message(candidate, verdicts.refusals, true));
       return;
     }
-    std::string message = unschedulable_message(candidate, refusals);
+    std::string message = unschedulable_message(candidate, verdicts.refusals);
     report(pod, "Unschedulable", message);
     if (comparable) {
       hopeless_.emplace(shape, std::move(message));
@@ -189,6 +169,38 @@ class Cycle {
 
  private:
   using Hooked = std::vector<SchedulingSession*>;
+
+  // The nodes for a pod: those that take it, and why others do not.
+  struct Verdicts {
+    std::vector<const NodeState*> fitting{};
+    std::vector<Refusal> refusals{};
+    std::vector<bool> for_good{};  // of every node: whether a refusal lasts
+  };
+
+  Verdicts check_nodes(const Candidate& candidate, const Object& pod,
+                       const std::optional<Topology>& topology, const ClaimsState& claims,
+                       const Hooked& hooked) {
+    Verdicts verdicts;
+    for (const NodeState& node : nodes_) {
+      Refusal refusal = check(candidate, node);
+      if (refusal.reasons.empty() && !reaches_volumes(claims, node.node)) {
+        refusal = {.reasons = {"node(s) had volume node affinity conflict"}, .for_good = true};
+      }
+      if (refusal.reasons.empty() && topology) {
+        refusal = topology->check(node);
+      }
+      if (refusal.reasons.empty()) {
+        refusal = check_hooks(hooked, pod, node.node, {});
+      }
+      verdicts.for_good.push_back(refusal.for_good);
+      if (refusal.reasons.empty()) {
+        verdicts.fitting.push_back(&node);
+      } else {
+        verdicts.refusals.push_back(std::move(refusal));
+      }
+    }
+    return verdicts;
+  }
 
   // The sessions that have a say about a pod.
   Hooked hooked_by(const Object& pod) const {

@@ -128,6 +128,30 @@ double rounded(double value) {
   return std::round(value * kPlaces) / kPlaces;
 }
 
+// Fills the courses over time: of the queue, and of each type's GPUs.
+void add_courses(const lab::Lab& fleet, Level& queue, std::map<std::string, Level>& busy,
+                 double length, Report& report) {
+  const std::size_t stretches = report.over_time.size();
+  const Level::Averages queued = queue.over(length, stretches);
+  for (std::size_t i = 0; i < stretches; ++i) {
+    report.over_time[i].hours =
+        (static_cast<double>(i) + 0.5) * report.hours / static_cast<double>(stretches);
+    report.over_time[i].queued = queued.stretches[i];
+  }
+  for (const auto& [type, capacity] : gpus_of(fleet)) {
+    if (capacity == 0) {
+      continue;
+    }
+    const auto share = static_cast<double>(capacity);
+    const Level::Averages used = busy[type].over(length, stretches);
+    report.usage[type] = {
+        .capacity = capacity, .mean = used.mean / share, .most = used.most / share};
+    for (std::size_t i = 0; i < stretches; ++i) {
+      report.over_time[i].busy[type] = used.stretches[i] / share;
+    }
+  }
+}
+
 }  // namespace
 
 Report make_report(const Trace& trace, const lab::Lab& fleet, const Played& played,
@@ -184,25 +208,8 @@ Report make_report(const Trace& trace, const lab::Lab& fleet, const Played& play
   for (auto& [type, waits] : by_gpu) {
     report.by_gpu[type] = waiting_of(std::move(waits));
   }
-  const Level::Averages queued = queue.over(length, stretches);
   report.over_time.resize(stretches);
-  for (std::size_t i = 0; i < stretches; ++i) {
-    report.over_time[i].hours =
-        (static_cast<double>(i) + 0.5) * report.hours / static_cast<double>(stretches);
-    report.over_time[i].queued = queued.stretches[i];
-  }
-  for (const auto& [type, capacity] : gpus_of(fleet)) {
-    if (capacity == 0) {
-      continue;
-    }
-    const auto share = static_cast<double>(capacity);
-    const Level::Averages used = busy[type].over(length, stretches);
-    report.usage[type] = {
-        .capacity = capacity, .mean = used.mean / share, .most = used.most / share};
-    for (std::size_t i = 0; i < stretches; ++i) {
-      report.over_time[i].busy[type] = used.stretches[i] / share;
-    }
-  }
+  add_courses(fleet, queue, busy, length, report);
   return report;
 }
 

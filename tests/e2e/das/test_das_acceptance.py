@@ -401,9 +401,10 @@ def test_api_writes_of_a_pod_with_one_slice(lab):
 
     of_pod = [e for e in events(PODS) if e["object"]["metadata"]["name"] == "p"]
     until = next(i for i, e in enumerate(of_pod) if e["object"]["status"].get("phase") == "Running")
-    writes = until + 1 + len([e for e in events(CLAIMS) if e["type"] != "DELETED"])
+    of_claim = [e for e in events(CLAIMS) if e["type"] != "DELETED"]
+    writes = until + 1 + len(of_claim)
     print(f"writes of a pod with one slice: {writes}")
-    assert writes <= 7
+    assert writes <= 7, json.dumps([e["object"] for e in [*of_pod[: until + 1], *of_claim]], indent=1)
 
 
 def test_the_list_of_tests_is_true():
