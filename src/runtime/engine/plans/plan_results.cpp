@@ -196,7 +196,7 @@ void PlanRunner::give_up(Task& task, Instant now) {
                      failure.is_news ? Cause::Continued : Cause::Retry);
   } else {
     task.failures += failure.is_news ? 1 : 0;
-    back_off(task, now, failure.retry_after);
+    back_off(task, now, failure.retry_after, failure.error.code >= 500);
   }
   release(task, now);
 }
@@ -221,13 +221,19 @@ bool PlanRunner::report_refusal(const Step& step, const Error& error, Instant no
   return news;
 }
 
-void PlanRunner::back_off(Task& task, Instant now, std::optional<Duration> at_least) {
+void PlanRunner::back_off(Task& task, Instant now, std::optional<Duration> at_least, bool soon) {
   const Backoff& pace = task.controller->op->backoff;
   Duration delay = pace.first;
   for (int i = 0; i < task.failures && delay < pace.most; ++i) {
     delay *= 2;
   }
   delay = std::min(delay, pace.most);
+  if (soon) {
+    // A webhook that is down, or a store: it passes without a word to us, and who waits for the key
+    // should not wait for minutes more. With its jitter less than ten seconds.
+    constexpr Duration kOutage = std::chrono::milliseconds(7500);
+    delay = std::min(delay, kOutage);
+  }
   // Up to a quarter more, so that keys that failed together do not come back together.
   delay += delay / 4000 * static_cast<int>(core_.options.entropy->next() % 1000);
   if (at_least && *at_least > Duration::zero()) {

@@ -100,8 +100,9 @@ class PlanRunner {
   void await(Task& task, const Ref& ref, Await what, std::uint64_t after);
   // Returns true if the refusal is news to a reader.
   bool report_refusal(const Step& step, const Error& error, Instant now);
-  // Sets the time of the next try, at least `at_least` away.
-  void back_off(Task& task, Instant now, std::optional<Duration> at_least);
+  // Sets the time of the next try, at least `at_least` away; soon, whatever the pace, after trouble
+  // on the server's side.
+  void back_off(Task& task, Instant now, std::optional<Duration> at_least, bool soon = false);
   void finish(Task& task, Instant now);
   // Records the end of a reconcile, the writes of its plan included.
   void over(Task& task, ReconcileResult result, const Error* error, Instant now);

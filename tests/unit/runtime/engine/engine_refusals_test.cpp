@@ -190,6 +190,15 @@ TEST_F(EngineRefusedWrites, AreCountedAndNoStorm) {
   EXPECT_EQ(events[1].body["count"].as_int(), 2);
 }
 
+// The webhook of a dependency that was down for long: keys go on within ten seconds of its return.
+TEST_F(EngineRefusedWrites, AreRetriedSoonWhileTheServerIsInTrouble) {
+  step_now = &kCreatePod;
+  run_with(kTaker);
+  refuse_for(std::chrono::minutes(30),
+             refusal(500, "InternalError", "failed calling webhook \"validation.example.com\""));
+  EXPECT_GE(refuse_for(seconds(10), refusal(500, "InternalError", "still")), 1);
+}
+
 TEST_F(EngineRefusedWrites, AreLeftToAControllerThatReadsThem) {
   step_now = &kCreatePod;
   run_with(kReader);
