@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -18,6 +19,7 @@
 #include "net/serving/served_tls.hpp"
 #include "net/serving/small_server.hpp"
 #include "net/worker_pool.hpp"
+#include "systems/das/model/kinds.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 
 namespace athanor::console {
@@ -76,6 +78,8 @@ struct Console::State {
   }
 
   Result<void> serve();
+  // Has changes of AllocationClaims kept. On the client's thread.
+  void keep_slices(const std::vector<WorldChange>& changes);
   // Lets go of what nobody looks at.
   void keep();
 
@@ -93,6 +97,7 @@ struct Console::State {
   Services services;
   net::WorkerPool workers;
   std::unique_ptr<net::SmallServer> server{};
+  bool slices_listed = false;  // the client's thread alone
   Mutex mutex{};
   ConditionVariable news{};
   bool stopping ATHANOR_GUARDED_BY(mutex) = false;
@@ -118,6 +123,7 @@ Result<void> Console::State::serve() {
         logs->gone(change.before->key());
       }
     }
+    keep_slices(changes);
     board.touch();
   });
   world.start();
@@ -144,6 +150,28 @@ Result<void> Console::State::serve() {
   access.listens_at(server->address());
   keeper = std::thread([this] { keep(); });
   return {};
+}
+
+void Console::State::keep_slices(const std::vector<WorldChange>& changes) {
+  const bool listed = world.is_listed(das::kAllocationClaim);
+  for (const WorldChange& change : changes) {
+    if (change.kind != &das::kAllocationClaim) {
+      continue;
+    }
+    if (change.after) {
+      history.see_slice(*change.after);
+    } else if (change.before && listed) {  // else: claims cannot be listed now
+      history.slice_gone(*change.before);
+    }
+  }
+  if (listed && !slices_listed) {
+    std::set<std::string> uids;
+    for (const Object& claim : world.facts()->all(das::kAllocationClaim)) {
+      uids.emplace(claim.uid());
+    }
+    history.slices_listed(uids);
+  }
+  slices_listed = listed;
 }
 
 void Console::State::keep() {

@@ -73,7 +73,7 @@ std::vector<FollowedKind> followed_kinds(const Settings& settings) {
           {.kind = &api::kNode},
           {.kind = &api::kPod, .always = settings.log_archive_bytes > 0},
           {.kind = &das::kNodeAccelerator},
-          {.kind = &das::kAllocationClaim},
+          {.kind = &das::kAllocationClaim, .always = true},
           {.kind = &numa::kTopologyKind, .keep_managers = true},
           {.kind = &appwrapper::kAppWrapper}};
 }

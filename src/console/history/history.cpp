@@ -14,6 +14,7 @@
 #include "base/mutex.hpp"
 #include "console/data/job_rows.hpp"
 #include "console/data/row_texts.hpp"
+#include "console/history/slice_log.hpp"
 #include "views/job_view.hpp"
 
 namespace athanor::console {
@@ -21,14 +22,16 @@ namespace {
 
 constexpr std::size_t kMostQueued = 10'000;   // docs/spec/dashboard.md B8
 constexpr std::size_t kMostLoaded = 100'000;  // entries that pages show
+constexpr std::size_t kMostChanges = 10'000;  // of slices, in one answer
 constexpr auto kRetry = std::chrono::seconds(5);
 constexpr auto kSweep = std::chrono::hours(1);
 
-// One write: an entry, an event, or a record of a change.
+// One write: an entry, an event, a record of a change that a viewer made, or one of a slice.
 struct HistoryWrite {
   std::optional<HistoryEntry> entry{};
   std::optional<HistoryEvent> event{};
   std::optional<Value> audit{};
+  std::optional<Value> slice{};
 };
 
 Value kept_object(const Object& job) {
@@ -86,6 +89,7 @@ struct History::State {
   std::map<std::string, HistoryEntry> entries ATHANOR_GUARDED_BY(mutex){};    // by uid
   std::map<std::string, std::string> last_state ATHANOR_GUARDED_BY(mutex){};  // by uid
   std::shared_ptr<const std::vector<Value>> made ATHANOR_GUARDED_BY(mutex){};
+  SliceLog slices ATHANOR_GUARDED_BY(mutex){};
   bool loaded ATHANOR_GUARDED_BY(mutex) = false;
   std::string error ATHANOR_GUARDED_BY(mutex){};
   std::thread thread{};
@@ -106,19 +110,32 @@ struct History::State {
     if (write.event) {
       ATHANOR_TRY_VOID(store->add_event(*write.event));
     }
+    if (write.slice) {
+      ATHANOR_TRY_VOID(store->add_slice_change(*write.slice));
+    }
     return write.audit ? store->add_audit(*write.audit) : Result<void>();
+  }
+
+  void enqueue_slices(std::vector<Value> changes) ATHANOR_REQUIRES(mutex) {
+    for (Value& change : changes) {
+      enqueue({.slice = std::move(change)});
+    }
   }
 
   Result<void> load() {
     std::vector<HistoryEntry> found;
+    std::vector<Value> changes;
     {
       const MutexLock lock(store_mutex);
       ATHANOR_TRY(found, store->load(kMostLoaded));
+      ATHANOR_TRY(changes, store->slice_changes("", kMostLoaded));
     }
     const MutexLock lock(mutex);
     for (HistoryEntry& entry : found) {
       entries.try_emplace(entry.uid, std::move(entry));
     }
+    slices.load(changes);
+    enqueue_slices(slices.missed(clock.now()));
     loaded = true;
     made.reset();
     return {};
@@ -161,6 +178,10 @@ struct History::State {
       if (queue.empty()) {
         return false;
       }
+      if (queue.front().slice && !slices.is_news(*queue.front().slice)) {
+        queue.pop_front();
+        return true;
+      }
       next = queue.front();
     }
     const auto written = write(next);
@@ -169,6 +190,9 @@ struct History::State {
       return false;
     }
     const MutexLock lock(mutex);
+    if (next.slice) {
+      slices.stored(*next.slice);
+    }
     queue.pop_front();
     return true;
   }
@@ -334,6 +358,58 @@ std::vector<Value> History::audit(std::size_t most) {
     records.insert(records.end(), stored->begin(), stored->end());
   }
   return records;
+}
+
+void History::see_slice(const Object& claim) {
+  {
+    const MutexLock lock(state_->mutex);
+    state_->enqueue_slices(state_->slices.see(claim, state_->clock.now()));
+  }
+  state_->news.notify_all();
+}
+
+void History::slice_gone(const Object& claim) {
+  {
+    const MutexLock lock(state_->mutex);
+    state_->enqueue_slices(state_->slices.gone(claim, state_->clock.now()));
+  }
+  state_->news.notify_all();
+}
+
+void History::slices_listed(const std::set<std::string>& uids) {
+  {
+    const MutexLock lock(state_->mutex);
+    state_->enqueue_slices(state_->slices.listed(uids, state_->clock.now()));
+    state_->enqueue_slices(state_->slices.missed(state_->clock.now()));
+  }
+  state_->news.notify_all();
+}
+
+Result<std::vector<Value>> History::slice_changes(Instant from) {
+  const std::string first = format_micro_time(from);
+  std::vector<Value> queued;
+  {
+    const MutexLock lock(state_->mutex);
+    SliceLog log = state_->slices;
+    for (const HistoryWrite& write : state_->queue) {
+      if (write.slice && log.is_news(*write.slice)) {
+        log.stored(*write.slice);
+        queued.push_back(*write.slice);
+      }
+    }
+  }
+  std::vector<Value> changes;
+  {
+    const MutexLock lock(state_->store_mutex);
+    ATHANOR_TRY(changes, state_->store->slice_changes(first, kMostChanges));
+  }
+  for (Value& change : queued) {
+    // One that was written in between is in both.
+    if (change["at"].as_string() >= first && std::ranges::find(changes, change) == changes.end()) {
+      changes.push_back(std::move(change));
+    }
+  }
+  return changes;
 }
 
 HistoryState History::state() const {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,6 +66,11 @@ class HistoryStore {
   // Notes a change that a viewer made.
   virtual Result<void> add_audit(const Value& record) = 0;
   virtual Result<std::vector<Value>> audit(std::size_t most) = 0;
+  // Notes a slice that came or went (SliceLog).
+  virtual Result<void> add_slice_change(const Value& record) = 0;
+  // Reads the changes of slices since `from` (of format_micro_time), the oldest first; if there are
+  // more than `most`, the newest of them.
+  virtual Result<std::vector<Value>> slice_changes(const std::string& from, std::size_t most) = 0;
 };
 
 // Opens (or makes) an embedded database; ":memory:" lasts as long as the program. Errors: the file
@@ -94,6 +100,13 @@ class History {
   // Notes a change: {at, user, action, object, outcome}.
   void note(Value record);
   [[nodiscard]] std::vector<Value> audit(std::size_t most);
+  // Takes a state of an AllocationClaim, or its end. Must not block.
+  void see_slice(const Object& claim);
+  void slice_gone(const Object& claim);
+  // Takes the uids of all claims after they were listed.
+  void slices_listed(const std::set<std::string>& uids);
+  // Returns the changes of slices since then, the oldest first. Errors: those of the store.
+  Result<std::vector<Value>> slice_changes(Instant from);
   [[nodiscard]] HistoryState state() const;
 
  private:

@@ -2,6 +2,8 @@
 // The history in an embedded SQLite database, with the tables of docs/spec/dashboard.md A9.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/digest.hpp"
 #include "console/data/job_rows.hpp"
 #include "console/history/history.hpp"
@@ -20,7 +22,10 @@ constexpr const char* kTables =
     "CREATE TABLE IF NOT EXISTS athanor_job_events(number INTEGER PRIMARY KEY, uid TEXT NOT NULL,"
     " phase TEXT NOT NULL, message TEXT NOT NULL, at TEXT NOT NULL);"
     "CREATE INDEX IF NOT EXISTS athanor_job_events_uid ON athanor_job_events(uid);"
-    "CREATE TABLE IF NOT EXISTS athanor_audit(number INTEGER PRIMARY KEY, record TEXT NOT NULL);";
+    "CREATE TABLE IF NOT EXISTS athanor_audit(number INTEGER PRIMARY KEY, record TEXT NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS athanor_slices(number INTEGER PRIMARY KEY, at TEXT NOT NULL,"
+    " record TEXT NOT NULL);"
+    "CREATE INDEX IF NOT EXISTS athanor_slices_at ON athanor_slices(at);";
 
 class SqliteHistory final : public HistoryStore {
  public:
@@ -124,6 +129,10 @@ class SqliteHistory final : public HistoryStore {
       ATHANOR_TRY_VOID(remove(uid));
       ++removed;
     }
+    ATHANOR_TRY(store::Statement slices,
+                database_.prepare("DELETE FROM athanor_slices WHERE at < ?1"));
+    slices.bind_text(1, limit);
+    ATHANOR_TRY_VOID(done(slices));
     return removed;
   }
 
@@ -147,6 +156,36 @@ class SqliteHistory final : public HistoryStore {
     while (true) {
       ATHANOR_TRY(const bool more, rows.step());
       if (!more) {
+        return records;
+      }
+      ATHANOR_TRY(Value record, json::parse(rows.bytes(0)));
+      records.push_back(std::move(record));
+    }
+  }
+
+  Result<void> add_slice_change(const Value& record) override {
+    ATHANOR_TRY(store::Statement row,
+                database_.prepare("INSERT INTO athanor_slices(at, record) VALUES(?1, ?2)"));
+    const std::string text = json::print(record);
+    row.bind_text(1, record["at"].as_string());
+    row.bind_text(2, text);
+    ATHANOR_TRY_VOID(done(row));
+    return database_.execute(
+        "DELETE FROM athanor_slices WHERE number <= (SELECT max(number) FROM athanor_slices) - "
+        "100000");
+  }
+
+  Result<std::vector<Value>> slice_changes(const std::string& from, std::size_t most) override {
+    ATHANOR_TRY(store::Statement rows,
+                database_.prepare("SELECT record FROM athanor_slices WHERE at >= ?1 ORDER BY at "
+                                  "DESC, number DESC LIMIT ?2"));
+    rows.bind_text(1, from);
+    rows.bind_integer(2, static_cast<std::int64_t>(most));
+    std::vector<Value> records;
+    while (true) {
+      ATHANOR_TRY(const bool more, rows.step());
+      if (!more) {
+        std::ranges::reverse(records);
         return records;
       }
       ATHANOR_TRY(Value record, json::parse(rows.bytes(0)));

@@ -333,6 +333,43 @@ Response show_slices(Exchange& exchange) {
   return answer_value(slice_map(*exchange.services.board.tables()->facts));
 }
 
+// "hours" of the query, from 1 to 90 days; nullopt: anything else.
+std::optional<std::chrono::hours> hours_of(const Exchange& exchange) {
+  constexpr int kMostHours = 90 * 24;
+  const std::string_view text = exchange.request.parameter("hours").value_or("24");
+  int hours = 0;
+  const auto [rest, failed] = std::from_chars(text.data(), text.data() + text.size(), hours);
+  return failed == std::errc() && rest == text.data() + text.size() && hours >= 1 &&
+                 hours <= kMostHours
+             ? std::optional(std::chrono::hours(hours))
+             : std::nullopt;
+}
+
+Response show_slice_changes(Exchange& exchange) {
+  if (!may_list(exchange, das::kNodeAccelerator)) {
+    return deny(das::kNodeAccelerator);
+  }
+  const auto hours = hours_of(exchange);
+  if (!hours) {
+    return answer_error(Error::bad_request("hours must be a whole number from 1 to 2160"), "hours");
+  }
+  const Instant from = exchange.now() - *hours;
+  auto changes = exchange.services.history.slice_changes(from);
+  if (!changes.ok()) {
+    return answer_error(
+        Error{.code = 503,
+              .reason = "Unavailable",
+              .message = "the history cannot be read now: " + changes.error().message});
+  }
+  Value list = Value::list();
+  for (Value& change : *changes) {
+    list.push_back(std::move(change));
+  }
+  return answer_value(Value::object({{"from", format_time(from)},
+                                     {"to", format_time(exchange.now())},
+                                     {"changes", std::move(list)}}));
+}
+
 Response what_if(Exchange& exchange) {
   const std::int64_t count = exchange.body["count"].as_int(1);
   const std::string profile = exchange.body["profile"].str();
@@ -630,6 +667,11 @@ std::vector<Route> fleet_routes() {
        .path = "/api/v1/mig",
        .summary = "Show slices of all GPUs",
        .handle = show_slices},
+      {.method = "GET",
+       .path = "/api/v1/mig/history",
+       .summary = "List slices that came and went",
+       .handle = show_slice_changes,
+       .parameters = {"hours"}},
       {.method = "POST",
        .path = "/api/v1/mig/whatif",
        .summary = "Try to place slices; changes nothing",

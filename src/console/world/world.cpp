@@ -266,6 +266,12 @@ std::shared_ptr<const Facts> World::facts() const {
   return state_->facts;
 }
 
+bool World::is_listed(const Kind& kind) const {
+  const MutexLock lock(state_->mutex);
+  const State::Known* known = state_->find(&kind);
+  return known != nullptr && known->synced && !known->error;
+}
+
 bool World::synced() const {
   const MutexLock lock(state_->mutex);
   return std::ranges::all_of(state_->kinds, [&](const State::Known& known) {

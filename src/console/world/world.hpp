@@ -111,6 +111,8 @@ class World {
 
   // Returns the present state. Cheap while nothing changed.
   [[nodiscard]] std::shared_ptr<const Facts> facts() const;
+  // Returns true if the kind is listed now.
+  [[nodiscard]] bool is_listed(const Kind& kind) const;
   // Returns true once every kind that is followed was listed or refused.
   [[nodiscard]] bool synced() const;
   // Waits until synced(), at most `patience`; returns it.

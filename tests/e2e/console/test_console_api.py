@@ -7,37 +7,8 @@ import re
 import urllib.parse
 
 import pytest
+from console_client import Console
 from support import JOBS, wait_for
-
-
-class Console:
-    """Requests to the console of a lab."""
-
-    def __init__(self, lab):
-        found = re.search(r"console: http://127\.0\.0\.1:(\d+)/", lab.out)
-        assert found, lab.out
-        self.port = int(found.group(1))
-        self.host = f"127.0.0.1:{self.port}"
-
-    def request(self, method, path, body=None, headers=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        sent = {"Host": self.host}
-        if method != "GET":
-            sent["Origin"] = f"http://{self.host}"
-        if isinstance(body, dict):
-            body = json.dumps(body)
-            sent["Content-Type"] = "application/json"
-        sent.update(headers or {})
-        connection.request(method, path, body=body, headers=sent)
-        answer = connection.getresponse()
-        data = answer.read()
-        connection.close()
-        return answer, data
-
-    def get(self, path):
-        answer, data = self.request("GET", path)
-        assert answer.status == 200, (path, answer.status, data[:500])
-        return json.loads(data)
 
 
 @pytest.fixture(scope="module")

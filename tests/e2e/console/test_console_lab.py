@@ -31,7 +31,7 @@ PATHS = [
 ]
 TABS = ["overview", "pipeline", "queue", "pods", "logs", "artifacts", "yaml", "events", "related"]
 # Routes that a server may lack: the pages say so, Chromium logs the answer 404.
-OPTIONAL = ("/mig/history", "/results/")
+OPTIONAL = ("/results/",)
 
 
 @pytest.fixture(scope="module")
