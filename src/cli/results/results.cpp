@@ -9,12 +9,12 @@
 #include <system_error>
 #include <thread>
 
-#include "api/builtin.hpp"
 #include "base/clock.hpp"
 #include "cli/output/formats.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/results/job_record.hpp"
 #include "cli/session/verbs.hpp"
+#include "client/connection.hpp"
 #include "views/comparison.hpp"
 #include "views/result_files.hpp"
 #include "views/table.hpp"
@@ -23,78 +23,31 @@ namespace athanor::cli {
 namespace {
 
 constexpr int kNoObject = 404;
-
-// Deletes the pod at the end, whatever happens.
-class ReaderPod {
- public:
-  ReaderPod(Session& session, Object pod) : session_(session), pod_(std::move(pod)) {}
-  ReaderPod(const ReaderPod&) = delete;
-  ReaderPod& operator=(const ReaderPod&) = delete;
-  ~ReaderPod() {
-    static_cast<void>(
-        session_.connection().call({.method = "DELETE", .path = path() + "?gracePeriodSeconds=0"}));
-  }
-
-  // Waits for the pod's end and returns its log. Errors: it failed or takes too long.
-  Result<std::string> log(Duration patience) {
-    constexpr std::chrono::milliseconds kPause{200};
-    const Instant end = wall_clock()->now() + patience;
-    while (true) {
-      ATHANOR_TRY(const Object pod,
-                  session_.get(api::kPod, std::string(pod_.ns()), std::string(pod_.name())));
-      const std::string phase = pod.status()["phase"].str();
-      if (phase == "Succeeded") {
-        return session_.connection().text({.path = path() + "/log?container=read"});
-      }
-      if (phase == "Failed") {
-        const auto said = session_.connection().text({.path = path() + "/log?container=read"});
-        return Error::internal(fmt::format("pod {}, which reads the results, failed: {}",
-                                           pod_.name(),
-                                           said.ok() ? *said : pod.status()["message"].str()));
-      }
-      if (wall_clock()->now() >= end) {
-        return Error{.code = 504,
-                     .reason = "Timeout",
-                     .message = fmt::format("pod {}, which reads the results, is {} after {}; "
-                                            "--timeout gives it more time",
-                                            pod_.name(), phase.empty() ? "not started" : phase,
-                                            format_age(patience))};
-      }
-      std::this_thread::sleep_for(kPause);
-    }
-  }
-
- private:
-  [[nodiscard]] std::string path() const {
-    return Session::path(api::kPod, std::string(pod_.ns()), std::string(pod_.name()));
-  }
-
-  Session& session_;
-  Object pod_;
-};
+constexpr int kTimeout = 504;
 
 // Nothing where there is no results place.
 Result<std::optional<std::vector<views::ResultFile>>> read_files(Session& session,
                                                                  const ResultsOptions& options,
                                                                  views::ResultsWanted wanted) {
-  const auto claim = session.get(api::kPersistentVolumeClaim, session.ns(), options.claim);
-  if (!claim.ok() && claim.error().code == kNoObject) {
-    return std::optional<std::vector<views::ResultFile>>();
-  }
-  if (!claim.ok()) {
-    return claim.error();
-  }
+  client::Connection& connection = session.connection();
+  const views::ResultsAccess access{
+      .call =
+          [&](const std::string& method, const std::string& path, const Value& body) {
+            return connection.call({.method = method, .path = path, .body = body});
+          },
+      .text = [&](const std::string& path) { return connection.text({.path = path}); },
+      .now = [] { return wall_clock()->now(); },
+      .pause = [](Duration time) { std::this_thread::sleep_for(time); }};
   const views::ResultsPlace place{
       .ns = session.ns(), .job = options.job, .claim = options.claim, .image = options.image};
-  ATHANOR_TRY(Value created,
-              session.connection().call(
-                  {.method = "POST",
-                   .path = Session::path(api::kPod, session.ns()) + "?fieldManager=athanor-results",
-                   .body = views::results_pod(place, wanted)}));
-  ReaderPod pod(session, Object(std::move(created)));
-  ATHANOR_TRY(const std::string log, pod.log(std::chrono::seconds(options.timeout)));
-  ATHANOR_TRY(std::vector<views::ResultFile> files, views::parse_result_files(log, wanted));
-  return std::optional(std::move(files));
+  auto files =
+      views::read_result_files(access, place, wanted, std::chrono::seconds(options.timeout));
+  if (!files.ok() && files.error().code == kTimeout) {
+    Error slow = files.error();
+    slow.message += "; --timeout gives it more time";
+    return slow;
+  }
+  return files;
 }
 
 Result<void> write_files(const std::vector<views::ResultFile>& files, const std::string& folder) {

@@ -113,6 +113,8 @@ std::vector<std::pair<std::string, std::string>> Settings::lines() const {
           {"CONSOLE_TRUSTED_PROXIES", fmt::format("{}", fmt::join(trusted_proxies, ","))},
           {"DATABASE_URL", masked_url(database_url)},
           {"PROJECTS_CONFIG_PATH", projects_file},
+          {"FOURNOS_RESULTS_CLAIM", results_claim},
+          {"CONSOLE_RESULTS_IMAGE", results_image},
           {"FORGE_REPO_PATH", forge_repo},
           {"FORGE_GITHUB_REPO", forge_github}};
 }
@@ -180,6 +182,8 @@ Result<Settings> read_settings(const std::map<std::string, std::string>& environ
   }
   variables.text("DATABASE_URL", settings.database_url);
   variables.text("PROJECTS_CONFIG_PATH", settings.projects_file);
+  variables.text("FOURNOS_RESULTS_CLAIM", settings.results_claim);
+  variables.text("CONSOLE_RESULTS_IMAGE", settings.results_image);
   variables.text("FORGE_REPO_PATH", settings.forge_repo);
   variables.text("FORGE_GITHUB_REPO", settings.forge_github);
   double seconds = std::chrono::duration<double>(settings.request_timeout).count();

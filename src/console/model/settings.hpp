@@ -35,6 +35,8 @@ struct Settings {
   std::string projects_file = "/etc/fournos-dashboard/projects.yaml";
   std::string forge_repo{};
   std::string forge_github = "openshift-psap/forge";
+  std::string results_claim = "fournos-results";  // PersistentVolumeClaim with files of results
+  std::string results_image = "busybox:1.36";     // of the pod that reads them
   Duration request_timeout = std::chrono::seconds(30);
 
   // Returns true if objects of the namespace are shown.

@@ -2,6 +2,7 @@
 // Inputs and results of a handler of the console.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -38,7 +39,8 @@ struct Services {
   LogFollower& follower;
   PageFiles files{};
   std::string version{};
-  bool embedded = false;  // served by `athanor up`
+  bool embedded = false;               // served by `athanor up`
+  std::atomic<int> result_readers{0};  // requests that wait for a pod with results
 };
 
 // One request with who sent it.

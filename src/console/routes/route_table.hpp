@@ -52,6 +52,7 @@ std::vector<Route> fleet_routes();
 std::vector<Route> system_routes();
 std::vector<Route> schedule_routes();
 std::vector<Route> log_routes();
+std::vector<Route> result_routes();
 std::vector<Route> legacy_routes();
 
 }  // namespace athanor::console

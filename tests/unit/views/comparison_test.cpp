@@ -112,5 +112,85 @@ TEST(ResultFiles, RefuseCutLogsAndOuterPaths) {
   }
 }
 
+TEST(ResultFiles, NameTheFileThatIsTooLarge) {
+  const auto files = parse_result_files("file 9 x\nlarge\nend\n", ResultsWanted::Contents);
+  ASSERT_FALSE(files.ok());
+  EXPECT_EQ(files.error().code, 413);
+  EXPECT_NE(files.error().message.find("x has 9 bytes"), std::string::npos);
+}
+
+// An API server with one claim whose pod goes through `phases`; it notes the requests.
+struct FakeServer {
+  std::vector<std::string> phases{};
+  std::vector<std::string> requests{};
+  Instant time{};
+
+  ResultsAccess access() {
+    return {.call = [this](const std::string& method, const std::string& path,
+                           const Value&) -> Result<Value> {
+              requests.push_back(method + " " + path);
+              if (path.ends_with("/none")) {
+                return Error::not_found("no claim");
+              }
+              const std::string phase = phases.empty() ? "Pending" : phases.front();
+              if (method == "GET" && phases.size() > 1) {
+                phases.erase(phases.begin());
+              }
+              return Value::object(
+                  {{"metadata", Value::object({{"name", "reader"}, {"namespace", "ns"}})},
+                   {"status", Value::object({{"phase", phase}})}});
+            },
+            .text = [](const std::string&) -> Result<std::string> {
+              return std::string("file 3 x\nend\n");
+            },
+            .now = [this] { return time; },
+            .pause = [this](Duration pause) { time += pause; }};
+  }
+};
+
+TEST(ResultFiles, AreReadByAPodThatGoes) {
+  FakeServer server{.phases = {"Pending", "Running", "Succeeded"}};
+  const auto files = read_result_files(server.access(), {.ns = "ns", .job = "j", .claim = "c"},
+                                       ResultsWanted::List, std::chrono::seconds(5));
+  ASSERT_TRUE(files.ok()) << files.error().message;
+  ASSERT_TRUE(files->has_value());
+  EXPECT_EQ((**files).front().path, "x");
+  EXPECT_EQ(server.requests.back(),
+            "DELETE /api/v1/namespaces/ns/pods/reader?gracePeriodSeconds=0");
+}
+
+TEST(ResultFiles, TellSlowAndFailedPods) {
+  for (const auto& [phase, code] : {std::pair("Pending", 504), std::pair("Failed", 500)}) {
+    FakeServer server{.phases = {phase}};
+    const auto files = read_result_files(server.access(), {.ns = "ns", .job = "j", .claim = "c"},
+                                         ResultsWanted::List, std::chrono::seconds(5));
+    ASSERT_FALSE(files.ok()) << phase;
+    EXPECT_EQ(files.error().code, code);
+    EXPECT_TRUE(server.requests.back().starts_with("DELETE ")) << phase;
+  }
+}
+
+TEST(ResultFiles, AskNothingForWrongNames) {
+  FakeServer server;
+  for (const char* job : {"..", "a/b", "", "../other", "A"}) {
+    const auto files = read_result_files(server.access(), {.ns = "ns", .job = job, .claim = "c"},
+                                         ResultsWanted::List, std::chrono::seconds(5));
+    EXPECT_EQ(files.ok() ? 0 : files.error().code, 400) << job;
+  }
+  EXPECT_TRUE(server.requests.empty());
+  const auto none = read_result_files(server.access(), {.ns = "ns", .job = "j", .claim = "none"},
+                                      ResultsWanted::List, std::chrono::seconds(5));
+  ASSERT_TRUE(none.ok());
+  EXPECT_FALSE(none->has_value());
+}
+
+TEST(ResultFiles, HaveTypesByTheirNames) {
+  EXPECT_EQ(result_type("a/b.PNG"), "image/png");
+  EXPECT_EQ(result_type("b.json"), "application/json");
+  EXPECT_EQ(result_type("x.csv"), "text/csv");
+  EXPECT_EQ(result_type("index.html"), "text/plain");
+  EXPECT_EQ(result_type("plain"), "text/plain");
+}
+
 }  // namespace
 }  // namespace athanor::views::comparison_test

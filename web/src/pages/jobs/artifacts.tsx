@@ -48,6 +48,7 @@ interface Files {
   available: boolean;
   reason?: string;
   files?: { path: string; bytes: number; type?: string }[];
+  complete?: boolean; // false: there are more files
 }
 
 function Results({ ns, name }: { ns: string; name: string }) {
@@ -76,6 +77,7 @@ function Results({ ns, name }: { ns: string; name: string }) {
           ])}
         />
       ) : null}
+      {data?.complete === false && <p class="notice warn">! There are more files than these {data.files?.length}: athanor results {name} --copy DIR copies all.</p>}
       {file && <FileView ns={ns} name={name} file={file} onClose={() => setOpen("")} />}
     </Section>
   );
@@ -103,7 +105,7 @@ function FileText({ address, csv, json }: { address: string; csv: boolean; json:
   const [text, setText] = useState<string | undefined>();
   if (text === undefined) {
     void fetch(address)
-      .then(async (response) => (response.ok ? setText(await response.text()) : setText(`the console answered ${response.status}`)))
+      .then(async (response) => (response.ok ? setText(await response.text()) : setText(((await response.json().catch(() => undefined)) as { error?: { message?: string } } | undefined)?.error?.message ?? `the console answered ${response.status}`)))
       .catch((error: unknown) => setText(String(error)));
     return <p class="loading">Loading…</p>;
   }
