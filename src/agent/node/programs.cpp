@@ -17,8 +17,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/child_process.hpp"
 #include "base/files/text_file.hpp"
+#include "base/process/child_process.hpp"
 
 namespace athanor::agent {
 namespace {

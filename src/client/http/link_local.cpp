@@ -18,26 +18,9 @@ bool is_link_local_v4(std::uint32_t host_order) {
   return (host_order & kMask) == kNetwork;
 }
 
-bool is_link_local(const curl_sockaddr& address) {
-  if (address.family == AF_INET) {
-    sockaddr_in v4{};
-    std::memcpy(&v4, &address.addr, sizeof(v4));
-    return is_link_local_v4(ntohl(v4.sin_addr.s_addr));
-  }
-  if (address.family != AF_INET6 || address.addrlen < sizeof(sockaddr_in6)) {
-    return false;
-  }
-  sockaddr_in6 v6{};
-  // libcurl keeps what is longer than a sockaddr behind it.
-  std::memcpy(&v6, static_cast<const void*>(&address.addr), sizeof(v6));
-  std::uint32_t last = 0;
-  std::memcpy(&last, &v6.sin6_addr.s6_addr[12], sizeof(last));
-  return IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr) != 0 ||
-         (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr) != 0 && is_link_local_v4(ntohl(last)));
-}
-
 curl_socket_t open_socket(void* refused, curlsocktype /*purpose*/, curl_sockaddr* address) {
-  if (is_link_local(*address)) {
+  // libcurl keeps what is longer than a sockaddr behind it.
+  if (is_link_local(address->addr)) {
     *static_cast<bool*>(refused) = true;
     return CURL_SOCKET_BAD;
   }
@@ -45,6 +28,23 @@ curl_socket_t open_socket(void* refused, curlsocktype /*purpose*/, curl_sockaddr
 }
 
 }  // namespace
+
+bool is_link_local(const sockaddr& address) {
+  if (address.sa_family == AF_INET) {
+    sockaddr_in v4{};
+    std::memcpy(&v4, static_cast<const void*>(&address), sizeof(v4));
+    return is_link_local_v4(ntohl(v4.sin_addr.s_addr));
+  }
+  if (address.sa_family != AF_INET6) {
+    return false;
+  }
+  sockaddr_in6 v6{};
+  std::memcpy(&v6, static_cast<const void*>(&address), sizeof(v6));
+  std::uint32_t last = 0;
+  std::memcpy(&last, &v6.sin6_addr.s6_addr[12], sizeof(last));
+  return IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr) != 0 ||
+         (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr) != 0 && is_link_local_v4(ntohl(last)));
+}
 
 void refuse_link_local(void* easy, bool& refused) {
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);

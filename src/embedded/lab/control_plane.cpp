@@ -14,6 +14,7 @@
 #include "base/files/text_file.hpp"
 #include "base/log.hpp"
 #include "client/definition_source.hpp"
+#include "client/git_source.hpp"
 #include "client/target_probe.hpp"
 #include "client/webhook_poster.hpp"
 #include "embedded/bridge/in_process_webhooks.hpp"
@@ -170,6 +171,7 @@ class RunningControlPlane final : public ControlPlane {
     targets_.reset();
     poster_.reset();
     definitions_.reset();
+    repositories_.reset();
     if (driver_) {
       driver_->stop();  // no more pods are started
     }
@@ -606,6 +608,16 @@ class RunningControlPlane final : public ControlPlane {
                           }
                           definitions_->ask(query, std::move(done));
                         });
+    executors_.on_probe(std::string(client::kGitProbe),
+                        [this](const std::string& query, runtime::Executors::Completion done) {
+                          if (!repositories_) {
+                            repositories_ = std::make_unique<client::GitSource>(
+                                client::GitSourceOptions{.secret = [this](const Key& key) {
+                                  return read_secret(api_->server(), clock_->now(), key);
+                                }});
+                          }
+                          repositories_->ask(query, std::move(done));
+                        });
     executors_.on_probe("certificate-request",
                         [](const std::string& query, const runtime::Executors::Completion& done) {
                           done(read_certificate_wish(query));
@@ -696,6 +708,7 @@ class RunningControlPlane final : public ControlPlane {
   std::unique_ptr<client::TargetProbe> targets_{};
   std::unique_ptr<client::WebhookPoster> poster_{};
   std::unique_ptr<client::DefinitionSource> definitions_{};  // once a run asks for one
+  std::unique_ptr<client::GitSource> repositories_{};        // likewise
   runtime::Executors executors_{};
   std::vector<const Operator*> enabled_{};
   std::unique_ptr<EngineDriver> driver_{};

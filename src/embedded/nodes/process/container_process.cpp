@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/child_process.hpp"
+#include "base/process/child_process.hpp"
 #include "embedded/nodes/network/address.hpp"
 #include "embedded/nodes/network/call_listener.hpp"
 #include "embedded/nodes/process/output_copies.hpp"

@@ -11,7 +11,7 @@ Result<Object> find_definition(const View& view, const Kind& kind, const Value& 
   Key key{std::string(ns), ref["name"].str()};
   if (const std::string_view resolver = ref["resolver"].as_string(); !resolver.empty()) {
     if (is_remote_resolver(resolver)) {
-      return fetch_definition(view, kind, ref);
+      return fetch_definition(view, kind, ref, ns);
     }
     if (resolver != "cluster") {
       return Error::bad_request("resolver type " + quoted(resolver) +

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/tekton/model/remote_definitions.hpp"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <utility>
 
@@ -15,6 +17,7 @@ namespace {
 constexpr Duration kMostAge = std::chrono::minutes(10);
 constexpr std::string_view kHttp = "http";
 constexpr std::string_view kHub = "hub";
+constexpr std::string_view kGit = "git";
 
 std::string param_of(const Value& ref, std::string_view name) {
   return named(ref["params"], name)["value"].str();
@@ -74,6 +77,38 @@ Result<std::string> hub_url(const View& view, const Kind& kind, const Value& ref
          "/" + version + "/yaml";
 }
 
+// Returns the question at a repository. A token is named, never part of the question, which others
+// may see.
+Result<Value> git_question(const Value& ref, std::string_view ns) {
+  constexpr std::array<std::string_view, 5> kParams = {"url", "revision", "pathInRepo", "gitToken",
+                                                       "gitTokenKey"};
+  for (const Value& param : ref["params"].items()) {
+    const std::string_view name = param["name"].as_string();
+    if (std::ranges::find(kParams, name) == kParams.end()) {
+      return Error::bad_request("resolver git: param " + std::string(name) +
+                                " is not supported by the embedded engine, which reads "
+                                "repositories by url over https or http");
+    }
+  }
+  Value question = Value::object();
+  for (const auto& [param, member] : {std::pair{"url", "url"}, std::pair{"pathInRepo", "path"}}) {
+    const std::string text = param_of(ref, param);
+    if (text.empty()) {
+      return Error::bad_request("missing required git resolver params: " + std::string(param));
+    }
+    question.set(member, text);
+  }
+  const std::string revision = param_of(ref, "revision");
+  question.set("revision", revision.empty() ? "main" : revision);
+  if (const std::string secret = param_of(ref, "gitToken"); !secret.empty()) {
+    const std::string key = param_of(ref, "gitTokenKey");
+    question.set(
+        "secret",
+        Value::object({{"namespace", ns}, {"name", secret}, {"key", key.empty() ? "token" : key}}));
+  }
+  return question;
+}
+
 // Returns the text of the definition in a hub's answer.
 Result<std::string> hub_text(const std::string& answer) {
   const auto parsed = json::parse(answer);
@@ -107,13 +142,22 @@ bool is_awaited(const Error& error) {
 }
 
 bool is_remote_resolver(std::string_view resolver) {
-  return resolver == kHttp || resolver == kHub;
+  return resolver == kHttp || resolver == kHub || resolver == kGit;
 }
 
-Result<Object> fetch_definition(const View& view, const Kind& kind, const Value& ref) {
-  const bool hub = ref["resolver"].as_string() == kHub;
-  ATHANOR_TRY(const std::string url, hub ? hub_url(view, kind, ref) : http_url(ref));
-  const std::string query = "definition:" + json::print(Value::object({{"url", url}}));
+Result<Object> fetch_definition(const View& view, const Kind& kind, const Value& ref,
+                                std::string_view ns) {
+  const std::string_view resolver = ref["resolver"].as_string();
+  std::string query;
+  std::string url;
+  if (resolver == kGit) {
+    ATHANOR_TRY(const Value question, git_question(ref, ns));
+    url = question["url"].str();
+    query = "git:" + json::print(question);
+  } else {
+    ATHANOR_TRY(url, resolver == kHub ? hub_url(view, kind, ref) : http_url(ref));
+    query = "definition:" + json::print(Value::object({{"url", url}}));
+  }
   const Observed seen = view.observe(query, kMostAge);
   if (seen.error) {
     return Error::bad_request("error requesting remote resource: " + seen.error->message);
@@ -122,7 +166,7 @@ Result<Object> fetch_definition(const View& view, const Kind& kind, const Value&
     return Error{.code = 503, .reason = std::string(kAwaited), .message = "awaiting " + url};
   }
   std::string text = (*seen.value)["text"].str();
-  if (hub) {
+  if (resolver == kHub) {
     ATHANOR_TRY(text, hub_text(text));
   }
   return read_definition(kind, text);

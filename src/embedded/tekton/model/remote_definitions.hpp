@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Definitions that are not in the API server: resolvers http and hub (docs/spec/tekton.md 1). What
-// they ask of the world outside is an observation, so that a run waits without blocking anything.
+// Definitions that are not in the API server: resolvers http, hub and git (docs/spec/tekton.md 1).
+// What they ask of the world outside is an observation, so that a run waits without blocking
+// anything.
 #pragma once
 
 #include <string>
@@ -22,8 +23,9 @@ bool is_awaited(const Error& error);
 // Returns true for a resolver that fetch_definition() knows.
 bool is_remote_resolver(std::string_view resolver);
 // Fetches the definition that `ref` {resolver, params} describes, in the storage version of `kind`;
-// an answer counts for ten minutes. Errors: kAwaited; what is wrong with the params, or what was
-// fetched.
-Result<Object> fetch_definition(const View& view, const Kind& kind, const Value& ref);
+// an answer counts for ten minutes. `ns`: of the run, whose Secrets it may name. Errors: kAwaited;
+// what is wrong with the params, or what was fetched.
+Result<Object> fetch_definition(const View& view, const Kind& kind, const Value& ref,
+                                std::string_view ns);
 
 }  // namespace athanor::tekton

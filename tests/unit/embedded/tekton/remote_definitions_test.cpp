@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resolvers http and hub (docs/spec/tekton.md 1): runs wait for what is fetched, and say what is
-// wrong with it.
+// Resolvers http, hub and git (docs/spec/tekton.md 1): runs wait for what is fetched, and say what
+// is wrong with it.
 #include "embedded/tekton/model/remote_definitions.hpp"
 
 #include <gtest/gtest.h>
@@ -101,6 +101,20 @@ TEST_F(RemoteDefinitions, RefuseParamsThatLeadElsewhere) {
 TEST_F(RemoteDefinitions, NeedAHubsAddress) {
   EXPECT_NE(run_task("{resolver: hub, params: [{name: name, value: a}]}").find("TEKTON_HUB_URL"),
             std::string::npos);
+}
+
+TEST_F(RemoteDefinitions, AskRepositoriesWithNamedTokens) {
+  std::string asked;
+  lab.world.probes["git"] = [&asked](test::FakeWorld&, std::string_view query) -> Result<Value> {
+    asked = std::string(query);
+    return Value::object({{"text", kTask}});
+  };
+  run_task(
+      "{resolver: git, params: [{name: url, value: 'https://x.example/r.git'}, {name: pathInRepo, "
+      "value: a.yaml}, {name: gitToken, value: key}]}");
+  EXPECT_EQ(asked, R"(git:{"url":"https://x.example/r.git","path":"a.yaml","revision":"main",)"
+                   R"("secret":{"namespace":"ns","name":"key","key":"token"}})");
+  EXPECT_EQ(lab.pod("tr-pod").spec()["containers"][0]["resources"]["limits"]["cpu"], Value("1"));
 }
 
 }  // namespace

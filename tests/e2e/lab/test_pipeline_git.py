@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resolver git: tasks from repositories over HTTP, and repositories that mean harm."""
+
+import base64
+import os
+import pathlib
+import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from support import wait_for
+
+BACKEND = pathlib.Path(subprocess.run(["git", "--exec-path"], capture_output=True, text=True, check=True).stdout.strip()) / "git-http-backend"
+TASK = """apiVersion: tekton.dev/v1
+kind: Task
+metadata: {name: stored}
+spec:
+  params: [{name: word}]
+  steps: [{name: s, image: bash, script: "echo WHERE $(params.word)"}]
+"""
+
+
+class Repositories(BaseHTTPRequestHandler):
+    """Smart HTTP of the repositories below server.root; /private wants a token, /moved redirects, /slow never answers."""
+
+    def do_GET(self):  # noqa: N802
+        self.serve(b"")
+
+    def do_POST(self):  # noqa: N802
+        self.serve(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+
+    def serve(self, body):
+        path, _, query = self.path.partition("?")
+        self.server.seen.append(path)
+        if path.startswith("/moved"):
+            self.send_response(302)
+            self.send_header("Location", f"/tasks.git{path[len('/moved'):]}?{query}")
+            self.end_headers()
+            return
+        if path.startswith("/slow"):
+            self.server.over.wait(30)
+            return
+        wanted = "Basic " + base64.b64encode(b"git:open-sesame").decode()
+        if path.startswith("/private") and self.headers.get("Authorization") != wanted:
+            self.send_response(401)
+            self.send_header("WWW-Authenticate", "Basic")
+            self.end_headers()
+            return
+        environment = {
+            **os.environ,
+            "GIT_PROJECT_ROOT": str(self.server.root),
+            "GIT_HTTP_EXPORT_ALL": "1",
+            "REQUEST_METHOD": self.command,
+            "PATH_INFO": path.replace("/private", "/tasks.git", 1),
+            "QUERY_STRING": query,
+            "CONTENT_TYPE": self.headers.get("Content-Type", ""),
+            "CONTENT_LENGTH": str(len(body)),
+            "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
+            "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
+        }
+        out = subprocess.run([BACKEND], input=body, env=environment, capture_output=True, check=False).stdout
+        head, _, rest = out.partition(b"\r\n\r\n")
+        headers = [line.decode().split(": ", 1) for line in head.split(b"\r\n") if b": " in line]
+        status = next((value for name, value in headers if name == "Status"), "200 OK")
+        self.send_response(int(status.split()[0]))
+        for name, value in headers:
+            if name != "Status":
+                self.send_header(name, value)
+        self.send_header("Content-Length", str(len(rest)))
+        self.end_headers()
+        self.wfile.write(rest)
+
+    def log_message(self, *args):
+        """Says nothing."""
+
+
+def git(folder, *words):
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main"]
+    return subprocess.run(["git", *identity, "-C", folder, *words], capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def repositories(tmp_path_factory):
+    root = tmp_path_factory.mktemp("repositories")
+    work = root / "work"
+    work.mkdir()
+    git(work, "init", "-q")
+    (work / "tasks").mkdir()
+    (work / "tasks/echo.yaml").write_text(TASK.replace("WHERE", "old"), encoding="utf-8")
+    git(work, "add", ".")
+    git(work, "commit", "-qm", "first")
+    git(work, "tag", "v1")
+    (work / "tasks/echo.yaml").write_text(TASK.replace("WHERE", "new"), encoding="utf-8")
+    (work / "tasks/pod.yaml").write_text("kind: Pod", encoding="utf-8")
+    (work / "tasks/huge.yaml").write_text("x" * (2 << 20), encoding="utf-8")
+    (work / "tasks/link.yaml").symlink_to("/etc/passwd")
+    git(work, "add", ".")
+    git(work, "commit", "-qm", "second")
+    git(root, "clone", "-q", "--bare", work, "tasks.git")
+    git(root / "tasks.git", "config", "uploadpack.allowAnySHA1InWant", "true")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Repositories)
+    server.daemon_threads = True
+    server.root, server.seen, server.over = root, [], threading.Event()
+    server.first = git(work, "rev-parse", "v1")
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.over.set()
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def run(lab, ns, name, **params):
+    ref = {"resolver": "git", "params": [{"name": key, "value": value} for key, value in params.items()]}
+    spec = {"taskRef": ref, "params": [{"name": "word", "value": "away"}]}
+    body = {"apiVersion": "tekton.dev/v1", "kind": "TaskRun", "metadata": {"name": name}, "spec": spec}
+    assert lab.http("POST", f"/apis/tekton.dev/v1/namespaces/{ns}/taskruns", body).code == 201
+
+    def over():
+        one = lab.http("GET", f"/apis/tekton.dev/v1/namespaces/{ns}/taskruns/{name}").json
+        condition = one.get("status", {}).get("conditions", [{"status": "Unknown"}])[0]
+        return condition["status"] != "Unknown" and condition
+
+    return wait_for(f"{name} is over", over)
+
+
+def test_tasks_of_branches_tags_and_commits_run(lab, ns, repositories):
+    url = f"http://127.0.0.1:{repositories.server_port}/tasks.git"
+    for name, revision, said in (("branch", "main", "new"), ("tag", "v1", "old"), ("commit", repositories.first, "old")):
+        condition = run(lab, ns, name, url=url, revision=revision, pathInRepo="tasks/echo.yaml")
+        assert condition["status"] == "True", condition
+        assert lab.kubectl("logs", "-n", ns, f"{name}-pod").out == f"{said} away\n"
+    seen = len(repositories.seen)
+    assert run(lab, ns, "again", url=url, revision="v1", pathInRepo="tasks/echo.yaml")["status"] == "True"
+    assert len(repositories.seen) == seen, "an answer counts for ten minutes"
+
+
+def test_a_token_of_a_secret_opens_a_private_repository(lab, ns, repositories):
+    url = f"http://127.0.0.1:{repositories.server_port}/private"
+    secret = {"metadata": {"name": "key"}, "stringData": {"word": "open-sesame\n"}}
+    assert lab.http("POST", f"/api/v1/namespaces/{ns}/secrets", secret).code == 201
+    condition = run(lab, ns, "shut", url=url, pathInRepo="tasks/echo.yaml")
+    assert condition["status"] == "False" and condition["reason"] == "TaskRunResolutionFailed", condition
+    condition = run(lab, ns, "open", url=url, pathInRepo="tasks/echo.yaml", gitToken="key", gitTokenKey="word")
+    assert condition["status"] == "True", condition
+    condition = run(lab, ns, "missing", url=url, pathInRepo="tasks/echo.yaml", gitToken="key", gitTokenKey="other")
+    assert "has no key other" in condition["message"], condition
+
+
+@pytest.mark.parametrize(
+    "name, place, params, text",
+    [
+        ("gone", "tasks.git", {"pathInRepo": "tasks/none.yaml"}, "there is no file tasks/none.yaml at revision main"),
+        ("folder", "tasks.git", {"pathInRepo": "tasks"}, "is no file but a folder"),
+        ("link", "tasks.git", {"pathInRepo": "tasks/link.yaml"}, "is no file but a symbolic link"),
+        ("outside", "tasks.git", {"pathInRepo": "../../etc/passwd"}, "is no path in a repository"),
+        ("huge", "tasks.git", {"pathInRepo": "tasks/huge.yaml"}, "the file is larger than 1 MiB"),
+        ("pod", "tasks.git", {"pathInRepo": "tasks/pod.yaml"}, "is no Task of tekton.dev"),
+        ("flag", "tasks.git", {"pathInRepo": "tasks/echo.yaml", "revision": "--upload-pack=x"}, "is no revision"),
+        ("unknown", "tasks.git", {"pathInRepo": "tasks/echo.yaml", "revision": "nowhere"}, "couldn't find remote ref nowhere"),
+        ("moved", "moved", {"pathInRepo": "tasks/echo.yaml"}, "cannot read 'tasks/echo.yaml'"),
+        ("empty", "tasks.git", {}, "missing required git resolver params: pathInRepo"),
+        ("other", "tasks.git", {"pathInRepo": "x", "org": "y"}, "param org is not supported"),
+    ],
+)
+def test_hostile_repositories_fail_the_run(lab, ns, repositories, name, place, params, text):
+    condition = run(lab, ns, name, url=f"http://127.0.0.1:{repositories.server_port}/{place}", **params)
+    assert condition["reason"] == "TaskRunResolutionFailed" and text in condition["message"], condition
+
+
+@pytest.mark.parametrize(
+    "name, url, text",
+    [
+        ("cloud", "http://169.254.169.254/latest", "link-local addresses"),
+        ("local", "file:///etc", "is not the address of a repository over https or http"),
+        ("shell", "ext::sh -c touch% /tmp/athanor-pwned", "is not the address of a repository"),
+        ("named", "https://me:word@127.0.0.1/x.git", "holds a name or password"),
+    ],
+)
+def test_addresses_of_other_kinds_are_refused(lab, ns, name, url, text):
+    condition = run(lab, ns, name, url=url, pathInRepo="a.yaml")
+    assert text in condition["message"], condition
+
+
+def test_a_lab_ends_while_a_repository_does_not_answer(make_lab, repositories):
+    lab = make_lab(name="waiting").start()
+    ref = {"resolver": "git", "params": [{"name": "url", "value": f"http://127.0.0.1:{repositories.server_port}/slow"}, {"name": "pathInRepo", "value": "a"}]}
+    body = {"apiVersion": "tekton.dev/v1", "kind": "TaskRun", "metadata": {"name": "slow"}, "spec": {"taskRef": ref}}
+    asked = len([one for one in repositories.seen if one.startswith("/slow")])
+    assert lab.http("POST", "/apis/tekton.dev/v1/namespaces/default/taskruns", body).code == 201
+    wait_for("git asks", lambda: len([one for one in repositories.seen if one.startswith("/slow")]) > asked)
+    lab.process.terminate()
+    assert lab.process.wait(20) == 0
