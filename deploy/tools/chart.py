@@ -119,6 +119,23 @@ def queueing_deployment(manifest, holes):
     release_settings(manifest, holes, ".Values.queueing")
 
 
+def console_deployment(manifest, holes):
+    release_settings(manifest, holes, ".Values.console")
+    pod = manifest["spec"]["template"]["spec"]
+    for variable in pod["containers"][0]["env"]:
+        if isinstance(variable, dict) and variable["name"] == "CONSOLE_READ_ONLY":
+            variable["value"] = holes.text("{{ .Values.console.readOnly | quote }}")
+
+
+def console_claim(manifest, holes):
+    manifest["spec"]["resources"]["requests"]["storage"] = holes.text("{{ .Values.console.storage }}")
+
+
+def is_console(manifest):
+    """Of the console, which a release leaves out unless it is asked for."""
+    return manifest["metadata"].get("labels", {}).get("app.kubernetes.io/component") == "console"
+
+
 def is_queueing(manifest):
     """Of Athanor's own queueing, which a release leaves out unless it is asked for."""
     of_kueue = manifest["kind"] == "CustomResourceDefinition" and manifest["spec"]["group"] == "kueue.x-k8s.io"
@@ -182,12 +199,21 @@ def templates(manifests):
         if is_queueing(manifest):
             crd = manifest["kind"] == "CustomResourceDefinition"
             name, condition = ("queueing-crds", "and .Values.queueing.enabled .Values.crds.install") if crd else ("queueing", ".Values.queueing.enabled")
+        elif is_console(manifest):
+            monitored = manifest["kind"] in ("ServiceMonitor", "PrometheusRule")
+            name, condition = ("console-monitoring", "and .Values.console.enabled .Values.monitoring.enabled") if monitored else ("console", ".Values.console.enabled")
         else:
             name, condition = FILES.get(manifest["kind"]) or FILES_BY_NAME[manifest["metadata"]["name"]]
         holes = Holes()
         one = with_namespaces(copy.deepcopy(manifest), holes)
         if is_queueing(manifest) and manifest["kind"] == "Deployment":
             queueing_deployment(one, holes)
+        elif is_console(manifest) and manifest["kind"] == "Deployment":
+            console_deployment(one, holes)
+        elif is_console(manifest) and manifest["kind"] == "PersistentVolumeClaim":
+            console_claim(one, holes)
+        elif is_console(manifest) and manifest["kind"] == "NetworkPolicy":
+            pass  # open to all who log in
         elif manifest["kind"] in CHANGES:
             CHANGES[manifest["kind"]](one, holes)
         text, _ = files.get(name, ("", condition))

@@ -136,4 +136,17 @@ def table_of(objects, version):
         {"type": "object", "propertyNames": {"pattern": "^KUEUE_[A-Z0-9_]+$"}, "additionalProperties": {"type": "string"}},
         "Environment variables of the queueing, by name: KUEUE_FAIR_SHARING: 'true' (docs/kueue.md; ConfigMap kueue-manager-config wins over them)",
     )
+    console = objects["Deployment", "athanor-system", "athanor-console"]["spec"]
+    add("console.enabled", False, {"type": "boolean"}, "Install the console: web pages for people who log in with a token of the cluster")
+    add("console.replicas", console["replicas"], {"type": "integer", "minimum": 0, "maximum": 1}, "0 stops the console; its volume has one writer")
+    add("console.readOnly", False, {"type": "boolean"}, "Hide and refuse every change on the pages")
+    add("console.resources", console["template"]["spec"]["containers"][0]["resources"], {"type": "object"}, "Requests and limits of the console's container")
+    claim = objects["PersistentVolumeClaim", "athanor-system", "athanor-console"]["spec"]
+    add("console.storage", claim["resources"]["requests"]["storage"], {"type": "string", "pattern": "^[0-9]+(Mi|Gi|Ti)$"}, "Size of the volume with history and archived logs")
+    add(
+        "console.settings",
+        {},
+        {"type": "object", "propertyNames": {"pattern": "^(CONSOLE|FOURNOS|FORGE|PROJECTS|DATABASE|K8S)_[A-Z0-9_]+$"}, "additionalProperties": {"type": "string"}},
+        "Additional environment variables of the console, by name: CONSOLE_PUBLIC_URL: 'https://console.example.com/' (docs/console.md lists them)",
+    )
     return table

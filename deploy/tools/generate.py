@@ -90,6 +90,12 @@ def queueing(athanor):
     return files
 
 
+def console(athanor):
+    """The account of the console, where people log in with tokens."""
+    text = output_of(athanor, "rbac", "--console", "--install-namespace", SYSTEM, FOURNOS_NAMESPACE=WORKLOAD, CONSOLE_NAMESPACES=WORKLOAD)
+    return {"kustomize/console/rbac.yaml": GENERATED + "---\n".join(dump(one) for one in load_all(text))}
+
+
 def queue():
     """Cluster-wide objects in one file, the namespace's in another: two owners may apply them."""
     setup = ROOT / "examples/fournos/setup"
@@ -146,11 +152,15 @@ def main():
     athanor, kubectl = os.environ["ATHANOR"], os.environ["KUBECTL"]
     writer = Writer(arguments.check)
     writer.write(
-        {**crds(athanor), **rbac(athanor), **queueing(athanor), **queue(), **appwrapper_crd(athanor)},
+        {**crds(athanor), **rbac(athanor), **queueing(athanor), **console(athanor), **queue(), **appwrapper_crd(athanor)},
         ["kustomize/base/crds", "kustomize/queueing/crds", "appwrapper/crd"],
     )
-    known = rendered(kubectl, "production")
-    manifests = known + [one for one in rendered(kubectl, "queueing") if identity(one) not in set(map(identity, known))]
+    manifests = rendered(kubectl, "production")
+    for overlay in ("queueing", "console"):
+        known = set(map(identity, manifests))
+        manifests += [one for one in rendered(kubectl, overlay) if identity(one) not in known]
+    for file in ("servicemonitor.yaml", "prometheusrule.yaml"):
+        manifests += load_all((KUSTOMIZE / "components/console-monitoring" / file).read_text(encoding="utf-8"))
     slices = das_manifests(output_of, athanor, os.environ["ATHANOR_AGENT"])
     charts = {"athanor": chart(manifests, version()), "das": das_chart(slices, version())}
     writer.write({f"chart/{name}/{path}": text for name, files in charts.items() for path, text in files.items()}, ["chart"])

@@ -55,7 +55,7 @@ def template(helm, *values, namespace=SYSTEM):
     return by_identity(helm("template", "athanor", CHART, "-n", namespace, "--kube-version", "1.32.0", *flags).out)
 
 
-@pytest.mark.parametrize(("overlay", "values"), [("default", []), ("production", ["monitoring.enabled=true"]), ("queueing", ["queueing.enabled=true"])])
+@pytest.mark.parametrize(("overlay", "values"), [("default", []), ("production", ["monitoring.enabled=true"]), ("queueing", ["queueing.enabled=true"]), ("console", ["console.enabled=true"])])
 def test_the_chart_is_the_kustomization(helm, overlay, values):
     ours, theirs = template(helm, *values), kustomized(overlay)
     assert ours.keys() == theirs.keys()

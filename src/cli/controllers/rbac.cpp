@@ -14,6 +14,8 @@
 #include "cli/output/terminal.hpp"
 #include "cli/session/verbs.hpp"
 #include "cluster/admission_review.hpp"
+#include "console/data/features.hpp"
+#include "console/model/settings.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 #include "product/list.hpp"
@@ -84,6 +86,25 @@ std::vector<Value> configurations_of(const std::vector<Webhook>& webhooks,
   return objects;
 }
 
+// Account, roles and bindings of the console, by the environment that it will have.
+int print_console_rights(const RbacOptions& options) {
+  auto variables = environment_map();
+  variables.erase("CONSOLE_ADDR");  // rights do not depend on it
+  const auto settings = console::read_settings(variables);
+  if (!settings.ok()) {
+    return fail(settings.error());
+  }
+  const std::string name = options.name == "athanor" ? "athanor-console" : options.name;
+  std::vector<Value> objects = runtime::rbac_objects_of(
+      console::console_rights(*settings),
+      {.name = name, .install_namespace = options.install_namespace, .lease = {}});
+  for (Value& object : objects) {
+    object.member("metadata").member("labels").set("app.kubernetes.io/component", "console");
+  }
+  print_objects(objects, options.output);
+  return 0;
+}
+
 }  // namespace
 
 int run(const RbacOptions& options) {
@@ -94,6 +115,9 @@ int run(const RbacOptions& options) {
                          [](const System* system) { return !system->stand_in; });
     print_objects(people_roles(own), options.output);
     return 0;
+  }
+  if (options.console) {
+    return print_console_rights(options);
   }
   auto operators = select_operators(options.controllers);
   auto webhooks = select_webhooks(options.controllers);

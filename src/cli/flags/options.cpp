@@ -188,6 +188,9 @@ void add_rbac(flags::Verb& app, RbacOptions& options) {
   auto& rbac = *app.add_subcommand("rbac", "Print the least roles that the controllers need");
   rbac.add_flag("--people", options.people,
                 "print the roles of people instead: our kinds in Kubernetes' view, edit and admin");
+  rbac.add_flag("--console", options.console,
+                "print the account and roles of athanor console with CONSOLE_AUTH=token instead; "
+                "FOURNOS_NAMESPACE and CONSOLE_NAMESPACES say where it reads jobs");
   rbac.add_option("--controllers", options.controllers,
                   "systems and controllers, as for athanor controllers; * is those by default: " +
                       system_names());

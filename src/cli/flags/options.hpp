@@ -204,7 +204,8 @@ struct RbacOptions {
   bool webhooks = false;
   std::string webhook_secret = "athanor-webhook-certificates";
   std::vector<std::string> webhook_crds{};
-  bool people = false;  // the roles of people instead
+  bool people = false;   // the roles of people instead
+  bool console = false;  // the rights of `athanor console` instead
   Output output = Output::Yaml;
 };
 

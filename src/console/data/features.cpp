@@ -23,6 +23,20 @@ struct Feature {
   std::string_view name{};
   const Kind* kind = nullptr;
 };
+constexpr Kind kTokenReview{"authentication.k8s.io", "v1", "TokenReview", "tokenreviews", false};
+constexpr Kind kAccessReview{"authorization.k8s.io", "v1", "SubjectAccessReview",
+                             "subjectaccessreviews", false};
+// Names of the API server for who a viewer is; all of the whole cluster.
+constexpr Kind kUser{"", "v1", "User", "users", false};
+constexpr Kind kGroup{"", "v1", "Group", "groups", false};
+constexpr Kind kAccount{"", "v1", "ServiceAccount", "serviceaccounts", false};
+constexpr Access kAsks[] = {{.kind = &kTokenReview, .verbs = "create"},
+                            {.kind = &kAccessReview, .verbs = "create"},
+                            {.kind = &kUser, .verbs = "impersonate"},
+                            {.kind = &kGroup, .verbs = "impersonate"},
+                            {.kind = &kAccount, .verbs = "impersonate"}};
+constexpr Access kReadsLogs[] = {{.kind = &api::kPod, .verbs = "get", .subresource = "log"}};
+
 constexpr Feature kFeatures[] = {{"jobs", &api::kFournosJob},
                                  {"queue", &api::kueue::kClusterQueue},
                                  {"clusters", &api::kFournosCluster},
@@ -76,6 +90,32 @@ std::vector<FollowedKind> followed_kinds(const Settings& settings) {
           {.kind = &das::kAllocationClaim, .always = true},
           {.kind = &numa::kTopologyKind, .keep_managers = true},
           {.kind = &appwrapper::kAppWrapper}};
+}
+
+std::vector<runtime::RbacPart> console_rights(const Settings& settings) {
+  static const std::vector<const Kind*> kKinds = [] {
+    std::vector<const Kind*> kinds;
+    for (const FollowedKind& one : followed_kinds({})) {
+      kinds.push_back(one.kind);
+    }
+    return kinds;
+  }();
+  static const Operator kWatching{.name = "console", .reads = kKinds, .access = kAsks};
+  static const Operator kKeepingLogs{.name = "console-logs", .access = kReadsLogs};
+  Places places;
+  for (const FollowedKind& one : followed_kinds(settings)) {
+    if (!one.ns.empty()) {
+      places[one.kind] = {.watched = {one.ns}};
+    }
+  }
+  std::vector<runtime::RbacPart> parts{{.operators = {&kWatching}, .places = std::move(places)}};
+  if (settings.log_archive_bytes > 0) {
+    const std::string jobs = settings.only_namespace();
+    parts.push_back(
+        {.operators = {&kKeepingLogs},
+         .places = jobs.empty() ? Places() : Places{{&api::kPod, {.watched = {jobs}}}}});
+  }
+  return parts;
 }
 
 const Kind* find_shown_kind(std::string_view api_version, std::string_view name) {

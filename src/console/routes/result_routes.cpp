@@ -124,7 +124,7 @@ Response show_result(Exchange& exchange) {
   if (!views::is_path_below(path)) {
     return answer_error(Error::bad_request("path must be below the job's folder"), "path");
   }
-  const auto found = read_files(exchange, path, views::ResultsWanted::Contents);
+  auto found = read_files(exchange, path, views::ResultsWanted::Contents);
   if (!found.ok()) {
     return answer_error(found.error());
   }

@@ -26,6 +26,8 @@ class Component:
         return [one for group in rule["spec"]["groups"] for one in group["rules"]]
 
     def panels(self):
+        if "ConfigMap" not in self.kinds:
+            return []
         return [one for one in json.loads((self.path / "dashboard.json").read_text(encoding="utf-8"))["panels"] if one["type"] != "row"]
 
 
@@ -35,6 +37,7 @@ COMPONENTS = [
               ("src/systems/das/instruments.cpp", "src/systems/numa/scheduling/instruments.cpp", "src/systems/numa/exporter/metrics.cpp",
                "src/extender/serving", STATUS)),
     Component("appwrapper/monitoring", "AppWrappers", ("src/systems/appwrapper/instruments.cpp", STATUS)),
+    Component("kustomize/components/console-monitoring", "The console", ("src/console/routes/system_routes.cpp",), frozenset({"PrometheusRule", "ServiceMonitor"})),
     Component("kustomize/components/queues", "Queues", ("src/embedded/kueue/metrics",), frozenset({"PrometheusRule", "ConfigMap"})),
 ]
 

@@ -136,7 +136,7 @@ def test_applying_again_changes_nothing(deployed):
     assert versions(deployed, folder) == before
 
 
-@pytest.mark.parametrize("folder", ["overlays/default", "overlays/openshift", "queue"])
+@pytest.mark.parametrize("folder", ["overlays/default", "overlays/openshift", "overlays/console", "queue"])
 def test_everything_else_applies_with_strict_validation(deployed, folder):
     assert "Warning" not in apply(deployed, KUSTOMIZE / folder).err
 

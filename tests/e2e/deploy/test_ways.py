@@ -57,7 +57,9 @@ def bundle(tmp_path, *command):
 
 
 WAYS = {
-    **{f"kustomize {name}": functools.partial(kustomized, f"kustomize/overlays/{name}") for name in ("default", "production", "openshift", "queueing")},
+    **{f"kustomize {name}": functools.partial(kustomized, f"kustomize/overlays/{name}") for name in ("default", "production", "openshift", "queueing", "console")},
+    "console, monitored": lambda: component("kustomize/overlays/console", "kustomize/components/console-monitoring"),
+    "console, published": lambda: component("kustomize/overlays/console", "kustomize/components/console-ingress"),
     **{f"webhooks of {systems}": functools.partial(with_webhooks, systems) for systems in WITH_WEBHOOKS},
     "argocd": lambda: kustomized("."),
     "appwrapper": lambda: kustomized("appwrapper/default"),
@@ -91,6 +93,7 @@ def printed(*flags):
 DAS = ("--controllers=das", "--webhooks", "--webhook-secret=webhook-server-cert", "--leader-elect-resource-name=instaslice-operator-lock")
 AW = ("--controllers=appwrapper", "--webhooks", "--webhook-secret=appwrapper-webhook-server-cert")
 ACCOUNTS = {
+    "kustomize console": ("athanor-system", "athanor-console", ("--console",)),
     "das": ("das-operator", "das-operator", DAS),
     "das, OLM": ("das-operator", "das-operator", DAS),
     "numa render": ("numaresources", "numaresources-controller-manager", ("--controllers=numa",)),
