@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The console in use: by keys, with live changes, with hostile data, with many rows, and when its server goes away."""
+"""The console in use: by keys, with live changes, with hostile data, with many rows, and when its server goes away. test_console_walk.py says where each of T1 to T12 is tested."""
 
 import json
 import re
