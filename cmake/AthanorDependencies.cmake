@@ -15,6 +15,7 @@ pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(NGHTTP2 REQUIRED IMPORTED_TARGET libnghttp2)
 pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)
+pkg_check_modules(PQ REQUIRED IMPORTED_TARGET libpq)
 pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
 # What executables that run for long, or are measured, link: the allocator.
 add_library(athanor_allocator INTERFACE)

@@ -195,16 +195,16 @@ Console::Console(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Console::~Console() = default;
 
 Result<std::unique_ptr<Console>> Console::start(ConsoleOptions options) {
-  if (!options.settings.database_url.empty()) {
-    log::warn("a setting has no effect",
-              {{"setting", "DATABASE_URL"},
-               {"why", "this program keeps its history in SQLite, not in PostgreSQL"}});
-  }
   auto clock = wall_clock();
   auto entropy = system_entropy();
   ATHANOR_TRY(auto client, client::ApiClient::open(options.cluster, *clock, *entropy));
-  ATHANOR_TRY(auto store, open_sqlite_history(options.data.empty() ? ":memory:"
-                                                                   : options.data + "/console.db"));
+  const Settings& settings = options.settings;
+  ATHANOR_TRY(
+      auto store,
+      settings.database_url.empty()
+          ? open_sqlite_history(options.data.empty() ? ":memory:" : options.data + "/console.db",
+                                settings.jobs_ns)
+          : open_postgres_history(settings.database_url, settings.jobs_ns));
   ATHANOR_TRY(auto archive,
               LogArchive::open(options.data.empty() ? ":memory:" : options.data + "/logs.db",
                                options.settings.log_archive_bytes,

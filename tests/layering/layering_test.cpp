@@ -28,6 +28,7 @@ const std::map<std::string_view, Names> kThirdParty{
     {"curl/", {"client"}},
     {"openssl/", {"client", "net", "transport"}},
     {"sqlite3.h", {"store"}},
+    {"libpq-fe.h", {"console"}},
     {"nghttp2/", {"net"}},
     {"boost/", {"net", "transport"}},
     {"zlib.h", {"apiserver", "net", "transport", "images"}},
@@ -39,7 +40,7 @@ const std::map<std::string_view, Names> kThirdParty{
 const Names kMayUsePosix{"base",     "client",           "cluster", "webhook", "store",
                          "net",      "transport",        "process", "targets", "lab",
                          "cli",      "extender_serving", "nvml",    "kubelet", "agent",
-                         "exporter", "pod_network",      "images"};
+                         "exporter", "pod_network",      "images",  "console"};
 constexpr std::string_view kPosix[] = {"sys/",    "netinet/",  "arpa/",    "unistd.h", "fcntl.h",
                                        "poll.h",  "dirent.h",  "signal.h", "csignal",  "pthread.h",
                                        "sched.h", "termios.h", "netdb.h",  "spawn.h",  "grp.h",

@@ -23,13 +23,15 @@ namespace {
 constexpr std::size_t kMostQueued = 10'000;   // docs/spec/dashboard.md B8
 constexpr std::size_t kMostLoaded = 100'000;  // entries that pages show
 constexpr std::size_t kMostChanges = 10'000;  // of slices, in one answer
+constexpr int kRefused = 422;
 constexpr auto kRetry = std::chrono::seconds(5);
 constexpr auto kSweep = std::chrono::hours(1);
 
-// One write: an entry, an event, a record of a change that a viewer made, or one of a slice.
+// One write: a job that ended, a state of a job with its event, a record of a change that a viewer
+// made, or one of a slice.
 struct HistoryWrite {
   std::optional<HistoryEntry> entry{};
-  std::optional<HistoryEvent> event{};
+  std::optional<HistoryEvent> event{};  // of `entry`, which then may go on
   std::optional<Value> audit{};
   std::optional<Value> slice{};
 };
@@ -63,6 +65,14 @@ HistoryEntry entry_of(const Object& job) {
           .object = kept_object(job)};
 }
 
+// Returns true if both are of one job: fournos-ui has a time of its own until it sees the job.
+bool is_same_job(const HistoryEntry& a, const HistoryEntry& b) {
+  const auto one = parse_time(a.created);
+  const auto other = parse_time(b.created);
+  return a.name == b.name && a.ns == b.ns && one && other &&
+         std::chrono::abs(*one - *other) < std::chrono::minutes(1);
+}
+
 Value archived_row(const HistoryEntry& entry) {
   Value row = job_row(Object(entry.object), {});
   row.set("archived", true);
@@ -90,6 +100,7 @@ struct History::State {
   std::map<std::string, std::string> last_state ATHANOR_GUARDED_BY(mutex){};  // by uid
   std::shared_ptr<const std::vector<Value>> made ATHANOR_GUARDED_BY(mutex){};
   SliceLog slices ATHANOR_GUARDED_BY(mutex){};
+  std::size_t lost ATHANOR_GUARDED_BY(mutex) = 0;
   bool loaded ATHANOR_GUARDED_BY(mutex) = false;
   std::string error ATHANOR_GUARDED_BY(mutex){};
   std::thread thread{};
@@ -97,23 +108,32 @@ struct History::State {
   void enqueue(HistoryWrite write) ATHANOR_REQUIRES(mutex) {
     if (queue.size() >= kMostQueued) {
       queue.pop_front();
-      log::warn("the history is not reachable: its oldest queued entry is lost");
+      if (lost++ == 0) {
+        log::warn("the history is not reachable: its oldest queued entries are lost",
+                  {{"limit", kMostQueued}});
+      }
     }
     queue.push_back(std::move(write));
   }
 
   Result<void> write(const HistoryWrite& write) {
     const MutexLock lock(store_mutex);
-    if (write.entry) {
+    if (write.entry && write.event) {
+      ATHANOR_TRY_VOID(store->put_live(*write.entry, *write.event));
+    } else if (write.entry) {
       ATHANOR_TRY_VOID(store->put(*write.entry));
-    }
-    if (write.event) {
-      ATHANOR_TRY_VOID(store->add_event(*write.event));
     }
     if (write.slice) {
       ATHANOR_TRY_VOID(store->add_slice_change(*write.slice));
     }
     return write.audit ? store->add_audit(*write.audit) : Result<void>();
+  }
+
+  // Returns true if an entry of our own is of the same job.
+  [[nodiscard]] bool has_entry_of(const HistoryEntry& foreign) const ATHANOR_REQUIRES(mutex) {
+    return std::ranges::any_of(entries, [&](const auto& one) {
+      return !one.second.foreign && is_same_job(one.second, foreign);
+    });
   }
 
   void enqueue_slices(std::vector<Value> changes) ATHANOR_REQUIRES(mutex) {
@@ -132,7 +152,10 @@ struct History::State {
     }
     const MutexLock lock(mutex);
     for (HistoryEntry& entry : found) {
-      entries.try_emplace(entry.uid, std::move(entry));
+      std::string uid = entry.uid;
+      if (!entry.foreign || !has_entry_of(entry)) {
+        entries.try_emplace(std::move(uid), std::move(entry));
+      }
     }
     slices.load(changes);
     enqueue_slices(slices.missed(clock.now()));
@@ -165,7 +188,9 @@ struct History::State {
     if (removed.ok() && *removed > 0) {
       const MutexLock lock(mutex);
       const std::string oldest = format_time(limit);
-      std::erase_if(entries, [&](const auto& one) { return one.second.created < oldest; });
+      std::erase_if(entries, [&](const auto& one) {
+        return !one.second.foreign && one.second.created < oldest;
+      });
       made.reset();
     }
   }
@@ -185,11 +210,18 @@ struct History::State {
       next = queue.front();
     }
     const auto written = write(next);
-    note_error(written.ok() ? nullptr : &written.error());
-    if (!written.ok()) {
+    const bool refused = !written.ok() && written.error().code == kRefused;
+    if (refused) {
+      log::warn("the history refuses an entry: it is lost",
+                {{"error", written.error().message},
+                 {"job", next.entry ? next.entry->ns + "/" + next.entry->name : ""}});
+    }
+    note_error(written.ok() || refused ? nullptr : &written.error());
+    if (!written.ok() && !refused) {
       return false;
     }
     const MutexLock lock(mutex);
+    lost += refused ? 1 : 0;
     if (next.slice) {
       slices.stored(*next.slice);
     }
@@ -263,14 +295,18 @@ void History::see(const Object& job) {
     const bool changed = last != state;
     if (changed) {
       last = state;
-      state_->enqueue({.event = HistoryEvent{.uid = uid,
+      state_->enqueue({.entry = entry_of(job),
+                       .event = HistoryEvent{.uid = uid,
                                              .phase = job.status()["phase"].str(),
                                              .message = job.status()["message"].str(),
-                                             .at = format_time(state_->clock.now())}});
+                                             .at = format_micro_time(state_->clock.now())}});
     }
     if (over && (known == state_->entries.end() || changed || known->second.completed.empty())) {
       HistoryEntry entry = entry_of(job);
       state_->enqueue({.entry = entry});
+      std::erase_if(state_->entries, [&](const auto& one) {
+        return one.second.foreign && is_same_job(one.second, entry);
+      });
       state_->entries.insert_or_assign(uid, std::move(entry));
       state_->made.reset();
       row = true;
@@ -418,6 +454,7 @@ HistoryState History::state() const {
           .connected = state_->loaded && state_->error.empty(),
           .jobs = state_->entries.size(),
           .queued = state_->queue.size(),
+          .lost = state_->lost,
           .error = state_->error};
 }
 

@@ -29,6 +29,7 @@ struct HistoryEntry {
   std::string created{};    // RFC 3339
   std::string completed{};  // empty: it never ended
   Value object{};           // metadata (name, namespace, labels, uid), spec, status
+  bool foreign = false;     // fournos-ui alone wrote it; `uid` is its number of the row
 };
 
 // A phase or message that a job had.
@@ -45,10 +46,12 @@ struct HistoryState {
   bool connected = false;
   std::size_t jobs = 0;
   std::size_t queued = 0;
+  std::size_t lost = 0;  // writes that had no place in the queue, or that the store refused
   std::string error{};
 };
 
-// Where the history is kept. One thread at a time.
+// Where the history is kept. One thread at a time. Errors of writes: 422 where the same write fails
+// again for ever; others may pass.
 class HistoryStore {
  public:
   virtual ~HistoryStore() = default;
@@ -57,7 +60,9 @@ class HistoryStore {
   virtual Result<std::vector<HistoryEntry>> load(std::size_t most) = 0;
   // Writes an entry; one with its uid is updated.
   virtual Result<void> put(const HistoryEntry& entry) = 0;
-  virtual Result<void> add_event(const HistoryEvent& event) = 0;
+  // Writes a state of a job that may go on, with its event; the event of the same phase and message
+  // as the one before it is left out.
+  virtual Result<void> put_live(const HistoryEntry& entry, const HistoryEvent& event) = 0;
   virtual Result<std::vector<HistoryEvent>> events(const std::string& uid) = 0;
   // Removes an entry with its events.
   virtual Result<void> remove(const std::string& uid) = 0;
@@ -75,7 +80,12 @@ class HistoryStore {
 
 // Opens (or makes) an embedded database; ":memory:" lasts as long as the program. Errors: the file
 // cannot be opened, or is of something else.
-Result<std::unique_ptr<HistoryStore>> open_sqlite_history(const std::string& path);
+Result<std::unique_ptr<HistoryStore>> open_sqlite_history(const std::string& path,
+                                                          const std::string& jobs_ns);
+// Makes a store in PostgreSQL (docs/spec/dashboard.md A2, A9); it connects when it is used first,
+// and again whenever the connection is lost. Errors: the URL is none.
+Result<std::unique_ptr<HistoryStore>> open_postgres_history(const std::string& url,
+                                                            const std::string& jobs_ns);
 
 // Archives jobs on a thread of its own. Thread-safe.
 class History {

@@ -62,16 +62,22 @@ std::string host_of(std::string_view address) {
   return std::string(address.substr(0, address.rfind(':')));
 }
 
-// Without the password between ":" and "@".
-std::string masked_url(const std::string& url) {
+// Without the password between ":" and "@", and without that of the query.
+std::string masked_url(std::string url) {
   const std::size_t at = url.find('@');
   const std::size_t scheme = url.find("://");
   const std::size_t colon =
       scheme == std::string::npos ? std::string::npos : url.find(':', scheme + 3);
-  if (at == std::string::npos || colon == std::string::npos || colon > at) {
-    return url;
+  if (at != std::string::npos && colon != std::string::npos && colon < at) {
+    url = url.substr(0, colon + 1) + "***" + url.substr(at);
   }
-  return url.substr(0, colon + 1) + "***" + url.substr(at);
+  constexpr std::string_view kPassword = "password=";
+  for (std::size_t found = url.find(kPassword); found != std::string::npos;
+       found = url.find(kPassword, found)) {
+    found += kPassword.size();
+    url.replace(found, std::min(url.find('&', found), url.size()) - found, "***");
+  }
+  return url;
 }
 
 }  // namespace

@@ -250,7 +250,8 @@ Response show_system(Exchange& exchange) {
   Value store = Value::object({{"backend", history.backend},
                                {"connected", history.connected},
                                {"jobs", history.jobs},
-                               {"queued", history.queued}});
+                               {"queued", history.queued},
+                               {"lost", history.lost}});
   set_text(store, "error", history.error);
   Value audit = Value::list();
   for (Value& record : services.history.audit(kShownAudit)) {
@@ -337,6 +338,9 @@ Response show_metrics(Exchange& exchange) {
       static_cast<double>(history.jobs));
   add("athanor_console_history_queued", "gauge", "Entries that wait to be written.",
       static_cast<double>(history.queued));
+  add("athanor_console_history_lost_total", "counter",
+      "Entries that were never written: the queue was full, or the database refuses them.",
+      static_cast<double>(history.lost));
   text +=
       "# HELP athanor_console_watch_events_total Events of watches by kind.\n"
       "# TYPE athanor_console_watch_events_total counter\n";

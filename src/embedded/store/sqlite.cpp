@@ -98,6 +98,9 @@ std::string_view Statement::bytes(int column) const {
 std::int64_t Statement::integer(int column) const {
   return sqlite3_column_int64(statement_.get(), column);
 }
+int Statement::columns() const {
+  return sqlite3_column_count(statement_.get());
+}
 
 void Database::Close::operator()(sqlite3* database) const {
   sqlite3_close_v2(database);

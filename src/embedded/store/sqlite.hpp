@@ -33,6 +33,8 @@ class Statement {
   // Columns of the current row; valid until the next step().
   [[nodiscard]] std::string_view bytes(int column) const;
   [[nodiscard]] std::int64_t integer(int column) const;
+  // Returns how many columns rows have.
+  [[nodiscard]] int columns() const;
 
  private:
   struct Finalize {

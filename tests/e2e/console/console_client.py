@@ -3,9 +3,11 @@
 
 import http.client
 import json
+import os
 import re
+import subprocess
 
-from support import wait_for
+from support import ATHANOR, DEADLINE, wait_for
 
 
 class Console:
@@ -35,3 +37,37 @@ class Console:
         answer, data = self.request("GET", path)
         assert answer.status == 200, (path, answer.status, data[:500])
         return json.loads(data)
+
+
+class ConsoleProcess(Console):
+    """`athanor console` on a port of its own."""
+
+    def __init__(self, lab, folder, *arguments, **environment):
+        self.out_path, self.err_path = folder / "console.out", folder / "console.err"
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("CONSOLE_")}
+        with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
+            self.process = subprocess.Popen(
+                [ATHANOR, "console", "--address", "127.0.0.1:0", "--data", folder, "--kubeconfig", lab.kubeconfig, *arguments],
+                stdout=out,
+                stderr=err,
+                stdin=subprocess.DEVNULL,
+                env={**kept, **environment},
+            )
+        try:
+            super().__init__(self)
+        except BaseException:
+            self.stop()
+            raise
+
+    @property
+    def out(self):
+        assert self.process.poll() is None, self.err
+        return self.out_path.read_text(encoding="utf-8")
+
+    @property
+    def err(self):
+        return self.err_path.read_text(encoding="utf-8", errors="replace")
+
+    def stop(self):
+        self.process.terminate()
+        return self.process.wait(DEADLINE)

@@ -34,7 +34,7 @@ def packages(binary, tmp_path_factory):
 def test_deb_installs_programs_that_run(packages, tmp_path):
     (deb,) = packages.glob("*.deb")
     fields = subprocess.run(["dpkg-deb", "-f", deb, "Package", "Depends", "Maintainer"], capture_output=True, text=True, check=True).stdout
-    assert "Package: athanor" in fields and "libcurl4" in fields and "libsqlite3-0" in fields
+    assert "Package: athanor" in fields and "libcurl4" in fields and "libpq5" in fields and "libsqlite3-0" in fields
     subprocess.run(["dpkg-deb", "-x", deb, tmp_path], check=True)
     root = tmp_path / "usr"
     for name in PROGRAMS:

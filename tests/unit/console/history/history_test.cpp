@@ -34,7 +34,7 @@ struct Folder {
 };
 
 std::unique_ptr<History> open(const std::string& path, const Clock& clock) {
-  auto store = open_sqlite_history(path);
+  auto store = open_sqlite_history(path, "ns");
   EXPECT_TRUE(store.ok());
   return std::make_unique<History>(*std::move(store), clock, 0, nullptr);
 }
@@ -49,7 +49,7 @@ TEST(History, KeepsEachUidOnceAcrossRestarts) {
     history->see(job("1", "Succeeded"));
     history->see(job("2", "Failed"));
   }
-  const auto store = open_sqlite_history(folder.path);
+  const auto store = open_sqlite_history(folder.path, "ns");
   ASSERT_TRUE(store.ok());
   const auto entries = (*store)->load(10);
   ASSERT_TRUE(entries.ok());

@@ -87,7 +87,7 @@ TEST(SliceLog, FindsEndsInLaterLists) {
 
 TEST(History, KeepsChangesOfSlices) {
   const auto clock = wall_clock();
-  auto store = open_sqlite_history(":memory:");
+  auto store = open_sqlite_history(":memory:", "ns");
   ASSERT_TRUE(store.ok());
   History history(*std::move(store), *clock, 0, nullptr);
   history.see_slice(claim("1", 1));
