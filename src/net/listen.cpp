@@ -9,11 +9,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 #include <system_error>
 
 namespace athanor::net {
@@ -148,6 +150,22 @@ int port_of(int socket) {
   }
   // The port is at the same place for IPv4 and IPv6.
   return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
+}
+
+std::string peer_of(int socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  std::array<char, NI_MAXHOST> host{};
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the sockets' interface
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  if (::getpeername(socket, generic, &size) != 0 ||
+      ::getnameinfo(generic, size, host.data(), host.size(), nullptr, 0, NI_NUMERICHOST) != 0) {
+    return {};
+  }
+  constexpr std::string_view kMapped = "::ffff:";
+  const std::string_view text = host.data();
+  const bool mapped = text.starts_with(kMapped) && text.find('.') != std::string_view::npos;
+  return std::string(mapped ? text.substr(kMapped.size()) : text);
 }
 
 }  // namespace athanor::net

@@ -27,5 +27,8 @@ Result<Listening> listen_at(const std::string& address);
 Result<int> listen_at_path(const std::string& path);
 // Returns the port that a socket is bound to.
 int port_of(int socket);
+// Returns the address of a connection's other end without its port, "10.0.0.1" also where it came
+// over IPv6; empty when there is none to be had.
+std::string peer_of(int socket);
 
 }  // namespace athanor::net

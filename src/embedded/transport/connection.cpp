@@ -3,15 +3,16 @@
 // requests is in connection_requests.cpp).
 #include "embedded/transport/connection.hpp"
 
-#include <netdb.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <atomic>
 #include <charconv>
 #include <utility>
 #include <vector>
 
 #include "base/mutex.hpp"
+#include "net/listen.hpp"
 #include "net/paced_stream.hpp"
 #include "net/response_writer.hpp"
 
@@ -29,20 +30,6 @@ constexpr std::size_t kChunkPrefix = 2 * sizeof(std::size_t) + 2;  // hex digits
 
 Connection::Time now() {
   return std::chrono::steady_clock::now();
-}
-
-// The address without the port; empty when there is none to be had.
-std::string peer_of(int socket) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof(address);
-  std::array<char, NI_MAXHOST> host{};
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the sockets' interface
-  auto* const generic = reinterpret_cast<sockaddr*>(&address);
-  if (::getpeername(socket, generic, &size) != 0 ||
-      ::getnameinfo(generic, size, host.data(), host.size(), nullptr, 0, NI_NUMERICHOST) != 0) {
-    return {};
-  }
-  return host.data();
 }
 
 }  // namespace
@@ -67,7 +54,7 @@ Connection::Connection(std::shared_ptr<TransportCore> core, int socket)
     : core_(std::move(core)),
       number_(++core_->last_connection),
       socket_(socket),
-      peer_(peer_of(socket)),
+      peer_(net::peer_of(socket)),
       descriptor_(core_->loop, socket),
       tls_(core_->tls, socket),
       since_(now()),

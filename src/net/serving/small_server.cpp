@@ -79,7 +79,8 @@ void SmallServer::State::welcome(int client) {
   }
   auto connection = std::make_shared<ServedConnection>(
       world, context, client,
-      [this](Request request, const ServedConnection::Answer& answer) {
+      [this, peer = peer_of(client)](Request request, const ServedConnection::Answer& answer) {
+        request.peer = peer;
         handle(std::move(request), answer);
       },
       [this](const std::shared_ptr<ServedConnection>& self) { connections.erase(self); });
