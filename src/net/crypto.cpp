@@ -183,10 +183,17 @@ Result<KeyPtr> generate_key() {
 
 Result<std::string> key_pem(evp_pkey_st* key) {
   const BioPtr bio = memory_bio();
-  if (PEM_write_bio_PrivateKey(bio.get(), key, nullptr, nullptr, 0, nullptr, nullptr) != 1) {
+  if (PEM_write_bio_PrivateKey_traditional(bio.get(), key, nullptr, nullptr, 0, nullptr, nullptr) !=
+      1) {
     return openssl_error("cannot print a key");
   }
   return text_of_bio(bio.get());
+}
+
+std::string portable_key(const std::string& pem) {
+  const auto key = parse_key(pem);
+  auto text = key.ok() ? key_pem(key->get()) : Result<std::string>(pem);
+  return text.ok() ? *std::move(text) : pem;
 }
 
 Result<KeyPtr> parse_key(const std::string& pem) {

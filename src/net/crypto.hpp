@@ -41,7 +41,10 @@ int refuse_passphrase(char* buffer, int size, int writing, void* data);
 
 // Makes a new key on the curve P-256.
 Result<KeyPtr> generate_key();
-Result<std::string> key_pem(evp_pkey_st* key);  // PKCS#8
+// Returns SEC1 (EC) or PKCS#1 (RSA): some clients cannot read PKCS#8 of an EC key.
+Result<std::string> key_pem(evp_pkey_st* key);
+// Returns the key of a PEM text in the form of key_pem(); a text without a key as it is.
+std::string portable_key(const std::string& pem);
 // Parses a private key in PEM. Errors: what is none, or is encrypted.
 Result<KeyPtr> parse_key(const std::string& pem);
 // Returns the certificate as PEM text.

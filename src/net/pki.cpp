@@ -155,7 +155,7 @@ std::string kubeconfig_text(const Pki& pki, const ServingPair& client, const Con
          base64_encode(client.certificate) +
          "\n"
          "    client-key-data: " +
-         base64_encode(client.key) +
+         base64_encode(portable_key(client.key)) +
          "\n"
          "contexts:\n"
          "- name: athanor\n"

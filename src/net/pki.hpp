@@ -49,7 +49,7 @@ struct ServingPair {
 // certificate or key.
 Result<ServingPair> ensure_serving_pair(const PkiOptions& options);
 
-// Makes a key for service account tokens (PKCS#8); the next function keeps it as `directory`/sa.key
+// Makes a key for service account tokens (SEC1); the next function keeps it as `directory`/sa.key
 // and reads it when it is there.
 Result<std::string> make_service_account_key();
 Result<std::string> ensure_service_account_key(const std::string& directory);

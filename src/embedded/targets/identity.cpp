@@ -90,7 +90,7 @@ std::string kubeconfig_text(const Target& target, const Identity& identity) {
   switch (target.sign_in) {
     case SignIn::Certificate:
       user.set("client-certificate-data", base64_encode(identity.client_certificate));
-      user.set("client-key-data", base64_encode(identity.client_key));
+      user.set("client-key-data", base64_encode(net::portable_key(identity.client_key)));
       break;
     case SignIn::Token:
       user.set("token", identity.secret);

@@ -13,6 +13,7 @@
 #include "embedded/transport/token_file.hpp"
 #include "net/crypto.hpp"
 #include "net/private_file.hpp"
+#include "unit/embedded/transport/key_files.hpp"
 
 namespace athanor::transport::pki_test {
 namespace {
@@ -20,6 +21,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 class PkiTest : public ::testing::Test {
  protected:
@@ -108,6 +111,24 @@ TEST_F(PkiTest, WritesAKubeconfigWithEverythingEmbedded) {
   struct stat status {};
   ASSERT_EQ(::stat(path.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0600U);
+}
+
+TEST_F(PkiTest, WritesClientKeysThatJavaReads) {
+  const net::Pki fresh = ensure(start_);
+  EXPECT_THAT(fresh.admin_key, StartsWith("-----BEGIN EC PRIVATE KEY-----"));
+  net::Pki older = fresh;  // of a folder whose keys are in PKCS#8
+  const KeyFiles& files = ec_files();
+  older.admin_key = files.pkcs8;
+  const std::string text = net::admin_kubeconfig(older, "https://127.0.0.1:6443", "jobs");
+  EXPECT_THAT(text, HasSubstr(base64_encode(files.traditional)));
+  EXPECT_THAT(text, Not(HasSubstr(base64_encode(files.pkcs8))));
+}
+
+TEST(PortableKey, IsATraditionalForm) {
+  EXPECT_EQ(net::portable_key(ec_files().pkcs8), ec_files().traditional);
+  EXPECT_EQ(net::portable_key(ec_files().traditional), ec_files().traditional);
+  EXPECT_EQ(net::portable_key(rsa_files().pkcs8), rsa_files().traditional);
+  EXPECT_EQ(net::portable_key("no key"), "no key");
 }
 
 TEST_F(PkiTest, MakesATokenFileOnceAndReadsIt) {
