@@ -66,7 +66,7 @@ class Creation {
   void set_system_metadata() {
     Value& metadata = object_.member("metadata");
     for (const std::string_view field :
-         {"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion"}) {
+         {"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"}) {
       metadata.erase(field);
     }
     metadata.set("uid", call_.entropy().uuid());
@@ -145,10 +145,26 @@ class Creation {
     if (const auto present = call_.core.store.get(call_.resource->storage, request_.key)) {
       return already_exists(*present);
     }
+    object_.member("metadata").erase("resourceVersion");
     return Written{.object = object_, .created = true, .revision = 0};
   }
 
+  // Refuses a version of the client as the store of the reference does: after admission and
+  // validation, and not for dry runs.
+  StatusResult<void> check_version() {
+    const std::string_view version = object_["metadata"]["resourceVersion"].as_string();
+    const bool number = version.find_first_not_of("0123456789") == std::string_view::npos;
+    if (number && version.find_first_not_of('0') != std::string_view::npos) {
+      StatusError error;
+      error.message = "resourceVersion should not be set on objects to be created";
+      return error;
+    }
+    object_.member("metadata").erase("resourceVersion");
+    return {};
+  }
+
   StatusResult<Written> commit() {
+    ATHANOR_TRY_VOID(check_version());
     ATHANOR_TRY(Value stored, to_storage(*call_.resource, object_, call_.versions()));
     std::vector<store::Write> writes = std::move(request_.extra_writes);
     writes.insert(writes.begin(), {.resource = call_.resource->storage,
@@ -186,11 +202,6 @@ StatusResult<void> check_input(Call& call, Value& object) {
   Value& metadata = object.member("metadata");
   if (!metadata.is_object()) {
     metadata = Value::object();
-  }
-  if (!metadata["resourceVersion"].as_string().empty()) {
-    StatusError error;
-    error.message = "resourceVersion should not be set on objects to be created";
-    return error;
   }
   const std::string_view ns = metadata["namespace"].as_string();
   if (call.resource->namespaced) {

@@ -95,6 +95,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "precondition: nope, UID in object meta: *"},
         Refusal{"rv in create", kPost, R"({"metadata":{"name":"b","resourceVersion":"1"}})", 500,
                 "", "resourceVersion should not be set on objects to be created"},
+        Refusal{"rv in create of something invalid", kPost,
+                R"({"metadata":{"name":"A_b","resourceVersion":"1"}})", 422, "Invalid",
+                "ConfigMap \"A_b\" is invalid: metadata.name: *"},
         Refusal{"no name", kPost, R"({"metadata":{}})", 422, "Invalid",
                 "ConfigMap \"\" is invalid: metadata.name: Required value: name or generateName is "
                 "required"},
@@ -226,6 +229,18 @@ TEST(Create, DryRunStoresNothing) {
   EXPECT_FALSE(answer.value["metadata"].contains("resourceVersion"));
   EXPECT_EQ(server.store().revision(), before);
   EXPECT_EQ(server.get(item("dry")).status, 404);
+}
+
+TEST(Create, DryRunIgnoresAVersion) {
+  TestServer server;
+  const Answer dry = server.post(std::string(kMaps) + "?dryRun=All",
+                                 parse(R"({"metadata":{"name":"a","resourceVersion":"5"}})"));
+  EXPECT_EQ(dry.status, 201) << dry.text;
+  EXPECT_FALSE(dry.value["metadata"].contains("resourceVersion"));
+  const Answer unset =
+      server.post(kMaps, parse(R"({"metadata":{"name":"a","resourceVersion":"0"}})"));
+  EXPECT_EQ(unset.status, 201) << unset.text;
+  EXPECT_NE(unset.value["metadata"]["resourceVersion"].as_string(), "0");
 }
 
 TEST(Update, ReplacesAndKeepsIdentity) {
