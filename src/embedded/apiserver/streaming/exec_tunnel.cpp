@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "embedded/apiserver/streaming/spdy.hpp"
 #include "embedded/apiserver/streaming/tunnels.hpp"
 #include "embedded/apiserver/streaming/websocket_peer.hpp"
@@ -217,6 +218,18 @@ class SpdyExec final : public Tunnel {
   std::string resizes_{};
 };
 
+// Returns the number of a member, its name in any letter case: the reference reads sizes so, and
+// clients in JavaScript rely on it.
+std::int64_t number_of(const Value& object, std::string_view name) {
+  std::int64_t number = 0;
+  for (const Member& member : object.members()) {
+    if (lower(member.key()) == name) {
+      number = member.value.as_int();
+    }
+  }
+  return number;
+}
+
 }  // namespace
 
 std::string exit_status(const PodSession::Output& output) {
@@ -243,8 +256,8 @@ void apply_resize(PodSession& session, std::string_view json_text) {
   if (!size.ok()) {
     return;
   }
-  const std::int64_t columns = (*size)["Width"].as_int();
-  const std::int64_t rows = (*size)["Height"].as_int();
+  const std::int64_t columns = number_of(*size, "width");
+  const std::int64_t rows = number_of(*size, "height");
   if (columns > 0 && rows > 0 && columns <= kMostCells && rows <= kMostCells) {
     session.resize(static_cast<unsigned>(columns), static_cast<unsigned>(rows));
   }

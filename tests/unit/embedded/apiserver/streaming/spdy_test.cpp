@@ -151,6 +151,17 @@ TEST(SpdyExec, SizesAndInputAreHandedOverTogether) {
   EXPECT_EQ(log->sizes, (std::vector<std::pair<unsigned, unsigned>>{{1000, 24}}));
 }
 
+TEST(SpdyExec, ReadsSizesInAnyLetterCase) {
+  const auto log = std::make_shared<SessionLog>();
+  FakeSession session(log);
+  apply_resize(session, R"({"height":24,"width":80})");
+  apply_resize(session, R"({"HEIGHT":25,"Width":81})");
+  apply_resize(session, R"({"Height":0,"Width":81})");
+  apply_resize(session, R"({"Width":82})");
+  apply_resize(session, "[]");
+  EXPECT_EQ(log->sizes, (std::vector<std::pair<unsigned, unsigned>>{{80, 24}, {81, 25}}));
+}
+
 TEST(SpdyPorts, NamesOfConnectionsAreBounded) {
   int dialled = 0;
   const auto tunnel = spdy_ports([&](std::uint16_t) -> Result<std::unique_ptr<PodSession>> {
