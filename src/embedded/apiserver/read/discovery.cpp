@@ -13,6 +13,7 @@
 #include "embedded/apiserver/aggregation/aggregation.hpp"
 #include "embedded/apiserver/read/document_cache.hpp"
 #include "embedded/apiserver/read/health.hpp"
+#include "embedded/apiserver/request/negotiate.hpp"
 #include "embedded/apiserver/request/respond.hpp"
 #include "kube/text/json.hpp"
 
@@ -24,7 +25,7 @@ enum class Form : std::uint8_t { Plain, Aggregated, None };
 
 struct Wanted {
   Form form = Form::None;
-  std::string media_type{};  // of the aggregated form, as the client spelled it
+  std::string media_type{};  // of the aggregated form as the client spelled it; empty: JSON
 };
 
 bool has_parameter(std::string_view element, std::string_view parameter) {
@@ -50,11 +51,12 @@ Wanted wanted_form(const Request& request) {
     header.remove_prefix(std::min(end + 1, header.size()));
     const std::string type = media_type(element);
     const bool json = type == "application/json" || type == "*/*" || type == "application/*";
+    const bool other = type == "application/yaml" || type == kProtobufType;
+    if ((json || other) && element.find("as=") == std::string_view::npos) {
+      return {.form = Form::Plain, .media_type = other ? type : std::string()};
+    }
     if (!json) {
       continue;
-    }
-    if (element.find("as=") == std::string_view::npos) {
-      return {.form = Form::Plain, .media_type = {}};
     }
     if (has_parameter(element, "g=apidiscovery.k8s.io") && has_parameter(element, "v=v2") &&
         has_parameter(element, "as=APIGroupDiscoveryList")) {
@@ -67,6 +69,13 @@ Wanted wanted_form(const Request& request) {
 Response json_response(Value value) {
   Response response;
   response.value = std::move(value);
+  return response;
+}
+
+StatusResult<Response> encoded_as(const Wanted& wanted, StatusResult<Response> response) {
+  if (response.ok() && wanted.form == Form::Plain && !wanted.media_type.empty()) {
+    response->content_type = wanted.media_type;
+  }
   return response;
 }
 
@@ -180,8 +189,8 @@ std::optional<StatusResult<Response>> serve_discovery(Call& call) {
   if (call.request.method != "GET" && call.request.method != "HEAD") {
     return status::method_not_allowed();
   }
+  const Wanted wanted = wanted_form(call.request);
   if (segments.size() == 1) {
-    const Wanted wanted = wanted_form(call.request);
     if (wanted.form == Form::Aggregated) {
       return aggregated(call, core_group, wanted.media_type);
     }
@@ -190,20 +199,20 @@ std::optional<StatusResult<Response>> serve_discovery(Call& call) {
           "application/json, application/yaml, application/vnd.kubernetes.protobuf");
     }
     if (core_group) {
-      return json_response(api_versions(call.core));
+      return encoded_as(wanted, json_response(api_versions(call.core)));
     }
     Value groups = api_group_list(*call.table);
     call.core.aggregation->add_groups(groups);
-    return json_response(std::move(groups));
+    return encoded_as(wanted, json_response(std::move(groups)));
   }
   if (core_group && segments.size() == 2) {
-    return version_document(call, "", segments[1]);
+    return encoded_as(wanted, version_document(call, "", segments[1]));
   }
   if (!core_group && segments.size() == 2) {
-    return group_document(call, segments[1]);
+    return encoded_as(wanted, group_document(call, segments[1]));
   }
   if (!core_group && segments.size() == 3) {
-    return version_document(call, segments[1], segments[2]);
+    return encoded_as(wanted, version_document(call, segments[1], segments[2]));
   }
   return std::nullopt;
 }

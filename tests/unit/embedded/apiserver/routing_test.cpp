@@ -82,6 +82,27 @@ TEST(Discovery, DescribesResources) {
   EXPECT_EQ(core.value["resources"][0]["name"].as_string(), "bindings");
 }
 
+TEST(Discovery, HasYamlAndProtobufForms) {
+  TestServer server;
+  const std::pair<const char*, const char*> documents[] = {{"/api", "APIVersions"},
+                                                           {"/apis", "APIGroupList"},
+                                                           {"/apis/apps", "APIGroup"},
+                                                           {"/apis/apps/v1", "APIResourceList"},
+                                                           {"/api/v1", "APIResourceList"}};
+  for (const auto& [path, kind] : documents) {
+    const std::string line = "GET " + std::string(path);
+    const Answer yaml = server.call(line, "", {{"accept", "application/yaml, */*"}});
+    EXPECT_EQ(yaml.content_type, "application/yaml") << path;
+    EXPECT_NE(yaml.text.find("kind: " + std::string(kind) + "\n"), std::string::npos) << yaml.text;
+    const Answer json = server.call(line, "", {{"accept", "application/json, application/yaml"}});
+    EXPECT_EQ(json.content_type, "application/json") << path;
+  }
+  const Answer bytes =
+      server.call("GET /apis", "", {{"accept", "application/vnd.kubernetes.protobuf"}});
+  EXPECT_EQ(bytes.content_type, "application/vnd.kubernetes.protobuf");
+  EXPECT_TRUE(bytes.text.starts_with(std::string_view("k8s\0", 4)));
+}
+
 TEST(Discovery, IsAggregatedOnRequest) {
   TestServer server;
   const std::string type = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
