@@ -131,7 +131,7 @@ std::vector<std::string> words(std::string_view text) {
 }
 
 NameRule name_rule_of(const BuiltinResource& resource) {
-  if (resource.group == "rbac.authorization.k8s.io" ||
+  if (resource.group == "rbac.authorization.k8s.io" || resource.plural == "ipaddresses" ||
       (resource.group.empty() && resource.plural == "events") ||
       (resource.group == "policy" && resource.plural == "poddisruptionbudgets")) {
     return NameRule::PathSegment;

@@ -153,6 +153,20 @@ TEST(ServiceNetworks, AreChecked) {
             "value: \"10.98.0.0/28\": field is immutable");
 }
 
+TEST(ServiceAddresses, HaveNamesOfBothFamilies) {
+  TestServer server;
+  const Answer made = server.post(kAddresses, parse(R"({"metadata":{"name":"2001:db8::1"},
+      "spec":{"parentRef":{"resource":"services","namespace":"tst","name":"x"}}})"));
+  EXPECT_EQ(made.status, 201) << made.text;
+  EXPECT_EQ(address(server, "2001:db8::1").status, 200);
+  EXPECT_EQ(server
+                .post(kAddresses, parse(R"({"metadata":{"name":"2001:DB8::2"},"spec":{
+                  "parentRef":{"resource":"services","namespace":"tst","name":"x"}}})"))
+                .message(),
+            "IPAddress.networking.k8s.io \"2001:DB8::2\" is invalid: metadata.name: Invalid value: "
+            "\"2001:DB8::2\": must be in canonical form (\"2001:db8::2\")");
+}
+
 TEST(ServiceAddresses, AreChecked) {
   TestServer server;
   const struct {
