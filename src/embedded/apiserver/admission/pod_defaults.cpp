@@ -60,8 +60,22 @@ Value default_priority_class(const AdmissionContext& context) {
   return chosen;
 }
 
+// An update that leaves out what was computed on create does not change it.
+void keep_priority(AdmissionAttributes& request) {
+  for (const std::string_view field : {"priority", "preemptionPolicy"}) {
+    const Value& before = request.old_object["spec"][field];
+    if (request.object["spec"][field].is_null() && !before.is_null()) {
+      request.object.member("spec").set(field, before);
+    }
+  }
+}
+
 StatusResult<void> set_priority(AdmissionAttributes& request, const AdmissionContext& context) {
-  if (!creates(request, "", "pods")) {
+  if (!is_main_write(request, "", "pods")) {
+    return {};
+  }
+  if (request.operation == Operation::Update) {
+    keep_priority(request);
     return {};
   }
   const std::string name = request.object["spec"]["priorityClassName"].str();

@@ -262,6 +262,18 @@ TEST(Quotas, LimitAmountsOfPods) {
   EXPECT_THAT(job.message(), HasSubstr("exceeded quota: q, requested: count/jobs.batch=1"));
 }
 
+TEST(Priorities, AreKeptByUpdates) {
+  TestServer server;
+  Value made = server.post(kPods, pod("a")).value;  // of no class
+  ASSERT_TRUE(made["spec"].contains("preemptionPolicy"));
+  made.member("spec").erase("priority");
+  made.member("spec").erase("preemptionPolicy");
+  const Answer put = server.put(std::string(kPods) + "/a", made);
+  EXPECT_EQ(put.status, 200) << put.text;
+  EXPECT_EQ(put.value["spec"]["priority"].as_int(-1), 0);
+  EXPECT_EQ(put.value["spec"]["preemptionPolicy"].as_string(), "PreemptLowerPriority");
+}
+
 TEST(Quotas, ChooseByScope) {
   TestServer server;
   ASSERT_EQ(server
