@@ -243,6 +243,9 @@ Value used_value(const Amounts& used, const Value& hard) {
 }
 
 std::string missing_amounts(const Value& pod_spec, const Value& hard) {
+  if (has_pod_level_resources(pod_spec)) {
+    return {};
+  }
   std::map<std::string, std::set<std::string>> missing;
   for (const std::string_view name :
        {"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"}) {

@@ -26,7 +26,8 @@ Amounts namespace_usage(const store::Store& store, const Value& quota, const Val
 // Returns {"pods": "3"} of the names in `hard`, zero where nothing is used.
 Value used_value(const Amounts& used, const Value& hard);
 
-// Returns the limited names that every container must state: "requests.cpu for: c".
+// Returns the limited names that every container must state: "requests.cpu for: c"; nothing where
+// the pod states resources itself.
 std::string missing_amounts(const Value& pod_spec, const Value& hard);
 
 }  // namespace athanor::apiserver

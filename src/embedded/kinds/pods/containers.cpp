@@ -6,13 +6,11 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <string_view>
 
 #include "embedded/kinds/edit.hpp"
 #include "embedded/kinds/field_refs.hpp"
 #include "embedded/kinds/pods/security_rules.hpp"
 #include "embedded/kinds/pods/volume_rules.hpp"
-#include "embedded/kinds/resource_names.hpp"
 #include "kube/text/quantity.hpp"
 
 namespace athanor::apiserver {
@@ -361,11 +359,13 @@ void check_init_container(FieldErrors& errors, const Value& container, const std
 
 }  // namespace
 
-void check_resources(FieldErrors& errors, const Value& resources, const std::string& path) {
+void check_resources(FieldErrors& errors, const Value& resources, const std::string& path,
+                     void (*check_kind)(FieldErrors& errors, const std::string& path,
+                                        std::string_view name)) {
   for (const std::string_view list : {"limits", "requests"}) {
     for (const Member& amount : resources[list].members()) {
       const std::string here = at(below(path, list), amount.key());
-      check_container_resource(errors, here, amount.key());
+      check_kind(errors, here, amount.key());
       check_resource_amount(errors, here, amount.key(), amount.value);
     }
   }

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "embedded/kinds/edit.hpp"
+#include "embedded/kinds/pods/pod_resources.hpp"
 #include "embedded/kinds/pods/pod_spec.hpp"
 #include "kube/text/quantity.hpp"
 
@@ -221,6 +222,9 @@ void default_pod_spec(Value& spec, PodSpecOf of) {
   for (const std::string_view list : {"initContainers", "containers", "ephemeralContainers"}) {
     edit_items(spec, list, [&](Value& container) { default_container(container, of); });
   }
+  if (of == PodSpecOf::Pod) {
+    default_pod_resources(spec);
+  }
   edit_items(spec, "volumes", default_volume);
   if (of == PodSpecOf::Pod && spec["hostNetwork"].as_bool()) {
     default_host_ports(spec);
@@ -237,7 +241,9 @@ std::string_view qos_class(const Value& pod_spec) {
   std::map<std::string, Quantity, std::less<>> requests;
   std::map<std::string, Quantity, std::less<>> limits;
   bool all_limited = true;
-  for (const Value& container : all_containers(pod_spec)) {
+  const std::vector<Value> counted =
+      has_pod_level_resources(pod_spec) ? std::vector{pod_spec} : all_containers(pod_spec);
+  for (const Value& container : counted) {
     const Value& resources = container["resources"];
     for (const std::string_view name : kCounted) {
       const auto request = Quantity::parse(resources["requests"][name]);

@@ -5,6 +5,7 @@
 #include "embedded/kinds/checks.hpp"
 #include "embedded/kinds/pods/containers.hpp"
 #include "embedded/kinds/pods/placement_rules.hpp"
+#include "embedded/kinds/pods/pod_resources.hpp"
 #include "embedded/kinds/pods/pod_spec.hpp"
 #include "embedded/kinds/pods/security_rules.hpp"
 #include "embedded/kinds/pods/volume_rules.hpp"
@@ -163,6 +164,7 @@ FieldErrors validate_pod_spec(const Value& spec, const std::string& path) {
                    {"PreemptLowerPriority", "Never"});
   }
   check_names(errors, spec, path);
+  check_pod_resources(errors, spec, path);
   if (!spec["overhead"].is_null()) {
     check_resources(errors, Value::object({{"limits", spec["overhead"]}}), path + ".overhead");
   }

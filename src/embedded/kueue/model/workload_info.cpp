@@ -103,7 +103,10 @@ bool awaits_preemption(const Object& workload) {
          reserved["message"].as_string().find(kPendingPreemption) != std::string_view::npos;
 }
 
-Amounts pod_requests(const Value& pod_spec, const Value& defaults) {
+namespace {
+
+// Returns what containers request together, without what the pod says for itself.
+Amounts container_requests(const Value& pod_spec, const Value& defaults) {
   Amounts total;
   for (const Value& container : pod_spec["containers"].items()) {
     add(total, requests_of(container, defaults));
@@ -122,9 +125,21 @@ Amounts pod_requests(const Value& pod_spec, const Value& defaults) {
   }
   add(total, sidecars);
   raise(total, largest_init);
-  // What the pod says for itself as a whole counts instead.
+  return total;
+}
+
+}  // namespace
+
+Amounts pod_requests(const Value& pod_spec, const Value& defaults) {
+  Amounts total = container_requests(pod_spec, defaults);
+  // What the pod says for itself as a whole counts instead; of its limits the API server makes
+  // requests where no container has one.
+  const Amounts of_containers = container_requests(pod_spec, Value());
   for (const auto& [resource, amount] : requests_of(pod_spec, Value())) {
-    total[resource] = amount;
+    const bool stated = pod_spec["resources"]["requests"].contains(resource);
+    if (stated || !of_containers.contains(resource)) {
+      total[resource] = amount;
+    }
   }
   Amounts overhead;
   for (const Member& entry : pod_spec["overhead"].members()) {

@@ -108,6 +108,29 @@ const Refusal kPodRefusals[] = {
        {"maxSkew":1,"topologyKey":"z","whenUnsatisfiable":"DoNotSchedule"},
        {"maxSkew":2,"topologyKey":"z","whenUnsatisfiable":"DoNotSchedule"}])"),
      "{topologyKey, whenUnsatisfiable}: Duplicate value: \"{z, DoNotSchedule}\""},
+    {"pod_amount_name", kPods, pod(R"(,"resources":{"limits":{"ephemeral-storage":"1Gi"}})"),
+     "spec.resources.limits[ephemeral-storage]: Unsupported value: \"ephemeral-storage\": "
+     "supported "
+     "values: \"cpu\", \"hugepages-\", \"memory\""},
+    {"pod_amount_claims", kPods,
+     pod(R"(,"resources":{"limits":{"cpu":"1"},"claims":[{"name":"x"}]})"),
+     "spec.resources.claims: Forbidden: claims cannot be set for Resources at pod-level"},
+    {"pod_amount_order", kPods,
+     pod(R"(,"resources":{"limits":{"cpu":"1"},"requests":{"cpu":"2"}})"),
+     "spec.resources.requests: Invalid value: \"2\": must be less than or equal to cpu limit of 1"},
+    {"pod_amount_sum", kPods,
+     pod(R"(,"resources":{"requests":{"cpu":"1"}})", R"(,"resources":{"requests":{"cpu":"2"}})"),
+     "spec.resources.requests[cpu]: Invalid value: \"1\": must be greater than or equal to "
+     "aggregate "
+     "container requests of 2"},
+    {"pod_amount_limit", kPods,
+     pod(R"(,"resources":{"limits":{"cpu":"1"}})",
+         R"(,"resources":{"limits":{"cpu":"2"},"requests":{"cpu":"1"}})"),
+     "spec.resources.containers[0][cpu].limits: Invalid value: \"2\": must be less than or equal "
+     "to "
+     "pod limits of 1"},
+    {"pod_amount_system", kPods, pod(R"(,"os":{"name":"windows"},"resources":{})"),
+     "spec.resources: Forbidden: may not be set for a windows pod"},
     {"node_values", kPods,
      pod(R"(,"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":
        {"nodeSelectorTerms":[{"matchExpressions":[{"key":"k","operator":"In","values":["-"]}]}]}}})"),

@@ -72,6 +72,10 @@ INSTANTIATE_TEST_SUITE_P(
             "cpu=8 gpu=2"},
         Counted{"the pod's own limits", "{resources: {limits: {cpu: 4}}, containers: [{}]}",
                 "cpu=8"},
+        Counted{"requests below the pod's own limits",
+                "{resources: {limits: {cpu: 4, memory: 1Gi}}, containers: [{resources: {requests: "
+                "{cpu: 1}}}]}",
+                "cpu=2 memory=2Gi"},
         Counted{"its overhead",
                 "{overhead: {cpu: 500m}, runtimeClassName: boxed, containers: [{resources: "
                 "{requests: {cpu: 1}}}]}",

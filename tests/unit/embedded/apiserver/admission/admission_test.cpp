@@ -274,6 +274,33 @@ TEST(Priorities, AreKeptByUpdates) {
   EXPECT_EQ(put.value["spec"]["preemptionPolicy"].as_string(), "PreemptLowerPriority");
 }
 
+TEST(Quotas, CountResourcesOfWholePods) {
+  TestServer server;
+  ASSERT_EQ(server
+                .post(kQuotas, parse(R"({"metadata":{"name":"q"},"spec":{"hard":
+                  {"requests.cpu":"2","limits.memory":"3Gi"}}})"))
+                .status,
+            201);
+  const std::string stated =
+      R"({"resources":{"requests":{"cpu":"1"},"limits":{"cpu":"2","memory":"1Gi"}}})";
+  EXPECT_EQ(server.post(kPods, pod("a", stated)).status, 201);
+  EXPECT_EQ(server.post(kPods, pod("b", stated)).status, 201);
+  expect_refused(server.post(kPods, pod("x", stated)),
+                 "pods \"x\" is forbidden: exceeded quota: q, requested: requests.cpu=1, used: "
+                 "requests.cpu=2, limited: requests.cpu=2");
+}
+
+TEST(LimitRanges, BoundResourcesOfWholePods) {
+  TestServer server;
+  ASSERT_EQ(server
+                .post(kLimits, parse(R"({"metadata":{"name":"l"},"spec":{"limits":[
+                  {"type":"Pod","max":{"memory":"1Gi"}}]}})"))
+                .status,
+            201);
+  expect_refused(server.post(kPods, pod("x", R"({"resources":{"limits":{"memory":"2Gi"}}})")),
+                 "pods \"x\" is forbidden: maximum memory usage per Pod is 1Gi, but limit is 2Gi");
+}
+
 TEST(Quotas, ChooseByScope) {
   TestServer server;
   ASSERT_EQ(server
