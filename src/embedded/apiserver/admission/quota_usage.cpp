@@ -9,9 +9,12 @@
 
 #include "embedded/kinds/edit.hpp"
 #include "embedded/kinds/pods/pod_spec.hpp"
+#include "embedded/kinds/resource_names.hpp"
 
 namespace athanor::apiserver {
 namespace {
+
+constexpr std::string_view kDevices = ".deviceclass.resource.k8s.io/devices";
 
 Quantity one() {
   return Quantity::from_int(1);
@@ -37,19 +40,29 @@ bool has_ended(const Value& pod) {
   return is_one_of(pod["status"]["phase"].as_string(), {"Succeeded", "Failed"});
 }
 
+// Without a domain; huge pages have rules of their own.
+bool is_compute(std::string_view name) {
+  return is_one_of(name, {"cpu", "memory", "ephemeral-storage"});
+}
+
 void add_pod(Amounts& usage, const Value& pod) {
   if (has_ended(pod)) {
     return;
   }
   add_amount(usage, "pods", one());
   for (const auto& [name, quantity] : pod_amounts(pod["spec"], "requests")) {
-    add_amount(usage, "requests." + name, quantity);
-    if (is_one_of(name, {"cpu", "memory", "ephemeral-storage"}) || name.starts_with("hugepages-")) {
+    const bool plain = is_compute(name) || name.starts_with("hugepages-");
+    if (plain || is_extended_resource(name)) {
+      add_amount(usage, "requests." + name, quantity);
+    }
+    if (plain) {
       add_amount(usage, name, quantity);
     }
   }
   for (const auto& [name, quantity] : pod_amounts(pod["spec"], "limits")) {
-    add_amount(usage, "limits." + name, quantity);
+    if (is_compute(name)) {
+      add_amount(usage, "limits." + name, quantity);
+    }
   }
 }
 
@@ -82,7 +95,35 @@ void add_claim(Amounts& usage, const Value& claim) {
   }
 }
 
-bool matches_priority(const Value& expression, std::string_view name) {
+// Of one request of devices; all devices of a node count as the most that a claim can hold.
+Quantity device_count(const Value& request) {
+  constexpr std::int64_t kMostDevices = 32;
+  return Quantity::from_int(
+      request["allocationMode"].as_string() == "All" ? kMostDevices : request["count"].as_int(1));
+}
+
+void add_device_claim(Amounts& usage, const Value& claim) {
+  for (const Value& request : claim["spec"]["devices"]["requests"].items()) {
+    Amounts most;  // alternatives: each class counts once, with the largest of them
+    const auto raise = [&](const Value& wanted) {
+      const std::string_view name = wanted["deviceClassName"].as_string();
+      if (!name.empty()) {
+        Quantity& current = most[fmt::format("{}{}", name, kDevices)];
+        current = std::max(current, device_count(wanted));
+      }
+    };
+    raise(request["exactly"]);
+    raise(request);  // of versions before v1
+    for (const Value& alternative : request["firstAvailable"].items()) {
+      raise(alternative);
+    }
+    for (const auto& [name, quantity] : most) {
+      add_amount(usage, name, quantity);
+    }
+  }
+}
+
+bool matches_name(const Value& expression, std::string_view name) {
   const std::string_view op = expression["operator"].as_string();
   const auto values = expression["values"].items();
   const bool listed = std::any_of(values.begin(), values.end(),
@@ -96,7 +137,22 @@ bool matches_priority(const Value& expression, std::string_view name) {
   return op == "DoesNotExist" ? name.empty() : !name.empty();
 }
 
-bool matches_scope(const Value& pod, const Value& expression) {
+// The classes that a claim has, had or is on the way to.
+bool matches_attributes_class(const Value& claim, const Value& expression) {
+  const Value& status = claim["status"];
+  std::vector<std::string_view> names = {
+      claim["spec"]["volumeAttributesClassName"].as_string(),
+      status["currentVolumeAttributesClassName"].as_string(),
+      status["modifyVolumeStatus"]["targetVolumeAttributesClassName"].as_string()};
+  std::erase(names, std::string_view());
+  if (names.empty()) {
+    return matches_name(expression, {});
+  }
+  return std::any_of(names.begin(), names.end(),
+                     [&](std::string_view name) { return matches_name(expression, name); });
+}
+
+bool matches_pod_scope(const Value& pod, const Value& expression) {
   const std::string_view scope = expression["scopeName"].as_string();
   const bool bounded = !pod["spec"]["activeDeadlineSeconds"].is_null();
   const bool best_effort = qos_class(pod["spec"]) == "BestEffort";
@@ -113,7 +169,7 @@ bool matches_scope(const Value& pod, const Value& expression) {
     return !best_effort;
   }
   if (scope == "PriorityClass") {
-    return matches_priority(expression, pod["spec"]["priorityClassName"].as_string());
+    return matches_name(expression, pod["spec"]["priorityClassName"].as_string());
   }
   if (scope == "CrossNamespacePodAffinity") {
     const Value& affinity = pod["spec"]["affinity"];
@@ -156,9 +212,12 @@ bool is_counted(std::string_view storage, const Value& hard) {
     if (storage == "persistentvolumeclaims" && of_claims) {
       return true;
     }
+    if (storage == "resourceclaims.resource.k8s.io" && name.ends_with(kDevices)) {
+      return true;
+    }
     if (storage == "pods" && !of_claims &&
-        (is_one_of(name, {"cpu", "memory", "ephemeral-storage"}) || name.starts_with("requests.") ||
-         name.starts_with("limits.") || name.starts_with("hugepages-"))) {
+        (is_compute(name) || name.starts_with("requests.") || name.starts_with("limits.") ||
+         name.starts_with("hugepages-"))) {
       return true;
     }
   }
@@ -170,6 +229,9 @@ bool is_counted(std::string_view storage, const Value& hard) {
 Amounts quota_usage(std::string_view group, std::string_view plural, const Value& object) {
   Amounts usage;
   add_amount(usage, fmt::format("count/{}", store::resource_name(plural, group)), one());
+  if (group == "resource.k8s.io" && plural == "resourceclaims") {
+    add_device_claim(usage, object);
+  }
   if (!group.empty()) {
     return usage;
   }
@@ -195,17 +257,20 @@ bool in_quota_scope(const Value& quota, std::string_view group, std::string_view
   if (spec["scopes"].empty() && expressions.empty()) {
     return true;
   }
-  if (!group.empty() || plural != "pods") {
-    return false;
-  }
+  const bool pod = group.empty() && plural == "pods";
+  const bool claim = group.empty() && plural == "persistentvolumeclaims";
+  const auto matches = [&](const Value& expression) {
+    const bool of_claims = expression["scopeName"].as_string() == "VolumeAttributesClass";
+    return of_claims ? claim && matches_attributes_class(object, expression)
+                     : pod && matches_pod_scope(object, expression);
+  };
   for (const Value& scope : spec["scopes"].items()) {
-    if (!matches_scope(object, Value::object({{"scopeName", scope}, {"operator", "Exists"}}))) {
+    if (!matches(Value::object({{"scopeName", scope}, {"operator", "Exists"}}))) {
       return false;
     }
   }
   const auto all = expressions.items();
-  return std::all_of(all.begin(), all.end(),
-                     [&](const Value& expression) { return matches_scope(object, expression); });
+  return std::all_of(all.begin(), all.end(), matches);
 }
 
 Amounts namespace_usage(const store::Store& store, const Value& quota, const Value& hard) {

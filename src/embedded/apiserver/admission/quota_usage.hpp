@@ -16,7 +16,7 @@ namespace athanor::apiserver {
 // Returns "count/deployments.apps", "pods", "requests.cpu", ... of one object.
 Amounts quota_usage(std::string_view group, std::string_view plural, const Value& object);
 
-// Checks whether the quota's scopes admit the object (scopes choose among pods alone).
+// Checks whether the quota's scopes admit the object (scopes choose among pods, one among claims).
 bool in_quota_scope(const Value& quota, std::string_view group, std::string_view plural,
                     const Value& object);
 

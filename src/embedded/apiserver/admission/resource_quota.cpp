@@ -19,18 +19,20 @@ std::string text_of(const Amounts& amounts) {
   return text;
 }
 
-// What the write takes of the names in `hard`; what an update gives back does not count.
-Amounts needed(const AdmissionAttributes& request, const Value& hard) {
+// What the write takes of the names in `hard`; what an update gives back does not count. An object
+// that comes into the scope of the quota is new to it.
+Amounts needed(const AdmissionAttributes& request, const Value& quota, const Value& hard) {
   const ResourceInfo& resource = *request.resource;
   Amounts needs;
-  const Amounts before = request.operation == Operation::Update
-                             ? quota_usage(resource.group, resource.plural, request.old_object)
-                             : Amounts();
+  const bool held = request.operation == Operation::Update &&
+                    in_quota_scope(quota, resource.group, resource.plural, request.old_object);
+  const Amounts before =
+      held ? quota_usage(resource.group, resource.plural, request.old_object) : Amounts();
   for (const auto& [name, quantity] :
        quota_usage(resource.group, resource.plural, request.object)) {
     Quantity more = quantity;
-    if (const auto held = before.find(name); held != before.end()) {
-      more -= held->second;
+    if (const auto old = before.find(name); old != before.end()) {
+      more -= old->second;
     }
     if (hard.contains(name) && !more.is_zero() && !more.is_negative()) {
       needs.emplace(name, more);
@@ -78,7 +80,7 @@ StatusResult<void> reserve(AdmissionAttributes& request, const AdmissionContext&
                     fmt::format("failed quota: {}: must specify {}", stored.key.name, missing));
     }
   }
-  const Amounts needs = needed(request, hard);
+  const Amounts needs = needed(request, quota, hard);
   if (needs.empty()) {
     return {};
   }
@@ -115,11 +117,20 @@ StatusResult<void> reserve(AdmissionAttributes& request, const AdmissionContext&
   return {};
 }
 
+// Updates that can need more of a quota, or change the scope that the object is in.
+bool is_counted_update(const AdmissionAttributes& request) {
+  if (request.operation != Operation::Update) {
+    return false;
+  }
+  const std::string& plural = request.resource->plural;
+  constexpr const char* kDeadline = "activeDeadlineSeconds";
+  return plural == "services" || plural == "persistentvolumeclaims" ||
+         (plural == "pods" &&
+          request.object["spec"][kDeadline] != request.old_object["spec"][kDeadline]);
+}
+
 StatusResult<void> validate_quota(AdmissionAttributes& request, const AdmissionContext& context) {
-  const bool counted = request.operation == Operation::Create ||
-                       (request.operation == Operation::Update &&
-                        (request.resource->plural == "services" ||
-                         request.resource->plural == "persistentvolumeclaims"));
+  const bool counted = request.operation == Operation::Create || is_counted_update(request);
   if (!counted || !request.resource->namespaced || !request.subresource.empty()) {
     return {};
   }

@@ -262,18 +262,6 @@ TEST(Quotas, LimitAmountsOfPods) {
   EXPECT_THAT(job.message(), HasSubstr("exceeded quota: q, requested: count/jobs.batch=1"));
 }
 
-TEST(Priorities, AreKeptByUpdates) {
-  TestServer server;
-  Value made = server.post(kPods, pod("a")).value;  // of no class
-  ASSERT_TRUE(made["spec"].contains("preemptionPolicy"));
-  made.member("spec").erase("priority");
-  made.member("spec").erase("preemptionPolicy");
-  const Answer put = server.put(std::string(kPods) + "/a", made);
-  EXPECT_EQ(put.status, 200) << put.text;
-  EXPECT_EQ(put.value["spec"]["priority"].as_int(-1), 0);
-  EXPECT_EQ(put.value["spec"]["preemptionPolicy"].as_string(), "PreemptLowerPriority");
-}
-
 TEST(Quotas, CountResourcesOfWholePods) {
   TestServer server;
   ASSERT_EQ(server
@@ -299,6 +287,105 @@ TEST(LimitRanges, BoundResourcesOfWholePods) {
             201);
   expect_refused(server.post(kPods, pod("x", R"({"resources":{"limits":{"memory":"2Gi"}}})")),
                  "pods \"x\" is forbidden: maximum memory usage per Pod is 1Gi, but limit is 2Gi");
+}
+
+TEST(Quotas, CountDevicesByClass) {
+  TestServer server;
+  ASSERT_EQ(server
+                .post(kQuotas, parse(R"({"metadata":{"name":"q"},"spec":{"hard":
+                  {"gold.deviceclass.resource.k8s.io/devices":"3"}}})"))
+                .status,
+            201);
+  const std::string claims = "/apis/resource.k8s.io/v1/namespaces/tst/resourceclaims";
+  const auto claim = [](const std::string& name, const std::string& requests) {
+    return parse(R"({"metadata":{"name":")" + name + R"("},"spec":{"devices":{"requests":[)" +
+                 requests + "]}}}");
+  };
+  const Answer two = server.post(claims, claim("a", R"({"name":"r","firstAvailable":[
+      {"name":"x","deviceClassName":"gold","count":2},{"name":"y","deviceClassName":"gold"},
+      {"name":"z","deviceClassName":"tin","count":9}]})"));
+  EXPECT_EQ(two.status, 201) << two.text;
+  expect_refused(server.post(claims, claim("b", R"({"name":"r","exactly":{"deviceClassName":"gold",
+        "count":2}})")),
+                 "resourceclaims.resource.k8s.io \"b\" is forbidden: exceeded quota: q, requested: "
+                 "gold.deviceclass.resource.k8s.io/devices=2, used: "
+                 "gold.deviceclass.resource.k8s.io/devices=2, limited: "
+                 "gold.deviceclass.resource.k8s.io/devices=3");
+  const Answer all = server.post(
+      claims,
+      claim("c", R"({"name":"r","exactly":{"deviceClassName":"gold","allocationMode":"All"}})"));
+  EXPECT_THAT(all.message(), HasSubstr("requested: gold.deviceclass.resource.k8s.io/devices=32"));
+  EXPECT_EQ(
+      server.post(claims, claim("d", R"({"name":"r","exactly":{"deviceClassName":"tin"}})")).status,
+      201);
+}
+
+TEST(Quotas, ChooseClaimsByAttributesClass) {
+  TestServer server;
+  ASSERT_EQ(server
+                .post(kQuotas, parse(R"({"metadata":{"name":"q"},"spec":{
+                  "hard":{"persistentvolumeclaims":"0"},"scopeSelector":{"matchExpressions":[
+                  {"scopeName":"VolumeAttributesClass","operator":"In","values":["fast"]}]}}})"))
+                .status,
+            201);
+  const auto claim = [](const std::string& name, const std::string& more) {
+    return parse(R"({"metadata":{"name":")" + name +
+                 R"("},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":)"
+                 R"({"storage":"1Gi"}})" +
+                 more + "}}");
+  };
+  const std::string path = "/api/v1/namespaces/tst/persistentvolumeclaims";
+  EXPECT_EQ(server.post(path, claim("a", "")).status, 201);
+  EXPECT_EQ(server.post(path, claim("b", R"(,"volumeAttributesClassName":"slow")")).status, 201);
+  EXPECT_THAT(server.post(path, claim("c", R"(,"volumeAttributesClassName":"fast")")).message(),
+              HasSubstr("exceeded quota: q, requested: persistentvolumeclaims=1"));
+  EXPECT_EQ(server.post(kPods, pod("p")).status, 201);
+}
+
+TEST(Quotas, LeaveLimitsOfExtendedResourcesAlone) {
+  TestServer server;
+  ASSERT_EQ(server
+                .post(kQuotas, parse(R"({"metadata":{"name":"q"},"spec":{"hard":
+                  {"limits.nvidia.com/gpu":"0","requests.nvidia.com/gpu":"1"}}})"))
+                .status,
+            201);
+  EXPECT_EQ(server.post(kPods, pod("a", "{}", R"({"limits":{"nvidia.com/gpu":"1"}})")).status, 201);
+  EXPECT_EQ(server.post(kPods, pod("b", "{}", R"({"limits":{"nvidia.com/gpu":"1"}})")).status, 403);
+}
+
+TEST(Quotas, FollowPodsIntoAnotherScope) {
+  TestServer server;
+  ASSERT_EQ(server
+                .post(kQuotas, parse(R"({"metadata":{"name":"q"},"spec":{"hard":{"pods":"1"},
+                  "scopes":["Terminating"]}})"))
+                .status,
+            201);
+  const auto bound = [&](const std::string& name) {
+    return server.patch(std::string(kPods) + "/" + name, "merge",
+                        R"({"spec":{"activeDeadlineSeconds":5}})");
+  };
+  ASSERT_EQ(server.post(kPods, pod("a")).status, 201);
+  ASSERT_EQ(server.post(kPods, pod("b")).status, 201);
+  EXPECT_EQ(bound("a").status, 200);
+  expect_refused(bound("b"),
+                 "pods \"b\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, "
+                 "limited: pods=1");
+  EXPECT_EQ(
+      server.patch(std::string(kPods) + "/a", "merge", R"({"spec":{"activeDeadlineSeconds":4}})")
+          .status,
+      200);
+}
+
+TEST(Priorities, AreKeptByUpdates) {
+  TestServer server;
+  Value made = server.post(kPods, pod("a")).value;  // of no class
+  ASSERT_TRUE(made["spec"].contains("preemptionPolicy"));
+  made.member("spec").erase("priority");
+  made.member("spec").erase("preemptionPolicy");
+  const Answer put = server.put(std::string(kPods) + "/a", made);
+  EXPECT_EQ(put.status, 200) << put.text;
+  EXPECT_EQ(put.value["spec"]["priority"].as_int(-1), 0);
+  EXPECT_EQ(put.value["spec"]["preemptionPolicy"].as_string(), "PreemptLowerPriority");
 }
 
 TEST(Quotas, ChooseByScope) {
