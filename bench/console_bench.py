@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The console in a browser with 5,000 archived and 500 live jobs, beside the targets of docs/spec/dashboard.md (T4, T5, G4).
+
+Started by scripts/bench-console. Prints one line a figure; exits with 1 where a target is missed.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime, timedelta
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "tests/e2e"), str(ROOT / "tests/e2e/console")]
+import support  # noqa: E402
+from console_browser import CHROMIUM, FLAGS  # noqa: E402
+from playwright.sync_api import sync_playwright  # noqa: E402
+
+ARCHIVED, LIVE, VIEWERS, LOADS, CHANGES, IDLE = 5000, 500, 50, 5, 40, 20
+NS = support.JOBS
+PHASES = ("Succeeded", "Succeeded", "Succeeded", "Failed", "Stopped")
+# Milliseconds from an action on the page until its rows are other ones and painted.
+ACT = """([find, act, value]) => new Promise((done) => {
+  const element = document.querySelector(find), body = document.querySelector('[data-testid=table-jobs] tbody');
+  const began = performance.now();
+  const watch = new MutationObserver(() => {
+    watch.disconnect();
+    requestAnimationFrame(() => setTimeout(() => done(performance.now() - began)));
+  });
+  watch.observe(body, {childList: true, subtree: true, characterData: true});
+  if (act === 'click') element.click();
+  else {
+    Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(element, value);
+    element.dispatchEvent(new Event('input', {bubbles: true}));
+  }
+})"""
+SCROLL = """() => new Promise((done) => {
+  const box = document.querySelector('.tablebox'), began = performance.now();
+  let frames = 0;
+  const step = () => {
+    box.scrollTop += 120;
+    frames++;
+    if (performance.now() - began < 2000) requestAnimationFrame(step);
+    else done(frames * 1000 / (performance.now() - began));
+  };
+  requestAnimationFrame(step);
+})"""
+# Notes when a text appears in a table: window.seen[text] = time.
+SEE = """() => {
+  window.seen = {};
+  new MutationObserver(() => {
+    for (const cell of document.querySelectorAll('[data-testid=table-jobs] [data-testid=cell-owner]'))
+      if (cell.textContent.startsWith('changed-')) window.seen[cell.textContent] ??= Date.now();
+  }).observe(document.querySelector('[data-testid=table-jobs]'), {childList: true, subtree: true, characterData: true});
+}"""
+missed = 0
+
+
+def judge(name, value, unit, limit, least=False):
+    global missed
+    good = value >= limit if least else value <= limit
+    missed += not good
+    print(f"{name:<58} {value:>10.1f} {unit:<6} target {'>=' if least else '<='} {limit} {unit}   {'ok' if good else 'MISSED'}", flush=True)
+
+
+def told(name, value, unit):
+    print(f"{name:<58} {value:>10.1f} {unit}", flush=True)
+
+
+def spent(devtools):
+    """Milliseconds of processor time of the page's thread: other programs of the machine do not change it."""
+    return 1000 * next(one["value"] for one in devtools.send("Performance.getMetrics")["metrics"] if one["name"] == "TaskDuration")
+
+
+def rss_mib(pid):
+    status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))) / 1024
+
+
+def job(number, **metadata):
+    return {
+        "apiVersion": "fournos.dev/v1",
+        "kind": "FournosJob",
+        "metadata": {"name": f"bench-{number:05}", "namespace": NS, **metadata},
+        "spec": {
+            "owner": ("alice", "bob", "carol")[number % 3], "displayName": f"run {number}", "cluster": f"cluster-{number % 2 + 1}",
+            "forge": {"project": ("llmd", "notebooks")[number % 2], "args": ["a"]},
+        },
+    }  # fmt: skip
+
+
+class Server:
+    """One console of the lab, in a process of its own."""
+
+    def __init__(self, lab, folder):
+        self.out = folder / f"console-{time.monotonic_ns()}.out"
+        with open(self.out, "wb") as stream:
+            self.process = subprocess.Popen(
+                [support.ATHANOR, "console", "--address", "127.0.0.1:0", "--data", folder / "data", "--kubeconfig", lab.kubeconfig],
+                stdin=subprocess.DEVNULL, stdout=stream, stderr=stream,
+            )  # fmt: skip
+        found = support.wait_for("the console", lambda: re.search(r"console: (http://[\d.]+:(\d+))/", self.out.read_text()))
+        self.url, self.port = found.group(1), int(found.group(2))
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(30)
+
+
+def archive(folder):
+    now = datetime.now(UTC)
+    text = lambda time_: time_.strftime("%Y-%m-%dT%H:%M:%SZ")  # noqa: E731
+    with sqlite3.connect(folder / "data/console.db") as database:
+        for number in range(ARCHIVED):
+            created = now - timedelta(minutes=20 * (number + 1))
+            one = job(10000 + number, uid=f"archived-{number}", creationTimestamp=text(created))
+            one["status"] = {"phase": PHASES[number % 5], "cluster": one["spec"]["cluster"], "message": "it is over"}
+            row = (one["metadata"]["uid"], NS, one["metadata"]["name"], one["status"]["phase"], text(created), text(created + timedelta(minutes=12)), json.dumps(one))
+            database.execute("INSERT INTO athanor_jobs(uid, ns, name, phase, created, completed, object) VALUES(?, ?, ?, ?, ?, ?, ?)", row)
+
+
+def counters(lab):
+    """Requests answered so far, and open watches."""
+    text = lab.http("GET", "/metrics").text
+    # The reading of this page is a request, too.
+    requests = sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith("apiserver_request_total{"))
+    return requests, sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith("apiserver_longrunning_requests{"))
+
+
+def pages(playwright, server):
+    browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    first = []
+    for _ in range(LOADS):
+        context = browser.new_context(viewport={"width": 1360, "height": 820}, reduced_motion="reduce")
+        page = context.new_page()
+        page.goto(f"{server.url}/jobs", wait_until="commit")
+        page.wait_for_selector("[data-testid=table-jobs] [data-testid=phase-badge]")
+        first.append(page.evaluate("performance.now()"))
+        support.wait_for("all rows", lambda page=page: page.inner_text(".count-of").startswith(str(ARCHIVED + LIVE)))
+        if len(first) < LOADS:
+            context.close()
+    judge("first usable view of 5,500 jobs", statistics.median(first), "ms", 1000)
+    sent = page.evaluate("performance.getEntriesByType('resource').filter((one) => one.name.includes('assets')).reduce((sum, one) => sum + one.transferSize, 0)")
+    judge("files of the first load, compressed", sent / 1024, "KiB", 300)
+    devtools = context.new_cdp_session(page)
+    devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
+    before = spent(devtools)
+    filters = [page.evaluate(ACT, ["[data-testid=filter-input]", "type", text]) for text in ("llmd", "phase:Failed", "owner:bob age:<30d", "")]
+    judge("filter, the slowest of 4", max(filters), "ms", 100)
+    told("filter, processor time of the page, mean", (spent(devtools) - before) / 4, "ms")
+    sorts = []
+    for title in ("Owner", "Cluster", "Owner"):
+        page.get_by_role("button", name=title, exact=True).first.evaluate("(button) => button.setAttribute('data-bench', '')")
+        sorts.append(page.evaluate(ACT, ["[data-bench]", "click", ""]))
+        page.evaluate("document.querySelector('[data-bench]').removeAttribute('data-bench')")
+    judge("sort, the slowest of 3", max(sorts), "ms", 100)
+    before = spent(devtools)
+    frames = page.evaluate(SCROLL)
+    judge("scrolling", frames, "fps", 50, least=True)
+    told("scrolling, processor time of the page for a frame", (spent(devtools) - before) / (2 * frames), "ms")
+    return browser, context
+
+
+def changes(lab, server, context):
+    page = context.new_page()
+    page.goto(f"{server.url}/jobs?filter=bench-00000%20archived:false")
+    page.wait_for_selector("[data-testid=table-jobs] [data-testid=cell-owner]")
+    page.evaluate(SEE)
+    sent = {}
+    for number in range(CHANGES):
+        text = f"changed-{number}"
+        lab.http("PATCH", f"/apis/fournos.dev/v1/namespaces/{NS}/fournosjobs/bench-00000", {"spec": {"owner": text}}, content_type="application/merge-patch+json")
+        sent[text] = time.time() * 1000
+        support.wait_for(f"{text} on the page", lambda text=text: page.evaluate("(text) => window.seen[text]", text))
+        time.sleep(0.25)  # a change a quarter of a second: the stream folds bursts
+    seen = page.evaluate("window.seen")
+    delays = sorted(max(0.0, seen[text] - at) for text, at in sent.items())
+    judge("change to browser, p95", delays[int(0.95 * len(delays)) - 1], "ms", 100)
+    page.close()
+
+
+def viewers(lab, server):
+    before = counters(lab)[1]
+    sockets = []
+    try:
+        for _ in range(VIEWERS):
+            one = socket.create_connection(("127.0.0.1", server.port))
+            one.sendall(f"GET /api/v1/stream?topics=jobs,clusters,queue,nodes HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
+            assert one.recv(64).startswith(b"HTTP/1.1 200"), "the stream was refused"
+            sockets.append(one)
+        first, watches = counters(lab)
+        began = time.monotonic()
+        time.sleep(IDLE)
+        last = counters(lab)[0]
+        judge(f"watches that {VIEWERS} viewers add", watches - before, "", 0)
+        judge(f"requests to the API server of {VIEWERS} viewers", max(0.0, last - first - 1) / (time.monotonic() - began), "/s", 1)
+    finally:
+        for one in sockets:
+            one.close()
+
+
+def main():
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="console-bench-"))
+    (folder / "data").mkdir()
+    lab = support.Lab(folder / "lab", ["--storage", "memory", "--pods", "timed", "--controllers", "", "--console", "off"], program=pathlib.Path(os.environ["ATHANOR"]))
+    server = None
+    try:
+        lab.start()
+        lab.http("POST", "/api/v1/namespaces", {"metadata": {"name": NS}})
+        server = Server(lab, folder)
+        support.wait_for("the history", (folder / "data/console.db").exists)
+        time.sleep(1)
+        bare = rss_mib(server.process.pid)
+        server.stop()
+        archive(folder)
+        for number in range(LIVE):
+            answer = lab.http("POST", f"/apis/fournos.dev/v1/namespaces/{NS}/fournosjobs", job(number))
+            assert answer.code == 201, answer.text
+        server = Server(lab, folder)
+        with sync_playwright() as playwright:
+            browser, context = pages(playwright, server)
+            changes(lab, server, context)
+            browser.close()
+        viewers(lab, server)
+        judge("memory of the server", rss_mib(server.process.pid), "MiB", 60 + bare)
+        told("memory without jobs", bare, "MiB")
+    finally:
+        if server is not None and server.process.poll() is None:
+            server.stop()
+        lab.close()
+        shutil.rmtree(folder, ignore_errors=True)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
