@@ -2,6 +2,7 @@
 """Every page of the console in a real browser, with invented data: no error, no foreign request, no violation of accessibility."""
 
 import os
+import re
 
 import pytest
 from console_browser import chromium, console, make_console, tabs  # noqa: F401
@@ -57,7 +58,9 @@ PICTURES = {
     "compare",
     "queue",
     "clusters",
+    "cluster",
     "locks",
+    "gpus",
     "mig",
     "numa",
     "appwrapper",
@@ -85,6 +88,14 @@ def test_a_page_opens_clean(console, tabs, tmp_path, name, theme):  # noqa: F811
     # CONSOLE_PICTURES=1 renews the pictures of docs/console.md.
     if os.environ.get("CONSOLE_PICTURES") and name in PICTURES and theme == ("light" if name in ("numa", "submit") else "dark"):
         save_picture(page, ROOT / "docs/console" / f"{name}.png")
+
+
+def test_the_guide_shows_each_page():
+    """A picture for each page of the navigation, and none that nothing renews."""
+    shown = re.findall(r"!\[[^\]]+\]\(console/([\w-]+)\.png\)", (ROOT / "docs/console.md").read_text(encoding="utf-8"))
+    assert sorted(shown) == sorted(PICTURES) == sorted(path.stem for path in (ROOT / "docs/console").glob("*.png"))
+    # The page of a job and that of an AppWrapper stand for their lists' details.
+    assert {"overview", "jobs", "queue", "submit", "schedules", "clusters", "locks", "gpus", "nodes", "mig", "numa", "appwrapper", "insights", "system"} <= set(shown)
 
 
 def save_picture(page, target):
