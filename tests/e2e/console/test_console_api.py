@@ -192,6 +192,65 @@ def test_schedules_live_as_cron_jobs(lab, console):
     lab.kubectl("delete", "cronjob", "foreign", "-n", JOBS)
 
 
+def schedule_of_the_old_ui(name):
+    """A CronJob as fournos-ui makes it (docs/spec/dashboard.md A7)."""
+    about = {"project": "llm", "cluster": "cluster-1", "pipeline": "forge-test-only", "preset": "fast", "owner": "alice"}
+    job = {
+        "apiVersion": "fournos.dev/v1",
+        "kind": "FournosJob",
+        "metadata": {
+            "generateName": "forge-llm-sched-", "namespace": JOBS,
+            "labels": {"fournos-launcher/schedule-name": name, "fournos-launcher/trigger-type": "scheduled"},
+        },
+        "spec": {"owner": "alice", "cluster": "cluster-1", "exclusive": True, "executionEngine": {"forge": {"project": "llm", "args": ["fast"]}}},
+    }  # fmt: skip
+    container = {"name": "submit", "image": "python:3.12-slim", "command": ["python", "-c", "pass"], "env": [{"name": "FJOB_JSON", "value": json.dumps(job)}]}
+    pod = {"restartPolicy": "Never", "serviceAccountName": "fournos-dashboard-sa", "containers": [container]}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": {
+            "name": name, "namespace": JOBS,
+            "labels": {"fournos-launcher/managed-by": "fournos-dashboard", "fournos-launcher/project": "llm"},
+            "annotations": {f"fournos-launcher/{key}": value for key, value in about.items()},
+        },
+        "spec": {
+            "schedule": "0 3 * * *", "suspend": False, "successfulJobsHistoryLimit": 3, "failedJobsHistoryLimit": 3,
+            "jobTemplate": {"spec": {"backoffLimit": 0, "template": {"spec": pod}}},
+        },
+    }  # fmt: skip
+
+
+def test_a_schedule_of_the_old_ui_keeps_working(lab, console):
+    """T2: listed, paused, edited, triggered, deleted."""
+    lab.kubectl("create", "-f", "-", stdin=json.dumps(schedule_of_the_old_ui("from-upstream")))
+    rows = wait_for("the row", lambda: [one for one in console.get("/api/v1/schedules")["items"] if one["name"] == "from-upstream"])
+    assert (rows[0]["project"], rows[0]["cluster"], rows[0]["owner"]) == ("llm", "cluster-1", "alice")
+    assert console.request("POST", "/api/v1/schedules/from-upstream/pause", {})[0].status == 200
+    assert listed(lab, "cronjob", "from-upstream", "-n", JOBS)["spec"]["suspend"] is True
+    assert console.request("POST", "/api/v1/schedules/from-upstream/resume", {})[0].status == 200
+
+    form = {"name": "from-upstream", "project": "llm", "cluster": "cluster-2", "cron_expr": "30 4 * * *", "preset": "fast", "owner": "bob", "edit_target": "from-upstream"}
+    answer, data = console.request("POST", "/schedules", urllib.parse.urlencode(form), {"Content-Type": "application/x-www-form-urlencoded"})
+    assert answer.status == 303, data
+    edited = listed(lab, "cronjob", "from-upstream", "-n", JOBS)
+    assert edited["spec"]["schedule"] == "30 4 * * *" and edited["metadata"]["annotations"]["fournos-launcher/cluster"] == "cluster-2"
+    assert edited["metadata"]["labels"]["fournos-launcher/managed-by"] == "fournos-dashboard"
+
+    answer, data = console.request("POST", "/api/schedules/from-upstream/trigger", "")
+    assert answer.status == 200, data
+    name = json.loads(data)["job_name"]
+    assert re.fullmatch(r"from-upstream-manual-\d{8}-\d{6}", name)
+    job = listed(lab, "job", name, "-n", JOBS)
+    assert job["metadata"]["labels"]["fournos-launcher/triggered-by"] == "manual"
+    assert job["metadata"]["annotations"]["cronjob.kubernetes.io/instantiate"] == "manual"
+    variables = {one["name"]: one.get("value") for one in job["spec"]["template"]["spec"]["containers"][0]["env"]}
+    assert variables["FOURNOS_TRIGGER_TYPE"] == "manual" and json.loads(variables["FJOB_JSON"])["spec"]["owner"] == "bob"
+
+    assert console.request("POST", "/api/schedules/from-upstream/delete", "")[0].status == 200
+    wait_for("its end", lambda: lab.kubectl("get", "cronjob", "from-upstream", "-n", JOBS, code=None).code != 0)
+
+
 def test_pages_and_old_links(console):
     answer, data = console.request("GET", "/jobs")
     assert answer.status == 200 and b'<base href="/">' in data

@@ -7,7 +7,7 @@ Where docs/spec/dashboard.md B10 is tested:
 | T | test |
 |---|---|
 | T1 | test_console_api.py::test_old_form_submits_a_job |
-| T2 | test_console_api.py::test_schedules_live_as_cron_jobs |
+| T2 | test_console_api.py::test_a_schedule_of_the_old_ui_keeps_working |
 | T3 | test_console_api.py::test_deleted_job_stays_in_history (a rerun after the job is gone), history/ for the tables |
 | T4 | test_console_use.py::test_five_thousand_rows_stay_quick; scripts/bench-console measures the server |
 | T5 | test_viewers_add_no_watch |
