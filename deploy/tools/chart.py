@@ -122,6 +122,8 @@ def queueing_deployment(manifest, holes):
 def console_deployment(manifest, holes):
     release_settings(manifest, holes, ".Values.console")
     pod = manifest["spec"]["template"]["spec"]
+    pod["securityContext"].pop("fsGroup")
+    pod["securityContext"][holes.lines("{{- with .Values.console.fsGroup }}", "fsGroup: {{ . }}", "{{- end }}")] = None
     for variable in pod["containers"][0]["env"]:
         if isinstance(variable, dict) and variable["name"] == "CONSOLE_READ_ONLY":
             variable["value"] = holes.text("{{ .Values.console.readOnly | quote }}")

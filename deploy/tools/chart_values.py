@@ -141,6 +141,8 @@ def table_of(objects, version):
     add("console.replicas", console["replicas"], {"type": "integer", "minimum": 0, "maximum": 1}, "0 stops the console; its volume has one writer")
     add("console.readOnly", False, {"type": "boolean"}, "Hide and refuse every change on the pages")
     add("console.resources", console["template"]["spec"]["containers"][0]["resources"], {"type": "object"}, "Requests and limits of the console's container")
+    group = console["template"]["spec"]["securityContext"]["fsGroup"]
+    add("console.fsGroup", group, {"type": "integer", "minimum": 0}, "Group that may write the volume; 0 on OpenShift, which gives each namespace its own")
     claim = objects["PersistentVolumeClaim", "athanor-system", "athanor-console"]["spec"]
     add("console.storage", claim["resources"]["requests"]["storage"], {"type": "string", "pattern": "^[0-9]+(Mi|Gi|Ti)$"}, "Size of the volume with history and archived logs")
     add(
