@@ -12,6 +12,7 @@
 #include "kube/text/cron.hpp"
 #include "kube/text/json.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
+#include "systems/fournos/schedules/resume.hpp"
 
 namespace athanor::console {
 namespace {
@@ -269,6 +270,9 @@ Result<std::string, FormError> save_schedule(Exchange& exchange, const FormField
       return failed(before.error());
     }
     schedule->set_path({"spec", "suspend"}, before->spec()["suspend"].as_bool());
+    if (const auto until = before->annotation(fournos::kPausedUntil); !until.empty()) {
+      schedule->set_path({"metadata", "annotations", fournos::kPausedUntil}, until);
+    }
   } else if (find_schedule(exchange, name).ok()) {
     return FormError{.error = Error::conflict(fmt::format("schedule {} exists", name)),
                      .field = "name"};
@@ -299,11 +303,15 @@ Result<std::string> suspend_schedule(Exchange& exchange, const std::string& name
       how == Suspend::Toggle ? !schedule.spec()["suspend"].as_bool() : how == Suspend::Pause;
   Value patch = Value::object({{"spec", Value::object({{"suspend", suspend}})}});
   Value until;
-  if (how == Suspend::Pause && exchange.body["until"].is_string()) {
-    until = exchange.body["until"];
+  if (how == Suspend::Pause && !exchange.body["until"].is_null()) {
+    const auto end = parse_time(exchange.body["until"].as_string());
+    if (!end || *end <= exchange.now()) {
+      return Error::bad_request("until must be a time to come, as 2026-01-31T08:00:00Z");
+    }
+    until = format_time(*end);
   }
   Value annotations = Value::object();
-  annotations.set(std::string(kLauncher) + "paused-until", until);
+  annotations.set(fournos::kPausedUntil, until);
   patch.set("metadata", Value::object({{"annotations", std::move(annotations)}}));
   const auto patched =
       exchange.services.port.patch(exchange.viewer(), api::kCronJob, schedule.key(), patch);

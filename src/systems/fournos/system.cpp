@@ -10,6 +10,7 @@
 #include "systems/fournos/notify.hpp"
 #include "systems/fournos/operators.hpp"
 #include "systems/fournos/schedules/mock_resolver.hpp"
+#include "systems/fournos/schedules/resume.hpp"
 #include "systems/fournos/schedules/submit_step.hpp"
 #include "systems/fournos/settings.hpp"
 #include "systems/hearth/kinds/fournos_cluster.hpp"
@@ -23,6 +24,7 @@ constexpr const char* kLabResults = "fournos-results";
 std::vector<const Operator*> all_operators() {
   std::vector<const Operator*> operators{fournos_operators().begin(), fournos_operators().end()};
   operators.push_back(&notify_operator());
+  operators.push_back(&resume_operator());
   return operators;
 }
 
@@ -65,6 +67,7 @@ Places places(const SystemConfig& config) {
   const auto settings = api::decode<Settings>(config.find("fournos")->second);
   const std::string& jobs = settings.workload_namespace;
   Places places = places_of_all(fournos_operators(), {.watched = {jobs}, .written = {jobs}});
+  places[&api::kCronJob] = {.watched = {jobs}, .written = {jobs}};
   places[&api::kSecret].watched = {jobs, settings.secrets_namespace};
   places[&api::kFournosCluster] = {.watched = {config.find("hearth")->second["namespace"].str()}};
   places[&api::kEvent] = {.written = {jobs}};

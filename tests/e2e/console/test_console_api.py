@@ -251,6 +251,30 @@ def test_a_schedule_of_the_old_ui_keeps_working(lab, console):
     wait_for("its end", lambda: lab.kubectl("get", "cronjob", "from-upstream", "-n", JOBS, code=None).code != 0)
 
 
+def test_pauses_end_by_themselves(lab, console):
+    form = {"name": "console-paused", "project": "llm", "cluster": "cluster-1", "cron_expr": "0 3 * * *"}
+    assert console.request("POST", "/api/v1/schedules", form)[0].status == 201
+    path = "/api/v1/schedules/console-paused"
+    for until in ("tomorrow", "2020-01-01T00:00:00Z", 5):
+        answer, data = console.request("POST", f"{path}/pause", {"until": until})
+        assert answer.status == 400, (until, data)
+
+    def schedule():
+        one = listed(lab, "cronjob", "console-paused", "-n", JOBS)
+        return one["spec"]["suspend"], one["metadata"]["annotations"].get("fournos-launcher/paused-until")
+
+    assert schedule() == (False, None)
+    answer, data = console.request("POST", f"{path}/pause", {"until": "2099-01-01T00:00:00Z"})
+    assert answer.status == 200, data
+    assert schedule() == (True, "2099-01-01T00:00:00Z")
+    answer, data = console.request("PUT", path, {**form, "cron_expr": "0 4 * * *"})
+    assert answer.status == 200, data
+    assert schedule() == (True, "2099-01-01T00:00:00Z"), "an edit keeps the pause"
+    lab.kubectl("annotate", "cronjob", "console-paused", "-n", JOBS, "--overwrite", "fournos-launcher/paused-until=2020-01-01T00:00:00Z")
+    wait_for("the end of the pause", lambda: schedule() == (False, None))
+    assert console.request("DELETE", path)[0].status == 200
+
+
 def test_pages_and_old_links(console):
     answer, data = console.request("GET", "/jobs")
     assert answer.status == 200 and b'<base href="/">' in data
