@@ -12,6 +12,7 @@
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "base/near_name.hpp"
+#include "base/time.hpp"
 #include "embedded/kueue/cycle/holding.hpp"
 #include "embedded/kueue/cycle/requests.hpp"
 #include "embedded/kueue/cycle/scheduler.hpp"
@@ -148,10 +149,49 @@ Value selected_nodes(const VerbContext& context, const View& view, const Value& 
   return kept;
 }
 
+// A FournosJob without a Workload: it has ended, or waits for something else than quota.
+std::optional<Object> job_without_workload(const View& view, const std::string& ns,
+                                           const std::string& name) {
+  for (const Object& job : view.list(api::kFournosJob, {.ns = ns})) {
+    if (job.name() == name) {
+      return job;
+    }
+  }
+  return std::nullopt;
+}
+
+void print_job(VerbContext& context, const Object& job) {
+  const Value& status = job.status();
+  const std::string phase = status["phase"].str();
+  const auto ended = parse_time(status["completionTime"].as_string());
+  if (is_value(context)) {
+    context.values({Value::object({{"job", job.name()},
+                                   {"namespace", job.ns()},
+                                   {"phase", phase},
+                                   {"message", status["message"]},
+                                   {"completionTime", status["completionTime"]}})});
+    return;
+  }
+  std::string state = fmt::format("has no Workload; its phase is {}", phase.empty() ? "-" : phase);
+  if (ended) {
+    state = fmt::format("ended {} ago: {}", format_age(context.now() - *ended), phase);
+  }
+  const std::string_view message = status["message"].as_string();
+  context.print(fmt::format("FournosJob {} in namespace {} {}{}{}\n", job.name(), job.ns(), state,
+                            message.empty() ? "" : ": ", message));
+}
+
 Result<int> explain_one(VerbContext& context, const View& view, const std::string& name) {
   auto found = find_workload(view, context.ns(), name);
   if (!found.ok()) {
     found = find_workload(view, "", name);  // jobs may have a namespace of their own
+  }
+  if (!found.ok()) {
+    auto job = job_without_workload(view, context.ns(), name);
+    if (job || (job = job_without_workload(view, "", name))) {
+      print_job(context, *job);
+      return 0;
+    }
   }
   ATHANOR_TRY(const Object workload, std::move(found));
   const Explanation why = explain(view, workload, context.now());

@@ -237,6 +237,13 @@ def test_top_is_used_by_keys_and_resized(lab, runs):
         os.close(terminal)
 
 
+def test_the_queue_explains_jobs_that_have_ended(lab, runs):
+    text = lab.athanor("queue", "--explain", runs[0], "-n", JOBS).out
+    assert text.startswith(f"FournosJob {runs[0]} in namespace {JOBS} ended ") and "ago: Succeeded" in text, text
+    value = json.loads(lab.athanor("queue", "--explain", runs[0], "-n", JOBS, "-o", "json").out)
+    assert (value["job"], value["phase"]) == (runs[0], "Succeeded") and value["completionTime"].startswith("20"), value
+
+
 def test_own_history_and_fleet_are_simulated(lab, runs, tmp_path):
     fleet = tmp_path / "fleet.yaml"
     fleet.write_text(lab.athanor("clusters", "-o", "fleet").out, encoding="utf-8")
