@@ -191,7 +191,7 @@ TEST_F(EngineRefusedWrites, AreCountedAndNoStorm) {
 }
 
 // The webhook of a dependency that was down for long: keys go on within ten seconds of its return.
-TEST_F(EngineRefusedWrites, AreRetriedSoonWhileTheServerIsInTrouble) {
+TEST_F(EngineRefusedWrites, AreRetriedSoonWhileServerIsInTrouble) {
   step_now = &kCreatePod;
   run_with(kTaker);
   refuse_for(std::chrono::minutes(30),
