@@ -108,6 +108,32 @@ Response list_locks(Exchange& exchange) {
   return answer_list(exchange, lock_shape(), api::kFournosCluster, tables->list("locks"));
 }
 
+// Actions allowed on a cluster, and the reasons against the others.
+Value cluster_actions(Exchange& exchange, const Value& cluster) {
+  const auto allowed = [&](std::string_view verb) {
+    std::string why;
+    if (exchange.services.settings.read_only) {
+      why = "the console is read-only";
+    } else if (!cluster["managed"].as_bool()) {
+      why = views::unmanaged_text(cluster["name"].str(), "");
+    } else if (!exchange.services.access
+                    .may(exchange.viewer(), verb, api::kFournosCluster, cluster["ns"].as_string(),
+                         cluster["name"].as_string())
+                    .value_or(false)) {
+      why = fmt::format("you may not {} this cluster", verb);
+    }
+    Value action = Value::object({{"allowed", why.empty()}});
+    set_text(action, "why", why);
+    return action;
+  };
+  Value actions = Value::object({{"offboard", allowed("delete")}});
+  const Value change = allowed("patch");
+  for (const char* name : {"lock", "unlock", "rediscover", "cordon", "uncordon"}) {
+    actions.set(name, change);
+  }
+  return actions;
+}
+
 Response show_cluster(Exchange& exchange) {
   const auto tables = exchange.services.board.tables();
   Value page = cluster_page(*tables->facts, tables->surroundings, exchange.part("name"));
@@ -118,7 +144,20 @@ Response show_cluster(Exchange& exchange) {
   const auto may =
       exchange.services.access.may(exchange.viewer(), "get", api::kFournosCluster,
                                    page["cluster"]["ns"].as_string(), exchange.part("name"));
-  return may.value_or(false) ? answer_value(page) : deny(api::kFournosCluster);
+  if (!may.value_or(false)) {
+    return deny(api::kFournosCluster);
+  }
+  const Visible visible = visible_namespaces(exchange, api::kFournosJob);
+  Value jobs = Value::list();
+  for (const Value& job : page["jobs"].items()) {
+    if (visible.shows(job["ns"].as_string())) {
+      jobs.push_back(job);
+    }
+  }
+  page.set("jobs", std::move(jobs));
+  page.set("partial", !visible.all);
+  page.set("actions", cluster_actions(exchange, page["cluster"]));
+  return answer_value(page);
 }
 
 // The FournosCluster of the path. Error 404, with a hint where the queue alone knows it.

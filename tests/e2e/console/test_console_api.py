@@ -105,6 +105,14 @@ def test_nodes_and_clusters_are_those_of_kubectl(lab, console):
     assert {row["name"] for row in console.get("/api/v1/queue")["clusterQueues"]} == queues
 
 
+def test_clusters_say_what_may_be_done(console):
+    for row in console.get("/api/v1/clusters")["items"]:
+        page = console.get(f"/api/v1/clusters/{row['name']}")
+        assert set(page["actions"]) == {"lock", "unlock", "rediscover", "cordon", "uncordon", "offboard"}
+        for action in page["actions"].values():
+            assert action["allowed"] == row["managed"] and bool(action.get("why")) != action["allowed"], (row, action)
+
+
 def test_changes_need_the_own_origin(console, done_job):
     path = f"/api/v1/jobs/{JOBS}/{done_job}/rerun"
     for origin in ("https://elsewhere.example", "null", ""):
