@@ -114,6 +114,9 @@ Waits why_waits(const Assignment& assignment) {
 //     while an entry is checked: still_fits() leaves quota_ as it found it;
 //   - what is noted about a shape is written at the end, behind all decisions (write_reports);
 //   - a write that the API server refused a short while ago is not tried again before kTryAgain;
+//   - whom to preempt is decided in view of all that hold quota: a run that has admitted ends
+//   before
+//     the first round that would preempt;
 //   - a run ends once its plan has most_steps_ steps, those that the engine carries out: the next
 //     run decides the rest from what this one did;
 //   - with no waiting workload nothing but the index of waiting workloads is read, so no change of
@@ -142,7 +145,7 @@ class Cycle {
       }
     }
     withhold();
-    while (!is_full() &&
+    while (!is_full() && !looks_again_ &&
            std::ranges::any_of(lines_, [](const auto& entry) { return entry.second.has_head(); })) {
       one_round();
     }
@@ -318,6 +321,12 @@ class Cycle {
       }
     }
     count_promises(1);
+    // What this run admitted is no target yet, and would often be the first one, as the youngest:
+    // the next run chooses among all.
+    looks_again_ = admitted_ > 0 && std::ranges::any_of(nominees, has_new_targets);
+    if (looks_again_) {
+      return;
+    }
     const auto others = std::ranges::stable_partition(nominees, &Nominee::preempting).begin();
     const std::vector<StandingHead> standing = standing_;  // this round's own join it later
     settle_in_order({nominees.begin(), others}, {});
@@ -328,6 +337,12 @@ class Cycle {
       }
       reservations->clear();
     }
+  }
+
+  // Returns true for one that preempts whom nobody has preempted before.
+  static bool has_new_targets(const Nominee& nominee) {
+    return std::ranges::any_of(nominee.targets,
+                               [](const Target& target) { return !target.held->evicted; });
   }
 
   void nominate(Line& line, std::vector<Nominee>& nominees) {
@@ -734,8 +749,9 @@ class Cycle {
   std::vector<StandingHead> standing_{};
   std::map<std::string, const Held*, std::less<>> preempted_{};  // by uid
   int admitted_ = 0;
-  bool decided_ = false;  // this run admits or preempts
-  bool took_ = false;     // this round does
+  bool decided_ = false;      // this run admits or preempts
+  bool took_ = false;         // this round does
+  bool looks_again_ = false;  // the rest is for the next run, which sees what this one admits
   std::vector<Report> reports_{};
 };
 

@@ -293,6 +293,12 @@ class Engine {
     }
     std::swap(promised, tree_.promised);
     const bool any = !entries.empty();
+    // What was admitted before is no candidate yet: the next run chooses.
+    if (!decision_.admitted.empty() && std::ranges::any_of(entries, [&](const Entry& entry) {
+          return !entry.choice.victims.empty() && !awaits_victims(entry);
+        })) {
+      return false;
+    }
     const auto others = std::ranges::stable_partition(entries, [&](const Entry& entry) {
                           return awaits_victims(entry);
                         }).begin();
