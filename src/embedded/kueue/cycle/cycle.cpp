@@ -115,8 +115,7 @@ Waits why_waits(const Assignment& assignment) {
 //   - what is noted about a shape is written at the end, behind all decisions (write_reports);
 //   - a write that the API server refused a short while ago is not tried again before kTryAgain;
 //   - whom to preempt is decided in view of all that hold quota: a run that has admitted ends
-//   before
-//     the first round that would preempt;
+//     before the first round that would preempt;
 //   - a run ends once its plan has most_steps_ steps, those that the engine carries out: the next
 //     run decides the rest from what this one did;
 //   - with no waiting workload nothing but the index of waiting workloads is read, so no change of
