@@ -296,10 +296,10 @@ Result<Value> GitSource::State::answer(const GitQuestion& question) const {
   if (!fetched.ok()) {
     return fetched.error();
   }
-  ATHANOR_TRY(std::string text, read_file(scratch.path(), question));
+  ATHANOR_TRY(const std::string text, read_file(scratch.path(), question));
   ATHANOR_TRY(std::string commit, git(scratch.path(), {"rev-parse", "FETCH_HEAD"}, {}, false));
   commit.erase(commit.find_last_not_of('\n') + 1);
-  return Value::object({{"text", std::move(text)}, {"commit", std::move(commit)}});
+  return Value::object({{"text", text}, {"commit", commit}});
 }
 
 void GitSource::State::run() {

@@ -55,6 +55,7 @@ class SqliteDatabase final : public SqlDatabase {
         return rows;
       }
       std::vector<std::string> row;
+      row.reserve(static_cast<std::size_t>(statement.columns()));
       for (int i = 0; i < statement.columns(); ++i) {
         row.emplace_back(statement.bytes(i));
       }
