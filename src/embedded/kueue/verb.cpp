@@ -188,7 +188,10 @@ Result<int> explain_one(VerbContext& context, const View& view, const std::strin
   }
   if (!found.ok()) {
     auto job = job_without_workload(view, context.ns(), name);
-    if (job || (job = job_without_workload(view, "", name))) {
+    if (!job) {
+      job = job_without_workload(view, "", name);
+    }
+    if (job) {
       print_job(context, *job);
       return 0;
     }

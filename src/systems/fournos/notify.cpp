@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/builtin.hpp"
 #include "api/describe_ops.hpp"
 #include "kube/text/json.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
@@ -145,7 +146,8 @@ Notification notification_of(const Object& job, Instant end, NotifyFormat format
 const Operator& notify_operator() {
   static constexpr const Kind* kReads[] = {&api::kFournosJob};
   static constexpr const Kind* kWrites[] = {&api::kFournosJob};
-  static constexpr Access kAccess[] = {{&api::kFournosJob, "patch"}};
+  static constexpr Access kAccess[] = {{&api::kFournosJob, "patch"},
+                                       {&api::kEvent, "create patch"}};
   static const Operator kOperator{.name = "fournos-notify",
                                   .primary = &api::kFournosJob,
                                   .reads = kReads,
