@@ -364,17 +364,6 @@ TEST_F(LifeTest, FreesUntakenReservedSlotsAfterFiveMinutes) {
   EXPECT_EQ(world.count(kAllocationClaim), 0U);
 }
 
-TEST_F(LifeTest, ClaimsOfADeletedNodeGo) {
-  node("n1");
-  const Object bound = pod("p", "mig.das.com/1g.5gb: 1");
-  EXPECT_EQ(schedule(bound, "n1"), "");
-  world.settle({&claim_operator()});
-  EXPECT_EQ(world.count(kAllocationClaim), 1U);
-  world.remove(api::kNode, {"", "n1"});
-  world.settle({&claim_operator()});
-  EXPECT_EQ(world.count(kAllocationClaim), 0U);
-}
-
 TEST_F(LifeTest, ReturnsClaimsOfPodThatFitsNowhere) {
   node("n1");
   const Object waiting = pod("p", "mig.das.com/1g.5gb: 2");

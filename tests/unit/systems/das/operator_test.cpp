@@ -134,14 +134,6 @@ TEST_F(OperatorTest, WorkloadsCarryTheirHashAndGeneration) {
             "restricted-v2");
 }
 
-TEST_F(OperatorTest, RestoresDeletedOperands) {
-  settle();
-  EXPECT_EQ(world.count(kNetworkPolicy), 7U);
-  world.remove(kNetworkPolicy, {"das-operator", "das-deny-all"});
-  settle();
-  EXPECT_EQ(world.count(kNetworkPolicy), 7U);
-}
-
 // docs/spec/das.md O-B2.
 TEST_F(OperatorTest, ReportsRefusedOperandsAndAppliesOthers) {
   bool refuses = true;
@@ -214,13 +206,6 @@ TEST_F(OperatorTest, StandInsHaveTheRelatedImages) {
   EXPECT_EQ(image(api::kDeployment, "das-operator-webhook"), "registry/webhook:1");
 }
 
-TEST_F(OperatorTest, ActsOnClusterAlone) {
-  world.remove(kDASOperator, kCluster);
-  declare("other");
-  settle();
-  EXPECT_EQ(world.count(api::kDaemonSet), 0U);
-}
-
 TEST_F(OperatorTest, ReportsAndAppliesLogLevelChange) {
   settle();
   edit("operatorLogLevel", "Debug");
@@ -259,35 +244,6 @@ TEST_F(OperatorTest, LogLevelOutlivesTheProcess) {
   other.settle({&log_level_operator()});
   ASSERT_EQ(other.acts.size(), 1U);
   EXPECT_EQ(other.acts[0].args["level"].str(), "Debug");
-}
-
-TEST_F(OperatorTest, UnmanagedLeavesOperandsAlone) {
-  settle();
-  edit("managementState", "Unmanaged");
-  world.remove(kNetworkPolicy, {"das-operator", "das-deny-all"});
-  settle();
-  EXPECT_EQ(world.count(kNetworkPolicy), 6U);
-  EXPECT_TRUE(condition("Managed").starts_with("False"));
-  edit("managementState", "Managed");
-  EXPECT_EQ(world.count(kNetworkPolicy), 7U);
-  EXPECT_EQ(condition("Managed"), "absent");
-}
-
-TEST_F(OperatorTest, RemovalWaitsForClaimsInUse) {
-  settle();
-  world.put(yaml::parse("{apiVersion: inference.redhat.com/v1alpha1, kind: AllocationClaim, "
-                        "metadata: {name: c, namespace: das-operator}, spec: {}, status: {state: "
-                        "inUse}}")
-                .value());
-  edit("managementState", "Removed");
-  EXPECT_EQ(condition("RemovalBlocked"), "True: ClaimsInUse: 1 AllocationClaims in use");
-  EXPECT_EQ(world.count(api::kDaemonSet), 1U);
-  world.remove(kAllocationClaim, {"das-operator", "c"});
-  settle();
-  EXPECT_EQ(world.count(api::kDaemonSet), 0U);
-  EXPECT_EQ(world.count(kNetworkPolicy), 0U);
-  EXPECT_TRUE(world.has(api::kDeployment, {"das-operator", "das-operator"}));
-  EXPECT_EQ(condition("RemovalBlocked"), "absent");
 }
 
 // On a real cluster the operator keeps the agent alone; its pods are athanor-agent.
