@@ -2,6 +2,7 @@
 """athanor-agent among what is broken: damaged messages at its sockets and from its kubelet, and a driver that answers wrongly."""
 
 import concurrent.futures
+import contextlib
 import pathlib
 import socket
 import time
@@ -48,7 +49,8 @@ def test_damaged_questions_are_answered_and_take_nothing(agent):  # noqa: F811
     for noise in (b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 100_000, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\xff" * 1000, b""):
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(str(plugin))
-            client.sendall(noise)
+            with contextlib.suppress(OSError):  # it may end the connection before all of it is there
+                client.sendall(noise)
     (device,) = run_pod(agent, "a", add)
     assert device.startswith("mig.das.com/") and agent.process.poll() is None
 
