@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks with sentinels that fail, are lost or cannot be read (docs/spec/hearth.md section 9); their
-// usual life is in tests/scenarios/hearth.
+// Locks: what scenario files cannot say (identity of the sentinel, types of events), and sentinels
+// that fail, are lost or cannot be read (docs/spec/hearth.md section 9).
 #include "lab.hpp"
 #include "runtime/view/failures.hpp"
 
@@ -26,6 +26,85 @@ class Locks : public Lab {
   }
   std::string lock_state() { return status("c1")["lockState"].str(); }
 };
+
+TEST_F(Locks, FromRequestToHeldToReleased) {
+  set_owner("c1", "alice", "2h");
+  Value now = status("c1");
+  EXPECT_EQ(now["locked"], Value(true));
+  EXPECT_EQ(now["lockState"], Value("Acquiring"));
+  EXPECT_EQ(now["lockJobName"], Value("cluster-lock-c1"));
+  EXPECT_EQ(now["ownerSetAt"], Value(format_time(world.now)));
+  EXPECT_EQ(now["lockExpiresAt"], Value(format_time(world.now + std::chrono::hours(2))));
+  sentinel_is("cluster-lock-c1", true);
+  EXPECT_EQ(lock_state(), "Held");
+  EXPECT_EQ(condition("c1", "Locked"), "True/Held held by alice");
+  EXPECT_EQ(world.event_count("LockAcquiring", "c1"), 1);
+  EXPECT_EQ(world.event_count("LockHeld", "c1"), 1);
+  set_owner("c1", "");
+  EXPECT_FALSE(has_sentinel());
+  now = status("c1");
+  EXPECT_EQ(now["locked"], Value(false));
+  EXPECT_EQ(now["lockState"], Value("Unlocked"));
+  for (const char* key : {"lockExpiresAt", "ownerSetAt", "lockJobName"}) {
+    EXPECT_FALSE(now.contains(key)) << key;
+  }
+  EXPECT_EQ(cluster("c1").spec()["ttl"], Value("2h"));
+  EXPECT_EQ(world.event_count("LockReleased", "c1"), 1);
+}
+
+TEST_F(Locks, ExpiresOnTime) {  // A12, A13
+  hold("alice", "30m");
+  pass(std::chrono::minutes(20));
+  EXPECT_EQ(world.event_count("LockExpiresSoon", "c1"), 1);
+  const Value before = status("c1")["lockExpiresAt"];
+  world.restart();
+  settle();
+  EXPECT_EQ(status("c1")["lockExpiresAt"], before);
+  pass(std::chrono::minutes(9) + std::chrono::seconds(59));
+  EXPECT_TRUE(has_sentinel());
+  pass(std::chrono::seconds(1));
+  EXPECT_FALSE(has_sentinel());
+  EXPECT_EQ(cluster("c1").spec()["owner"], Value(""));
+  EXPECT_EQ(condition("c1", "Locked"), "False/Expired the lock of alice expired");
+  EXPECT_EQ(world.event_count("LockExpired", "c1"), 1);
+  EXPECT_EQ(world.event_count("LockExpiresSoon", "c1"), 1);
+  EXPECT_EQ(world.event_count("LockReleased", "c1"), 0);
+  set_owner("c1", "alice");
+  EXPECT_EQ(lock_state(), "Acquiring");
+}
+
+TEST_F(Locks, NoTimeAtAllIsOverAtOnce) {
+  set_owner("c1", "alice", "0m");
+  EXPECT_EQ(cluster("c1").spec()["owner"], Value(""));
+  EXPECT_EQ(world.events.back().type + world.events.back().reason, "WarningLockExpired");
+}
+
+TEST_F(Locks, HandOverNeverLetsGo) {  // A14
+  hold("alice", "1h");
+  const std::string uid(sentinel().uid());
+  pass(std::chrono::minutes(30));
+  set_owner("c1", "bob");
+  EXPECT_EQ(sentinel().uid(), uid);
+  EXPECT_EQ(sentinel().spec()["owner"], Value("bob"));
+  EXPECT_EQ(sentinel().spec()["displayName"], Value("Cluster lock: c1 (owner: bob)"));
+  EXPECT_EQ(status("c1")["lockExpiresAt"], Value(format_time(world.now + std::chrono::hours(1))));
+  EXPECT_EQ(lock_state(), "Held");
+}
+
+TEST_F(Locks, ADeletedSentinelComesBack) {  // A15
+  hold("alice", "1h");
+  const Value since = status("c1")["ownerSetAt"];
+  pass(std::chrono::minutes(1));
+  world.remove(api::kueue::kWorkload, {kJobs, "cluster-lock-c1"});
+  world.remove(api::kFournosJob, {kJobs, "cluster-lock-c1"});
+  settle();
+  EXPECT_TRUE(has_sentinel());
+  EXPECT_EQ(lock_state(), "Lost");
+  EXPECT_EQ(status("c1")["ownerSetAt"], since);
+  sentinel_is("cluster-lock-c1", true);
+  EXPECT_EQ(lock_state(), "Held");
+  EXPECT_EQ(world.event_count("LockLost", "c1"), 1);
+}
 
 TEST_F(Locks, UpstreamsSentinelIsAdopted) {  // D1, A19
   put("{apiVersion: fournos.dev/v1, kind: FournosJob, metadata: {name: hearth-lock-c1, namespace: "
