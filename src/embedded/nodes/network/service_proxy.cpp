@@ -29,22 +29,34 @@ sockaddr* plain_address(sockaddr_in& address) {
 
 }  // namespace
 
-ServiceProxy::ServiceProxy(PollLoop& loop, ServiceChoice& choice) : loop_(loop), choice_(choice) {
+ServiceProxy::ServiceProxy(PollLoop& loop, ServiceChoice& choice,
+                           std::function<ServiceTablePtr()> table)
+    : loop_(loop), choice_(choice), table_(std::move(table)) {
   loop_.after(kSweepMs, [this] { end_idle(); });
 }
 
 ServiceProxy::~ServiceProxy() = default;
 
-void ServiceProxy::follow(ServiceTablePtr table) {
-  table_ = std::move(table);
-  std::map<Place, std::size_t> wanted;
-  for (const auto& [key, index] : table_->by_node_port) {
-    wanted.try_emplace({Address{.ip = kLoopback, .port = key.first}, key.second}, index);
+void ServiceProxy::follow() {
+  const ServiceTablePtr table = table_();
+  struct Wanted {
+    Target target{};
+    std::size_t port = 0;  // in table->ports
+  };
+  std::map<Place, Wanted> wanted;
+  for (const auto& [key, index] : table->by_node_port) {
+    const Address address{.ip = kLoopback, .port = key.first};
+    wanted.try_emplace(
+        {address, key.second},
+        Wanted{.target = {.node_port = true, .address = address, .protocol = key.second},
+               .port = index});
   }
-  for (const auto& [key, index] : table_->by_address) {
+  for (const auto& [key, index] : table->by_address) {
     if (key.first.ip >> kRangeBits == kClusterRange) {
       const Address alias{.ip = host_alias(key.first.ip), .port = pod_port(key.first.port)};
-      wanted.try_emplace({alias, key.second}, index);
+      wanted.try_emplace({alias, key.second},
+                         Wanted{.target = {.address = key.first, .protocol = key.second},
+                                .port = index});
     }
   }
   for (auto listener = listeners_.begin(); listener != listeners_.end();) {
@@ -56,28 +68,28 @@ void ServiceProxy::follow(ServiceTablePtr table) {
     listener = listeners_.erase(listener);
   }
   std::erase_if(refused_, [&](const Place& place) { return !wanted.contains(place); });
-  for (const auto& [place, port] : wanted) {
+  for (const auto& [place, want] : wanted) {
     if (const auto found = listeners_.find(place); found != listeners_.end()) {
-      found->second.port = port;
+      found->second.target = want.target;
     } else {
-      open(place, port);
+      open(place, want.target, table->ports[want.port].service);
     }
   }
 }
 
-void ServiceProxy::open(const Place& place, std::size_t port) {
+void ServiceProxy::open(const Place& place, const Target& target, const std::string& service) {
   auto file = listeners_.size() < kMostListeners
                   ? open_socket(place.first, place.second)
                   : Result<Descriptor>(Error::internal("too many ports of Services"));
   if (!file.ok()) {
     if (refused_.insert(place).second) {
       log::info("a Service does not answer on this machine, in pods it does",
-                {{"service", table_->ports[port].service}, {"error", file.error().message}});
+                {{"service", service}, {"error", file.error().message}});
     }
     return;
   }
   const int number = file->get();
-  listeners_.emplace(place, Listener{.file = *std::move(file), .port = port});
+  listeners_.emplace(place, Listener{.file = *std::move(file), .target = target});
   loop_.add(number, EPOLLIN, [this, place](std::uint32_t /*events*/) {
     if (place.second == Protocol::Tcp) {
       accept_one(place);
@@ -85,6 +97,14 @@ void ServiceProxy::open(const Place& place, std::size_t port) {
       take_packets(place);
     }
   });
+}
+
+std::optional<Address> ServiceProxy::endpoint_of(const Target& target, std::uint32_t client) {
+  const ServiceTablePtr table = table_();
+  const ServicePort* port = target.node_port
+                                ? table->find_node_port(target.address.port, target.protocol)
+                                : table->find(target.address, target.protocol);
+  return port == nullptr ? std::nullopt : choice_.choose(*port, client, PollLoop::now_ms());
 }
 
 void ServiceProxy::accept_one(const Place& place) {
@@ -96,8 +116,7 @@ void ServiceProxy::accept_one(const Place& place) {
   if (!file.valid() || relays_.size() >= kMostRelays) {
     return;
   }
-  const auto endpoint =
-      choice_.choose(table_->ports[listener.port], address_in(from).ip, PollLoop::now_ms());
+  const auto endpoint = endpoint_of(listener.target, address_in(from).ip);
   auto to = endpoint ? open_connection(reachable(*endpoint))
                      : Result<Descriptor>(Error::internal("no endpoint"));
   if (!to.ok()) {
@@ -124,8 +143,7 @@ void ServiceProxy::take_packets(const Place& place) {
     const Address client = address_in(from);
     auto session = sessions_.find({place, client});
     if (session == sessions_.end()) {
-      const auto endpoint =
-          choice_.choose(table_->ports[listener.port], client.ip, PollLoop::now_ms());
+      const auto endpoint = endpoint_of(listener.target, client.ip);
       auto file = open_socket({}, Protocol::Udp);
       if (!endpoint || !file.ok() || sessions_.size() >= kMostSessions) {
         continue;

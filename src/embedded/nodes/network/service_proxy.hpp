@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -22,27 +24,35 @@ namespace athanor::nodes {
 // Of its loop's thread.
 class ServiceProxy {
  public:
-  ServiceProxy(PollLoop& loop, ServiceChoice& choice);
+  // `table`: returns the newest table of Services; asked for each connection, so that a client that
+  // has seen endpoints in the API reaches them, also before follow().
+  ServiceProxy(PollLoop& loop, ServiceChoice& choice, std::function<ServiceTablePtr()> table);
   ServiceProxy(const ServiceProxy&) = delete;
   ServiceProxy& operator=(const ServiceProxy&) = delete;
   ~ServiceProxy();
 
-  // Opens and closes ports as the table says. An address that is taken is a warning of the log, and
-  // tried again at the next change. Costs O(ports of Services).
-  void follow(ServiceTablePtr table);
+  // Opens and closes ports as the newest table says. An address that is taken is a warning of the
+  // log, and tried again at the next change. Costs O(ports of Services).
+  void follow();
 
  private:
   using Place = std::pair<Address, Protocol>;  // where it listens
+  struct Target {  // a key of the table
+    bool node_port = false;
+    Address address{};
+    Protocol protocol = Protocol::Tcp;
+  };
   struct Listener {
     Descriptor file{};
-    std::size_t port = 0;  // in table_->ports
+    Target target{};
   };
   struct Session {  // of UDP
     Descriptor file{};
     std::int64_t used_ms = 0;
   };
 
-  void open(const Place& place, std::size_t port);
+  void open(const Place& place, const Target& target, const std::string& service);
+  std::optional<Address> endpoint_of(const Target& target, std::uint32_t client);
   void accept_one(const Place& place);
   void take_packets(const Place& place);
   void answer_packets(const Place& place, const Address& client);
@@ -50,7 +60,7 @@ class ServiceProxy {
 
   PollLoop& loop_;
   ServiceChoice& choice_;
-  ServiceTablePtr table_{};
+  std::function<ServiceTablePtr()> table_;
   std::map<Place, Listener> listeners_{};
   std::set<Place> refused_{};  // those that were warned of
   std::map<std::uint64_t, std::unique_ptr<Relay>> relays_{};
