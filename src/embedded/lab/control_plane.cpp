@@ -168,13 +168,14 @@ class RunningControlPlane final : public ControlPlane {
     if (missing_) {
       missing_->stop();
     }
+    if (driver_) {
+      driver_->stop();  // no more pods are started
+    }
+    // Behind the driver, whose thread makes and asks them.
     targets_.reset();
     poster_.reset();
     definitions_.reset();
     repositories_.reset();
-    if (driver_) {
-      driver_->stop();  // no more pods are started
-    }
     background_.reset();
     if (processes_ != nullptr) {
       processes_->shut_down(grace);
