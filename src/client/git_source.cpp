@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/git_source.hpp"
 
+#include <curl/curl.h>
 #include <fmt/format.h>
 #include <netdb.h>
 #include <sys/socket.h>
@@ -9,16 +10,16 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <cstdlib>
 #include <deque>
 #include <filesystem>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "base/ascii.hpp"
 #include "base/condition_variable.hpp"
 #include "base/digest.hpp"
+#include "base/files/folder.hpp"
+#include "base/files/scratch_folder.hpp"
 #include "base/mutex.hpp"
 #include "base/process/program.hpp"
 #include "client/http/link_local.hpp"
@@ -33,74 +34,49 @@ constexpr std::int64_t kBlock = 512;  // bytes of the shell's `ulimit -f`
 
 using Setting = std::pair<std::string, std::string>;
 
-// A folder that is deleted with it.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::error_code failed;
-    std::string name =
-        std::filesystem::temp_directory_path(failed).string() + "/athanor-git-XXXXXX";
-    path_ = ::mkdtemp(name.data()) == nullptr ? std::string() : name;
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  ~ScratchFolder() {
-    std::error_code failed;
-    std::filesystem::remove_all(path_, failed);
-  }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_{};
-};
-
 struct RepositoryHost {
-  std::string scheme{};
-  std::string host{};
+  std::string name{};
   std::string port{};
 };
 
 // Takes a URL apart. Errors: it is not one of http or https, or holds a name or password.
-Result<RepositoryHost> host_of(const std::string& url) {
-  const std::size_t colon = url.find("://");
-  const std::string scheme = colon == std::string::npos ? "" : lower(url.substr(0, colon));
-  if (scheme != "https" && scheme != "http") {
+Result<RepositoryHost> host_of_repository(const std::string& url) {
+  const std::unique_ptr<CURLU, decltype(&::curl_url_cleanup)> parsed(::curl_url(),
+                                                                     &::curl_url_cleanup);
+  const auto part = [&](CURLUPart which) {
+    char* text = nullptr;
+    std::string copy;
+    if (::curl_url_get(parsed.get(), which, &text, CURLU_DEFAULT_PORT) == CURLUE_OK) {
+      copy = text;
+    }
+    ::curl_free(text);
+    return copy;
+  };
+  const bool valid = ::curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) == CURLUE_OK;
+  const std::string scheme = part(CURLUPART_SCHEME);
+  if (!valid || (scheme != "https" && scheme != "http")) {
     return Error::bad_request(
         fmt::format("'{}' is not the address of a repository over https or http", url));
   }
-  const std::size_t begin = colon + 3;
-  const std::string place = url.substr(begin, url.find_first_of("/?#", begin) - begin);
-  if (place.find('@') != std::string::npos) {
+  if (!part(CURLUPART_USER).empty() || !part(CURLUPART_PASSWORD).empty()) {
     return Error::bad_request("the address of a repository holds a name or password; use gitToken");
   }
-  RepositoryHost origin{.scheme = scheme, .host = place, .port = scheme == "https" ? "443" : "80"};
-  const std::size_t end = place.starts_with('[') ? place.find(']') : 0;
-  if (const std::size_t port = place.find(':', end == std::string::npos ? 0 : end);
-      port != std::string::npos) {
-    origin.port = place.substr(port + 1);
-    origin.host = place.substr(0, port);
+  RepositoryHost host{.name = part(CURLUPART_HOST), .port = part(CURLUPART_PORT)};
+  if (host.name.starts_with('[')) {
+    host.name = host.name.substr(1, host.name.size() - 2);
   }
-  const bool number =
-      !origin.port.empty() && origin.port.find_first_not_of("0123456789") == std::string::npos;
-  if (origin.host.empty() || !number) {
-    return Error::bad_request(fmt::format("'{}' names no host", url));
-  }
-  return origin;
+  return host;
 }
 
 // Returns the setting that lets git dial the address that was checked, whatever the name's server
 // says next.
-Result<Setting> pinned_address(const RepositoryHost& origin) {
+Result<Setting> pinned_address(const RepositoryHost& host) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
-  std::string name = origin.host;
-  if (name.starts_with('[')) {
-    name = name.substr(1, name.size() - 2);
-  }
   addrinfo* found = nullptr;
-  if (const int failed = ::getaddrinfo(name.c_str(), origin.port.c_str(), &hints, &found);
+  if (const int failed = ::getaddrinfo(host.name.c_str(), host.port.c_str(), &hints, &found);
       failed != 0) {
-    return Error::bad_request(fmt::format("host {}: {}", name, ::gai_strerror(failed)));
+    return Error::bad_request(fmt::format("host {}: {}", host.name, ::gai_strerror(failed)));
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
   std::string addresses;
@@ -116,23 +92,19 @@ Result<Setting> pinned_address(const RepositoryHost& origin) {
       addresses += one->ai_family == AF_INET6 ? "[" + address + "]" : address;
     }
   }
-  return Setting("http.curloptResolve", fmt::format("{}:{}:{}", name, origin.port, addresses));
+  return Setting("http.curloptResolve", fmt::format("{}:{}:{}", host.name, host.port, addresses));
 }
 
-// Tells a path within a repository from one that would leave it.
-bool stays_inside(const std::string& path) {
-  if (path.empty() || path.starts_with('/') || path.find('\0') != std::string::npos) {
-    return false;
-  }
-  for (const auto& part : std::filesystem::path(path)) {
-    if (part == ".." || part == ".") {
-      return false;
-    }
-  }
-  return true;
+// Returns true if a file in the folder has grown to the limit: git names no such cause.
+bool reached_limit(const std::string& folder, std::int64_t most_bytes) {
+  return std::ranges::any_of(paths_below(folder), [&](const std::string& path) {
+    std::error_code unclear;
+    const auto size = std::filesystem::file_size(path, unclear);
+    return !unclear && static_cast<std::int64_t>(size) >= most_bytes / kBlock * kBlock;
+  });
 }
 
-// Returns the last line of what git said, without its prefixes.
+// Returns the last line that git printed, without its prefixes.
 std::string cause_of(const ProgramResult& result) {
   std::string text = result.output;
   text.erase(text.find_last_not_of(" \n") + 1);
@@ -203,14 +175,13 @@ Result<std::string> GitSource::State::git(const std::string& folder, std::vector
   }
   ProgramResult result = run_program(call);
   constexpr int kMissing = 127;
-  constexpr int kFileTooLarge = 128 + 25;  // SIGXFSZ
   switch (result.ending) {
     case ProgramEnding::Late:
       return Error::bad_request(
           fmt::format("git did not end within {} s",
                       std::chrono::duration_cast<std::chrono::seconds>(options.timeout).count()));
     case ProgramEnding::Talkative:
-      return Error::bad_request("the file is larger than 1 MiB");
+      return Error::bad_request("git printed more than 1 MiB");
     case ProgramEnding::NotFound:
     case ProgramEnding::Failed:
       return Error::internal("/bin/sh cannot be started");
@@ -220,8 +191,7 @@ Result<std::string> GitSource::State::git(const std::string& folder, std::vector
   if (result.code == kMissing) {
     return Error::bad_request("the resolver git needs the program git on the lab's machine");
   }
-  if (result.code == kFileTooLarge || result.output.find("File size limit") != std::string::npos ||
-      result.output.find("signal 25") != std::string::npos) {
+  if (result.code != 0 && reached_limit(folder, options.most_bytes)) {
     return Error::bad_request(
         fmt::format("the commit is larger than {} MiB", options.most_bytes >> 20));
   }
@@ -249,8 +219,8 @@ Result<std::string> GitSource::State::authorization(const Value& secret) const {
 Result<std::string> GitSource::State::read_file(const std::string& folder,
                                                 const GitQuestion& question) const {
   ATHANOR_TRY(const std::string listed,
-              git(folder, {"ls-tree", "FETCH_HEAD", "--", question.path}, {}, false));
-  // "100644 blob <hash>\t<path>"
+              git(folder, {"ls-tree", "-l", "FETCH_HEAD", "--", question.path}, {}, false));
+  // "100644 blob <hash> <size>\t<path>"
   const std::string mode = listed.substr(0, listed.find(' '));
   if (listed.empty()) {
     return Error::bad_request(
@@ -262,6 +232,12 @@ Result<std::string> GitSource::State::read_file(const std::string& folder,
                                           : mode == "160000" ? "submodule"
                                                              : "folder"));
   }
+  const std::string head = listed.substr(0, listed.find('\t'));
+  const auto size = json::parse(head.substr(head.rfind(' ') + 1));
+  if (!size.ok() || size->as_int(-1) < 0 ||
+      size->as_int() > static_cast<std::int64_t>(kMostFileBytes)) {
+    return Error::bad_request("the file is larger than 1 MiB");
+  }
   return git(folder, {"cat-file", "blob", "FETCH_HEAD:" + question.path}, {}, false);
 }
 
@@ -270,11 +246,11 @@ Result<Value> GitSource::State::answer(const GitQuestion& question) const {
       question.revision.find_first_of(" \n\t:*?[\\^~") != std::string::npos) {
     return Error::bad_request(fmt::format("'{}' is no revision", question.revision));
   }
-  if (!stays_inside(question.path)) {
+  if (!is_path_below(question.path)) {
     return Error::bad_request(fmt::format("'{}' is no path in a repository", question.path));
   }
-  ATHANOR_TRY(const RepositoryHost origin, host_of(question.url));
-  ATHANOR_TRY(Setting address, pinned_address(origin));
+  ATHANOR_TRY(const RepositoryHost host, host_of_repository(question.url));
+  ATHANOR_TRY(Setting address, pinned_address(host));
   std::vector<Setting> settings{{"http.followRedirects", "false"},
                                 {"fetch.unpackLimit", "1"},  // one pack, whose size is bounded
                                 {"fetch.fsckObjects", "true"},
@@ -284,10 +260,9 @@ Result<Value> GitSource::State::answer(const GitQuestion& question) const {
     ATHANOR_TRY(std::string header, authorization(question.secret));
     settings.emplace_back("http.extraHeader", std::move(header));
   }
-  const ScratchFolder scratch;
-  if (scratch.path().empty()) {
-    return Error::internal("no folder for a repository can be made");
-  }
+  std::error_code failed;
+  ATHANOR_TRY(const ScratchFolder scratch,
+              ScratchFolder::make(std::filesystem::temp_directory_path(failed), "athanor-git-"));
   ATHANOR_TRY_VOID(git(scratch.path(), {"init", "-q", "--bare", "."}, {}, true));
   const auto fetched = git(scratch.path(),
                            {"fetch", "-q", "--depth=1", "--no-tags", "--no-recurse-submodules",

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -69,6 +70,12 @@ std::vector<std::string> paths_below(const std::string& folder) {
     }
   }
   return paths;
+}
+
+bool is_path_below(const std::string& path) {
+  const std::filesystem::path parts(path);
+  return !path.empty() && parts.is_relative() && path.find('\0') == std::string::npos &&
+         std::ranges::none_of(parts, [](const auto& part) { return part == ".."; });
 }
 
 }  // namespace athanor

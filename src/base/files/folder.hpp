@@ -18,5 +18,8 @@ std::vector<std::string> names_in_folder(const std::string& path);
 // Returns the paths of all that is below a folder, each folder before its content; follows no link
 // and leaves out what cannot be read.
 std::vector<std::string> paths_below(const std::string& folder);
+// Returns true if a path, appended to a folder's, names something below that folder: it is
+// relative, not empty, and has no part `..`.
+bool is_path_below(const std::string& path);
 
 }  // namespace athanor

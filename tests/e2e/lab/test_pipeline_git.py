@@ -4,7 +4,9 @@
 import base64
 import os
 import pathlib
+import shutil
 import subprocess
+import tempfile
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -168,6 +170,25 @@ def test_a_token_of_a_secret_opens_a_private_repository(lab, ns, repositories):
 def test_hostile_repositories_fail_the_run(lab, ns, repositories, name, place, params, text):
     condition = run(lab, ns, name, url=f"http://127.0.0.1:{repositories.server_port}/{place}", **params)
     assert condition["reason"] == "TaskRunResolutionFailed" and text in condition["message"], condition
+
+
+def test_a_commit_larger_than_the_limit_fails_the_run(lab, ns, repositories):
+    large = repositories.root / "large"
+    large.mkdir()
+    git(large, "init", "-q")
+    git(large, "config", "core.compression", "0")
+    (large / "echo.yaml").write_text(TASK, encoding="utf-8")
+    (large / "noise").write_bytes(os.urandom(130 << 20))
+    git(large, "add", ".")
+    git(large, "commit", "-qm", "noise")
+    try:
+        url = f"http://127.0.0.1:{repositories.server_port}/large/.git"
+        condition = run(lab, ns, "large", url=url, pathInRepo="echo.yaml")
+        assert "the commit is larger than 128 MiB" in condition["message"], condition
+        left = [path for path in pathlib.Path(tempfile.gettempdir()).glob("athanor-git-*") if path.is_dir()]
+        assert not left, left
+    finally:
+        shutil.rmtree(large)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@
 #include "base/ascii.hpp"
 #include "base/digest.hpp"
 #include "base/files/folder.hpp"
+#include "base/files/scratch_folder.hpp"
 #include "base/files/text_file.hpp"
 #include "embedded/nodes/image_entrypoints.hpp"
 #include "kube/text/json.hpp"
@@ -33,25 +34,6 @@ constexpr std::size_t kMostLayers = 512;
 constexpr int kMostIndexes = 4;  // that lead to one another
 constexpr std::string_view kNameAnnotation = "org.opencontainers.image.ref.name";
 constexpr std::string_view kFullNameAnnotation = "io.containerd.image.name";
-
-// A folder that vanishes, unless it is kept.
-class Draft {
- public:
-  explicit Draft(std::string path) : path_(std::move(path)) {}
-  Draft(const Draft&) = delete;
-  Draft& operator=(const Draft&) = delete;
-  ~Draft() {
-    if (!path_.empty()) {
-      std::error_code ignored;
-      fs::remove_all(path_, ignored);
-    }
-  }
-  [[nodiscard]] const std::string& path() const { return path_; }
-  void keep() { path_.clear(); }
-
- private:
-  std::string path_;
-};
 
 Result<Value> read_json(const std::string& path) {
   ATHANOR_TRY(const std::string text, read_text_file(path));
@@ -252,14 +234,6 @@ Result<void> make_folder_at(const std::string& path) {
                : Result<void>();
 }
 
-Result<std::string> make_draft(const std::string& path) {
-  std::string draft = path + "/.draft-XXXXXX";
-  if (::mkdtemp(draft.data()) == nullptr) {
-    return Error::internal(fmt::format("cannot make a folder in {}", path));
-  }
-  return draft;
-}
-
 }  // namespace
 
 Result<LoadedImage> ImageFolder::load(const std::string& source, const std::string& name,
@@ -269,8 +243,7 @@ Result<LoadedImage> ImageFolder::load(const std::string& source, const std::stri
     return Error::not_found(fmt::format("{}: no such file or folder", source));
   }
   ATHANOR_TRY_VOID(make_folder_at(path_));
-  ATHANOR_TRY(std::string draft_path, make_draft(path_));
-  Draft draft(std::move(draft_path));
+  ATHANOR_TRY(const ScratchFolder draft, ScratchFolder::make(path_, ".draft-"));
   LoadedImage image;
   std::string folder = source;
   if (!fs::is_directory(source, ignored)) {

@@ -40,5 +40,15 @@ TEST_F(Folder, NamesTheCauseOfAnError) {
   EXPECT_TRUE(names_in_folder("/proc/self/status").empty());
 }
 
+TEST_F(Folder, TellsPathsBelowFromOthers) {
+  for (const char* path : {"a", "a/b.yaml", "..a/b", "a..b"}) {
+    EXPECT_TRUE(is_path_below(path)) << path;
+  }
+  for (const char* path : {"", "/a", "..", "../a", "a/../../b", "a/.."}) {
+    EXPECT_FALSE(is_path_below(path)) << path;
+  }
+  EXPECT_FALSE(is_path_below(std::string("a\0b", 3)));
+}
+
 }  // namespace
 }  // namespace athanor::folder_test

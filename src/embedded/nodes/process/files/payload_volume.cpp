@@ -26,11 +26,8 @@ constexpr const char* kData = "..data";
 constexpr std::size_t kMostRead = std::size_t{8} << 20;  // far above what an object may hold
 
 // Paths inside a volume stay inside it, and out of the links' way.
-bool stays_inside(const std::string& path) {
-  const std::filesystem::path parts(path);
-  return !path.empty() && path.front() != '/' &&
-         std::ranges::none_of(parts, [](const auto& part) { return part == ".."; }) &&
-         !path.starts_with("..");
+bool is_allowed(const std::string& path) {
+  return is_path_below(path) && !path.starts_with("..");
 }
 
 std::string current_folder(const std::string& folder) {
@@ -91,7 +88,7 @@ std::optional<std::string> payload_data(const std::string& folder, const std::st
 Result<void> write_payload(const std::string& folder, const std::vector<PayloadFile>& files,
                            std::optional<unsigned> group) {
   for (const PayloadFile& file : files) {
-    if (!stays_inside(file.path)) {
+    if (!is_allowed(file.path)) {
       return Error::bad_request(fmt::format("path {} leaves the volume", file.path));
     }
   }

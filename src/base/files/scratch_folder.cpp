@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/files/scratch_folder.hpp"
+
+#include <fmt/core.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace athanor {
+
+Result<ScratchFolder> ScratchFolder::make(const std::string& parent, const std::string& prefix) {
+  std::string path = fmt::format("{}/{}XXXXXX", parent, prefix);
+  if (::mkdtemp(path.data()) == nullptr) {
+    return Error::internal(fmt::format("cannot make a folder in {}: {}", parent,
+                                       std::generic_category().message(errno)));
+  }
+  return ScratchFolder(std::move(path));
+}
+
+ScratchFolder::ScratchFolder(ScratchFolder&& other) noexcept
+    : path_(std::exchange(other.path_, {})) {}
+
+ScratchFolder& ScratchFolder::operator=(ScratchFolder&& other) noexcept {
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+ScratchFolder::~ScratchFolder() {
+  if (!path_.empty()) {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+}
+
+}  // namespace athanor
