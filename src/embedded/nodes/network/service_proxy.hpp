@@ -24,8 +24,8 @@ namespace athanor::nodes {
 // Of its loop's thread.
 class ServiceProxy {
  public:
-  // `table`: returns the newest table of Services; asked for each connection, so that a client that
-  // has seen endpoints in the API reaches them, also before follow().
+  // Asks `table`, which returns the newest table of Services, for each connection: a client that has
+  // seen endpoints in the API reaches them, also before follow().
   ServiceProxy(PollLoop& loop, ServiceChoice& choice, std::function<ServiceTablePtr()> table);
   ServiceProxy(const ServiceProxy&) = delete;
   ServiceProxy& operator=(const ServiceProxy&) = delete;
