@@ -54,9 +54,9 @@ void ServiceProxy::follow() {
   for (const auto& [key, index] : table->by_address) {
     if (key.first.ip >> kRangeBits == kClusterRange) {
       const Address alias{.ip = host_alias(key.first.ip), .port = pod_port(key.first.port)};
-      wanted.try_emplace({alias, key.second},
-                         Wanted{.target = {.address = key.first, .protocol = key.second},
-                                .port = index});
+      wanted.try_emplace(
+          {alias, key.second},
+          Wanted{.target = {.address = key.first, .protocol = key.second}, .port = index});
     }
   }
   for (auto listener = listeners_.begin(); listener != listeners_.end();) {

@@ -24,8 +24,8 @@ namespace athanor::nodes {
 // Of its loop's thread.
 class ServiceProxy {
  public:
-  // Asks `table`, which returns the newest table of Services, for each connection: a client that has
-  // seen endpoints in the API reaches them, also before follow().
+  // Asks `table`, which returns the newest table of Services, for each connection: a client that
+  // has seen endpoints in the API reaches them, also before follow().
   ServiceProxy(PollLoop& loop, ServiceChoice& choice, std::function<ServiceTablePtr()> table);
   ServiceProxy(const ServiceProxy&) = delete;
   ServiceProxy& operator=(const ServiceProxy&) = delete;
@@ -37,7 +37,7 @@ class ServiceProxy {
 
  private:
   using Place = std::pair<Address, Protocol>;  // where it listens
-  struct Target {  // a key of the table
+  struct Target {                              // a key of the table
     bool node_port = false;
     Address address{};
     Protocol protocol = Protocol::Tcp;
