@@ -80,6 +80,17 @@ def test_the_mock_resolver_fills_in_what_a_job_leaves_open(lab):
     assert done["spec"]["hardware"] == {"gpuType": "a100", "gpuCount": 2} and done["spec"]["secretRefs"] == ["placeholder"]
 
 
+@pytest.mark.parametrize("pipeline", [one["metadata"]["name"] for one in yaml.safe_load_all((EXAMPLES / "fournos/setup/31-pipelines.yaml").read_text(encoding="utf-8"))])
+def test_each_pipeline_of_the_lab_takes_engine_jobs(lab, pipeline):
+    name = f"engine-{pipeline}"
+    spec = {"cluster": "cluster-1", "exclusive": False, "pipeline": pipeline, "executionEngine": {"forge": {"project": "llmd", "args": ["cks"]}}}
+    lab.submit(spec, name=name)
+    job = lab.wait_phase(name, "Succeeded")
+    assert [one["reason"] for one in job["status"]["conditions"] if one["type"] == "Resolved"] == ["Resolved"]
+    run = lab.get(f"/apis/tekton.dev/v1/namespaces/{JOBS}/pipelineruns/{name}")
+    assert {"name": "forge-project", "value": "llmd"} in run["spec"]["params"]
+
+
 def test_the_clusterless_job_runs_without_a_workload(prepared, created):
     job = prepared.wait_phase(created(ENGINE / "clusterless-job.yaml"), "Succeeded")
     assert job["status"]["cluster"] == "[clusterless]"
@@ -96,3 +107,21 @@ def test_the_scheduled_job_waits_for_its_time(prepared, created):
     name = created(EXAMPLES / "fournos/scheduled-job.yaml")
     job = wait_for("a phase", lambda: (one := prepared.job(name)).get("status", {}).get("phase") and one)
     assert (job["status"]["phase"], job["status"]["message"]) == ("Scheduled", "Scheduled to start at 2030-01-01T02:00:00+00:00")
+
+
+@pytest.mark.parametrize(
+    ("name", "generic", "phase", "said"),
+    [
+        ("generic-good", {"image": "bash", "command": ["bash", "-c"], "args": ["echo \"$A\" \"it's {{.x}} $(date +%Y >/dev/null)done\""], "env": {"A": "a 'b' \"c\" $d"}}, "Succeeded", "a 'b' \"c\" $d it's {{.x}} done\n"),
+        ("generic-bad", {"image": "bash", "command": ["bash", "-c", "echo broken; exit 3"]}, "Failed", "broken\n"),
+        ("generic-none", {"command": ["true"]}, "Failed", "spec.executionEngine.generic.image is required\n"),
+    ],
+    ids=["good", "bad", "none"],
+)
+def test_the_generic_engine_runs_a_container(prepared, name, generic, phase, said):
+    prepared.kubectl("apply", "-f", ENGINE / "20-generic.yaml")
+    prepared.submit({"cluster": "cluster-1", "exclusive": False, "pipeline": "fournos-generic", "executionEngine": {"generic": generic}}, name=name)
+    prepared.wait_phase(name, phase)
+    assert said in prepared.kubectl("logs", "-n", JOBS, f"{name}-run-pod", "-c", "step-run").out
+    jobs = prepared.get(f"/apis/batch/v1/namespaces/{JOBS}/jobs", labelSelector="app.kubernetes.io/managed-by=fournos-generic")
+    assert not [one for one in jobs["items"] if one["metadata"]["labels"]["fournos.dev/job-name"] == name], "the child is removed"
