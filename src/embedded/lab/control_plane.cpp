@@ -37,6 +37,7 @@
 #include "embedded/lab/serving/process_metrics.hpp"
 #include "embedded/lab/serving/served_api.hpp"
 #include "embedded/nodes/image_entrypoints.hpp"
+#include "embedded/nodes/images/bundle_folder.hpp"
 #include "embedded/nodes/images/image_folder.hpp"
 #include "embedded/nodes/mixed_runtime.hpp"
 #include "embedded/nodes/network/name_server.hpp"
@@ -618,6 +619,10 @@ class RunningControlPlane final : public ControlPlane {
                                 }});
                           }
                           repositories_->ask(query, std::move(done));
+                        });
+    executors_.on_probe(std::string(nodes::kBundleProbe),
+                        [](const std::string& query, const runtime::Executors::Completion& done) {
+                          done(nodes::read_bundle(query));
                         });
     executors_.on_probe("certificate-request",
                         [](const std::string& query, const runtime::Executors::Completion& done) {

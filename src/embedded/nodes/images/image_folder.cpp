@@ -23,6 +23,7 @@
 #include "base/files/scratch_folder.hpp"
 #include "base/files/text_file.hpp"
 #include "embedded/nodes/image_entrypoints.hpp"
+#include "embedded/nodes/images/oci_blob.hpp"
 #include "kube/text/json.hpp"
 
 namespace athanor::nodes {
@@ -53,16 +54,8 @@ struct Parts {
 
 // Returns the file of "sha256:HEX" in an OCI layout.
 Result<std::string> blob(const std::string& layout, std::string_view digest) {
-  const std::size_t colon = digest.find(':');
-  const std::string_view kind = digest.substr(0, colon);
-  const std::string_view name = colon == std::string_view::npos ? "" : digest.substr(colon + 1);
-  const bool plain = !name.empty() && std::ranges::all_of(name, [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-  });
-  if (!plain || (kind != "sha256" && kind != "sha512")) {
-    return no_image(fmt::format("\"{}\" is no digest", digest));
-  }
-  return fmt::format("{}/blobs/{}/{}", layout, kind, name);
+  const auto path = oci_blob_path(digest);
+  return path.ok() ? Result<std::string>(layout + "/" + *path) : no_image(path.error().message);
 }
 
 // Chooses the manifest of an index that fits this machine.

@@ -23,6 +23,7 @@ struct Setting {
   std::string_view value{};
   std::string_view kind{};  // "number", "flag", "yaml", or the allowed words split by '|'
   Use use = Use::Fixed;
+  std::string_view fixed{};  // of a key that is read: the word that has no effect
 };
 
 constexpr Setting kDefaults[] = {
@@ -37,7 +38,7 @@ constexpr Setting kDefaults[] = {
     {"default-forbidden-env", "", ""},
 };
 constexpr Setting kFlags[] = {
-    {"enable-api-fields", "beta", "stable|beta|alpha"},
+    {"enable-api-fields", "beta", "stable|beta|alpha", Use::Read, "stable"},
     {"coschedule", "disabled", "workspaces|pipelineruns|isolate-pipelinerun|disabled"},
     {"disable-creds-init", "false", "flag", Use::Read},
     {"await-sidecar-readiness", "true", "flag"},
@@ -143,7 +144,9 @@ std::vector<std::string> ignored_keys(const Value& data, Table settings, std::st
         warnings.push_back(std::string(config) + ": " + std::string(member.key()) +
                            " has no effect: the embedded engine does not read it");
       }
-    } else if (setting->use == Use::Fixed && !same_meaning(*setting, member.value.as_string())) {
+    } else if (setting->use == Use::Fixed
+                   ? !same_meaning(*setting, member.value.as_string())
+                   : !setting->fixed.empty() && member.value.as_string() == setting->fixed) {
       warnings.push_back(ignored_key(config, *setting, member.value.as_string()));
     }
   }

@@ -105,6 +105,8 @@ void convert_pipeline_spec(Value& spec, Way way) {
     in_list(spec, part, [way](Value& task) {
       convert_ref(task, "taskRef", "task", way);
       in_object(task, "taskSpec", [way](Value& inner) { convert_task_spec(inner, way); });
+      convert_ref(task, "pipelineRef", "pipeline", way);
+      in_object(task, "pipelineSpec", [way](Value& inner) { convert_pipeline_spec(inner, way); });
     });
   }
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/tekton/model/definitions.hpp"
 
-#include "embedded/tekton/model/remote_definitions.hpp"
 #include "embedded/tekton/model/text.hpp"
 
 namespace athanor::tekton {
 
-Result<Object> find_definition(const View& view, const Kind& kind, const Value& ref,
-                               std::string_view ns) {
+Result<Definition> find_definition(const View& view, const Kind& kind, const Value& ref,
+                                   std::string_view ns) {
   Key key{std::string(ns), ref["name"].str()};
   if (const std::string_view resolver = ref["resolver"].as_string(); !resolver.empty()) {
     if (is_remote_resolver(resolver)) {
@@ -28,7 +27,11 @@ Result<Object> find_definition(const View& view, const Kind& kind, const Value& 
     return Error::not_found(std::string(kind.plural) + "." + std::string(kind.group) + " " +
                             quoted(key.name) + " not found");
   }
-  return *std::move(found);
+  return Definition{.object = *std::move(found)};
+}
+
+bool is_pipeline_task(const Value& task) {
+  return task["pipelineRef"].is_object() || task["pipelineSpec"].is_object();
 }
 
 bool is_custom_task(const Value& ref) {

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "base/result.hpp"
+#include "embedded/tekton/model/remote_definitions.hpp"
 #include "kube/value/kind.hpp"
-#include "kube/value/object.hpp"
 #include "runtime/view/view.hpp"
 
 namespace athanor::tekton {
@@ -14,9 +14,11 @@ namespace athanor::tekton {
 // Returns the definition that `ref` {name, resolver, params} names in namespace `ns`. Errors:
 // NotFound `tasks.tekton.dev "<t>" not found`; BadRequest `resolver type "<x>" not enabled in the
 // embedded engine`; those of a remote resolver (remote_definitions.hpp).
-Result<Object> find_definition(const View& view, const Kind& kind, const Value& ref,
-                               std::string_view ns);
+Result<Definition> find_definition(const View& view, const Kind& kind, const Value& ref,
+                                   std::string_view ns);
 // Checks whether the reference names a custom task.
 bool is_custom_task(const Value& ref);
+// Returns true if the pipeline task runs a pipeline: it has a pipelineRef or pipelineSpec.
+bool is_pipeline_task(const Value& task);
 
 }  // namespace athanor::tekton

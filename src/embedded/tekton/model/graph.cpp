@@ -131,6 +131,7 @@ std::vector<ResultRef> task_result_refs(const Value& pipeline_task) {
   collect(pipeline_task["matrix"], refs);
   collect(pipeline_task["when"], refs);
   collect(pipeline_task["taskRef"]["params"], refs);
+  collect(pipeline_task["pipelineRef"]["params"], refs);
   for (const Value& workspace : pipeline_task["workspaces"].items()) {
     collect(workspace["subPath"], refs);
   }
@@ -143,6 +144,7 @@ std::vector<MatrixLengthRef> matrix_length_refs(const Value& pipeline_task) {
     collect_lengths(pipeline_task[member], refs);
   }
   collect_lengths(pipeline_task["taskRef"]["params"], refs);
+  collect_lengths(pipeline_task["pipelineRef"]["params"], refs);
   return refs;
 }
 

@@ -25,7 +25,8 @@ std::optional<ResultRef> parse_result_ref(std::string_view variable,
                                           std::string_view scope = "tasks");
 // Returns all below a value, in order of appearance.
 std::vector<ResultRef> result_refs(const Value& tree);
-// Finds those of a pipeline task: params, matrix, when, taskRef params, workspace subPaths.
+// Finds those of a pipeline task: params, matrix, when, params of its reference, workspace
+// subPaths.
 std::vector<ResultRef> task_result_refs(const Value& pipeline_task);
 
 // $(tasks.<task>.matrix.length) or $(tasks.<task>.matrix.<result>.length).
@@ -34,7 +35,8 @@ struct MatrixLengthRef {
   std::string result{};    // empty: the number of combinations
   std::string variable{};  // with dots alone
 };
-// Finds those of a pipeline task: displayName, params, matrix, when, taskRef params.
+// Finds those of a pipeline task: displayName, params, matrix, when, params of its
+// reference.
 std::vector<MatrixLengthRef> matrix_length_refs(const Value& pipeline_task);
 
 // The edges between the tasks of a pipeline and an order that respects them. Immutable.

@@ -44,9 +44,29 @@ void add_below(const std::string& path, const Value& task_spec,
   }
 }
 
+// Params of the resolver bundles, which reads a folder and no registry.
+void add_ref(const std::string& path, const Value& ref, std::vector<std::string>& sentences) {
+  if (ref["resolver"].as_string() != "bundles") {
+    return;
+  }
+  for (std::size_t i = 0; i < ref["params"].size(); ++i) {
+    const std::string_view name = ref["params"][i]["name"].as_string();
+    if (name == "serviceAccount" || name == "secret") {
+      sentences.push_back(fmt::format(
+          "{}.{} ({}) has no effect: bundles are read from a folder, without credentials", path,
+          at("params", i), name));
+    } else if (name == "cache") {
+      sentences.push_back(
+          fmt::format("{}.{} (cache) has no effect: each answer counts for ten minutes", path,
+                      at("params", i)));
+    }
+  }
+}
+
 void add_pipeline(const std::string& path, const Value& spec, std::vector<std::string>& sentences) {
   for (const std::string_view part : {"tasks", "finally"}) {
     for (std::size_t i = 0; i < spec[part].size(); ++i) {
+      add_ref(path + "." + at(part, i) + ".taskRef", spec[part][i]["taskRef"], sentences);
       add_below(path + "." + at(part, i) + ".taskSpec", spec[part][i]["taskSpec"], sentences);
     }
   }
@@ -58,6 +78,9 @@ std::vector<std::string> ignored_fields(const Value& task_spec) {
   std::vector<std::string> sentences;
   add(task_spec["steps"], "steps", kOfSteps, sentences);
   add(task_spec["sidecars"], "sidecars", kOfSidecars, sentences);
+  for (std::size_t i = 0; i < task_spec["steps"].size(); ++i) {
+    add_ref(at("steps", i) + ".ref", task_spec["steps"][i]["ref"], sentences);
+  }
   return sentences;
 }
 
@@ -73,6 +96,7 @@ std::vector<std::string> ignored_fields_of(const Value& object) {
     add_below("spec", spec, sentences);
   } else if (kind == "TaskRun") {
     add_below("spec.taskSpec", spec["taskSpec"], sentences);
+    add_ref("spec.taskRef", spec["taskRef"], sentences);
     if (!spec["debug"].empty()) {
       sentences.emplace_back(kDebugIgnored);
     }
@@ -80,6 +104,7 @@ std::vector<std::string> ignored_fields_of(const Value& object) {
     add_pipeline("spec", spec, sentences);
   } else if (kind == "PipelineRun") {
     add_pipeline("spec.pipelineSpec", spec["pipelineSpec"], sentences);
+    add_ref("spec.pipelineRef", spec["pipelineRef"], sentences);
   }
   return sentences;
 }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/digest.hpp"
 #include "embedded/tekton/model/conversion.hpp"
 #include "embedded/tekton/model/text.hpp"
 #include "kube/text/json.hpp"
@@ -18,6 +19,7 @@ constexpr Duration kMostAge = std::chrono::minutes(10);
 constexpr std::string_view kHttp = "http";
 constexpr std::string_view kHub = "hub";
 constexpr std::string_view kGit = "git";
+constexpr std::string_view kBundles = "bundles";
 
 std::string param_of(const Value& ref, std::string_view name) {
   return named(ref["params"], name)["value"].str();
@@ -109,6 +111,36 @@ Result<Value> git_question(const Value& ref, std::string_view ns) {
   return question;
 }
 
+// Returns the question at the folder of bundles. Errors: the folder is not set; a param is missing
+// or unknown.
+Result<Value> bundle_question(const View& view, const Value& ref) {
+  constexpr std::array<std::string_view, 6> kParams = {"bundle",         "name",   "kind",
+                                                       "serviceAccount", "secret", "cache"};
+  Value question = Value::object();
+  question.set("folder", view.config("tekton")["run"]["bundles"].str());
+  if (question["folder"].as_string().empty()) {
+    return Error::bad_request(
+        "resolver type \"bundles\" needs a folder of OCI layouts: set TEKTON_BUNDLES");
+  }
+  for (const Value& param : ref["params"].items()) {
+    const std::string_view name = param["name"].as_string();
+    if (std::ranges::find(kParams, name) == kParams.end()) {
+      return Error::bad_request("resolver bundles: param " + std::string(name) +
+                                " is not supported by the embedded engine");
+    }
+  }
+  for (const std::string_view param : {"bundle", "name"}) {
+    const std::string text = param_of(ref, param);
+    if (text.empty()) {
+      return Error::bad_request("parameter " + quoted(param) + " required");
+    }
+    question.set(param, text);
+  }
+  const std::string kind = param_of(ref, "kind");
+  question.set("kind", kind.empty() ? "task" : kind);
+  return question;
+}
+
 // Returns the text of the definition in a hub's answer.
 Result<std::string> hub_text(const std::string& answer) {
   const auto parsed = json::parse(answer);
@@ -135,6 +167,48 @@ Result<Object> read_definition(const Kind& kind, const std::string& text) {
   return Object(std::move(object));
 }
 
+// What a resolver asks.
+struct Question {
+  std::string query{};
+  std::string place{};  // that it asks
+};
+
+Result<Question> question_of(const View& view, const Kind& kind, const Value& ref,
+                             std::string_view ns) {
+  const std::string_view resolver = ref["resolver"].as_string();
+  if (resolver == kGit) {
+    ATHANOR_TRY(const Value question, git_question(ref, ns));
+    return Question{.query = "git:" + json::print(question), .place = question["url"].str()};
+  }
+  if (resolver == kBundles) {
+    ATHANOR_TRY(const Value question, bundle_question(view, ref));
+    return Question{.query = "bundle:" + json::print(question), .place = question["bundle"].str()};
+  }
+  ATHANOR_TRY(std::string url, resolver == kHub ? hub_url(view, kind, ref) : http_url(ref));
+  return Question{.query = "definition:" + json::print(Value::object({{"url", url}})),
+                  .place = std::move(url)};
+}
+
+// Returns where the answer came from, as provenance names it.
+Value source_of(const Value& ref, const Question& question, const Value& answer) {
+  const std::string_view resolver = ref["resolver"].as_string();
+  const auto source = [](std::string uri, std::string_view kind, std::string digest) {
+    return Value::object(
+        {{"uri", std::move(uri)}, {"digest", Value::object({{kind, std::move(digest)}})}});
+  };
+  if (resolver == kGit) {
+    Value found = source("git+" + question.place, "sha1", answer["commit"].str());
+    found.set("entryPoint", param_of(ref, "pathInRepo"));
+    return found;
+  }
+  if (resolver == kBundles) {
+    Value found = source(answer["uri"].str(), "sha256", answer["digest"].str());
+    found.set("entryPoint", param_of(ref, "name"));
+    return found;
+  }
+  return source(question.place, "sha256", sha256_hex(answer["text"].as_string()));
+}
+
 }  // namespace
 
 bool is_awaited(const Error& error) {
@@ -142,34 +216,28 @@ bool is_awaited(const Error& error) {
 }
 
 bool is_remote_resolver(std::string_view resolver) {
-  return resolver == kHttp || resolver == kHub || resolver == kGit;
+  return resolver == kHttp || resolver == kHub || resolver == kGit || resolver == kBundles;
 }
 
-Result<Object> fetch_definition(const View& view, const Kind& kind, const Value& ref,
-                                std::string_view ns) {
+Result<Definition> fetch_definition(const View& view, const Kind& kind, const Value& ref,
+                                    std::string_view ns) {
   const std::string_view resolver = ref["resolver"].as_string();
-  std::string query;
-  std::string url;
-  if (resolver == kGit) {
-    ATHANOR_TRY(const Value question, git_question(ref, ns));
-    url = question["url"].str();
-    query = "git:" + json::print(question);
-  } else {
-    ATHANOR_TRY(url, resolver == kHub ? hub_url(view, kind, ref) : http_url(ref));
-    query = "definition:" + json::print(Value::object({{"url", url}}));
-  }
-  const Observed seen = view.observe(query, kMostAge);
+  ATHANOR_TRY(const Question question, question_of(view, kind, ref, ns));
+  const Observed seen = view.observe(question.query, kMostAge);
   if (seen.error) {
     return Error::bad_request("error requesting remote resource: " + seen.error->message);
   }
   if (!seen.value) {
-    return Error{.code = 503, .reason = std::string(kAwaited), .message = "awaiting " + url};
+    return Error{
+        .code = 503, .reason = std::string(kAwaited), .message = "awaiting " + question.place};
   }
   std::string text = (*seen.value)["text"].str();
+  Value source = source_of(ref, question, *seen.value);
   if (resolver == kHub) {
     ATHANOR_TRY(text, hub_text(text));
   }
-  return read_definition(kind, text);
+  ATHANOR_TRY(Object object, read_definition(kind, text));
+  return Definition{.object = std::move(object), .source = std::move(source)};
 }
 
 }  // namespace athanor::tekton

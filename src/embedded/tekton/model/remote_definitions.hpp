@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Definitions that are not in the API server: resolvers http, hub and git (docs/spec/tekton.md 1).
+// Definitions that are not in the API server: resolvers http, hub, git and bundles
+// (docs/spec/tekton.md 1).
 // What they ask of the world outside is an observation, so that a run waits without blocking
 // anything.
 #pragma once
@@ -22,10 +23,17 @@ bool is_awaited(const Error& error);
 
 // Returns true for a resolver that fetch_definition() knows.
 bool is_remote_resolver(std::string_view resolver);
+
+// A definition and where it came from: refSource of a run's provenance, {uri, digest, entryPoint};
+// Null for one of the run's own cluster.
+struct Definition {
+  Object object{};
+  Value source{};
+};
 // Fetches the definition that `ref` {resolver, params} describes, in the storage version of `kind`;
 // an answer counts for ten minutes. `ns`: of the run, whose Secrets it may name. Errors: kAwaited;
 // what is wrong with the params, or what was fetched.
-Result<Object> fetch_definition(const View& view, const Kind& kind, const Value& ref,
-                                std::string_view ns);
+Result<Definition> fetch_definition(const View& view, const Kind& kind, const Value& ref,
+                                    std::string_view ns);
 
 }  // namespace athanor::tekton

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/tekton/model/runs.hpp"
 
+#include <charconv>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -13,6 +14,17 @@ namespace athanor::tekton {
 
 std::string user_error_prefix() {
   return "[User error] ";
+}
+
+bool is_pipeline_run(const Object& run) {
+  return run.kind() == "PipelineRun";
+}
+
+std::size_t attempt_of(const Object& run) {
+  const std::string_view text = run.label(kAttemptLabel);
+  std::size_t attempt = 0;
+  std::from_chars(text.data(), text.data() + text.size(), attempt);
+  return attempt;
 }
 
 bool is_custom_run(const Object& run) {

@@ -26,6 +26,7 @@ inline constexpr std::string_view kTaskRunUidLabel = "tekton.dev/taskRunUID";
 inline constexpr std::string_view kManagedByLabel = "app.kubernetes.io/managed-by";
 inline constexpr std::string_view kReleaseAnnotation = "pipeline.tekton.dev/release";
 inline constexpr std::string_view kOnErrorAnnotation = "pipeline.tekton.dev/pipeline-task-on-error";
+inline constexpr std::string_view kFailureAnnotation = "athanor.dev/failure";
 inline constexpr std::string_view kLastAppliedAnnotation =
     "kubectl.kubernetes.io/last-applied-configuration";
 
@@ -48,6 +49,15 @@ inline constexpr std::string_view kCustomTimedOutWithRun =
 inline constexpr std::string_view kCustomStop = "RunCancelled";
 // Returns true for a CustomRun: the run of a task that another controller carries out.
 bool is_custom_run(const Object& run);
+
+// Of the run of a pipeline task that runs a pipeline: the attempt it is, from 0.
+inline constexpr std::string_view kAttemptLabel = "athanor.dev/attempt";
+// The same for its annotation that says why it was stopped: kTimedOutWithRun.
+inline constexpr std::string_view kStoppedAnnotation = "athanor.dev/stopped";
+// Returns true for a PipelineRun.
+bool is_pipeline_run(const Object& run);
+// Returns the attempt that a run within a run is.
+std::size_t attempt_of(const Object& run);
 
 // The condition Succeeded as a run shall have it.
 struct Outcome {

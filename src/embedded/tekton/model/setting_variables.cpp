@@ -28,11 +28,12 @@ constexpr std::string_view kManagedBy = "TEKTON_DEFAULT_MANAGED_BY_LABEL_VALUE";
 constexpr std::string_view kPodTemplate = "TEKTON_DEFAULT_POD_TEMPLATE";
 constexpr std::string_view kResolver = "TEKTON_DEFAULT_RESOLVER_TYPE";
 constexpr std::string_view kHubUrl = "TEKTON_HUB_URL";
+constexpr std::string_view kBundleFolder = "TEKTON_BUNDLES";
 constexpr std::string_view kCombinations = "TEKTON_DEFAULT_MAX_MATRIX_COMBINATIONS_COUNT";
 
 constexpr std::string_view kNames[] = {
     kProfile,   kResultSize,  kStartupGrace, kEntrypoints,  kTimeoutMinutes, kServiceAccount,
-    kManagedBy, kPodTemplate, kResolver,     kCombinations, kHubUrl};
+    kManagedBy, kPodTemplate, kResolver,     kCombinations, kHubUrl,         kBundleFolder};
 
 // A whole number from `least` to `most`; Null when the variable is not set.
 Result<Value> number(const Environment& variables, std::string_view name, std::int64_t least,
@@ -137,6 +138,18 @@ Result<void> read_hub(const Environment& variables, Value& section) {
   return {};
 }
 
+Result<void> read_bundle_folder(const Environment& variables, Value& section) {
+  const std::string* folder = variables.find(kBundleFolder);
+  if (folder == nullptr) {
+    return {};
+  }
+  if (!folder->starts_with('/')) {
+    return refuse_setting(kBundleFolder, *folder, "must be the absolute path of a folder");
+  }
+  section.set_path({"run", "bundles"}, *folder);
+  return {};
+}
+
 Result<void> read_numbers(const Environment& variables, Value& section) {
   ATHANOR_TRY(Value size, number(variables, kResultSize, 1, kMostResultSize));
   if (!size.is_null()) {
@@ -164,7 +177,7 @@ Result<Value> read_section(const SettingsSource& source) {
   const Environment variables(source.variables);
   Value section = Value::object();
   for (const auto read : {read_profile, read_grace, read_entrypoints, read_pod_template, read_texts,
-                          read_hub, read_numbers}) {
+                          read_hub, read_bundle_folder, read_numbers}) {
     ATHANOR_TRY_VOID(read(variables, section));
   }
   return section;

@@ -67,6 +67,9 @@ std::optional<bool> flag_of(std::string_view text) {
 void set_flags(Settings& settings, const Value& data) {
   settings.max_result_size =
       number_of(data["max-result-size"].as_string()).value_or(settings.max_result_size);
+  if (data["enable-api-fields"].as_string() == "alpha") {
+    settings.api_fields = "alpha";
+  }
   settings.param_enum =
       flag_of(data["enable-param-enum"].as_string()).value_or(settings.param_enum);
   settings.cel_when =
@@ -107,7 +110,7 @@ Value feature_flags(const Settings& settings) {
   return Value::object({
       {"awaitSidecarReadiness", true},
       {"coschedule", "disabled"},
-      {"enableAPIFields", "beta"},
+      {"enableAPIFields", settings.api_fields},
       {"enableProvenanceInStatus", true},
       {"enforceNonfalsifiability", "none"},
       {"maxResultSize", settings.max_result_size},
@@ -115,6 +118,15 @@ Value feature_flags(const Settings& settings) {
       {"runningInEnvWithInjectedSidecars", true},
       {"verificationNoMatchPolicy", "ignore"},
   });
+}
+
+Value provenance(const Value& known, const Settings& settings, const Value& source) {
+  Value result =
+      known.is_object() ? known : Value::object({{"featureFlags", feature_flags(settings)}});
+  if (source.is_object()) {
+    result.set("refSource", source);
+  }
+  return result;
 }
 
 }  // namespace athanor::tekton

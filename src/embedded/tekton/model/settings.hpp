@@ -30,6 +30,7 @@ struct Settings {
   std::int64_t max_result_size = 4096;                // bytes
   std::string default_resolver{};                     // empty: a reference must name something
   std::int64_t max_combinations = 256;                // of a matrix
+  std::string api_fields = "beta";                    // enable-api-fields: beta or alpha
   bool param_enum = false;                            // enable-param-enum
   bool provenance_in_status = true;                   // enable-provenance-in-status
   bool cel_when = false;                              // enable-cel-in-whenexpression
@@ -44,5 +45,7 @@ Settings settings_of(const Value& section, const Value& config_defaults,
 
 // Returns what status.provenance.featureFlags shows.
 Value feature_flags(const Settings& settings);
+// Returns status.provenance: `known`, or the flags that hold now, with the refSource `source`.
+Value provenance(const Value& known, const Settings& settings, const Value& source);
 
 }  // namespace athanor::tekton

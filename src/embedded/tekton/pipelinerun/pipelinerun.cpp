@@ -26,6 +26,12 @@ namespace {
 
 constexpr std::string_view kCleanUpClaims = "tekton.dev/auto-cleanup-pvc";
 
+const Kind& kind_of_child(std::string_view name) {
+  return name == api::kCustomRun.name     ? api::kCustomRun
+         : name == api::kPipelineRun.name ? api::kPipelineRun
+                                          : api::kTaskRun;
+}
+
 // One look at one run.
 class Pass {
  public:
@@ -50,6 +56,7 @@ class Pass {
   void adopt_metadata(const Value& labels, const Value& annotations);
   void patch_metadata();
   void stop_children(const std::vector<Object>& task_runs, std::string_view message);
+  void stop_pipeline(const Object& inner, std::string_view message);
   void stop_late_children(const RunFacts& facts);
   void stop_late_custom_runs(const TaskState& task);
   // Errors: why a claim or TaskRun was refused for good.
@@ -70,6 +77,7 @@ class Pass {
   std::optional<Instant> started_before_;
   Instant start_{};
   Value labels_{}, annotations_{};
+  Value source_{};  // of the definition, once it is found
   // Writes in their order: what stops others, then the status (the fence against an outdated view),
   // then what is new.
   Plan before_{}, after_{};
@@ -81,8 +89,10 @@ std::vector<Object> Pass::children() const {
   const Select owned{
       .ns = std::string(run_.ns()), .index = "owner", .index_value = std::string(run_.uid())};
   std::vector<Object> all = view_.list(api::kTaskRun, owned);
-  for (Object& custom : view_.list(api::kCustomRun, owned)) {
-    all.push_back(std::move(custom));
+  for (const Kind* kind : {&api::kCustomRun, &api::kPipelineRun}) {
+    for (Object& other : view_.list(*kind, owned)) {
+      all.push_back(std::move(other));
+    }
   }
   return all;
 }
@@ -140,8 +150,8 @@ void Pass::write_status(const Outcome& outcome, Value status) {
   if (outcome.terminal()) {
     status.set("completionTime", format_time(now_));
   }
-  if (settings_.provenance_in_status && !run_.status().contains("provenance")) {
-    status.set("provenance", Value::object({{"featureFlags", feature_flags(settings_)}}));
+  if (settings_.provenance_in_status) {
+    status.set("provenance", provenance(run_.status()["provenance"], settings_, source_));
   }
   if (wanted_status(run_.status(), status) == run_.status()) {
     return;
@@ -159,8 +169,14 @@ void Pass::write_status(const Outcome& outcome, Value status) {
 
 void Pass::stop_children(const std::vector<Object>& task_runs, std::string_view message) {
   for (const Object& task_run : task_runs) {
-    if (is_done(task_run) || task_run.deleting() ||
-        !task_run.spec()["status"].as_string().empty()) {
+    if (is_done(task_run) || task_run.deleting()) {
+      continue;
+    }
+    if (is_pipeline_run(task_run)) {
+      stop_pipeline(task_run, message);
+      continue;
+    }
+    if (!task_run.spec()["status"].as_string().empty()) {
       continue;
     }
     const bool custom = is_custom_run(task_run);
@@ -174,6 +190,24 @@ void Pass::stop_children(const std::vector<Object>& task_runs, std::string_view 
                                            {"statusMessage", words}})}}),
               .guard = {.uid = std::string(task_run.uid())}});
   }
+}
+
+// A run that is cancelled with its finally part leaves this to the pipelines in it, too.
+void Pass::stop_pipeline(const Object& inner, std::string_view message) {
+  const bool late = message == kTimedOutWithRun;
+  const bool graceful = !late && run_.spec()["status"].as_string() == "CancelledRunFinally";
+  const std::string_view wanted = graceful ? "CancelledRunFinally" : "Cancelled";
+  const std::string_view present = inner.spec()["status"].as_string();
+  if (present == wanted || present == "Cancelled") {
+    return;
+  }
+  Value change = Value::object({{"spec", Value::object({{"status", wanted}})}});
+  if (late) {
+    change.set_path({"metadata", "annotations", kStoppedAnnotation}, message);
+  }
+  before_.then(Patch{.target = {&api::kPipelineRun, inner.key()},
+                     .merge = std::move(change),
+                     .guard = {.uid = std::string(inner.uid())}});
 }
 
 void Pass::cancel() {
@@ -251,9 +285,8 @@ Result<void, Refusal> Pass::start_children(const RunFacts& facts, const Value& p
     for (Value& task_run : make_task_runs(context, facts, task)) {
       const std::string name = task_run["metadata"]["name"].str();
       Value reference = child_reference(facts, task, task_run);
-      const bool custom = task_run["kind"].as_string() == api::kCustomRun.name;
       Create step{
-          .target = {custom ? &api::kCustomRun : &api::kTaskRun, {std::string(run_.ns()), name}},
+          .target = {&kind_of_child(task_run["kind"].as_string()), {std::string(run_.ns()), name}},
           .object = std::move(task_run)};
       if (const auto error = refused(view_, step)) {
         return Refusal{"CreateRunFailed", error->message};
@@ -316,7 +349,7 @@ void Pass::report(const RunFacts& facts, const Value& pipeline) {
   Value status = status_of(facts, pipeline, outcome);
   if (outcome.terminal()) {
     if (const std::string failure = first_failure(facts); !failure.empty()) {
-      annotations_.set("athanor.dev/failure", failure);
+      annotations_.set(kFailureAnnotation, failure);
     }
   }
   patch_metadata();
@@ -362,6 +395,7 @@ Plan Pass::plan() {
     return std::move(before_);
   }
   adopt_metadata(resolved->labels, resolved->annotations);
+  source_ = resolved->source;
   proceed(resolved->spec);
   return std::move(before_);
 }
@@ -403,7 +437,7 @@ constexpr const Kind* kReads[] = {&api::kPipelineRun,
                                   &api::kPersistentVolumeClaim};
 constexpr const Kind* kWrites[] = {&api::kPipelineRun, &api::kTaskRun, &api::kCustomRun,
                                    &api::kPersistentVolumeClaim};
-constexpr Access kAccess[] = {{&api::kPipelineRun, "patch"},
+constexpr Access kAccess[] = {{&api::kPipelineRun, "create patch"},
                               {&api::kPipelineRun, "patch", "status"},
                               {&api::kPipelineRun, "update", "finalizers"},
                               {&api::kTaskRun, "create patch"},

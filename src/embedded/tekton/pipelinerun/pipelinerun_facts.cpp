@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "embedded/tekton/model/definitions.hpp"
 #include "embedded/tekton/model/runs.hpp"
 #include "embedded/tekton/model/text.hpp"
 #include "embedded/tekton/pipelinerun/matrix.hpp"
@@ -27,6 +28,10 @@ Progress progress_of_one(const Object& task_run, bool continues) {
     return task_run.spec()["statusMessage"].as_string() == kCustomTimedOutWithRun
                ? Progress::TimedOut
                : Progress::Cancelled;
+  }
+  if (is_pipeline_run(task_run) && condition["reason"].as_string() == "Cancelled") {
+    return task_run.annotation(kStoppedAnnotation) == kTimedOutWithRun ? Progress::TimedOut
+                                                                       : Progress::Cancelled;
   }
   if (condition["reason"].as_string() == "TaskRunCancelled") {
     return task_run.spec()["statusMessage"].as_string() == kTimedOutWithRun ? Progress::TimedOut
@@ -149,6 +154,11 @@ void RunFacts::read_tasks(const Value& pipeline, const std::vector<Object>& task
     }
   }
   for (TaskState& state : tasks_) {
+    if (is_pipeline_task(state.task) && !state.task["matrix"].is_object() &&
+        state.task_runs.size() > 1) {
+      // Of its attempts the last counts.
+      state.task_runs = {*std::ranges::max_element(state.task_runs, {}, attempt_of)};
+    }
     state.progress = progress_of(state.task_runs, state.task);
   }
 }
@@ -254,8 +264,15 @@ std::string_view RunFacts::dag_skip(std::size_t index, bool stopping, const Repl
 
 void RunFacts::judge_fan_outs() {
   for (TaskState& task : tasks_) {
-    if (!task.task["matrix"].is_object() || task.task_runs.empty() || !intent_.empty() ||
-        pipeline_timed_out_ || tasks_deadline_passed_) {
+    const bool closed = task.task_runs.empty() || !intent_.empty() || pipeline_timed_out_ ||
+                        (task.is_final ? finally_timed_out_ : tasks_deadline_passed_);
+    if (!closed && is_pipeline_task(task.task) && task.progress == Progress::Failed &&
+        static_cast<std::int64_t>(attempt_of(task.task_runs.front())) <
+            task.task["retries"].as_int()) {
+      task.fan_out_open = true;
+      task.progress = Progress::Running;
+    }
+    if (closed || !task.task["matrix"].is_object()) {
       continue;
     }
     const Value matrix = substituted_matrix(task.task["matrix"], results_for(task));

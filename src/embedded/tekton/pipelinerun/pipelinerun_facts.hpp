@@ -46,12 +46,14 @@ struct TaskState {
   std::string name{};
   Value task{};  // the pipeline task, substituted but for results
   bool is_final = false;
-  std::vector<Object> task_runs{};  // one, or one a combination of a matrix
+  // One, or one a combination of a matrix; CustomRuns and PipelineRuns where it runs these.
+  std::vector<Object> task_runs{};
   Progress progress = Progress::NotStarted;
-  std::string_view skip{};    // a reason of above, or empty
-  bool fan_out_open = false;  // a matrix that misses TaskRuns (a crash came between)
-  std::string invalid{};      // why it failed result validation
-  Value when{};               // with results, once they are known
+  std::string_view skip{};  // a reason of above, or empty
+  // A matrix that misses TaskRuns (a crash came between), or a pipeline that is to be tried again.
+  bool fan_out_open = false;
+  std::string invalid{};  // why it failed result validation
+  Value when{};           // with results, once they are known
 
   // Returns true if the task has ended, was skipped, or failed validation.
   [[nodiscard]] bool done() const {
@@ -101,7 +103,8 @@ class RunFacts {
  private:
   void read_tasks(const Value& pipeline, const std::vector<Object>& task_runs);
   void judge_deadlines(const Object& run);
-  // Sets matrix tasks of which some TaskRuns have not been made yet to Running.
+  // Sets matrix tasks of which some TaskRuns have not been made yet to Running, and pipelines with
+  // retries left.
   void judge_fan_outs();
   void judge_dag();
   void judge_finally();

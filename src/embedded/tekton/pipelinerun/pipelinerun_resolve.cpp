@@ -117,17 +117,50 @@ Checked check_workspaces(const Object& run, const Value& spec, const Names& name
 }
 
 Checked check_task_run_specs(const Object& run, const Value& spec, const Names& names) {
+  const auto wrong = [&names](const std::string& why) {
+    return user_error("InvalidTaskRunSpecs",
+                      "PipelineRun " + names.run +
+                          " doesn't define taskRunSpecs correctly: pipelineRun's taskrunSpecs " +
+                          why);
+  };
   for (const Value& one : run.spec()["taskRunSpecs"].items()) {
-    const std::string_view task = one["pipelineTaskName"].as_string();
-    if (named(spec["tasks"], task).is_null() && named(spec["finally"], task).is_null()) {
-      return user_error("InvalidTaskRunSpecs",
-                        "PipelineRun " + names.run +
-                            " doesn't define taskRunSpecs correctly: pipelineRun's taskrunSpecs "
-                            "defined wrong taskName: " +
-                            quoted(task) + ", does not exist in Pipeline");
+    const std::string_view name = one["pipelineTaskName"].as_string();
+    const Value& of_tasks = named(spec["tasks"], name);
+    const Value& task = of_tasks.is_null() ? named(spec["finally"], name) : of_tasks;
+    if (task.is_null()) {
+      return wrong("defined wrong taskName: " + quoted(name) + ", does not exist in Pipeline");
+    }
+    for (const std::string_view field : {"stepSpecs", "sidecarSpecs", "computeResources"}) {
+      if (is_pipeline_task(task) && one.contains(field)) {
+        return wrong("defined " + std::string(field) + " of " + quoted(name) +
+                     ", which runs a pipeline");
+      }
     }
   }
   return std::nullopt;
+}
+
+// The PipelineRuns that a run is within. A pipeline within itself would never end.
+Checked check_nesting(const View& view, const Object& run, const Names& names) {
+  constexpr int kMostNested = 8;
+  const Value& ref = run.spec()["pipelineRef"];
+  std::optional<Object> outer = run;
+  for (int depth = 0;; ++depth) {
+    const auto owner = outer->controller();
+    if (!owner || owner->kind != api::kPipelineRun.name) {
+      return std::nullopt;
+    }
+    outer = view.get(api::kPipelineRun, {std::string(run.ns()), owner->name});
+    if (!outer || outer->uid() != owner->uid) {
+      return std::nullopt;
+    }
+    const bool same = ref.is_object() && outer->spec()["pipelineRef"] == ref;
+    if (same || depth >= kMostNested) {
+      return user_error("PipelineValidationFailed",
+                        "Pipeline " + names.pipeline + " can't be Run; it is nested in " +
+                            (same ? "itself" : "more than 8 PipelineRuns"));
+    }
+  }
 }
 
 // params[].value may become a list or an object; everything else is text.
@@ -154,8 +187,11 @@ Value substituted_task(Value task, Replacements replacements) {
   if (task.contains("when")) {
     task.set("when", resolved_when(task["when"], replacements));
   }
-  if (task["taskRef"].is_object()) {
-    Value& ref = task.member("taskRef");
+  for (const std::string_view field : {"taskRef", "pipelineRef"}) {
+    if (!task[field].is_object()) {
+      continue;
+    }
+    Value& ref = task.member(field);
     substitute_members(ref, kRefTexts, replacements);
     if (ref.contains("params")) {
       substitute_params(ref.member("params"), replacements);
@@ -197,9 +233,10 @@ Result<Value, Refusal> found_spec(const View& view, const Object& run, ResolvedP
     return Refusal{"CouldntGetPipeline", "Error retrieving pipeline for pipelinerun " +
                                              std::string(run.ns()) + "/" + name + ": " + why};
   }
-  resolved.labels = pipeline->metadata()["labels"];
-  resolved.annotations = pipeline->metadata()["annotations"];
-  return pipeline->spec();
+  resolved.labels = pipeline->object.metadata()["labels"];
+  resolved.annotations = pipeline->object.metadata()["annotations"];
+  resolved.source = pipeline->source;
+  return pipeline->object.spec();
 }
 
 }  // namespace
@@ -275,13 +312,16 @@ Value task_params(const Value& pipeline_task, const std::map<std::string, Value>
 
 Result<ResolvedPipeline, Refusal> resolve_pipeline(const View& view, const Object& run) {
   const Settings settings = read_settings(view);
+  const Names names(run);
+  if (auto refusal = check_nesting(view, run, names)) {
+    return *std::move(refusal);
+  }
   ResolvedPipeline resolved;
   auto found = found_spec(view, run, resolved);
   if (!found) {
     return found.error();
   }
   const Value spec = *std::move(found);
-  const Names names(run);
   if (auto refusal = check_graph(spec, names)) {
     return *std::move(refusal);
   }

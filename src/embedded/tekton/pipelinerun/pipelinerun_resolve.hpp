@@ -27,6 +27,7 @@ struct ResolvedPipeline {
   Value spec{};    // with params, contexts and workspaces substituted
   Value labels{};  // of the Pipeline
   Value annotations{};
+  Value source{};  // refSource of the provenance
 };
 
 // Returns what a run says while a definition is on its way.

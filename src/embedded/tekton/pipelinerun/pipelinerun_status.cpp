@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "embedded/tekton/model/runs.hpp"
 #include "embedded/tekton/model/substitute.hpp"
 #include "embedded/tekton/model/text.hpp"
 #include "embedded/tekton/pipelinerun/matrix.hpp"
@@ -266,6 +267,9 @@ std::string first_failure(const RunFacts& facts) {
       continue;
     }
     const Object& task_run = task.task_runs[0];
+    if (const std::string_view inner = task_run.annotation(kFailureAnnotation); !inner.empty()) {
+      return task.name + "/" + std::string(inner);
+    }
     std::string step;
     for (const Value& state : task_run.status()["steps"].items()) {
       const bool real = state["terminationReason"].as_string() != "Skipped" &&

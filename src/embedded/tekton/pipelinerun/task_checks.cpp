@@ -22,7 +22,7 @@ struct KnownTask {
   Value task{};
   std::string task_name{};  // of the Task, or of the pipeline task when its spec is inline
   Value spec{};
-  // false: a custom task, or one that results of other tasks name
+  // False: a custom task, or one that results of other tasks name
   bool resolved = true;
 };
 
@@ -35,6 +35,32 @@ const KnownTask* find(const std::vector<KnownTask>& members, std::string_view ta
   return nullptr;
 }
 
+Checked gather_pipeline(const View& view, const Object& run, const Value& task,
+                        std::vector<KnownTask>& members) {
+  const Value& ref = task["pipelineRef"];
+  KnownTask member{.task = task, .task_name = task["name"].str(), .spec = task["pipelineSpec"]};
+  if (!ref.is_object() || !result_refs(ref).empty()) {
+    member.resolved = !ref.is_object();
+    members.push_back(std::move(member));
+    return std::nullopt;
+  }
+  auto found = find_definition(view, api::kPipeline, ref, run.ns());
+  if (!found && is_awaited(found.error())) {
+    return awaited_refusal("ResolvingPipelineRef", run);
+  }
+  if (!found) {
+    return Refusal{"CouldntGetPipeline",
+                   "Pipeline " + std::string(run.ns()) + "/" + pipeline_name(run) +
+                       " can't be Run; it contains Pipelines that don't exist: Couldn't retrieve "
+                       "Pipeline " +
+                       quoted(ref["name"].as_string()) + ": " + found.error().message};
+  }
+  member.task_name = std::string(found->object.name());
+  member.spec = found->object.spec();
+  members.push_back(std::move(member));
+  return std::nullopt;
+}
+
 // Row 10.
 Checked gather(const View& view, const Object& run, const Value& pipeline,
                std::vector<KnownTask>& members) {
@@ -44,6 +70,12 @@ Checked gather(const View& view, const Object& run, const Value& pipeline,
       if (is_custom_task(task["taskSpec"]) || is_custom_task(ref)) {
         // Its controller checks what it is given.
         members.push_back({.task = task, .task_name = task["name"].str(), .resolved = false});
+        continue;
+      }
+      if (is_pipeline_task(task)) {
+        if (auto refusal = gather_pipeline(view, run, task, members)) {
+          return refusal;
+        }
         continue;
       }
       if (task["taskSpec"].is_object()) {
@@ -66,8 +98,9 @@ Checked gather(const View& view, const Object& run, const Value& pipeline,
                            "Couldn't retrieve Task " +
                            quoted(ref["name"].as_string()) + ": " + found.error().message};
       }
-      members.push_back(
-          {.task = task, .task_name = std::string(found->name()), .spec = found->spec()});
+      members.push_back({.task = task,
+                         .task_name = std::string(found->object.name()),
+                         .spec = found->object.spec()});
     }
   }
   return std::nullopt;

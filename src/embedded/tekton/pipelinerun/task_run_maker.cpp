@@ -25,8 +25,18 @@ const Value& overrides_of(const Object& run, std::string_view task) {
   return kNone;
 }
 
+// Returns the attempt that the next child of a task is, from 0.
+std::size_t next_attempt(const TaskState& task) {
+  return task.task_runs.empty() || !is_pipeline_task(task.task)
+             ? 0
+             : attempt_of(task.task_runs.front()) + 1;
+}
+
 // A name already given out is kept.
 std::string name_of(const Object& run, const TaskState& task) {
+  if (const std::size_t attempt = next_attempt(task); attempt > 0) {
+    return task_run_name(run.name(), task.name + "-retry" + std::to_string(attempt));
+  }
   for (const Value& reference : run.status()["childReferences"].items()) {
     if (reference["pipelineTaskName"].as_string() == task.name) {
       return reference["name"].str();
@@ -52,6 +62,9 @@ Value metadata_of(const RunContext& context, const TaskState& task, const Value&
   }
   Value annotations = merged_maps(own["annotations"], inherited_annotations(context.annotations));
   annotations = merged_maps(annotations, overrides["metadata"]["annotations"]);
+  if (is_pipeline_task(task.task)) {
+    labels.set(kAttemptLabel, std::to_string(next_attempt(task)));
+  }
   if (task.task["onError"].as_string() == "continue") {
     annotations.set(kOnErrorAnnotation, "continue");
   }
@@ -135,23 +148,25 @@ Value workspaces_of(const RunContext& context, const TaskState& task, const Repl
     }
   }
   const Replacements variables = run_variables(context, task, results);
-  Value bindings = task_run_workspaces(context.run, wanted, task.task["taskSpec"]);
+  const char* spec = is_pipeline_task(task.task) ? "pipelineSpec" : "taskSpec";
+  Value bindings = task_run_workspaces(context.run, wanted, task.task[spec]);
   for (std::size_t i = 0; i < bindings.size(); ++i) {
     bindings.item(i) = substitute_binding(bindings[i], variables);
   }
   return bindings;
 }
 
-// Returns the reference to the task; a resolver's params may hold results.
-Value ref_of(Value ref, const Replacements& results) {
+// Returns the reference to the task, of kind `kind` unless it or a resolver says so; a resolver's
+// params may hold results.
+Value ref_of(Value ref, std::string_view kind, const Replacements& results) {
   static constexpr std::string_view kFields[] = {"name"};
   substitute_members(ref, kFields, results);
   for (std::size_t i = 0; i < ref["params"].size(); ++i) {
     Value& param = ref.member("params").item(i);
     param.set("value", substitute_param(param["value"], results));
   }
-  if (ref["kind"].as_string().empty() && ref["resolver"].as_string().empty()) {
-    ref.set("kind", "Task");
+  if (!kind.empty() && ref["kind"].as_string().empty() && ref["resolver"].as_string().empty()) {
+    ref.set("kind", kind);
   }
   return ref;
 }
@@ -184,10 +199,14 @@ Value spec_of(const RunContext& context, const RunFacts& facts, const TaskState&
                              : overrides["serviceAccountName"];
   spec.set("serviceAccountName",
            account.as_string().empty() ? Value(context.settings.default_service_account) : account);
-  if (task.task["taskSpec"].is_object()) {
+  if (task.task["pipelineSpec"].is_object()) {
+    spec.set("pipelineSpec", task.task["pipelineSpec"]);
+  } else if (task.task["pipelineRef"].is_object()) {
+    spec.set("pipelineRef", ref_of(task.task["pipelineRef"], {}, results));
+  } else if (task.task["taskSpec"].is_object()) {
     spec.set("taskSpec", inline_spec(task.task["taskSpec"], results));
   } else {
-    spec.set("taskRef", ref_of(task.task["taskRef"], results));
+    spec.set("taskRef", ref_of(task.task["taskRef"], "Task", results));
   }
   if (Value pod =
           pod_template_of(context, overrides, combination, run_variables(context, task, results));
@@ -228,19 +247,52 @@ Value custom_spec_of(const RunContext& context, const RunFacts& facts, const Tas
   return spec;
 }
 
+// The spec of a PipelineRun; `combination`: the params of a matrix, or Null. An inline pipeline
+// sees the params of the run around it.
+Value pipeline_spec_of(const RunContext& context, const RunFacts& facts, const TaskState& task,
+                       const Value& combination) {
+  const Value whole = spec_of(context, facts, task, combination);
+  Value spec = Value::object();
+  for (const std::string_view kept : {"pipelineRef", "pipelineSpec", "workspaces"}) {
+    if (const Value* value = whole.find(kept)) {
+      spec.set(kept, *value);
+    }
+  }
+  Value params = whole["params"].is_list() ? whole["params"] : Value::list();
+  for (const auto& [name, value] : context.values) {
+    if (spec.contains("pipelineSpec") && named(params, name).is_null()) {
+      params.push_back(Value::object({{"name", name}, {"value", value}}));
+    }
+  }
+  if (!params.empty()) {
+    spec.set("params", std::move(params));
+  }
+  Value shared = Value::object({{"serviceAccountName", whole["serviceAccountName"]}});
+  if (const Value* pod = whole.find("podTemplate")) {
+    shared.set("podTemplate", *pod);
+  }
+  spec.set("taskRunTemplate", std::move(shared));
+  spec.set("timeouts", Value::object({{"pipeline", whole["timeout"]}}));
+  return spec;
+}
+
 }  // namespace
 
 std::vector<Value> make_task_runs(const RunContext& context, const RunFacts& facts,
                                   const TaskState& task) {
   const Value& overrides = overrides_of(context.run, task.name);
   const auto made = [&](std::string_view name, const Value& more_params) {
+    const bool pipeline = is_pipeline_task(task.task);
     const bool custom =
         is_custom_task(task.task["taskRef"]) || is_custom_task(task.task["taskSpec"]);
     Value task_run = Value::object({{"apiVersion", custom ? "tekton.dev/v1beta1" : "tekton.dev/v1"},
-                                    {"kind", custom ? "CustomRun" : "TaskRun"}});
+                                    {"kind", pipeline ? "PipelineRun"
+                                             : custom ? "CustomRun"
+                                                      : "TaskRun"}});
     task_run.set("metadata", metadata_of(context, task, overrides, name));
-    Value spec = custom ? custom_spec_of(context, facts, task, more_params)
-                        : spec_of(context, facts, task, more_params);
+    Value spec = pipeline ? pipeline_spec_of(context, facts, task, more_params)
+                 : custom ? custom_spec_of(context, facts, task, more_params)
+                          : spec_of(context, facts, task, more_params);
     if (!more_params.empty()) {
       spec.set("params", merged_named(spec["params"], more_params));
     }

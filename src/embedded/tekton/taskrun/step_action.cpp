@@ -129,7 +129,7 @@ Result<Value, Refusal> with_step_actions(const View& view, const Object& task_ru
                                                     std::string(task_run.name()) + ": " +
                                                     action.error().message};
     }
-    ATHANOR_TRY(Value whole, replaced(step, action->spec(), task_params));
+    ATHANOR_TRY(Value whole, replaced(step, action->object.spec(), task_params));
     task_spec.member("steps").item(i) = std::move(whole);
   }
   return task_spec;

@@ -98,6 +98,7 @@ class Pass {
   std::optional<Instant> started_before_{};
   Instant start_{};
   Value labels_{}, annotations_{};
+  Value source_{};  // of the definition, once it is found
   Plan plan_{};
   bool moves_own_version_ = false;
   bool attempt_ended_ = false;
@@ -171,8 +172,8 @@ void Pass::write_status(const Outcome& outcome, Value status) {
     attempt_ended_ = true;
     status.set("completionTime", format_time(now_));
   }
-  if (settings_.provenance_in_status && !task_run_.status().contains("provenance")) {
-    status.set("provenance", Value::object({{"featureFlags", feature_flags(settings_)}}));
+  if (settings_.provenance_in_status) {
+    status.set("provenance", provenance(task_run_.status()["provenance"], settings_, source_));
   }
   if (wanted_status(task_run_.status(), status) == task_run_.status()) {
     return;
@@ -454,6 +455,7 @@ void Pass::run_pod() {
     return;
   }
   adopt_metadata(*task);
+  source_ = task->source;
   if (pod_) {
     mirror_pod(task->spec);
     return;

@@ -45,9 +45,10 @@ Result<Value, Refusal> found_spec(const View& view, const Object& task_run,
                                                   std::string(task_run.name()) + ": " +
                                                   task.error().message};
   }
-  resolved.labels = task->metadata()["labels"];
-  resolved.annotations = task->metadata()["annotations"];
-  return task->spec();
+  resolved.labels = task->object.metadata()["labels"];
+  resolved.annotations = task->object.metadata()["annotations"];
+  resolved.source = task->source;
+  return task->object.spec();
 }
 
 // Returns the pod volume of a workspace: workspaces of one claim share it. Empty: not bound.

@@ -19,6 +19,7 @@ struct ResolvedTask {
   Value spec{};    // with every variable replaced that is known before the pod runs
   Value labels{};  // of the Task
   Value annotations{};
+  Value source{};        // refSource of the provenance
   Value pod_template{};  // of the TaskRun, with variables replaced
   Value bindings{};      // of its workspaces, likewise
 };

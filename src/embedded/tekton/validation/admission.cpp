@@ -129,7 +129,12 @@ void default_pipeline_spec(Value& spec, const Settings& settings) {
       read_params(task);
       read_matrix(task);
       default_task_ref(task, settings);
+      read_ref_params(task, "pipelineRef");
+      default_resolver(task, "pipelineRef", settings);
       normalise(task, "timeout");
+      if (task["pipelineSpec"].is_object()) {
+        default_pipeline_spec(task.member("pipelineSpec"), settings);
+      }
       if (task["taskSpec"].is_object()) {
         default_task_spec(task.member("taskSpec"));
       }

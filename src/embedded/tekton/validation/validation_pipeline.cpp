@@ -18,15 +18,44 @@
 namespace athanor::tekton {
 namespace {
 
-void check_kind_of_task(const Value& task, const Settings& settings, FieldErrors& errors) {
+// A task that runs a pipeline.
+void check_pipeline_of_task(const Value& task, const Settings& settings, FieldErrors& errors) {
   for (const std::string_view field : {"pipelineRef", "pipelineSpec"}) {
-    if (task.contains(field)) {
-      errors.add(
-          std::string(field) +
-              " requires \"enable-api-fields\" feature gate to be \"alpha\" but it is \"beta\"",
-          {});
+    if (task.contains(field) && settings.api_fields != "alpha") {
+      errors.add(std::string(field) +
+                     " requires \"enable-api-fields\" feature gate to be \"alpha\" but it is " +
+                     quoted(settings.api_fields),
+                 {});
       return;
     }
+  }
+  std::vector<std::string> given;
+  for (const std::string_view field : {"pipelineRef", "pipelineSpec", "taskRef", "taskSpec"}) {
+    if (task[field].is_object()) {
+      given.emplace_back(field);
+    }
+  }
+  if (given.size() > 1) {
+    errors.add("expected exactly one, got multiple", given);
+  } else if (task["pipelineSpec"].is_object()) {
+    errors.merge(validate_pipeline_spec(task["pipelineSpec"], Place::Inline, settings),
+                 "pipelineSpec");
+  } else if (task["pipelineRef"]["name"].as_string().empty() &&
+             task["pipelineRef"]["resolver"].as_string().empty()) {
+    errors.missing("pipelineRef.name");
+  }
+  if (task["matrix"].is_object() && task["retries"].as_int() > 0) {
+    errors.add(
+        "matrix and retries of a task that runs a pipeline are not supported together by the "
+        "embedded engine",
+        {"retries"});
+  }
+}
+
+void check_kind_of_task(const Value& task, const Settings& settings, FieldErrors& errors) {
+  if (task.contains("pipelineRef") || task.contains("pipelineSpec")) {
+    check_pipeline_of_task(task, settings, errors);
+    return;
   }
   const bool has_ref = task["taskRef"].is_object();
   const bool has_spec = task["taskSpec"].is_object();
