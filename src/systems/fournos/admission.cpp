@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "api/kueue.hpp"
+#include "kube/names/names.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/fournos/cluster_state.hpp"
 #include "systems/fournos/desired.hpp"
@@ -16,6 +17,8 @@
 
 namespace athanor::fournos {
 namespace {
+
+constexpr std::string_view kRedirectedReason = "Redirected";
 
 // The flavor of the cluster: of the slot, else of the GPUs, else the first by name.
 std::string assigned_flavor(const Context& context, const Object& workload) {
@@ -92,7 +95,7 @@ std::string waiting_message(const Context& context, std::string_view workload_me
   if (workload_message.empty()) {
     return std::string(text::kWaiting);
   }
-  const std::string& cluster = context.job.spec().cluster;
+  const std::string& cluster = context.job.pinned_cluster();
   if (workload_message.find(name::kClusterSlot) == std::string_view::npos) {
     return fmt::format(text::kWaitingAdmission, workload_message);
   }
@@ -137,7 +140,7 @@ Word last_word(const Object& workload) {
 // may be gone. Only then is it read, as ten thousand waiting jobs are to read little.
 bool passes_cluster_over(const Context& context, const Object& workload) {
   const std::string_view message = last_word(workload).message;
-  const std::string words = "flavor " + context.job.spec().cluster;
+  const std::string words = "flavor " + context.job.pinned_cluster();
   for (std::size_t at = message.find(words); at != std::string_view::npos;
        at = message.find(words, at + 1)) {
     const std::size_t end = at + words.size();
@@ -150,7 +153,7 @@ bool passes_cluster_over(const Context& context, const Object& workload) {
 
 Plan keep_waiting(const Context& context, const Object& workload) {
   const auto [reason, message] = last_word(workload);
-  const std::string& cluster = context.job.spec().cluster;
+  const std::string& cluster = context.job.pinned_cluster();
   std::string text;
   const bool of_flavors = message.find("flavor ") != std::string_view::npos;
   if (!cluster.empty() && of_flavors && passes_cluster_over(context, workload)) {
@@ -182,6 +185,16 @@ Plan take_admission(const Context& context, const Object& workload) {
     return plan;
   }
   Plan plan;
+  const Job& job = context.job;
+  if (!job.status().redirected_from.empty() && job.exclusive &&
+      job.object().label(name::kExclusiveCluster) != flavor && !validate_label_value(flavor)) {
+    plan.then(Patch{
+        .target = job.ref(),
+        .merge = Value::object(
+            {{"metadata",
+              Value::object({{"labels", Value::object({{name::kExclusiveCluster, flavor}})}})}}),
+        .guard = {.uid = job.uid()}});
+  }
   StatusWrite(context)
       .enter(phase::kAdmitted, fmt::format(text::kAdmitted, flavor))
       .set("cluster", flavor)
@@ -195,7 +208,35 @@ Plan take_admission(const Context& context, const Object& workload) {
 bool just_requeued(const Job& job) {
   const Value& condition =
       find_condition(job.object().status()["conditions"], condition::kWorkloadAdmitted);
-  return condition["reason"].as_string() == "Evicted";
+  return condition["reason"].as_string() == "Evicted" ||
+         condition["reason"].as_string() == kRedirectedReason;
+}
+
+// Returns true if the job leaves its cluster, which does not answer, for one with the same GPUs.
+bool leaves_unhealthy_cluster(const Context& context) {
+  const Job& job = context.job;
+  if (job.pinned_cluster().empty() || !job.wants_gpus() || job.lock_only ||
+      context.settings.api() != api::FournosApi::Auto ||
+      job.object().annotation(name::kNoRedirect) == "true") {
+    return false;
+  }
+  const auto flavor =
+      context.view.get(api::kueue::kResourceFlavor, Key{.name = job.spec().cluster});
+  return flavor && flavor->label(name::kHealthy) == "false";
+}
+
+// The next run of the operator makes the Workload anew, for any cluster.
+Plan redirect(const Context& context) {
+  const std::string& cluster = context.job.spec().cluster;
+  Plan plan = release_workload(context);
+  StatusWrite(context)
+      .message(fmt::format(text::kRedirected, cluster))
+      .set("redirectedFrom", cluster)
+      .set("redirectCount", context.job.status().redirect_count + 1)
+      .condition(condition::kWorkloadAdmitted, Truth::False, kRedirectedReason,
+                 fmt::format(text::kRedirectedLong, cluster))
+      .into(plan);
+  return plan;
 }
 
 Plan recreate_workload(const Context& context) {
@@ -220,7 +261,7 @@ Plan recreate_workload(const Context& context) {
 // The cluster that the job names was removed while it waited: nothing would ever admit it. nullopt:
 // the cluster is there, or that cannot be known.
 std::optional<Plan> leave_removed_cluster(const Context& context) {
-  const std::string& cluster = context.job.spec().cluster;
+  const std::string& cluster = context.job.pinned_cluster();
   if (cluster.empty()) {
     return std::nullopt;
   }
@@ -276,6 +317,9 @@ Plan await_admission(const Context& context) {
   }
   if (condition_is(workload.object.status()["conditions"], "Admitted", "True")) {
     return take_admission(context, workload.object);
+  }
+  if (leaves_unhealthy_cluster(context)) {
+    return redirect(context);
   }
   if (passes_cluster_over(context, workload.object)) {
     if (auto leaving = leave_removed_cluster(context)) {

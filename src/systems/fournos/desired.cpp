@@ -89,6 +89,21 @@ Value child_metadata(const Job& job, std::string_view child_name, Control contro
                         {"ownerReferences", Value::list({std::move(reference)})}});
 }
 
+namespace {
+
+// Returns the affinity for any cluster but this one.
+Value without_cluster(const std::string& cluster) {
+  const Value rule = Value::object(
+      {{"key", name::kCluster}, {"operator", "NotIn"}, {"values", Value::list({cluster})}});
+  const Value term = Value::object({{"matchExpressions", Value::list({rule})}});
+  Value affinity = Value::object();
+  affinity.set_path({"nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"},
+                    Value::object({{"nodeSelectorTerms", Value::list({term})}}));
+  return affinity;
+}
+
+}  // namespace
+
 Value workload_object(const Context& context, std::optional<std::int64_t> priority) {
   const Job& job = context.job;
   Value metadata = child_metadata(job, job.name(), Control::Controller);
@@ -103,8 +118,11 @@ Value workload_object(const Context& context, std::optional<std::int64_t> priori
                      {"image", "pause:3.9"},
                      {"resources", Value::object({{"requests", requests_of(context)}})}});
   Value pod = Value::object({{"restartPolicy", "Never"}, {"containers", Value::list({container})}});
-  if (!job.spec().cluster.empty()) {
-    pod.set("nodeSelector", Value::object({{name::kCluster, job.spec().cluster}}));
+  if (const std::string& cluster = job.pinned_cluster(); !cluster.empty()) {
+    pod.set("nodeSelector", Value::object({{name::kCluster, cluster}}));
+  } else if (const std::string& left = job.status().redirected_from; !left.empty()) {
+    // Its place there may be free: without this the queue would choose it again.
+    pod.set("affinity", without_cluster(left));
   }
   const Value pod_set = Value::object({{"name", "launcher"},
                                        {"count", 1},

@@ -12,6 +12,12 @@ bool Job::wants_gpus() const {
   return spec().hardware && !spec().hardware->gpu_type.empty() && spec().hardware->gpu_count > 0;
 }
 
+const std::string& Job::pinned_cluster() const {
+  static const std::string kNone;
+  const std::string& from = status().redirected_from;
+  return !from.empty() && from == spec().cluster ? kNone : spec().cluster;
+}
+
 const Value& Job::forge() const {
   const Value& stored = object().spec();
   return dialect == Dialect::Seed ? stored["forge"] : stored["executionEngine"]["forge"];

@@ -35,6 +35,8 @@ struct Job {
   [[nodiscard]] std::string ns() const { return std::string(object().ns()); }
   [[nodiscard]] std::string uid() const { return std::string(object().uid()); }
   [[nodiscard]] Ref ref() const { return {&api::kFournosJob, object().key()}; }
+  // Returns the cluster that the job is held to; empty: any that fits, also once it was redirected.
+  [[nodiscard]] const std::string& pinned_cluster() const;
   // GPUs are asked for when both type and count are given.
   [[nodiscard]] bool wants_gpus() const;
   // Returns the engine settings that a seed pipeline reads: spec.forge, or executionEngine.forge.

@@ -29,6 +29,9 @@ inline constexpr std::string_view kFournos = "fournos";
 inline constexpr std::string_view kJobName = "fournos.dev/job-name";
 inline constexpr std::string_view kCluster = "fournos.dev/cluster";
 inline constexpr std::string_view kExclusiveCluster = "fournos.dev/exclusive-cluster";
+inline constexpr std::string_view kNoRedirect = "fournos.dev/no-redirect";
+inline constexpr std::string_view kHealthy =
+    "fournos.dev/healthy";  // of a ResourceFlavor, by Hearth
 inline constexpr std::string_view kClusterLock = "fournos.dev/cluster-lock";
 inline constexpr std::string_view kClusterSlot = "fournos/cluster-slot";
 inline constexpr std::string_view kVaultEntry = "fournos.dev/vault-entry";
@@ -144,6 +147,10 @@ inline constexpr std::string_view kNoPlace =
     "Cluster {} has no place in any ClusterQueue{}, waiting until it gets one";
 inline constexpr std::string_view kUnreachable =
     "Cluster {} is unreachable ({}), waiting until it answers";
+inline constexpr std::string_view kRedirected =
+    "Cluster {} is unreachable; redirected to an equivalent cluster";
+inline constexpr std::string_view kRedirectedLong =
+    "Original cluster {} unreachable; retrying on an equivalent cluster";
 inline constexpr std::string_view kAllCordoned =
     "All eligible clusters are cordoned, waiting until one is uncordoned";
 inline constexpr std::string_view kLockerJob = "job {}";

@@ -271,6 +271,10 @@ const TypeInfo& Describe<FournosJobStatus>::type() {
       field<&Status::evictions>(
           "evictions", "How often Kueue took the cluster away and the run was queued again.",
           {.format = "int64", .minimum = 0}),
+      field<&Status::redirected_from>("redirectedFrom",
+                                      "Cluster of the spec, which did not answer while it waited."),
+      field<&Status::redirect_count>("redirectCount", "How often it left such a cluster.",
+                                     {.format = "int64", .minimum = 0}),
   };
   static const TypeInfo kType{.name = "FournosJobStatus", .doc = kStatusDoc, .fields = kFields};
   return kType;

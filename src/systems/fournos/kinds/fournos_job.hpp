@@ -66,6 +66,8 @@ struct FournosJobStatus {
   Value engine_status{};
   std::optional<Instant> completion_time{};
   std::int64_t evictions = 0;
+  std::string redirected_from{};
+  std::int64_t redirect_count = 0;
 };
 
 // A FournosJob.
