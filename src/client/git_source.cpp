@@ -31,6 +31,7 @@ namespace {
 constexpr std::size_t kMostFileBytes = std::size_t{1} << 20;  // more than an object may have
 constexpr std::size_t kMostWaiting = 256;
 constexpr std::int64_t kBlock = 512;  // bytes of the shell's `ulimit -f`
+constexpr int kMostMemory = 1 << 20;  // KiB of `ulimit -v`: git keeps a server's list of refs whole
 
 using Setting = std::pair<std::string, std::string>;
 
@@ -151,22 +152,22 @@ struct GitSource::State {
 Result<std::string> GitSource::State::git(const std::string& folder, std::vector<std::string> words,
                                           const std::vector<Setting>& settings,
                                           bool takes_errors) const {
-  ProgramCall call{
-      .words = {"/bin/sh", "-c",
-                fmt::format("ulimit -f {}; exec git \"$@\"", options.most_bytes / kBlock), "git",
-                "-C", folder},
-      .variables = {{"HOME", folder},
-                    {"LC_ALL", "C"},
-                    {"GIT_CONFIG_NOSYSTEM", "1"},
-                    {"GIT_CONFIG_GLOBAL", "/dev/null"},
-                    {"GIT_TERMINAL_PROMPT", "0"},
-                    {"GIT_ASKPASS", "/bin/true"},
-                    {"GIT_ALLOW_PROTOCOL", "https:http"},
-                    {"GIT_CONFIG_COUNT", std::to_string(settings.size())}},
-      .timeout = options.timeout,
-      .output_limit = kMostFileBytes,
-      .takes_errors = takes_errors,
-      .cancelled = &stopping};
+  ProgramCall call{.words = {"/bin/sh", "-c",
+                             fmt::format("ulimit -f {}; ulimit -v {}; exec git \"$@\"",
+                                         options.most_bytes / kBlock, kMostMemory),
+                             "git", "-C", folder},
+                   .variables = {{"HOME", folder},
+                                 {"LC_ALL", "C"},
+                                 {"GIT_CONFIG_NOSYSTEM", "1"},
+                                 {"GIT_CONFIG_GLOBAL", "/dev/null"},
+                                 {"GIT_TERMINAL_PROMPT", "0"},
+                                 {"GIT_ASKPASS", "/bin/true"},
+                                 {"GIT_ALLOW_PROTOCOL", "https:http"},
+                                 {"GIT_CONFIG_COUNT", std::to_string(settings.size())}},
+                   .timeout = options.timeout,
+                   .output_limit = kMostFileBytes,
+                   .takes_errors = takes_errors,
+                   .cancelled = &stopping};
   call.words.insert(call.words.end(), std::make_move_iterator(words.begin()),
                     std::make_move_iterator(words.end()));
   for (std::size_t i = 0; i < settings.size(); ++i) {
