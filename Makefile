@@ -1,7 +1,7 @@
 # Short names for scripts/ and CMake. `make help` lists the targets.
 .DEFAULT_GOAL := help
 export IMG DAEMONSET_IMAGE SCHEDULER_IMAGE WNS SNS CNS SYSTEM NAMESPACE
-.PHONY: help bootstrap build web web-test demo test unit e2e attack test-real bench bench-apiserver bench-hearth bench-das bench-numa bench-appwrapper bench-queue bench-sim bench-console bench-controllers sim mutations fuzz sanitize lint format package clean \
+.PHONY: help bootstrap build web web-test demo test unit e2e attack test-real bench bench-apiserver bench-hearth bench-das bench-numa bench-appwrapper bench-queue bench-pipelines bench-sim bench-console bench-controllers sim mutations fuzz sanitize lint format package clean \
 	info deploy-das deploy-das-ocp undeploy-das run-local build-push build-push-daemonset bundle-generate build-push-bundle regen-crd regen-crd-k8s generate \
 	verify-codegen test-e2e test-e2e-ci lint-sh \
 	image image-test docker-build docker-push install run deploy undeploy sync-vault-secrets sync-vault-secrets-dry-run dev-setup dev-run dev-teardown ci-setup ci-run ci-stop
@@ -63,6 +63,9 @@ bench-appwrapper: build ## measure AppWrappers: creation, failures, whole lives,
 
 bench-queue: ## measure the queueing: one decision, Kueue's published scenarios, beside targets
 	@scripts/bench-queue
+
+bench-pipelines: ## measure a thousand PipelineRuns of ten tasks, beside targets
+	@scripts/bench-pipelines
 
 bench-console: ## measure the console in a browser: first view, filter, scrolling, changes, 50 viewers, beside targets
 	@scripts/bench-console
