@@ -124,3 +124,26 @@ def test_old_versions_are_read(lab, ns):
     assert logs(lab, ns, "acts-pod") == "one two\n"
     old = yaml.safe_load(lab.kubectl("get", "tasks.v1beta1.tekton.dev", "old.task", "-n", ns, "-o", "yaml").out)
     assert old["spec"]["resources"]["inputs"][0]["name"] == "cluster"
+
+
+def test_pipelines_within_pipelines_follow_the_flag(make_lab):
+    lab = make_lab(name="nested").start()
+    inner = {"tasks": [{"name": "say", "taskSpec": {"results": [{"name": "said"}], "steps": [{"name": "s", "image": "bash", "script": "printf '%s' \"$(params.word)\" > $(results.said.path)"}]}}], "results": [{"name": "out", "value": "$(tasks.say.results.said)"}]}
+    outer = {
+        "params": [{"name": "word", "value": "deep"}],
+        "pipelineSpec": {"params": [{"name": "word"}], "tasks": [{"name": "child", "pipelineSpec": inner}], "results": [{"name": "all", "value": "$(tasks.child.results.out)"}]},
+    }
+    body = {"apiVersion": "tekton.dev/v1", "kind": "PipelineRun", "metadata": {"name": "nested"}, "spec": outer}
+    path = "/apis/tekton.dev/v1/namespaces/default/pipelineruns"
+    refused = lab.http("POST", path, body)
+    assert refused.code == 400 and 'requires "enable-api-fields" feature gate to be "alpha" but it is "beta"' in refused.json["message"]
+    lab.kubectl("patch", "configmap", "feature-flags", "-n", "tekton-pipelines", "--type", "merge", "-p", '{"data":{"enable-api-fields":"alpha"}}')
+    warned = lab.kubectl("patch", "configmap", "feature-flags", "-n", "tekton-pipelines", "--type", "merge", "--dry-run=server", "-p", '{"data":{"enable-api-fields":"stable"}}')
+    assert 'enable-api-fields: "stable" has no effect' in warned.err
+    wait_for("the flag counts", lambda: lab.http("POST", path, body).code == 201)
+    done = wait_for("it is over", lambda: (one := lab.get(f"{path}/nested")).get("status", {}).get("completionTime") and one)
+    assert done["status"]["results"] == [{"name": "all", "value": "deep"}]
+    assert [(one["kind"], one["name"]) for one in done["status"]["childReferences"]] == [("PipelineRun", "nested-child")]
+    assert lab.kubectl("get", "pr,tr", "-o", "name").out.split() == ["pipelinerun.tekton.dev/nested", "pipelinerun.tekton.dev/nested-child", "taskrun.tekton.dev/nested-child-say"]
+    lab.kubectl("delete", "pr", "nested")
+    wait_for("the children go with it", lambda: not lab.kubectl("get", "pr,tr,pods", "-o", "name").out)
