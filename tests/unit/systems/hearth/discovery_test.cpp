@@ -132,6 +132,25 @@ TEST_F(Kubeconfigs, StatesAndTexts) {
       {"url",
        {kubeconfig("", "server: \"unix:///x\""),
         "Invalid kubeconfig for cluster 'url': cluster \"k\": server is not an http(s) URL"}},
+      {"first",
+       {kubeconfig().substr(kubeconfig().find('\n') + 1),
+        "Invalid kubeconfig for cluster 'first': it has no current-context, so kubectl would not "
+        "use it; set current-context: c"}},
+      {"twice",
+       {base64_encode(kubeconfig()),
+        "Invalid kubeconfig for cluster 'twice': it is encoded in base64 twice, which kubectl "
+        "cannot read; encode it once"}},
+      {"both",
+       {kubeconfig("",
+                   "server: \"https://10.0.0.1:6443\", insecure-skip-tls-verify: true, "
+                   "certificate-authority-data: " +
+                       base64_encode("-----BEGIN CERTIFICATE-----\n")),
+        "Invalid kubeconfig for cluster 'both': cluster \"k\": certificate-authority-data and "
+        "insecure-skip-tls-verify exclude each other; kubectl refuses both"}},
+      {"person",
+       {kubeconfig("", "server: \"https://ann:secret@10.0.0.1:6443\""),
+        "Invalid kubeconfig for cluster 'person': cluster \"k\": server holds user information, "
+        "which is not allowed; use a user entry"}},
   };
   for (const auto& [name, row] : rows) {
     secret("kubeconfig-" + name, row.text);
