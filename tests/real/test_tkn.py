@@ -95,9 +95,10 @@ def tkn(lab, ns, program):
     return call
 
 
-def test_version_tells_its_own(lab, program):
+def test_version_tells_the_release_of_the_lab(lab, program):
     done = run([program, "version"], env={**os.environ, "KUBECONFIG": str(lab.kubeconfig)})
     assert done.code == 0 and "Client version: 0." in done.out, done.out + done.err
+    assert "Pipeline version: v1.9.2" in done.out, done.out
 
 
 def test_tasks_are_listed_described_and_removed(tkn):

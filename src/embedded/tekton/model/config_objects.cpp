@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "embedded/tekton/model/runs.hpp"
 #include "embedded/tekton/model/text.hpp"
 #include "kube/text/yaml.hpp"
 
@@ -53,6 +54,8 @@ constexpr Setting kFlags[] = {
     {"enable-artifacts", "false", "flag"},
     {"disable-inline-spec", "", ""},
 };
+
+constexpr Setting kInfo[] = {{"version", kRelease, ""}};
 
 using Table = std::span<const Setting>;
 
@@ -169,7 +172,9 @@ std::vector<Value> config_objects(const Value& section) {
                          {"kind", "Namespace"},
                          {"metadata", Value::object({{"name", kNamespace}})}}),
           config_map("config-defaults", kDefaults, section["defaults"]),
-          config_map("feature-flags", kFlags, flags)};
+          config_map("feature-flags", kFlags, flags),
+          // Clients read the release there: `tkn version`.
+          config_map("pipelines-info", kInfo, {})};
 }
 
 std::optional<Error> validate_config(const Value& object) {

@@ -14,12 +14,13 @@ namespace {
 
 TEST(ConfigObjects, AreAllRightAsTheyAre) {
   const auto objects = config_objects();
-  ASSERT_EQ(objects.size(), 3U);
+  ASSERT_EQ(objects.size(), 4U);
   for (const Value& object : objects) {
     EXPECT_FALSE(validate_config(object)) << object["metadata"]["name"].as_string();
   }
   EXPECT_EQ(objects[1]["data"]["default-timeout-minutes"], Value("60"));
   EXPECT_EQ(objects[2]["data"]["enable-api-fields"], Value("beta"));
+  EXPECT_EQ(objects[3]["data"]["version"], Value("v1.9.2"));
 }
 
 TEST(ConfigObjects, WrongValuesAreRefused) {
