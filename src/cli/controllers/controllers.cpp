@@ -285,6 +285,11 @@ class Production {
                                                             runtime::Executors::Completion done) {
             poster_->ask(query, std::move(done));
           });
+          executors_.on_act(std::string(client::kDeliverVerb),
+                            [this](const std::string& /*id*/, const Value& args,
+                                   runtime::Executors::Completion done) {
+                              poster_->deliver(args, std::move(done));
+                            });
         }
         if (use.name != client::kTargetProbe || targets_) {
           continue;

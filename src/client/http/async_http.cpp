@@ -49,6 +49,7 @@ struct StreamBuffer {
 
 struct Transfer {
   std::uint64_t id = 0;
+  std::chrono::steady_clock::time_point due{};  // not sent before
   HttpQuery query{};
   AsyncHttp::Done done{};
   HttpReply reply{};
@@ -70,6 +71,7 @@ struct Transfer {
 struct AsyncHttp::State {
   Multi multi{curl_multi_init()};
   std::map<std::uint64_t, std::unique_ptr<Transfer>> transfers{};  // of the client's thread
+  std::vector<std::unique_ptr<Transfer>> delayed{};                // of the client's thread
   std::uint64_t last_id = 0;
 
   Mutex mutex{};  // guards what follows
@@ -83,6 +85,8 @@ struct AsyncHttp::State {
   void run(const std::weak_ptr<State>& self);
   bool take_orders(const std::weak_ptr<State>& self);
   void begin(std::unique_ptr<Transfer> transfer, const std::weak_ptr<State>& self);
+  // Begins the delayed transfers whose time has come; returns the milliseconds until the next one.
+  int begin_due(const std::weak_ptr<State>& self);
   void finish(std::uint64_t id, CURLcode code);
 };
 
@@ -316,7 +320,11 @@ bool AsyncHttp::State::take_orders(const std::weak_ptr<State>& self) {
     left.swap(leaving);
   }
   for (auto& transfer : begun) {
-    begin(std::move(transfer), self);
+    if (transfer->query.delay.count() > 0) {
+      delayed.push_back(std::move(transfer));
+    } else {
+      begin(std::move(transfer), self);
+    }
   }
   for (const std::uint64_t id : read) {
     if (const auto found = transfers.find(id); found != transfers.end()) {
@@ -332,8 +340,26 @@ bool AsyncHttp::State::take_orders(const std::weak_ptr<State>& self) {
   return true;
 }
 
+int AsyncHttp::State::begin_due(const std::weak_ptr<State>& self) {
+  const auto now = std::chrono::steady_clock::now();
+  const auto first_due = std::partition(delayed.begin(), delayed.end(),
+                                        [&](const auto& transfer) { return transfer->due > now; });
+  std::vector<std::unique_ptr<Transfer>> due(std::make_move_iterator(first_due),
+                                             std::make_move_iterator(delayed.end()));
+  delayed.erase(first_due, delayed.end());
+  for (auto& transfer : due) {
+    begin(std::move(transfer), self);
+  }
+  std::chrono::milliseconds wait{kPollMs};
+  for (const auto& transfer : delayed) {
+    wait = std::min(wait, std::chrono::ceil<std::chrono::milliseconds>(transfer->due - now));
+  }
+  return static_cast<int>(wait.count());
+}
+
 void AsyncHttp::State::run(const std::weak_ptr<State>& self) {
   while (take_orders(self)) {
+    const int wait = begin_due(self);
     int running = 0;
     curl_multi_perform(multi.get(), &running);
     const std::vector<EndedTransfer> ended = take_ended(multi);
@@ -341,7 +367,7 @@ void AsyncHttp::State::run(const std::weak_ptr<State>& self) {
       finish(static_cast<Transfer*>(one.owner)->id, static_cast<CURLcode>(one.code));
     }
     if (ended.empty()) {
-      curl_multi_poll(multi.get(), nullptr, 0, kPollMs, nullptr);
+      curl_multi_poll(multi.get(), nullptr, 0, wait, nullptr);
     }
   }
 }
@@ -362,6 +388,7 @@ void AsyncHttp::send(HttpQuery query, Done done) {
   auto transfer = std::make_unique<Transfer>();
   transfer->query = std::move(query);
   transfer->done = std::move(done);
+  transfer->due = std::chrono::steady_clock::now() + transfer->query.delay;
   if (transfer->query.stream) {
     transfer->buffer = std::make_shared<StreamBuffer>();
   }
@@ -394,6 +421,10 @@ void AsyncHttp::stop() {
     const MutexLock lock(state.mutex);
     arriving.swap(state.arriving);
   }
+  for (auto& transfer : state.delayed) {
+    arriving.push_back(std::move(transfer));
+  }
+  state.delayed.clear();
   for (auto& transfer : arriving) {
     transfer->reply.failure = kStopped;
     transfer->tell();

@@ -27,6 +27,7 @@ struct HttpQuery {
   std::string connect_to{};  // "HOST:PORT" to dial instead of the URL's; may be empty
   bool insecure_skip_verify = false;
   bool link_local = false;                    // 169.254.0.0/16 and fe80::/10 may be dialled
+  std::chrono::milliseconds delay{0};         // waits so long before it is sent
   std::chrono::milliseconds timeout{10'000};  // to the last byte; of a stream: to its head
   std::size_t response_limit = std::size_t{16} << 20;
   bool stream = false;  // done() comes with the head; HttpReply::stream is the body
