@@ -353,7 +353,7 @@ std::string add_container(const View& view, const Object& pod, const Value& cont
     }
   }
   for (const char* key : {"script", "results", "stepResults", "onError", "when", "stdout", "stderr",
-                          "sidecar", "restartPolicy"}) {
+                          "sidecar", "restartPolicy", "artifacts"}) {
     if (step.contains(key)) {
       result.set(key, step[key]);
     }

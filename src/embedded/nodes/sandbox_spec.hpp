@@ -8,7 +8,7 @@
 //    init: [container...], containers: [container...], ephemeral: [container...] where some are,
 //    volumes: [volume...]}
 //   container: {name, command: [..], script, env: [[name, value]..], workingDir, results: [..],
-//   stepResults: [..], onError, timeoutMs, when: [..], stdout, stderr (files), sidecar,
+//   stepResults: [..], artifacts, onError, timeoutMs, when: [..], stdout, stderr (files), sidecar,
 //   restartPolicy (of sidecars), image (the
 //   id of a loaded one, whose files are the root), busybox (its shell is busybox's), problem (why
 //   no process can run it),

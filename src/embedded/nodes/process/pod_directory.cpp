@@ -31,6 +31,8 @@ constexpr std::size_t kMaxMessage = std::size_t{1} << 20;
 // Types of entries in a step's message.
 constexpr int kTaskResult = 1;
 constexpr int kStepResult = 4;
+constexpr int kStepArtifacts = 5;
+constexpr int kTaskArtifacts = 6;
 constexpr const char* kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 // What a steps pod finds below /tekton.
 constexpr const char* kStepFolders[] = {"results", "home",      "steps",    "scripts",
@@ -295,6 +297,7 @@ Result<Value> PodDirectory::run_order(const Value& spec, const Value& container,
   }
   if (steps) {
     ATHANOR_TRY_VOID(make_folders(fmt::format("{}/tekton/steps/{}/results", path_, name)));
+    ATHANOR_TRY_VOID(make_folders(fmt::format("{}/tekton/steps/{}/artifacts", path_, name)));
   }
   const Value env = environment_of(spec, container);
   std::string folder = container["workingDir"].str();
@@ -344,6 +347,29 @@ void add_results(const std::string& root, const std::string& folder, const Value
   }
 }
 
+// The files of artifacts below `root`, as entries of a step's message. Error: one that is no JSON
+// object.
+Result<void> add_artifacts(const std::string& root, std::string_view step, std::size_t& left,
+                           Value& entries) {
+  const std::pair<std::string, int> kFiles[] = {
+      {fmt::format("tekton/steps/{}/artifacts/provenance.json", step), kStepArtifacts},
+      {"tekton/artifacts/provenance.json", kTaskArtifacts}};
+  for (const auto& [file, type] : kFiles) {
+    auto text = read_regular_below(root, file, left + 1);
+    if (!text || text->empty()) {
+      continue;
+    }
+    const auto content = json::parse(*text);
+    if (!content.ok() || !content->is_object()) {
+      return Error::bad_request(fmt::format("/{} holds no JSON object of artifacts", file));
+    }
+    left -= std::min(left, text->size());
+    entries.push_back(
+        Value::object({{"key", "/" + file}, {"value", json::print(*content)}, {"type", type}}));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::string> PodDirectory::read_results(const Value& container) const {
@@ -352,6 +378,9 @@ Result<std::string> PodDirectory::read_results(const Value& container) const {
   add_results(path_, "tekton/results", container["results"], kTaskResult, left, results);
   add_results(path_, fmt::format("tekton/steps/{}/results", container["name"].as_string()),
               container["stepResults"], kStepResult, left, results);
+  if (container["artifacts"].as_bool()) {
+    ATHANOR_TRY_VOID(add_artifacts(path_, container["name"].as_string(), left, results));
+  }
   if (results.empty()) {
     return std::string{};
   }

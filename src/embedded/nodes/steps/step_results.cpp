@@ -15,6 +15,37 @@ constexpr std::string_view kStepPrefix = "step-";
 constexpr int kTaskResult = 1;  // types of entries in a step's message
 constexpr int kInternal = 3;
 constexpr int kStepResult = 4;
+constexpr int kStepArtifacts = 5;
+
+using Texts = std::map<std::string, std::string, std::less<>>;
+
+// Adds "<step>.outputs.<artifact>" and the like of a file of artifacts.
+void add_artifacts(const std::string& step, const Value& file, Texts& artifacts) {
+  for (const std::string_view part : {"inputs", "outputs"}) {
+    for (const Value& artifact : file[part].items()) {
+      artifacts.insert_or_assign(step + "." + std::string(part) + "." + artifact["name"].str(),
+                                 json::print(artifact["values"]));
+    }
+  }
+}
+
+// Replaces each $(steps.<x>) that `find` knows.
+template <class Find>
+std::string replaced(std::string_view text, const Find& find) {
+  std::string out;
+  while (true) {
+    const std::size_t open = text.find(kOpen);
+    const std::size_t close = open == std::string_view::npos ? open : text.find(')', open);
+    if (close == std::string_view::npos) {
+      return out.append(text);
+    }
+    const std::string_view whole = text.substr(open, close + 1 - open);
+    const std::optional<std::string> value =
+        find(whole.substr(kOpen.size(), whole.size() - kOpen.size() - 1));
+    out.append(text.substr(0, open)).append(value ? *value : std::string(whole));
+    text.remove_prefix(close + 1);
+  }
+}
 
 std::string text_of(const Value& value) {
   return value.is_string() ? value.str() : json::print(value);
@@ -36,6 +67,8 @@ void StepResults::add(std::string_view container, std::string_view message) {
       if (type == kStepResult || !values_.contains(name)) {
         values_.insert_or_assign(name, entry["value"].str());
       }
+    } else if (type == kStepArtifacts) {
+      add_artifacts(step, json::parse(entry["value"].as_string()).value_or(Value()), artifacts_);
     }
   }
 }
@@ -43,6 +76,9 @@ void StepResults::add(std::string_view container, std::string_view message) {
 std::optional<std::string> StepResults::find(std::string_view variable) const {
   if (const auto whole = values_.find(variable); whole != values_.end()) {
     return whole->second;
+  }
+  if (const auto artifact = artifacts_.find(variable); artifact != artifacts_.end()) {
+    return artifact->second;
   }
   if (variable.ends_with(']')) {
     const std::size_t open = variable.rfind('[');
@@ -70,18 +106,14 @@ std::optional<std::string> StepResults::find(std::string_view variable) const {
 }
 
 std::string StepResults::substitute(std::string_view text) const {
-  std::string out;
-  while (true) {
-    const std::size_t open = text.find(kOpen);
-    const std::size_t close = open == std::string_view::npos ? open : text.find(')', open);
-    if (close == std::string_view::npos) {
-      return out.append(text);
-    }
-    const std::string_view whole = text.substr(open, close + 1 - open);
-    const auto value = find(whole.substr(kOpen.size(), whole.size() - kOpen.size() - 1));
-    out.append(text.substr(0, open)).append(value ? *value : std::string(whole));
-    text.remove_prefix(close + 1);
-  }
+  return replaced(text, [this](std::string_view variable) { return find(variable); });
+}
+
+std::string StepResults::substitute_artifacts(std::string_view script) const {
+  return replaced(script, [this](std::string_view variable) {
+    const auto artifact = artifacts_.find(variable);
+    return artifact == artifacts_.end() ? std::nullopt : std::optional(artifact->second);
+  });
 }
 
 std::optional<Value> StepResults::find_list(std::string_view text) const {
@@ -96,8 +128,11 @@ std::optional<Value> StepResults::find_list(std::string_view text) const {
 }
 
 Value StepResults::substituted(Value container) const {
-  if (values_.empty()) {
+  if (values_.empty() && artifacts_.empty()) {
     return container;
+  }
+  if (container.contains("script")) {
+    container.set("script", substitute_artifacts(container["script"].as_string()));
   }
   Value command = Value::list();
   for (const Value& word : container["command"].items()) {

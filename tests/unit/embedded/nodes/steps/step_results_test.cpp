@@ -24,6 +24,20 @@ StepResults results() {
   return results;
 }
 
+TEST(StepResults, ArtifactsReachScripts) {
+  StepResults known = results();
+  known.add("step-d", R"([{"key":"/f","type":5,"value":"{\"outputs\":[{\"name\":\"image\",)"
+                      R"(\"values\":[{\"uri\":\"pkg:a\"}]}]}"},)"
+                      R"({"key":"/g","type":6,"value":"{}"}])");
+  const Value done = known.substituted(
+      yaml::parse("{command: [c], env: [[A, $(steps.d.outputs.image)]], script: 'use "
+                  "$(steps.d.outputs.image) $(steps.d.inputs.x) $(steps.a.results.text)'}")
+          .value());
+  EXPECT_EQ(done["env"][0][1], Value(R"([{"uri":"pkg:a"}])"));
+  EXPECT_EQ(done["script"],
+            Value(R"(use [{"uri":"pkg:a"}] $(steps.d.inputs.x) $(steps.a.results.text))"));
+}
+
 TEST(StepResults, TakeThePlaceOfTheirVariables) {
   const StepResults known = results();
   EXPECT_EQ(known.substitute("<$(steps.a.results.text)> $(steps.a.results.list[1])"), "<x y> q");
