@@ -23,6 +23,12 @@ constexpr std::string_view kRuns = "tekton_pipelines_controller_pipelinerun_tota
 constexpr std::string_view kTaskRuns = "tekton_pipelines_controller_taskrun_total";
 constexpr std::string_view kRunningRuns = "tekton_pipelines_controller_running_pipelineruns";
 constexpr std::string_view kRunningTaskRuns = "tekton_pipelines_controller_running_taskruns";
+constexpr std::string_view kOnPipeline =
+    "tekton_pipelines_controller_running_pipelineruns_waiting_on_pipeline_resolution";
+constexpr std::string_view kOnTask =
+    "tekton_pipelines_controller_running_pipelineruns_waiting_on_task_resolution";
+constexpr std::string_view kTaskRunOnTask =
+    "tekton_pipelines_controller_running_taskruns_waiting_on_task_resolution_count";
 constexpr std::string_view kByQuota =
     "tekton_pipelines_controller_running_taskruns_throttled_by_quota";
 constexpr std::string_view kByNode =
@@ -50,6 +56,9 @@ constexpr MetricInfo kMetrics[] = {
     {.name = kTaskRuns, .help = "TaskRuns that ended.", .type = MetricType::Counter},
     {.name = kRunningRuns, .help = "PipelineRuns that run."},
     {.name = kRunningTaskRuns, .help = "TaskRuns that run."},
+    {.name = kOnPipeline, .help = "PipelineRuns that wait for their Pipeline's definition."},
+    {.name = kOnTask, .help = "PipelineRuns that wait for a Task's definition."},
+    {.name = kTaskRunOnTask, .help = "TaskRuns that wait for their Task's definition."},
     {.name = kByQuota, .help = "TaskRuns whose pods a quota refuses, by namespace."},
     {.name = kByNode, .help = "TaskRuns whose pods fit on no node, by namespace."},
     {.name = kPodLatency, .help = "Time from a pod's creation to its placement on a node."},
@@ -131,12 +140,51 @@ void count_change(const ObjectChanged& change, Samples& samples) {
   }
 }
 
-void measure(const View& view, Samples& samples) {
-  double runs = 0;
-  for (const Object& run : view.list(api::kPipelineRun)) {
-    runs += is_done(run) || succeeded(run).is_null() ? 0 : 1;
+// Labels of a run in kRunningRuns: metrics.running-pipelinerun.level of config-observability.
+MetricLabels running_labels(const Object& run, std::string_view level) {
+  MetricLabels labels;
+  if (level == "pipelinerun" || level == "pipeline" || level == "namespace") {
+    labels.emplace_back("namespace", run.ns());
   }
+  if (level == "pipelinerun" || level == "pipeline") {
+    labels.emplace_back("pipeline", label_or(run, kPipelineLabel, "anonymous"));
+  }
+  if (level == "pipelinerun") {
+    labels.emplace_back("pipelinerun", run.name());
+  }
+  return labels;
+}
+
+void measure_runs(const View& view, Samples& samples) {
+  const auto config = view.get(api::kConfigMap, {"tekton-pipelines", "config-observability"});
+  const std::string level =
+      config ? config->body()["data"]["metrics.running-pipelinerun.level"].str() : "";
+  std::map<MetricLabels, double> running;
+  if (level.empty()) {
+    running[{}] = 0;
+  }
+  double on_pipeline = 0;
+  double on_task = 0;
+  for (const Object& run : view.list(api::kPipelineRun)) {
+    const std::string_view reason = succeeded(run)["reason"].as_string();
+    if (is_done(run) || succeeded(run).is_null()) {
+      continue;
+    }
+    running[running_labels(run, level)] += 1;
+    on_pipeline += reason == "ResolvingPipelineRef" ? 1 : 0;
+    on_task += reason == "ResolvingTaskRef" ? 1 : 0;
+  }
+  for (const auto& [labels, count] : running) {
+    samples.push_back({.metric = kRunningRuns, .labels = labels, .value = count});
+  }
+  samples.push_back({.metric = kOnPipeline, .value = on_pipeline});
+  samples.push_back({.metric = kOnTask, .value = on_task});
+}
+
+void measure(const View& view, Samples& samples) {
+  measure_runs(view, samples);
   double task_runs = 0;
+  double on_task = 0;
   std::map<std::string, double> by_quota;
   std::map<std::string, double> by_node;
   for (const Object& run : view.list(api::kTaskRun)) {
@@ -145,11 +193,12 @@ void measure(const View& view, Samples& samples) {
       continue;
     }
     task_runs += 1;
+    on_task += reason == "ResolvingTaskRef" ? 1 : 0;
     by_quota[std::string(run.ns())] += reason == "ExceededResourceQuota" ? 1 : 0;
     by_node[std::string(run.ns())] += reason == "ExceededNodeResources" ? 1 : 0;
   }
-  samples.push_back({.metric = kRunningRuns, .value = runs});
   samples.push_back({.metric = kRunningTaskRuns, .value = task_runs});
+  samples.push_back({.metric = kTaskRunOnTask, .value = on_task});
   for (const auto& [metric, counts] :
        {std::pair{kByQuota, by_quota}, std::pair{kByNode, by_node}}) {
     for (const auto& [ns, count] : counts) {

@@ -21,6 +21,11 @@ std::vector<Value> lab_objects(const LabFacts& lab) {
   return config_objects(section == lab.config.end() ? Value() : section->second);
 }
 
+// The client's connections; what waits for them is bounded by the poster.
+std::size_t events_at_once(const Value& /*settings*/) {
+  return 64;
+}
+
 Result<Value> convert_object(const Value& object, std::string_view to_version) {
   return convert(object, to_version);
 }
@@ -33,11 +38,13 @@ const System& system() {
                               .stand_in = true,
                               .kinds = kinds,
                               .convert = convert_object,
-                              .operators = {&pipelinerun_operator(), &taskrun_operator()},
+                              .operators = {&pipelinerun_operator(), &taskrun_operator(),
+                                            &custom_run_events_operator(), &pruner_operator()},
                               .webhooks = {webhooks().begin(), webhooks().end()},
                               .instruments = &instruments(),
                               .settings = read_section,
                               .variables = {setting_variables().begin(), setting_variables().end()},
+                              .probes = {{.name = "notify", .concurrency = events_at_once}},
                               .lab_objects = lab_objects};
   return kSystem;
 }

@@ -134,6 +134,8 @@ def test_tasks_of_branches_tags_and_commits_run(lab, ns, repositories):
         condition = run(lab, ns, name, url=url, revision=revision, pathInRepo="tasks/echo.yaml")
         assert condition["status"] == "True", condition
         assert lab.kubectl("logs", "-n", ns, f"{name}-pod").out == f"{said} away\n"
+    source = lab.http("GET", f"/apis/tekton.dev/v1/namespaces/{ns}/taskruns/commit").json["status"]["provenance"]["refSource"]
+    assert source == {"uri": f"git+{url}", "digest": {"sha1": repositories.first}, "entryPoint": "tasks/echo.yaml"}
     seen = len(repositories.seen)
     assert run(lab, ns, "again", url=url, revision="v1", pathInRepo="tasks/echo.yaml")["status"] == "True"
     assert len(repositories.seen) == seen, "an answer counts for ten minutes"

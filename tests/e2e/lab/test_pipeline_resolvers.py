@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resolver http: tasks from a server, and servers that mean harm."""
 
+import hashlib
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -68,6 +69,8 @@ def test_a_task_is_fetched_and_run(lab, ns, pages):
     assert run(lab, ns, "direct", f"{base}/task.yaml")["status"] == "True"
     assert lab.kubectl("logs", "-n", ns, "direct-pod").out == "far away\n"
     assert run(lab, ns, "moved", f"{base}/moved")["status"] == "True"
+    source = lab.http("GET", f"/apis/tekton.dev/v1/namespaces/{ns}/taskruns/direct").json["status"]["provenance"]["refSource"]
+    assert source == {"uri": f"{base}/task.yaml", "digest": {"sha256": hashlib.sha256(TASK).hexdigest()}}
     seen = len(pages.seen)
     assert run(lab, ns, "again", f"{base}/task.yaml")["status"] == "True"
     assert len(pages.seen) == seen, "an answer counts for ten minutes"

@@ -1,9 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/tekton/model/definitions.hpp"
 
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "base/digest.hpp"
+#include "embedded/tekton/model/remote_definitions.hpp"
 #include "embedded/tekton/model/text.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::tekton {
+namespace {
+
+// Returns the source of a definition that resolver "cluster" found.
+Value cluster_source(const Kind& kind, const Object& found) {
+  const std::string_view plural = kind.plural;
+  const std::string uri =
+      fmt::format("/apis/{}/{}/namespaces/{}/{}/{}@{}", kind.group, kind.version, found.ns(),
+                  plural.substr(0, plural.size() - 1), found.name(), found.uid());
+  const std::string digest = sha256_hex(json::print(found.spec()));
+  return Value::object({{"uri", uri}, {"digest", Value::object({{"sha256", digest}})}});
+}
+
+}  // namespace
 
 Result<Definition> find_definition(const View& view, const Kind& kind, const Value& ref,
                                    std::string_view ns) {
@@ -27,7 +48,8 @@ Result<Definition> find_definition(const View& view, const Kind& kind, const Val
     return Error::not_found(std::string(kind.plural) + "." + std::string(kind.group) + " " +
                             quoted(key.name) + " not found");
   }
-  return Definition{.object = *std::move(found)};
+  Value source = ref["resolver"].as_string().empty() ? Value() : cluster_source(kind, *found);
+  return Definition{.object = *std::move(found), .source = std::move(source)};
 }
 
 bool is_pipeline_task(const Value& task) {

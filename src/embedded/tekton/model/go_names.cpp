@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api/tekton.hpp"
+#include "base/ascii.hpp"
 
 namespace athanor::tekton {
 namespace {
@@ -95,14 +96,6 @@ constexpr std::string_view kCoreNames[] = {"accessModes",
 constexpr std::string_view kMaps[] = {"annotations", "default",      "labels",          "limits",
                                       "matchLabels", "nodeSelector", "properties",      "requests",
                                       "spec",        "value",        "volumeAttributes"};
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return out;
-}
 
 using Names = std::map<std::string, std::string, std::less<>>;  // in lower case: as declared
 

@@ -10,5 +10,9 @@ namespace athanor::tekton {
 const Operator& pipelinerun_operator();
 // Reconciles TaskRuns: pod, steps, results, status (docs/spec/tekton.md 8, 10).
 const Operator& taskrun_operator();
+// Sends CloudEvents about CustomRuns; writes nothing but Events.
+const Operator& custom_run_events_operator();
+// Deletes runs that ended, by the rules of their namespaces.
+const Operator& pruner_operator();
 
 }  // namespace athanor::tekton

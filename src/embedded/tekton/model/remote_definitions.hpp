@@ -21,6 +21,12 @@ inline constexpr std::string_view kAwaited = "AwaitingRemoteResource";
 // Returns true for that error.
 bool is_awaited(const Error& error);
 
+// A Pipeline, Task or StepAction, and where it came from.
+struct Definition {
+  Object object{};
+  Value source{};  // {uri, digest, entryPoint} of status.provenance; Null: of the run's namespace
+};
+
 // Returns true for a resolver that fetch_definition() knows.
 bool is_remote_resolver(std::string_view resolver);
 

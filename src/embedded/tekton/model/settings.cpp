@@ -3,6 +3,8 @@
 
 #include <charconv>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include "api/builtin.hpp"
 #include "kube/text/yaml.hpp"
@@ -76,6 +78,10 @@ void set_flags(Settings& settings, const Value& data) {
       flag_of(data["enable-cel-in-whenexpression"].as_string()).value_or(settings.cel_when);
   settings.provenance_in_status = flag_of(data["enable-provenance-in-status"].as_string())
                                       .value_or(settings.provenance_in_status);
+  settings.no_inline_spec = data["disable-inline-spec"].str();
+  settings.artifacts = flag_of(data["enable-artifacts"].as_string()).value_or(settings.artifacts);
+  settings.custom_run_events =
+      flag_of(data["send-cloudevents-for-runs"].as_string()).value_or(settings.custom_run_events);
   settings.credentials =
       !flag_of(data["disable-creds-init"].as_string()).value_or(!settings.credentials);
 }
@@ -87,8 +93,8 @@ Value data_of(const View& view, std::string_view name) {
 
 }  // namespace
 
-Settings settings_of(const Value& section, const Value& config_defaults,
-                     const Value& feature_flags) {
+Settings settings_of(const Value& section, const Value& config_defaults, const Value& feature_flags,
+                     const Value& config_events) {
   Settings settings;
   set_profile(settings, section["run"]["profile"].as_string());
   settings.max_result_size = section["run"]["maxResultSize"].as_int(settings.max_result_size);
@@ -98,16 +104,39 @@ Settings settings_of(const Value& section, const Value& config_defaults,
   set_defaults(settings, section["defaults"]);
   set_defaults(settings, config_defaults);
   set_flags(settings, feature_flags);
+  const Value& sink = config_events["sink"];
+  settings.event_sink =
+      (sink.as_string().empty() ? config_defaults["default-cloud-events-sink"] : sink).str();
   return settings;
 }
 
 Settings read_settings(const View& view) {
   return settings_of(view.config("tekton"), data_of(view, "config-defaults"),
-                     data_of(view, "feature-flags"));
+                     data_of(view, "feature-flags"), data_of(view, "config-events"));
+}
+
+bool forbids_inline_spec(const Settings& settings, std::string_view kind) {
+  const std::string kinds = "," + settings.no_inline_spec + ",";
+  return kinds.find("," + std::string(kind) + ",") != std::string::npos;
+}
+
+void add_provenance(const Value& shown, const Value& source, const Settings& settings,
+                    Value& status) {
+  const Value& known = shown["provenance"];
+  const bool complete = known.is_object() && (source.is_null() || known.contains("refSource"));
+  if (!settings.provenance_in_status || complete) {
+    return;
+  }
+  Value provenance =
+      known.is_object() ? known : Value::object({{"featureFlags", feature_flags(settings)}});
+  if (!source.is_null()) {
+    provenance.set("refSource", source);
+  }
+  status.set("provenance", std::move(provenance));
 }
 
 Value feature_flags(const Settings& settings) {
-  return Value::object({
+  Value flags = Value::object({
       {"awaitSidecarReadiness", true},
       {"coschedule", "disabled"},
       {"enableAPIFields", settings.api_fields},
@@ -118,15 +147,18 @@ Value feature_flags(const Settings& settings) {
       {"runningInEnvWithInjectedSidecars", true},
       {"verificationNoMatchPolicy", "ignore"},
   });
-}
-
-Value provenance(const Value& known, const Settings& settings, const Value& source) {
-  Value result =
-      known.is_object() ? known : Value::object({{"featureFlags", feature_flags(settings)}});
-  if (source.is_object()) {
-    result.set("refSource", source);
+  const std::pair<std::string_view, bool> kMore[] = {
+      {"disableCredsInit", !settings.credentials},
+      {"enableArtifacts", settings.artifacts},
+      {"enableCELInWhenExpression", settings.cel_when},
+      {"enableParamEnum", settings.param_enum},
+      {"sendCloudEventsForRuns", settings.custom_run_events}};
+  for (const auto& [name, set] : kMore) {
+    if (set) {
+      flags.set(name, true);
+    }
   }
-  return result;
+  return flags;
 }
 
 }  // namespace athanor::tekton

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings of the run engine: section "tekton" of the configuration, and ConfigMaps config-defaults
-// and feature-flags of namespace tekton-pipelines on top of it (docs/spec/tekton.md head, 14).
+// Settings of the run engine: section "tekton" of the configuration, and ConfigMaps
+// config-defaults, feature-flags and config-events of namespace tekton-pipelines on top of it
+// (docs/spec/tekton.md head, 14).
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/time.hpp"
 #include "kube/value/value.hpp"
@@ -35,17 +37,28 @@ struct Settings {
   bool provenance_in_status = true;                   // enable-provenance-in-status
   bool cel_when = false;                              // enable-cel-in-whenexpression
   bool credentials = true;                            // disable-creds-init is not set
+  std::string event_sink{};                           // URL of CloudEvents; empty: none are sent
+  std::string no_inline_spec{};                       // disable-inline-spec: kinds, with commas
+  bool artifacts = false;                             // enable-artifacts
+  bool custom_run_events = false;                     // send-cloudevents-for-runs
+
+  friend bool operator==(const Settings&, const Settings&) = default;
 };
+
+// Returns true if flag disable-inline-spec names the kind: "pipeline", "pipelinerun", "taskrun".
+bool forbids_inline_spec(const Settings& settings, std::string_view kind);
 
 // Reads the settings that hold now.
 Settings read_settings(const View& view);
 // Reads them from the section and the ConfigMaps' data alone.
 Settings settings_of(const Value& section, const Value& config_defaults,
-                     const Value& feature_flags = {});
+                     const Value& feature_flags = {}, const Value& config_events = {});
 
 // Returns what status.provenance.featureFlags shows.
 Value feature_flags(const Settings& settings);
-// Returns status.provenance: `known`, or the flags that hold now, with the refSource `source`.
-Value provenance(const Value& known, const Settings& settings, const Value& source);
+// Adds `provenance` to the status that a run shall get, where the flag is set and the run does not
+// show it yet. `source`: of its definition, or Null.
+void add_provenance(const Value& shown, const Value& source, const Settings& settings,
+                    Value& status);
 
 }  // namespace athanor::tekton

@@ -9,6 +9,7 @@
 
 #include "api/builtin.hpp"
 #include "api/tekton.hpp"
+#include "embedded/tekton/model/cloud_events.hpp"
 #include "embedded/tekton/model/operators.hpp"
 #include "embedded/tekton/model/params.hpp"
 #include "embedded/tekton/model/runs.hpp"
@@ -136,11 +137,11 @@ void Pass::mark_pending() {
                         .reason = "PipelineRunPending",
                         .message = "PipelineRun " + quoted(run_.name()) + " is pending"};
   if (outcome_changes(run_, outcome)) {
+    const Value status = Value::object({{"conditions", conditions_with(run_, outcome, now_)}});
     before_.then(
-        Status{.target = ref_,
-               .status = Value::object({{"conditions", conditions_with(run_, outcome, now_)}}),
-               .guard = {.uid = std::string(run_.uid())}});
+        Status{.target = ref_, .status = status, .guard = {.uid = std::string(run_.uid())}});
     emit_outcome(before_, ref_, run_, outcome);
+    announce_status(view_, before_, run_, status, settings_, now_);
   }
 }
 
@@ -150,9 +151,7 @@ void Pass::write_status(const Outcome& outcome, Value status) {
   if (outcome.terminal()) {
     status.set("completionTime", format_time(now_));
   }
-  if (settings_.provenance_in_status) {
-    status.set("provenance", provenance(run_.status()["provenance"], settings_, source_));
-  }
+  add_provenance(run_.status(), source_, settings_, status);
   if (wanted_status(run_.status(), status) == run_.status()) {
     return;
   }
@@ -160,11 +159,15 @@ void Pass::write_status(const Outcome& outcome, Value status) {
   if (!moves_own_version_) {
     guard.resource_version = std::string(run_.resource_version());
   }
-  before_.then(Status{.target = ref_, .status = std::move(status), .guard = std::move(guard)});
+  before_.then(Status{.target = ref_, .status = status, .guard = std::move(guard)});
   if (!started_before_) {
     emit_started(before_, ref_, run_);
+    announce_start(view_, before_, run_, settings_, now_);
   }
   emit_outcome(before_, ref_, run_, outcome);
+  if (outcome_changes(run_, outcome)) {
+    announce_status(view_, before_, run_, status, settings_, now_);
+  }
 }
 
 void Pass::stop_children(const std::vector<Object>& task_runs, std::string_view message) {
@@ -422,10 +425,11 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   if (!run || run->deleting() || is_foreign(*run)) {
     return Plan::done();
   }
-  if (is_done(*run)) {
-    return clean_up(view, *run);
-  }
-  return Pass(view, *std::move(run), now).plan();
+  Plan undelivered;
+  report_undelivered(view, undelivered, *run, read_settings(view));
+  Plan plan = is_done(*run) ? clean_up(view, *run) : Pass(view, *std::move(run), now).plan();
+  plan.merge(std::move(undelivered));
+  return plan;
 }
 
 constexpr const Kind* kReads[] = {&api::kPipelineRun,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/tekton/pipelinerun/pipelinerun_facts.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <string>
@@ -11,6 +13,7 @@
 #include "embedded/tekton/model/text.hpp"
 #include "embedded/tekton/pipelinerun/matrix.hpp"
 #include "embedded/tekton/pipelinerun/when.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::tekton {
 namespace {
@@ -72,6 +75,20 @@ Progress progress_of(const std::vector<Object>& task_runs, const Value& task) {
   return running ? Progress::Running : worst;
 }
 
+// "tasks.<t>.outputs.<a>": the values of an artifact, as JSON.
+void add_artifacts(Replacements& replacements, const TaskState& task, std::string_view scope) {
+  for (const Object& task_run : task.task_runs) {
+    const Value& artifacts = task_run.status()["artifacts"];
+    for (const std::string_view part : {"inputs", "outputs"}) {
+      for (const Value& artifact : artifacts[part].items()) {
+        replacements.set(
+            fmt::format("{}.{}.{}.{}", scope, task.name, part, artifact["name"].as_string()),
+            json::print(artifact["values"]));
+      }
+    }
+  }
+}
+
 void add_results(Replacements& replacements, const TaskState& task, std::string_view scope) {
   const std::string prefix = std::string(scope) + "." + task.name + ".results.";
   if (task.task.contains("matrix")) {
@@ -91,6 +108,7 @@ void add_results(Replacements& replacements, const TaskState& task, std::string_
       replacements.set(prefix + result["name"].str(), result["value"]);
     }
   }
+  add_artifacts(replacements, task, scope);
 }
 
 Timeouts timeouts_of(const Value& spec, const Settings& settings) {

@@ -7,6 +7,7 @@
 
 #include "api/builtin.hpp"
 #include "api/tekton.hpp"
+#include "embedded/tekton/model/cloud_events.hpp"
 #include "embedded/tekton/model/ignored_fields.hpp"
 #include "embedded/tekton/model/operators.hpp"
 #include "embedded/tekton/model/runs.hpp"
@@ -172,9 +173,7 @@ void Pass::write_status(const Outcome& outcome, Value status) {
     attempt_ended_ = true;
     status.set("completionTime", format_time(now_));
   }
-  if (settings_.provenance_in_status) {
-    status.set("provenance", provenance(task_run_.status()["provenance"], settings_, source_));
-  }
+  add_provenance(task_run_.status(), source_, settings_, status);
   if (wanted_status(task_run_.status(), status) == task_run_.status()) {
     return;
   }
@@ -182,11 +181,15 @@ void Pass::write_status(const Outcome& outcome, Value status) {
   if (!moves_own_version_) {
     guard.resource_version = std::string(task_run_.resource_version());
   }
-  plan_.then(Status{.target = ref_, .status = std::move(status), .guard = std::move(guard)});
+  plan_.then(Status{.target = ref_, .status = status, .guard = std::move(guard)});
   if (succeeded(task_run_).is_null()) {
     emit_started(plan_, ref_, task_run_);
+    announce_start(view_, plan_, task_run_, settings_, now_);
   }
   emit_outcome(plan_, ref_, task_run_, outcome);
+  if (outcome_changes(task_run_, outcome)) {
+    announce_status(view_, plan_, task_run_, status, settings_, now_);
+  }
 }
 
 void Pass::mark_pending() {
@@ -194,12 +197,13 @@ void Pass::mark_pending() {
                         .reason = "TaskRunPending",
                         .message = "TaskRun " + quoted(task_run_.name()) + " is pending"};
   if (outcome_changes(task_run_, outcome)) {
-    plan_.then(
-        Status{.target = ref_,
-               .status = Value::object({{"conditions", conditions_with(task_run_, outcome, now_)}}),
-               .guard = {.uid = std::string(task_run_.uid()),
-                         .resource_version = std::string(task_run_.resource_version())}});
+    const Value status = Value::object({{"conditions", conditions_with(task_run_, outcome, now_)}});
+    plan_.then(Status{.target = ref_,
+                      .status = status,
+                      .guard = {.uid = std::string(task_run_.uid()),
+                                .resource_version = std::string(task_run_.resource_version())}});
     emit_outcome(plan_, ref_, task_run_, outcome);
+    announce_status(view_, plan_, task_run_, status, settings_, now_);
   }
 }
 
@@ -415,6 +419,9 @@ void Pass::mirror_pod(const Value& task_spec) {
     status.set("sidecars", std::move(sidecars));
   }
   if (outcome.terminal()) {
+    if (Value artifacts = task_artifacts(task_spec, *pod_); !artifacts.empty()) {
+      status.set("artifacts", std::move(artifacts));
+    }
     auto results = task_results(task_spec, *pod_);
     if (const std::string too_large = oversized_result(*pod_, settings_); !too_large.empty()) {
       outcome = {
@@ -485,8 +492,12 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
     return Plan::done();
   }
   const bool done = is_done(*task_run);
+  Plan undelivered;
+  report_undelivered(view, undelivered, *task_run, read_settings(view));
   Pass pass(view, *std::move(task_run), now);
-  return done ? pass.clean_up() : pass.plan();
+  Plan plan = done ? pass.clean_up() : pass.plan();
+  plan.merge(std::move(undelivered));
+  return plan;
 }
 
 constexpr const Kind* kReads[] = {&api::kTaskRun,   &api::kTask,           &api::kPod,

@@ -108,7 +108,7 @@ Value container_of(const Object& task_run, const ResolvedTask& task, std::size_t
 }
 
 // One entry of annotation athanor.dev/steps.
-Value step_entry(const Value& spec, std::size_t index) {
+Value step_entry(const Value& spec, std::size_t index, const Settings& settings) {
   const Value& step = spec["steps"][index];
   Value entry = Value::object({{"container", step_container(step, index)}});
   if (step.contains("script")) {
@@ -126,6 +126,9 @@ Value step_entry(const Value& spec, std::size_t index) {
   }
   if (Value results = names(step["results"]); !results.empty()) {
     entry.set("stepResults", std::move(results));
+  }
+  if (settings.artifacts) {
+    entry.set("artifacts", true);
   }
   for (const std::string_view member : {"onError", "timeout"}) {
     if (!step[member].as_string().empty()) {
@@ -199,7 +202,7 @@ Result<Value> volumes_of(const ResolvedTask& task, const WorkspaceVolumes& works
 }
 
 Value metadata_of(const Object& task_run, const Value& labels, const Value& annotations,
-                  const Value& spec) {
+                  const Value& spec, const Settings& settings) {
   Value pod_labels = labels.is_object() ? labels : Value::object();
   pod_labels.set(kTaskRunLabel, task_run.name());
   pod_labels.set(kTaskRunUidLabel, task_run.uid());
@@ -210,7 +213,7 @@ Value metadata_of(const Object& task_run, const Value& labels, const Value& anno
   pod_annotations.set("tekton.dev/ready", "READY");
   Value steps = Value::list();
   for (std::size_t i = 0; i < spec["steps"].size(); ++i) {
-    steps.push_back(step_entry(spec, i));
+    steps.push_back(step_entry(spec, i, settings));
   }
   for (std::size_t i = 0; i < spec["sidecars"].size(); ++i) {
     steps.push_back(sidecar_entry(spec["sidecars"][i], i));
@@ -274,10 +277,11 @@ Result<Value> make_pod(const Object& task_run, const Value& labels, const Value&
     spec.set("volumes", std::move(volumes));
   }
   spec.set("containers", std::move(containers));
-  return Value::object({{"apiVersion", "v1"},
-                        {"kind", "Pod"},
-                        {"metadata", metadata_of(task_run, labels, annotations, task.spec)},
-                        {"spec", std::move(spec)}});
+  return Value::object(
+      {{"apiVersion", "v1"},
+       {"kind", "Pod"},
+       {"metadata", metadata_of(task_run, labels, annotations, task.spec, settings)},
+       {"spec", std::move(spec)}});
 }
 
 }  // namespace athanor::tekton

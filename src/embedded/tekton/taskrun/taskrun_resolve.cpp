@@ -98,6 +98,7 @@ Replacements context_stage(const Object& task_run) {
 Replacements path_stage(const Value& spec) {
   Replacements stage;
   stage.set("credentials.path", "/tekton/creds");
+  stage.set("artifacts.path", "/tekton/artifacts/provenance.json");
   for (const Value& result : spec["results"].items()) {
     const std::string name = result["name"].str();
     stage.set("results." + name + ".path", "/tekton/results/" + name);
@@ -130,6 +131,10 @@ Value with_own_variables(Value spec, std::string_view part) {
   Value& list = spec.member(part);
   for (std::size_t i = 0; i < list.size(); ++i) {
     Replacements replacements;
+    if (part == "steps") {
+      replacements.set("step.artifacts.path", "/tekton/steps/" + step_container(list[i], i) +
+                                                  "/artifacts/provenance.json");
+    }
     for (const Value& result : list[i]["results"].items()) {
       replacements.set(
           "step.results." + result["name"].str() + ".path",

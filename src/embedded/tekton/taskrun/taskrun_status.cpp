@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -19,7 +20,13 @@ namespace athanor::tekton {
 namespace {
 
 // Kinds of entries in a step's termination message.
-enum class EntryType : std::uint8_t { TaskResult = 1, Internal = 3, StepResult = 4 };
+enum class EntryType : std::uint8_t {
+  TaskResult = 1,
+  Internal = 3,
+  StepResult = 4,
+  StepArtifacts = 5,
+  TaskArtifacts = 6,
+};
 
 // The entries of a step's last words; empty when they are none.
 Value entries_of(const Value& container_status) {
@@ -66,6 +73,43 @@ Value step_results(const Value& step, const Value& entries) {
   return results;
 }
 
+// Adds the artifacts of one file of a step to `target`; of one name, their values are joined.
+void add_artifacts(const Value& file, Value& target) {
+  for (const std::string_view part : {"inputs", "outputs"}) {
+    for (const Value& artifact : file[part].items()) {
+      Value& list = target.member(part);
+      if (!list.is_list()) {
+        list = Value::list();
+      }
+      std::size_t at = 0;
+      while (at < list.size() && list[at]["name"] != artifact["name"]) {
+        ++at;
+      }
+      if (at == list.size()) {
+        list.push_back(artifact);
+        continue;
+      }
+      Value& values = list.item(at).member("values");
+      for (const Value& value : artifact["values"].items()) {
+        if (std::ranges::find(values.items(), value) == values.items().end()) {
+          values.push_back(value);
+        }
+      }
+    }
+  }
+}
+
+// The artifacts that entries of a type hold: {inputs, outputs}.
+Value artifacts_in(const Value& entries, EntryType type) {
+  Value artifacts = Value::object();
+  for (const Value& entry : entries.items()) {
+    if (is_entry(entry, type)) {
+      add_artifacts(json::parse(entry["value"].as_string()).value_or(Value()), artifacts);
+    }
+  }
+  return artifacts;
+}
+
 // How a step ended, with the bookkeeping of its words taken out.
 void set_terminated(Value& state, const Value& step, const Value& container_status) {
   const Value entries = entries_of(container_status);
@@ -102,6 +146,10 @@ void set_terminated(Value& state, const Value& step, const Value& container_stat
   state.set("terminationReason", termination);
   if (Value results = step_results(step, entries); !results.empty()) {
     state.set("results", std::move(results));
+  }
+  const Value artifacts = artifacts_in(entries, EntryType::StepArtifacts);
+  for (const Member& part : artifacts.members()) {
+    state.set(part.key(), part.value);
   }
 }
 
@@ -363,6 +411,18 @@ Result<Value> task_results(const Value& task_spec, const Object& pod) {
         go_map(missing_keys));
   }
   return results;
+}
+
+Value task_artifacts(const Value& task_spec, const Object& pod) {
+  Value artifacts = Value::object();
+  for (std::size_t i = 0; i < task_spec["steps"].size(); ++i) {
+    const Value entries =
+        entries_of(container_status(pod, step_container(task_spec["steps"][i], i)));
+    for (const EntryType type : {EntryType::StepArtifacts, EntryType::TaskArtifacts}) {
+      add_artifacts(artifacts_in(entries, type), artifacts);
+    }
+  }
+  return artifacts;
 }
 
 std::string oversized_result(const Object& pod, const Settings& settings) {

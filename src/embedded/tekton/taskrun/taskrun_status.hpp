@@ -22,6 +22,8 @@ Value terminated_steps(Value steps, std::string_view pod, std::string_view reaso
 // Returns status.results: the declared results that the steps wrote; the last writer wins.
 // Errors (BadRequest): `[User error] Provided results don't match …`, `…missing keys…` (10.3).
 Result<Value> task_results(const Value& task_spec, const Object& pod);
+// Returns status.artifacts {inputs, outputs}: what the steps and the task as a whole wrote.
+Value task_artifacts(const Value& task_spec, const Object& pod);
 // Returns a message with step and size if a result is larger than allowed; empty when all fit.
 std::string oversized_result(const Object& pod, const Settings& settings);
 

@@ -167,16 +167,23 @@ FieldErrors check_task(const Value& task, const Settings& settings) {
   return errors;
 }
 
-void check_task_variables(const Value& spec, Place place, const std::string& path,
-                          const Value& task, FieldErrors& errors) {
-  const VariableRules rules(spec["params"], place == Place::StandAlone);
+// Artifacts of other tasks in a task's params, behind their flag.
+void check_task_artifacts(const Value& task, const std::string& path, const Settings& settings,
+                          FieldErrors& errors) {
   for (const Value& param : task["params"].items()) {
     for (const Variable& variable : variables_in(param["value"].as_string())) {
-      if (is_artifact_of(dotted(variable.name), "tasks.")) {
+      if (!settings.artifacts && is_artifact_of(dotted(variable.name), "tasks.")) {
         errors.add("feature flag enable-artifacts should be set to true to use artifacts feature.",
                    {below(path, at("params", param["name"].as_string()))});
       }
     }
+  }
+}
+
+void check_task_variables(const Value& spec, Place place, const std::string& path,
+                          const Value& task, FieldErrors& errors) {
+  const VariableRules rules(spec["params"], place == Place::StandAlone);
+  for (const Value& param : task["params"].items()) {
     rules.check_param_value(errors, param["value"],
                             below(path, at("params", param["name"].as_string())));
   }
@@ -210,11 +217,15 @@ FieldErrors validate_pipeline_spec(const Value& spec, Place place, const Setting
         errors.got_both({path + ".name"});
       }
       if (place == Place::StandAlone) {
+        if (task["taskSpec"].is_object() && forbids_inline_spec(settings, "pipeline")) {
+          errors.disallowed(path + ".taskSpec");
+        }
         FieldErrors bindings;
         check_task_workspaces(task, workspaces, bindings);
         errors.merge(std::move(bindings), path);
       }
       check_task_variables(spec, place, path, task, errors);
+      check_task_artifacts(task, path, settings, errors);
       errors.merge(validate_context_variables(task), path);
     }
   }

@@ -231,6 +231,9 @@ FieldErrors validate_pipeline_run(const Value& object, const Value& old_object,
   const Value& spec = object["spec"];
   check_one_of(spec, "pipelineRef", "pipelineSpec", errors);
   if (spec["pipelineSpec"].is_object()) {
+    if (!old_object.is_object() && forbids_inline_spec(settings, "pipelinerun")) {
+      errors.disallowed("spec.pipelineSpec");
+    }
     errors.merge(validate_pipeline_spec(spec["pipelineSpec"], Place::Inline, settings),
                  "spec.pipelineSpec");
   }
@@ -251,6 +254,9 @@ FieldErrors validate_task_run(const Value& object, const Value& old_object,
   const Value& spec = object["spec"];
   check_one_of(spec, "taskRef", "taskSpec", errors);
   if (spec["taskSpec"].is_object()) {
+    if (!old_object.is_object() && forbids_inline_spec(settings, "taskrun")) {
+      errors.disallowed("spec.taskSpec");
+    }
     errors.merge(validate_task_spec(spec["taskSpec"], Place::Inline, settings), "spec.taskSpec");
   }
   const std::string_view status = spec["status"].as_string();

@@ -62,7 +62,7 @@ void check_on_error(const Value& step, FieldErrors& errors) {
   }
 }
 
-// Variables of the artifacts feature, which is off: $(artifacts.path), $(step.artifacts.path),
+// Variables of the artifacts feature: $(artifacts.path), $(step.artifacts.path),
 // $(steps.<s>.outputs.<a>), $(inputs.<a>), $(outputs.<a>).
 bool is_artifact(std::string_view variable) {
   if (variable == "artifacts.path" || variable == "step.artifacts.path" ||
@@ -76,9 +76,22 @@ bool is_artifact(std::string_view variable) {
   return is_artifact_of(variable, "steps.");
 }
 
-void check_artifact_text(const Value& text, std::string_view field, FieldErrors& errors) {
+// $(inputs.<a>) and $(outputs.<a>): of which step they are is not said.
+bool is_loose_artifact(std::string_view variable) {
+  return is_artifact(variable) &&
+         (variable.starts_with("inputs.") || variable.starts_with("outputs."));
+}
+
+void check_artifact_text(const Value& text, std::string_view field, const Settings& settings,
+                         FieldErrors& errors) {
   for (const Variable& variable : variables_in(text.as_string())) {
-    if (is_artifact(dotted(variable.name))) {
+    const std::string name = dotted(variable.name);
+    if (settings.artifacts && is_loose_artifact(name)) {
+      errors.add("$(" + name + ") names no step: write $(steps.STEP." + name + ")",
+                 {std::string(field)});
+      return;
+    }
+    if (!settings.artifacts && is_artifact(name)) {
       errors.add("feature flag enable-artifacts should be set to true to use artifacts feature.",
                  {std::string(field)});
       return;
@@ -86,17 +99,17 @@ void check_artifact_text(const Value& text, std::string_view field, FieldErrors&
   }
 }
 
-void check_artifacts(const Value& step, FieldErrors& errors) {
+void check_artifacts(const Value& step, const Settings& settings, FieldErrors& errors) {
   for (const std::string_view field : {"image", "script", "workingDir"}) {
-    check_artifact_text(step[field], field, errors);
+    check_artifact_text(step[field], field, settings, errors);
   }
   for (const std::string_view field : {"command", "args"}) {
     for (const Value& word : step[field].items()) {
-      check_artifact_text(word, field, errors);
+      check_artifact_text(word, field, settings, errors);
     }
   }
   for (const Value& variable : step["env"].items()) {
-    check_artifact_text(variable["value"], "env", errors);
+    check_artifact_text(variable["value"], "env", settings, errors);
   }
 }
 
@@ -125,7 +138,7 @@ FieldErrors check_step(const Value& step, const Settings& settings) {
   }
   check_on_error(step, errors);
   check_mounts(step, errors);
-  check_artifacts(step, errors);
+  check_artifacts(step, settings, errors);
   errors.merge(validate_when(step["when"], settings, Cel::Refused));
   return errors;
 }
@@ -308,7 +321,7 @@ FieldErrors validate_step_action_spec(const Value& spec, const Settings& setting
     errors.add("script cannot be used with command", {"script"});
   }
   check_mounts(spec, errors);
-  check_artifacts(spec, errors);
+  check_artifacts(spec, settings, errors);
   errors.merge(validate_param_specs(spec["params"], settings));
   const VariableRules rules(spec["params"], true);
   for (const std::string_view field : {"image", "workingDir", "script"}) {

@@ -33,8 +33,11 @@ TEST(OperatorList, AllSystemsAreNotTheStandIns) {
 }
 
 TEST(OperatorList, SystemsAndControllersComeAndGo) {
-  EXPECT_EQ(names("tekton"), (std::vector<std::string>{"tekton-pipelinerun", "tekton-taskrun"}));
-  EXPECT_EQ(names("tekton,-tekton-taskrun"), (std::vector<std::string>{"tekton-pipelinerun"}));
+  EXPECT_EQ(names("tekton"),
+            (std::vector<std::string>{"tekton-pipelinerun", "tekton-taskrun",
+                                      "tekton-customrun-events", "tekton-pruner"}));
+  EXPECT_EQ(names("tekton,-tekton-taskrun,-tekton-pruner"),
+            (std::vector<std::string>{"tekton-pipelinerun", "tekton-customrun-events"}));
   EXPECT_EQ(names("kubelet,kubelet"), (std::vector<std::string>{"kubelet"}));
 }
 

@@ -91,6 +91,30 @@ spec: {pipelineSpec: {tasks: [{name: a, taskSpec: {steps: [{name: s, image: i}]}
   instruments().state(View(lab.world, reads), samples);
   const std::string text = text_of(samples);
   EXPECT_NE(text.find("running_pipelineruns{} 1\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("running_pipelineruns_waiting_on_task_resolution{} 0\n"), std::string::npos)
+      << text;
+}
+
+TEST(Instruments, LabelRunsAsConfigured) {
+  Lab lab;
+  lab.put(R"y(
+apiVersion: tekton.dev/v1
+kind: PipelineRun
+metadata: {name: run, labels: {tekton.dev/pipeline: p}}
+status: {conditions: [{type: Succeeded, status: Unknown, reason: ResolvingTaskRef}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: config-observability, namespace: tekton-pipelines}
+data: {metrics.running-pipelinerun.level: pipeline}
+)y");
+  Reads reads;
+  Samples samples;
+  instruments().state(View(lab.world, reads), samples);
+  const std::string text = text_of(samples);
+  EXPECT_NE(text.find("running_pipelineruns{namespace=ns,pipeline=p,} 1\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("waiting_on_task_resolution{} 1\n"), std::string::npos) << text;
 }
 
 }  // namespace

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string_view>
+#include <utility>
+
 #include "embedded/tekton/model/ignored_fields.hpp"
 #include "embedded/tekton/model/setting_variables.hpp"
 #include "embedded/tekton/model/settings.hpp"
@@ -14,7 +17,7 @@ namespace {
 
 TEST(ConfigObjects, AreAllRightAsTheyAre) {
   const auto objects = config_objects();
-  ASSERT_EQ(objects.size(), 4U);
+  ASSERT_EQ(objects.size(), 7U);
   for (const Value& object : objects) {
     EXPECT_FALSE(validate_config(object)) << object["metadata"]["name"].as_string();
   }
@@ -35,6 +38,16 @@ TEST(ConfigObjects, WrongValuesAreRefused) {
       {2, "enable-artifacts", "maybe",
        "failed parsing feature flags config \"maybe\": strconv.ParseBool: parsing \"maybe\": "
        "invalid syntax"},
+      {2, "disable-inline-spec", "taskrun,step",
+       "invalid value for feature flag \"disable-inline-spec\": \"step\""},
+      {1, "default-cloud-events-sink", "there",
+       "default-cloud-events-sink must be an http(s) URL: \"there\""},
+      {3, "formats", "", "formats cannot be empty"},
+      {3, "formats", "tektonv1,", "invalid format: "},
+      {3, "formats", "tektonv1,tektonv1", "duplicate format: tektonv1"},
+      {5, "metrics.taskrun.level", "step", "invalid value for \"metrics.taskrun.level\": \"step\""},
+      {4, "keep", "0", "keep must be a whole number above 0: \"0\""},
+      {4, "resources", "pod", "resources must be taskrun, pipelinerun or both: \"pod\""},
   };
   for (const auto& row : rows) {
     Value object = config_objects()[row.object];
@@ -48,6 +61,15 @@ TEST(ConfigObjects, WrongValuesAreRefused) {
     object.member("metadata").set("namespace", "elsewhere");
     EXPECT_FALSE(validate_config(object));
   }
+}
+
+TEST(ConfigObjects, RefuseTwoLimitsOfPruning) {
+  Value object = config_objects()[4];
+  object.member("data").set("keep", "5");
+  EXPECT_FALSE(validate_config(object));
+  object.member("data").set("keep-since", "5");
+  ASSERT_TRUE(validate_config(object));
+  EXPECT_NE(validate_config(object)->message.find("got both: keep, keep-since"), std::string::npos);
 }
 
 TEST(ConfigObjects, SayWhichKeysHaveNoEffect) {
@@ -64,17 +86,87 @@ TEST(ConfigObjects, SayWhichKeysHaveNoEffect) {
       (std::vector<std::string>{
           "feature-flags: coschedule: \"workspaces\" has no effect: the embedded engine works "
           "as with \"disabled\"",
-          "feature-flags: enable-artifacts: \"t\" has no effect: the embedded engine works as "
-          "with \"false\"",
           "feature-flags: enable-magic has no effect: the embedded engine does not read it"}));
   Value other = flags;
   other.member("metadata").set("name", "config-tracing");
   EXPECT_EQ(config_warnings(other),
             std::vector<std::string>{
                 "config-tracing has no effect: of namespace tekton-pipelines the embedded engine "
-                "reads ConfigMaps config-defaults and feature-flags alone"});
+                "reads ConfigMaps config-defaults, feature-flags, config-events, config-pruner and "
+                "config-observability alone"});
   other.member("metadata").set("namespace", "elsewhere");
   EXPECT_TRUE(config_warnings(other).empty());
+}
+
+// Keys of Tekton's own ConfigMaps (release v1.9 and later), with a value other than the default.
+constexpr std::pair<std::string_view, std::string_view> kFlagsOfTekton[] = {
+    {"disable-affinity-assistant", "true"},
+    {"disable-creds-init", "true"},
+    {"running-in-environment-with-injected-sidecars", "false"},
+    {"await-sidecar-readiness", "false"},
+    {"require-git-ssh-secret-known-hosts", "true"},
+    {"enable-tekton-oci-bundles", "true"},
+    {"enable-api-fields", "alpha"},
+    {"send-cloudevents-for-runs", "true"},
+    {"enforce-nonfalsifiability", "spire"},
+    {"trusted-resources-verification-no-match-policy", "fail"},
+    {"enable-provenance-in-status", "false"},
+    {"results-from", "sidecar-logs"},
+    {"max-result-size", "100"},
+    {"set-security-context", "true"},
+    {"set-security-context-read-only-root-filesystem", "true"},
+    {"coschedule", "workspaces"},
+    {"keep-pod-on-cancel", "true"},
+    {"enable-cel-in-whenexpression", "true"},
+    {"enable-step-actions", "false"},
+    {"enable-artifacts", "true"},
+    {"enable-param-enum", "true"},
+    {"disable-inline-spec", "taskrun"},
+    {"enable-concise-resolver-syntax", "true"},
+    {"enable-kubernetes-sidecar", "true"},
+    {"enable-wait-exponential-backoff", "true"},
+    {"enable-termination-message-compression", "true"},
+    {"per-namespace-configuration", "true"},
+    {"non-overridable-fields", "coschedule"},
+};
+constexpr std::pair<std::string_view, std::string_view> kDefaultsOfTekton[] = {
+    {"default-timeout-minutes", "7"},
+    {"default-service-account", "robot"},
+    {"default-managed-by-label-value", "me"},
+    {"default-pod-template", "{nodeSelector: {a: b}}"},
+    {"default-affinity-assistant-pod-template", "{nodeSelector: {a: b}}"},
+    {"default-cloud-events-sink", "http://sink/"},
+    {"default-task-run-workspace-binding", "{emptyDir: {}}"},
+    {"default-max-matrix-combinations-count", "3"},
+    {"default-forbidden-env", "A"},
+    {"default-resolver-type", "git"},
+    {"default-container-resource-requirements", "{default: {}}"},
+    {"default-imagepullbackoff-timeout", "5m"},
+    {"default-create-container-error-timeout", "5m"},
+    {"default-maximum-resolution-timeout", "5m"},
+    {"default-sidecar-log-polling-interval", "1s"},
+    {"default-step-ref-concurrency-limit", "2"},
+};
+
+// A key that is read changes the settings; of every other one the writer is warned.
+void expect_effect_or_warning(std::size_t object, std::string_view key, std::string_view value) {
+  Value config = config_objects()[object];
+  config.member("data").set(key, value);
+  ASSERT_FALSE(validate_config(config)) << key << ": " << validate_config(config)->message;
+  const Value& data = config["data"];
+  const Value none = Value::object();
+  const Settings settings = object == 1 ? settings_of({}, data) : settings_of({}, none, data);
+  const bool honoured = !(settings == settings_of({}, none));
+  EXPECT_NE(honoured, !config_warnings(config).empty()) << key;
+}
+
+TEST(ConfigObjects, HonourEachKeyOrWarn) {
+  for (const auto& [key, value] : kFlagsOfTekton) {
+    expect_effect_or_warning(2, key, value);
+  }
+  for (const auto& [key, value] : kDefaultsOfTekton) {
+    expect_effect_or_warning(1, key, value);
+  }
 }
 
 TEST(ConfigObjects, ContainValuesOfSettings) {

@@ -186,6 +186,34 @@ TEST(Refusals, ArtifactsAndGuardsOfSteps) {
             "non-existent variable in \"$(params.x)\": spec.steps[0].when[0].input");
 }
 
+TEST(Refusals, ArtifactsNameTheirStep) {
+  Settings on;
+  on.artifacts = true;
+  const auto denial = [&](const std::string& script) {
+    const Value task = object_of("Task", "{steps: [{image: i, script: '" + script + "'}]}");
+    const auto error = validate(task, nullptr, on);
+    return error ? error->message : std::string();
+  };
+  EXPECT_EQ(denial("cat $(artifacts.path) $(step.artifacts.path) $(steps.a.outputs.x)"), "");
+  EXPECT_EQ(denial("cat $(inputs.params.p)").find("names no step"), std::string::npos);
+  EXPECT_NE(
+      denial("cat $(outputs.x)").find("$(outputs.x) names no step: write $(steps.STEP.outputs.x)"),
+      std::string::npos);
+}
+
+TEST(Refusals, InlineSpecsWhereDisabled) {
+  Settings settings;
+  settings.no_inline_spec = "pipeline,taskrun";
+  const auto denied = [&](std::string_view kind, std::string_view spec) {
+    return validate(object_of(kind, spec), nullptr, settings).has_value();
+  };
+  EXPECT_TRUE(denied("TaskRun", "{taskSpec: {steps: [{image: i}]}}"));
+  EXPECT_FALSE(denied("TaskRun", "{taskRef: {name: t}}"));
+  EXPECT_TRUE(denied("Pipeline", "{tasks: [{name: a, taskSpec: {steps: [{image: i}]}}]}"));
+  EXPECT_FALSE(denied("PipelineRun",
+                      "{pipelineSpec: {tasks: [{name: a, taskSpec: {steps: [{image: i}]}}]}}"));
+}
+
 TEST(Defaults, OfATaskRunAndItsLabel) {
   Value run = object_of("TaskRun", "taskRef: {name: t}");
   apply_defaults(run);

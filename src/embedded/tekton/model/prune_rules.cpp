@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "embedded/tekton/model/prune_rules.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <map>
+#include <utility>
+
+#include "embedded/tekton/model/text.hpp"
+
+namespace athanor::tekton {
+namespace {
+
+constexpr std::string_view kPrefix = "operator.tekton.dev/prune.";
+constexpr std::string_view kFields[] = {
+    "skip", "schedule", "keep", "keep-since", "prune-per-resource", "resources", "strategy"};
+// Defaults of Tekton's operator.
+constexpr std::string_view kUsualSchedule = "0 8 * * *";
+constexpr std::int64_t kUsualKeep = 100;
+constexpr std::int64_t kMost = 100'000'000;
+
+std::optional<std::int64_t> count_of(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  return whole && number > 0 && number <= kMost ? std::optional(number) : std::nullopt;
+}
+
+std::vector<std::string_view> words_of(std::string_view list) {
+  std::vector<std::string_view> words;
+  while (true) {
+    const std::size_t end = list.find(',');
+    std::string_view word = list.substr(0, end);
+    while (word.starts_with(' ')) {
+      word.remove_prefix(1);
+    }
+    while (word.ends_with(' ')) {
+      word.remove_suffix(1);
+    }
+    words.push_back(word);
+    if (end == std::string_view::npos) {
+      return words;
+    }
+    list.remove_prefix(end + 1);
+  }
+}
+
+bool is_flag(std::string_view value) {
+  return value == "true" || value == "false";
+}
+
+using Given = std::map<std::string, std::string, std::less<>>;
+
+// Takes the fields that are well-formed; names the others.
+Given well_formed(const Value& source, std::string_view prefix,
+                  std::vector<std::string>& problems) {
+  Given given;
+  for (const std::string_view field : kFields) {
+    const std::string key = std::string(prefix) + std::string(field);
+    const Value* value = source.find(key);
+    if (value == nullptr || value->as_string().empty()) {
+      continue;
+    }
+    if (std::string problem = prune_field_problem(field, value->as_string()); !problem.empty()) {
+      problems.push_back(key + " " + problem);
+    } else {
+      given.emplace(field, value->str());
+    }
+  }
+  return given;
+}
+
+std::string_view text_in(const Given& given, std::string_view field) {
+  const auto found = given.find(field);
+  return found == given.end() ? std::string_view() : std::string_view(found->second);
+}
+
+// Sets `keep` or `keep_since`: the namespace's strategy, its own fields, the general ones.
+void set_limit(PruneRules& rules, const Given& own, const Given& general) {
+  const auto value = [&](std::string_view field) {
+    return own.contains(field) ? text_in(own, field) : text_in(general, field);
+  };
+  std::string_view strategy = text_in(own, "strategy");
+  if (strategy.empty()) {
+    const Given& source = own.contains("keep") || own.contains("keep-since") ? own : general;
+    strategy = !source.contains("keep") && source.contains("keep-since") ? "keep-since" : "keep";
+  }
+  const auto limit = count_of(value(strategy));
+  if (strategy == "keep-since" && limit) {
+    rules.keep_since = std::chrono::minutes(*limit);
+  } else {
+    rules.keep = strategy == "keep" && limit ? *limit : kUsualKeep;
+  }
+}
+
+bool is_system_namespace(std::string_view name) {
+  return name.starts_with("kube-") || name.starts_with("openshift-");
+}
+
+}  // namespace
+
+std::string prune_field_problem(std::string_view field, std::string_view value) {
+  if (field == "schedule") {
+    const auto schedule = CronSchedule::parse(value);
+    return schedule ? "" : "is no schedule: " + schedule.error().message;
+  }
+  if (field == "keep" || field == "keep-since") {
+    return count_of(value) ? "" : "must be a whole number above 0: " + quoted(value);
+  }
+  if (field == "skip" || field == "prune-per-resource") {
+    return is_flag(value) ? "" : "must be true or false: " + quoted(value);
+  }
+  if (field == "strategy") {
+    return value == "keep" || value == "keep-since"
+               ? ""
+               : "must be keep or keep-since: " + quoted(value);
+  }
+  const auto words = words_of(value);
+  const bool good = std::ranges::all_of(
+      words, [](std::string_view word) { return word == "taskrun" || word == "pipelinerun"; });
+  return good ? "" : "must be taskrun, pipelinerun or both: " + quoted(value);
+}
+
+PruneReading prune_rules(const Object& ns, const Value& config) {
+  PruneReading reading;
+  std::vector<std::string> of_config;  // admission refused these
+  const Given general = well_formed(config, "", of_config);
+  const Given own = well_formed(ns.metadata()["annotations"], kPrefix, reading.problems);
+  std::string_view schedule = text_in(own, "schedule");
+  if (schedule.empty()) {
+    schedule = text_in(general, "schedule");
+  }
+  if (schedule.empty() && !own.empty()) {
+    schedule = kUsualSchedule;
+  }
+  if (schedule.empty() || text_in(own, "skip") == "true" || is_system_namespace(ns.name())) {
+    return reading;
+  }
+  PruneRules rules;
+  rules.schedule = CronSchedule::parse(schedule).value_or(CronSchedule());
+  const std::string_view resources =
+      own.contains("resources") ? text_in(own, "resources") : text_in(general, "resources");
+  if (!resources.empty()) {
+    const auto words = words_of(resources);
+    rules.pipeline_runs = std::ranges::find(words, "pipelinerun") != words.end();
+    rules.task_runs = std::ranges::find(words, "taskrun") != words.end();
+  }
+  rules.per_resource =
+      (own.contains("prune-per-resource") ? text_in(own, "prune-per-resource")
+                                          : text_in(general, "prune-per-resource")) == "true";
+  set_limit(rules, own, general);
+  reading.rules = std::move(rules);
+  return reading;
+}
+
+}  // namespace athanor::tekton
