@@ -178,10 +178,7 @@ void enter_encryption(std::string_view text) {
   }
 }
 
-void enter_archive(std::string_view text) {
-  const std::string path = std::filesystem::temp_directory_path().string() + "/athanor-door-" +
-                           std::to_string(::getpid()) + ".tar";
-  std::ofstream(path, std::ios::binary) << text;
+void read_archive(const std::string& path) {
   auto archive = nodes::TarFile::open(path);
   std::array<char, 4096> buffer{};
   for (int entries = 0; archive.ok() && entries < 1000; ++entries) {
@@ -191,6 +188,15 @@ void enter_archive(std::string_view text) {
     }
     while (archive->read(buffer.data(), buffer.size()).value_or(0) > 0) {
     }
+  }
+}
+
+void enter_archive(std::string_view text) {
+  const std::string path = std::filesystem::temp_directory_path().string() + "/athanor-door-" +
+                           std::to_string(::getpid()) + ".tar";
+  for (const std::string_view frame : {std::string_view(), std::string_view("\x28\xb5\x2f\xfd")}) {
+    std::ofstream(path, std::ios::binary) << frame << text;
+    read_archive(path);
   }
   std::filesystem::remove(path);
 }
@@ -290,7 +296,7 @@ const std::vector<Door>& table() {
       {"zlib",
        {"embedded/apiserver/streaming/spdy.cpp", "embedded/apiserver/read/encode.cpp"},
        enter_zlib},
-      {"archive", {"embedded/nodes/images/tar_file.cpp"}, enter_archive},
+      {"archive", {"embedded/nodes/images/packed_file.cpp"}, enter_archive},
       {"nghttp2", {"net/http2_session.cpp"}, enter_http2},
       {"curl",
        {"client/api_client.cpp", "client/api_exchange.cpp", "client/connection.cpp",

@@ -32,6 +32,7 @@ const std::map<std::string_view, Names> kThirdParty{
     {"nghttp2/", {"net"}},
     {"boost/", {"net", "transport"}},
     {"zlib.h", {"apiserver", "net", "transport", "images"}},
+    {"zstd.h", {"images"}},
     {"deviceplugin.", {"kubelet"}},
     {"podresources.", {"kubelet"}},
 };

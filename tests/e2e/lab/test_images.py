@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Images that a lab was given run with their own files."""
 
+import gzip
 import io
 import json
 import os
@@ -26,10 +27,17 @@ def add_link(archive, name, target):
     archive.addfile(info)
 
 
-def saved_image(path, name):
+def packed(data, how):
+    """The bytes of a layer as a registry keeps them."""
+    if how == "zstd":
+        return subprocess.run(["zstd", "-q", "-c"], input=data, stdout=subprocess.PIPE, check=True).stdout
+    return gzip.compress(data) if how == "gzip" else data
+
+
+def saved_image(path, name, how):
     """An image of busybox alone, as `podman save` writes it."""
     layer = io.BytesIO()
-    with tarfile.open(fileobj=layer, mode="w:gz") as archive:
+    with tarfile.open(fileobj=layer, mode="w") as archive:
         add_file(archive, "bin/busybox", open(BUSYBOX, "rb").read(), 0o755)
         for applet in ("sh", "cat", "ls", "sleep", "id"):
             add_link(archive, f"bin/{applet}", "busybox")
@@ -37,7 +45,7 @@ def saved_image(path, name):
         add_file(archive, "greeting", b"from the image\n")
     config = {"config": {"Entrypoint": ["/bin/sh", "-c"], "Cmd": ['echo $WORD $PWD; cat /greeting; ls /'], "Env": ["WORD=hello"], "WorkingDir": "/work"}}
     with tarfile.open(path, "w") as archive:
-        add_file(archive, "layer.tar", layer.getvalue())
+        add_file(archive, "layer.tar", packed(layer.getvalue(), how))
         add_file(archive, "config.json", json.dumps(config).encode())
         add_file(archive, "manifest.json", json.dumps([{"Config": "config.json", "RepoTags": [name], "Layers": ["layer.tar"]}]).encode())
 
@@ -58,13 +66,13 @@ def run_to_end(lab, ns, name, image, **container):
     return lab.kubectl("logs", name, "-n", ns).out
 
 
-@pytest.fixture
-def loaded(lab, ns, tmp_path):
+@pytest.fixture(params=["gzip", "zstd", "plain"])
+def loaded(lab, ns, tmp_path, request):
     """The name of an image that was loaded."""
     if BUSYBOX is None or "dynamic" in subprocess.run(["file", "-L", BUSYBOX], capture_output=True, text=True, check=False).stdout:
         pytest.skip("needs a busybox that is linked statically")
     name = f"example.org/{ns}/tool:1"
-    saved_image(tmp_path / "tool.tar", name)
+    saved_image(tmp_path / "tool.tar", name, request.param)
     said = lab.athanor("images", str(tmp_path / "tool.tar"), "--data", str(lab.data)).out
     assert said.startswith(f"loaded {name}: "), said
     assert name in lab.athanor("images", "--data", str(lab.data)).out
@@ -103,3 +111,6 @@ def test_hostile_images_are_refused(lab, tmp_path):
         add_file(archive, "../../escaped", b"x")
     done = lab.athanor("images", str(tmp_path / "bad.tar"), "--name", "bad", "--data", str(lab.data), code=None)
     assert done.code == 1 and "leaves the image's root" in done.err, done
+    (tmp_path / "cut.tar").write_bytes(packed((tmp_path / "bad.tar").read_bytes(), "zstd")[:-20])
+    done = lab.athanor("images", str(tmp_path / "cut.tar"), "--name", "cut", "--data", str(lab.data), code=None)
+    assert done.code == 1 and "the archive is damaged" in done.err, done

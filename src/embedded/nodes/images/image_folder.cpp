@@ -98,9 +98,6 @@ Result<Parts> read_layout(const std::string& layout) {
   ATHANOR_TRY(const std::string config, blob(layout, document["config"]["digest"].as_string()));
   ATHANOR_TRY(parts.config, read_json(config));
   for (const Value& layer : document["layers"].items()) {
-    if (layer["mediaType"].as_string().ends_with("zstd")) {
-      return no_image("layers compressed by zstd are not read: save it with gzip");
-    }
     ATHANOR_TRY(std::string path, blob(layout, layer["digest"].as_string()));
     parts.layers.push_back(std::move(path));
   }

@@ -2,13 +2,14 @@
 #include "embedded/nodes/images/tar_file.hpp"
 
 #include <fmt/core.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <charconv>
 #include <limits>
 #include <string_view>
 #include <utility>
+
+#include "embedded/nodes/images/packed_file.hpp"
 
 namespace athanor::nodes {
 namespace {
@@ -93,17 +94,14 @@ Error damaged(const char* what) {
 
 class TarFile::Impl {
  public:
-  explicit Impl(gzFile file) : file_(file) {}
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
-  ~Impl() { gzclose(file_); }
+  explicit Impl(PackedFile file) : file_(std::move(file)) {}
 
   Result<std::optional<TarEntry>> next() {
     Extra extra;
     while (true) {
       ATHANOR_TRY_VOID(skip());
       char header[kBlock];
-      ATHANOR_TRY(const std::size_t count, read_up_to(header, kBlock));
+      ATHANOR_TRY(const std::size_t count, file_.read(header, kBlock));
       if (count == 0 || std::all_of(header, header + kBlock, [](char c) { return c == '\0'; })) {
         return std::optional<TarEntry>();
       }
@@ -132,7 +130,7 @@ class TarFile::Impl {
     if (wanted == 0) {
       return std::size_t{0};
     }
-    ATHANOR_TRY(const std::size_t count, read_up_to(buffer, wanted));
+    ATHANOR_TRY(const std::size_t count, file_.read(buffer, wanted));
     if (count < wanted) {
       return damaged("it ends within a file");
     }
@@ -153,21 +151,6 @@ class TarFile::Impl {
     return (kSigned - size % kSigned) % kSigned;
   }
 
-  Result<std::size_t> read_up_to(char* buffer, std::size_t size) {
-    std::size_t count = 0;
-    while (count < size) {
-      const int part = gzread(file_, buffer + count, static_cast<unsigned>(size - count));
-      if (part < 0) {
-        return damaged("it cannot be uncompressed");
-      }
-      if (part == 0) {
-        break;
-      }
-      count += static_cast<std::size_t>(part);
-    }
-    return count;
-  }
-
   Result<void> skip() {
     char buffer[16 * kBlock];
     std::int64_t rest =
@@ -175,7 +158,7 @@ class TarFile::Impl {
     while (rest > 0) {
       const auto wanted = static_cast<std::size_t>(
           std::min<std::int64_t>(rest, static_cast<std::int64_t>(sizeof buffer)));
-      ATHANOR_TRY(const std::size_t count, read_up_to(buffer, wanted));
+      ATHANOR_TRY(const std::size_t count, file_.read(buffer, wanted));
       if (count < wanted) {
         return damaged("it ends within a file");
       }
@@ -261,7 +244,7 @@ class TarFile::Impl {
     return std::optional(std::move(entry));
   }
 
-  gzFile file_;
+  PackedFile file_;
   std::int64_t left_ = 0;
   std::int64_t padding_ = 0;
 };
@@ -272,11 +255,8 @@ TarFile& TarFile::operator=(TarFile&& other) noexcept = default;
 TarFile::~TarFile() = default;
 
 Result<TarFile> TarFile::open(const std::string& path) {
-  gzFile file = gzopen(path.c_str(), "rbe");
-  if (file == nullptr) {
-    return Error::not_found(fmt::format("cannot open {}", path));
-  }
-  return TarFile(std::make_unique<Impl>(file));
+  ATHANOR_TRY(PackedFile file, PackedFile::open(path));
+  return TarFile(std::make_unique<Impl>(std::move(file)));
 }
 
 Result<std::optional<TarEntry>> TarFile::next() {

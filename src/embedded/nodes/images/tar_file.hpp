@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TarFile: the entries of a tar archive, plain or compressed by gzip (ustar, pax and GNU's long
-// names). It reads what strangers made: every length is checked, nothing is written.
+// TarFile: the entries of a tar archive, plain or compressed by gzip or zstd (ustar, pax and GNU's
+// long names). It reads what strangers made: every length is checked, nothing is written.
 #pragma once
 
 #include <cstdint>
