@@ -72,8 +72,7 @@ constexpr Rule kRules[] = {
     {"ConfigMapVolumeSource", Done, "defaultMode items name optional"},
     {"SecretVolumeSource", Done, "defaultMode items optional secretName"},
     {"DownwardAPIVolumeSource", Done, "defaultMode items"},
-    {"EmptyDirVolumeSource", Done, "medium"},
-    {"EmptyDirVolumeSource", Emulated, "sizeLimit"},
+    {"EmptyDirVolumeSource", Done, "medium sizeLimit"},
     {"EphemeralVolumeSource", Emulated, "volumeClaimTemplate"},
     {"PersistentVolumeClaimTemplate", Emulated, "metadata spec"},
     {"PersistentVolumeClaimSpec", Emulated,
@@ -113,8 +112,7 @@ constexpr Rule kRules[] = {
      "tcpSocket terminationGracePeriodSeconds timeoutSeconds"},
     {"ExecAction", Done, "command"},
     {"GRPCAction", Done, "port service"},
-    {"HTTPGetAction", Done, "host httpHeaders path port"},
-    {"HTTPGetAction", Emulated, "scheme"},
+    {"HTTPGetAction", Done, "host httpHeaders path port scheme"},
     {"HTTPHeader", Done, "name value"},
     {"TCPSocketAction", Done, "host port"},
     {"SleepAction", Done, "seconds"},
@@ -158,6 +156,14 @@ void add_noted(std::string_view type, const Value& value, const std::string& pat
   }
 }
 
+// Containers have one filter of system calls, which is stricter than a runtime's own.
+void add_seccomp(const Value& context, const std::string& path, std::vector<std::string>& noted) {
+  const std::string_view type = context["seccompProfile"]["type"].as_string();
+  if (!type.empty() && type != "RuntimeDefault") {
+    noted.push_back(path + ".seccompProfile");
+  }
+}
+
 }  // namespace
 
 std::optional<FieldTreatment> field_treatment(std::string_view type, std::string_view field) {
@@ -183,11 +189,14 @@ std::vector<std::string> noted_fields(const Value& spec) {
   std::vector<std::string> noted;
   add_noted("PodSpec", spec, "spec", noted);
   add_noted("PodSecurityContext", spec["securityContext"], "spec.securityContext", noted);
-  for (const char* list : {"initContainers", "containers"}) {
+  add_seccomp(spec["securityContext"], "spec.securityContext", noted);
+  for (const char* list : {"initContainers", "containers", "ephemeralContainers"}) {
+    const bool ephemeral = list == std::string_view("ephemeralContainers");
     for (std::size_t i = 0; i < spec[list].size(); ++i) {
       const Value& container = spec[list][i];
       const std::string path = fmt::format("spec.{}[{}]", list, i);
-      add_noted("Container", container, path, noted);
+      add_noted(ephemeral ? "EphemeralContainer" : "Container", container, path, noted);
+      add_seccomp(container["securityContext"], path + ".securityContext", noted);
       add_noted("SecurityContext", container["securityContext"], path + ".securityContext", noted);
       add_noted("Lifecycle", container["lifecycle"], path + ".lifecycle", noted);
       for (std::size_t k = 0; k < container["volumeMounts"].size(); ++k) {

@@ -101,6 +101,9 @@ SandboxSecurity sandbox_security(const Object& pod, const Value& container, cons
       value.set(list, names);
     }
   }
+  if (container["securityContext"]["allowPrivilegeEscalation"] == Value(false)) {
+    value.set("noNewPrivileges", true);
+  }
   result.refusal = settle_non_root(pod, container, value, image, user);
   return result;
 }
@@ -119,14 +122,23 @@ std::vector<std::string> unmet_security(const Object& pod, const LabUser& user) 
         user.id));
   }
   std::string missing;
+  std::string escalating;
   for (const char* list : {"initContainers", "containers"}) {
     for (const Value& container : pod.spec()[list].items()) {
+      if (container["securityContext"]["allowPrivilegeEscalation"].as_bool()) {
+        escalating += (escalating.empty() ? "" : ", ") + container["name"].str();
+      }
       for (const Value& name : container["securityContext"]["capabilities"]["add"].items()) {
         if (!is_granted_capability(name.as_string()) && name.as_string() != "ALL") {
           missing += (missing.empty() ? "" : ", ") + name.str();
         }
       }
     }
+  }
+  if (!escalating.empty()) {
+    unmet.push_back(fmt::format(
+        "allowPrivilegeEscalation: true has no effect: processes gain no privileges in {}",
+        escalating));
   }
   if (!missing.empty()) {
     unmet.push_back(fmt::format(

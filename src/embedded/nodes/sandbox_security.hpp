@@ -22,7 +22,8 @@ struct LabUser {
 LabUser lab_user(const View& view);
 
 struct SandboxSecurity {
-  // {user, group, groups: [..], add: [..], drop: [..]}, each where the pod says so
+  // {user, group, groups: [..], add: [..], drop: [..], noNewPrivileges}, each where the pod says
+  // so
   Value value{};
   // Why a kubelet would not start it; empty: nothing.
   std::string refusal{};

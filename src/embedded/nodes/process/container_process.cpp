@@ -203,6 +203,9 @@ void join_network(const Value& network) {
   if (!become_user(security)) {
     give_up(fmt::format("become user {}: {}", security["user"].as_int(), error_text()));
   }
+  if (security["noNewPrivileges"].as_bool()) {
+    ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  }
   if (order["isolate"].as_bool()) {
     confine();
     join_network(order["network"]);
