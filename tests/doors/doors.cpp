@@ -40,6 +40,7 @@
 #include "net/crypto.hpp"
 #include "net/http2_session.hpp"
 #include "net/serving/served_tls.hpp"
+#include "net/tls_client.hpp"
 
 namespace athanor::doors {
 namespace {
@@ -201,6 +202,16 @@ void enter_archive(std::string_view text) {
   std::filesystem::remove(path);
 }
 
+void enter_tls_client(std::string_view text) {
+  net::UncheckedTlsClient client{std::string(text.substr(0, 100))};
+  client.send("GET / HTTP/1.1\r\n\r\n");
+  ignore(client.take_output());
+  for (const std::size_t size : {std::size_t{1}, text.size()}) {
+    client.receive(text.substr(0, size));
+    ignore(client.take_output(), client.take_plain(), client.failure());
+  }
+}
+
 void enter_zlib(std::string_view text) {
   apiserver::SpdyConnection connection;
   connection.feed(text);
@@ -293,6 +304,7 @@ const std::vector<Door>& table() {
        enter_encryption,
        "",
        std::size_t{2} << 20U},
+      {"tls_client", {"net/tls_client.cpp"}, enter_tls_client},
       {"zlib",
        {"embedded/apiserver/streaming/spdy.cpp", "embedded/apiserver/read/encode.cpp"},
        enter_zlib},

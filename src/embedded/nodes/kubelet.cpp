@@ -20,6 +20,7 @@
 #include "embedded/nodes/sandbox_security.hpp"
 #include "embedded/nodes/sandbox_spec.hpp"
 #include "embedded/nodes/sandbox_volumes.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::nodes {
 namespace {
@@ -111,11 +112,32 @@ std::optional<Instant> deadline_of(const Object& pod) {
   return *started + std::chrono::seconds(seconds.as_int());
 }
 
-bool has_limits(const Object& pod) {
-  return std::ranges::any_of(pod.spec()["containers"].items(), [](const Value& container) {
-    const Value& limits = container["resources"]["limits"];
-    return limits.contains("cpu") || limits.contains("memory");
-  });
+// Names the limits that nothing here enforces: "cpu and memory".
+std::string unmet_limits(const View& view, const Object& pod) {
+  std::string unmet;
+  // Memory of processes is measured; those that only take time use none.
+  const bool measured = lab_user(view).id >= 0;
+  for (const char* name : {"cpu", "memory", "ephemeral-storage"}) {
+    const bool limited = std::ranges::any_of(
+        pod.spec()["containers"].items(),
+        [name](const Value& container) { return container["resources"]["limits"].contains(name); });
+    if (limited && !(measured && name == std::string_view("memory"))) {
+      unmet += (unmet.empty() ? "" : " and ") + std::string(name);
+    }
+  }
+  return unmet;
+}
+
+// Says which fields of the spec have no effect.
+void note_fields(const Object& pod, const Value& spec, Plan& plan) {
+  std::string noted;
+  for (const std::string& field : noted_fields(spec)) {
+    noted += (noted.empty() ? "" : ", ") + field;
+  }
+  if (!noted.empty()) {
+    emit(plan, pod, "Warning", "FieldsNotApplied",
+         fmt::format("Fields that have no effect on emulated nodes: {}", noted));
+  }
 }
 
 // Containers that joined the pod since it was started (kubectl debug).
@@ -129,6 +151,8 @@ void add_ephemeral(const View& view, const Object& pod, const Value& state, Plan
   if (!spec.waiting_reason.empty()) {
     return emit(plan, pod, "Warning", "Failed", spec.waiting_message);
   }
+  const Value added = Value::object({{"ephemeralContainers", pod.spec()["ephemeralContainers"]}});
+  note_fields(pod, added, plan);
   plan.then(Act{.id = fmt::format("{}/extend/{}", pod.uid(), wanted),
                 .verb = std::string(kExtendVerb),
                 .args = spec.value});
@@ -150,6 +174,29 @@ void update_volumes(const View& view, const Object& pod, const Value& state, Pla
       Act{.id = fmt::format("{}/volumes/{}", pod.uid(), known["version"].as_int() + 1),
           .verb = std::string(kUpdateVerb),
           .args = Value::object({{"uid", pod.uid()}, {"volumes", volumes}, {"digest", digest}})});
+}
+
+// Limits of memory that were resized.
+void update_limits(const Object& pod, const Value& state, Plan& plan) {
+  if (!state["limits"].is_object() || state["stopping"].as_bool()) {
+    return;
+  }
+  const Value limits = memory_limits(pod);
+  if (limits != state["limits"]) {
+    plan.then(Act{.id = fmt::format("{}/limits/{}", pod.uid(), json::print(limits)),
+                  .verb = std::string(kUpdateVerb),
+                  .args = Value::object({{"uid", pod.uid()}, {"limits", limits}})});
+  }
+}
+
+// Ends a pod that used more of its node than it may.
+void evict(const View& view, const Object& pod, const Value& state, Instant now, Plan& plan) {
+  const std::string message = state["evicted"].str();
+  constexpr std::int64_t kGraceSeconds = 1;
+  emit(plan, pod, "Warning", "Evicted", message);
+  stop(plan, pod.uid(), kGraceSeconds);
+  write_status(plan, pod,
+               failed_status(pod, pod_address(view, pod), state, "Evicted", message, now));
 }
 
 // What happened to its containers, each thing once.
@@ -294,22 +341,15 @@ Plan begin(const View& view, const Object& pod, Instant now, Hooks hooks) {
     emit(plan, pod, "Warning", "SandboxChanged",
          "The node was restarted: the pod's containers start again");
   }
-  if (has_limits(pod)) {
+  if (const std::string unmet = unmet_limits(view, pod); !unmet.empty()) {
     emit(plan, pod, "Normal", "LimitsNotEnforced",
-         "Limits of cpu and memory are not enforced on emulated nodes");
+         fmt::format("Limits of {} are not enforced on emulated nodes", unmet));
   }
   if (view.config("kubelet")["mixed"].as_bool() && is_timed(spec.value)) {
     emit(plan, pod, "Warning", "Timed",
          "An image of the pod is not run here: its containers take time and do nothing");
   }
-  std::string noted;
-  for (const std::string& field : noted_fields(pod.spec())) {
-    noted += (noted.empty() ? "" : ", ") + field;
-  }
-  if (!noted.empty()) {
-    emit(plan, pod, "Warning", "FieldsNotApplied",
-         fmt::format("Fields that have no effect on emulated nodes: {}", noted));
-  }
+  note_fields(pod, pod.spec(), plan);
   for (std::string& text : unmet_security(pod, lab_user(view))) {
     emit(plan, pod, "Warning", "SecurityContextNotApplied", std::move(text));
   }
@@ -356,6 +396,10 @@ Plan run_pod(const View& view, const Key& key, Instant now,
     write_events(*pod, state, plan);
     return plan;
   }
+  if (!state["evicted"].as_string().empty()) {
+    evict(view, *pod, state, now, plan);
+    return plan;
+  }
   const auto deadline = deadline_of(*pod);
   if (deadline && *deadline <= now && !all_ended(state)) {
     if (!runs.empty()) {
@@ -372,6 +416,7 @@ Plan run_pod(const View& view, const Key& key, Instant now,
   } else {
     add_ephemeral(view, *pod, state, plan);
     update_volumes(view, *pod, state, plan);
+    update_limits(*pod, state, plan);
     write_events(*pod, state, plan);
     write_status(plan, *pod, running_status(*pod, pod_address(view, *pod), state, now));
   }

@@ -169,6 +169,7 @@ void PodMachine::start(std::size_t index, Instant now, std::vector<Order>& order
   container.restart_at.reset();
   container.reason.clear();
   container.message.clear();
+  container.out_of_memory = false;
   if (const std::int64_t timeout = container.spec["timeoutMs"].as_int(); timeout > 0) {
     container.timeout_at = now + std::chrono::milliseconds(timeout);
   }
@@ -247,9 +248,13 @@ void PodMachine::probed(const Order& order, const ProbeAnswer& answer, Instant n
   if (!answer.success) {
     note(container, "Warning", "Unhealthy",
          answer.errored
-             ? fmt::format("{} probe errored and resulted in failure state: {}",
+             ? fmt::format("{} probe errored and resulted in unknown state: {}",
                            probe_title(order.probe), answer.message)
              : fmt::format("{} probe failed: {}", probe_title(order.probe), answer.message));
+  }
+  if (answer.success && answer.warned) {
+    note(container, "Warning", "ProbeWarning",
+         fmt::format("{} probe warning: {}", probe_title(order.probe), answer.message));
   }
   if (ends && container.ending == Ending::None) {
     const Value& own = container.spec["probes"][probe_member(order.probe)]["graceSeconds"];
@@ -278,6 +283,20 @@ void PodMachine::update_volumes(const Value& volumes, const Value& digest) {
   spec_.set("volumes", volumes);
   spec_.set("volumesDigest", digest);
   ++volumes_version_;
+}
+
+void PodMachine::update_limits(const Value& limits) {
+  spec_.set("limits", limits);
+}
+
+void PodMachine::evict(const std::string& message) {
+  if (evicted_.empty() && !stopping_) {
+    evicted_ = message;
+  }
+}
+
+void PodMachine::out_of_memory(std::size_t index) {
+  containers_[index].out_of_memory = running(index);
 }
 
 void PodMachine::events_written(std::int64_t last) {
@@ -396,6 +415,12 @@ Value PodMachine::state() const {
       {{"uid", spec_["uid"]}, {"stopping", stopping_}, {"init", init}, {"containers", containers}});
   if (!ephemeral.empty()) {
     state.set("ephemeral", std::move(ephemeral));
+  }
+  if (spec_.contains("limits")) {
+    state.set("limits", spec_["limits"]);
+  }
+  if (!evicted_.empty()) {
+    state.set("evicted", evicted_);
   }
   if (spec_.contains("volumesDigest")) {
     state.set("volumes",

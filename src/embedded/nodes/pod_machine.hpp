@@ -35,6 +35,7 @@ struct Order {
 struct ProbeAnswer {
   bool success = false;
   bool errored = false;  // it could not be asked
+  bool warned = false;   // a success with a message
   std::string message{};
 };
 
@@ -77,6 +78,12 @@ class PodMachine {
   [[nodiscard]] Value state() const;
   // Sets the contents of its volumes, and their digest.
   void update_volumes(const Value& volumes, const Value& digest);
+  // Sets the limits of memory, in bytes by container.
+  void update_limits(const Value& limits);
+  // Records that the pod used more of its node than it may; state() says so. Its kubelet ends it.
+  void evict(const std::string& message);
+  // Records that a container used more memory than it may: it is being killed.
+  void out_of_memory(std::size_t index);
   // Events up to this number are written; state() has them no more.
   void events_written(std::int64_t last);
 
@@ -102,6 +109,7 @@ class PodMachine {
     std::optional<Instant> restart_at{};
     std::optional<Instant> timeout_at{};
     bool timed_out = false;
+    bool out_of_memory = false;
     bool starting = false;  // its postStart hook runs
     Ending ending = Ending::None;
     bool hook_asked = false;
@@ -166,6 +174,7 @@ class PodMachine {
   std::vector<Event> events_{};  // not written yet, at most kMostEvents
   std::int64_t last_event_ = 0;
   std::int64_t volumes_version_ = 0;
+  std::string evicted_{};  // why
 };
 
 }  // namespace athanor::nodes

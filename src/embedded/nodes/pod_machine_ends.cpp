@@ -251,7 +251,9 @@ void PodMachine::exited(std::size_t index, int code, std::string message, Instan
   container.not_made = 0;
   container.state = State::Ended;
   container.code = code;
-  container.reason = code == 0 ? "Completed" : "Error";
+  container.reason = code == 0                                    ? "Completed"
+                     : container.out_of_memory && code == kKilled ? "OOMKilled"
+                                                                  : "Error";
   container.message = std::move(message);
   container.finished = now;
   container.timeout_at.reset();

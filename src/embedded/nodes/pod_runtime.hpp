@@ -6,7 +6,8 @@
 //   {uid: "", containers: [], init: []}                                nothing known of that name
 //   {uid, stopping, containers: [state...], init: [state...], ephemeral: [state...] where some are,
 //   events: [{number, type, reason, note}...] where some are not written yet,
-//   volumes: {version, digest} where it has volumes with contents}
+//   volumes: {version, digest} where it has volumes with contents, limits: {container: bytes of
+//   memory} where it has them, evicted: why, where it has to end}
 //   state: {name, state: "waiting" | "running" | "terminated", restarts, startedAt, finishedAt,
 //   exitCode, reason, message, started, ready (while it runs), sidecar (of native ones)}
 #pragma once
@@ -47,7 +48,8 @@ class PodRuntime {
   virtual void extend(const Value& spec) = 0;
   // Ends its containers: a polite signal, then after `grace` a deadly one, to all their children.
   virtual void stop(const std::string& uid, Duration grace) = 0;
-  // Takes the contents of a pod's volumes as they are now: {uid, volumes, digest}.
+  // Takes what has changed of a pod: {uid, volumes, digest} (the contents of its volumes), {uid,
+  // limits}.
   virtual void update(const Value& change) = 0;
   // Records that the events of a pod up to this number are written.
   virtual void events_written(const std::string& uid, std::int64_t last) = 0;

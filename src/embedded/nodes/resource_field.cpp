@@ -41,4 +41,16 @@ std::string resource_field(const View& view, const Object& pod, const Value& con
   return fmt::format("{}", milli / unit + (milli % unit != 0 ? 1 : 0));
 }
 
+const Value& referenced_container(const Object& pod, const Value& reference, const Value& own) {
+  const std::string_view name = reference["containerName"].as_string();
+  for (const char* list : {"containers", "initContainers"}) {
+    for (const Value& container : pod.spec()[list].items()) {
+      if (!name.empty() && container["name"].as_string() == name) {
+        return container;
+      }
+    }
+  }
+  return own;
+}
+
 }  // namespace athanor::nodes

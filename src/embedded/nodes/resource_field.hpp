@@ -13,5 +13,7 @@ namespace athanor::nodes {
 // without one), rounded up. A limit that the container does not have is what its node can give.
 std::string resource_field(const View& view, const Object& pod, const Value& container,
                            const Value& reference);
+// Returns the container that a resourceFieldRef names, or `own` where it names none.
+const Value& referenced_container(const Object& pod, const Value& reference, const Value& own);
 
 }  // namespace athanor::nodes

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Actions:
-//   {type: exec, command}  {type: http, scheme, host, port, path, headers: [[name, value]..]}
+//   {type: exec, command}  {type: http, scheme, host, port, path, headers: [[name, value]..],
+//   agent, anyStatus (of hooks: who asks, and that any answer will do)}
 //   {type: tcp, host, port}  {type: grpc, host, port, service}  {type: sleep, seconds}
 //   {type: error, message}: it cannot be done, and why
 #include "embedded/nodes/sandbox_probes.hpp"
@@ -8,6 +9,7 @@
 #include <fmt/core.h>
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 namespace athanor::nodes {
@@ -15,8 +17,8 @@ namespace {
 
 constexpr std::int64_t kHighestPort = 65535;
 
-// A port by its number or by its name among the container's; 0: there is none.
-std::int64_t port_of(const Value& container, const Value& port) {
+// A port by its number or by its name among the container's; nullopt: no port has that name.
+std::optional<std::int64_t> port_of(const Value& container, const Value& port) {
   if (port.is_integer()) {
     return port.as_int();
   }
@@ -28,7 +30,7 @@ std::int64_t port_of(const Value& container, const Value& port) {
   std::int64_t number = 0;
   for (const char digit : port.as_string()) {
     if (digit < '0' || digit > '9' || number > kHighestPort) {
-      return 0;
+      return std::nullopt;
     }
     number = number * 10 + (digit - '0');
   }
@@ -41,6 +43,10 @@ Value headers_of(const Value& http) {
     headers.push_back(Value::list({header["name"], header["value"]}));
   }
   return headers;
+}
+
+Value cannot(std::string message) {
+  return Value::object({{"type", "error"}, {"message", std::move(message)}});
 }
 
 Value action_of(const Value& container, const Value& handler, std::string_view address,
@@ -58,17 +64,18 @@ Value action_of(const Value& container, const Value& handler, std::string_view a
   const bool http = handler.contains("httpGet");
   const bool grpc = handler.contains("grpc");
   const Value& target = handler[http ? "httpGet" : grpc ? "grpc" : "tcpSocket"];
-  const std::int64_t port = port_of(container, target["port"]);
-  if (port < 1 || port > kHighestPort) {
-    return Value::object(
-        {{"type", "error"}, {"message", fmt::format("invalid port number: {}", port)}});
+  const auto port = port_of(container, target["port"]);
+  if (!port || *port < 1 || *port > kHighestPort) {
+    return cannot(port ? fmt::format("invalid port number: {}", *port)
+                       : fmt::format("strconv.Atoi: parsing \"{}\": invalid syntax",
+                                     target["port"].as_string()));
   }
   const std::string_view host = target["host"].as_string();
   Value action = Value::object({{"type", http   ? "http"
                                          : grpc ? "grpc"
                                                 : "tcp"},
                                 {"host", host.empty() ? address : host},
-                                {"port", port}});
+                                {"port", *port}});
   if (http) {
     const std::string_view scheme = target["scheme"].as_string();
     const std::string path = target["path"].str();
@@ -110,8 +117,18 @@ Value sandbox_probes(const Value& container, std::string_view address,
 
 Value sandbox_hook(const Value& container, const Value& handler, std::string_view address,
                    const WordExpansion& expand) {
-  return handler.is_object() && !handler.empty() ? action_of(container, handler, address, expand)
-                                                 : Value();
+  if (!handler.is_object() || handler.empty()) {
+    return {};
+  }
+  if (handler.contains("tcpSocket")) {
+    return cannot("invalid handler: tcpSocket is for probes");  // Kubernetes accepts and fails it
+  }
+  Value hook = action_of(container, handler, address, expand);
+  if (hook["type"].as_string() == "http") {
+    hook.set("agent", "kube-lifecycle");
+    hook.set("anyStatus", true);
+  }
+  return hook;
 }
 
 }  // namespace athanor::nodes

@@ -21,6 +21,7 @@
 #include "embedded/nodes/service_variables.hpp"
 #include "embedded/nodes/steps/step_credentials.hpp"
 #include "kube/text/json.hpp"
+#include "kube/text/quantity.hpp"
 
 namespace athanor::nodes {
 namespace {
@@ -118,7 +119,9 @@ class EnvironmentBuilder {
       return {};
     }
     if (from.contains("resourceFieldRef")) {
-      set(name, resource_field(view_, pod_, container, from["resourceFieldRef"]));
+      const Value& reference = from["resourceFieldRef"];
+      set(name,
+          resource_field(view_, pod_, referenced_container(pod_, reference, container), reference));
       return {};
     }
     if (from.contains("fileKeyRef")) {
@@ -410,6 +413,19 @@ Object idle(const Object& pod) {
 
 }  // namespace
 
+Value memory_limits(const Object& pod) {
+  Value limits = Value::object();
+  for (const char* list : {"initContainers", "containers"}) {
+    for (const Value& container : pod.spec()[list].items()) {
+      const auto limit = Quantity::parse(container["resources"]["limits"]["memory"]);
+      if (limit && !limit->is_zero()) {
+        limits.set(container["name"].as_string(), limit->value());
+      }
+    }
+  }
+  return limits;
+}
+
 SandboxSpec make_sandbox_spec(const View& view, const Object& original) {
   const Object pod = original.annotation(kEmulateAnnotation) == "pause" ? idle(original) : original;
   SandboxSpec spec;
@@ -475,6 +491,7 @@ SandboxSpec make_sandbox_spec(const View& view, const Object& original) {
   if (!ephemeral.empty()) {
     spec.value.set("ephemeral", std::move(ephemeral));
   }
+  spec.value.set("limits", memory_limits(pod));
   return spec;
 }
 

@@ -17,7 +17,9 @@
 //               mounts: [{volume, path, subPath, readOnly}], stdin, stdinOnce, tty,
 //               devices: [{name, file (below the folder of nodes), poststop}]}
 //               security (sandbox_security.hpp), readOnlyRoot,
-//   volume: {name, type: "empty" | "files" | "claim", memory, sizeBytes, claim, files: [{path, data
+//   limits: {container: bytes of memory}
+//   volume: {name, type: "empty" | "files" | "claim", memory, sizeBytes, limitBytes, limit (of one
+//   on the disk, and as it was written), claim, files: [{path, data
 //   (base64), mode}],
 //            tokens: [{path, audience, seconds}], serviceAccount}
 #pragma once
@@ -52,6 +54,9 @@ struct SandboxSpec {
 // ContainerCreating; missing non-optional environment sources: CreateContainerConfigError
 // (docs/spec/tekton.md 10.4).
 SandboxSpec make_sandbox_spec(const View& view, const Object& pod);
+
+// Returns the limits of memory of a pod's containers, in bytes by their names.
+Value memory_limits(const Object& pod);
 
 // Returns the value of a downward API field path of a pod ("metadata.labels['a']") with this
 // address, or nullopt when there is no such field.

@@ -47,8 +47,10 @@ class VolumeBuilder {
     } else if (volume.contains("projected")) {
       add_projected(volume["projected"]);
     } else {
-      const std::string_view source =
-          volume.members().size() > 1 ? volume.members()[1].key() : "nothing";
+      std::string source = "nothing";
+      for (const Member& member : volume.members()) {
+        source = member.key() == "name" ? source : std::string(member.key());
+      }
       problems_.push_back(
           fmt::format("MountVolume.SetUp failed for volume \"{}\" : {} volumes are not supported "
                       "on emulated nodes",
@@ -123,32 +125,24 @@ class VolumeBuilder {
     for (const Value& item : source["items"].items()) {
       const std::string text =
           item.contains("resourceFieldRef")
-              ? resource_field(view_, pod_, container_of(item["resourceFieldRef"]),
+              ? resource_field(view_, pod_,
+                               referenced_container(pod_, item["resourceFieldRef"], Value()),
                                item["resourceFieldRef"])
               : pod_field(pod_, {}, item["fieldRef"]["fieldPath"].as_string()).value_or("");
       add_file(item["path"].as_string(), base64_encode(text), item["mode"].as_int(mode));
     }
   }
 
-  // The container that a reference names.
-  [[nodiscard]] Value container_of(const Value& reference) const {
-    for (const char* list : {"containers", "initContainers"}) {
-      for (const Value& container : pod_.spec()[list].items()) {
-        if (container["name"] == reference["containerName"]) {
-          return container;
-        }
-      }
-    }
-    return {};
-  }
-
-  // One in memory has a limit: its own, or what the node can give.
+  // One in memory has a limit: its own, or what the node can give. One on the disk is measured.
   void add_empty(const Value& source, Value& result) {
     result.set("type", "empty");
+    const auto limit = Quantity::parse(source["sizeLimit"]);
     if (source["medium"].as_string() == "Memory") {
-      const auto limit = Quantity::parse(source["sizeLimit"]);
       result.set("memory", true);
       result.set("sizeBytes", limit ? limit->value() : 0);
+    } else if (limit && !limit->is_zero()) {
+      result.set("limitBytes", limit->value());
+      result.set("limit", source["sizeLimit"].str());
     }
   }
 

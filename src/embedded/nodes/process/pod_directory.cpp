@@ -18,8 +18,9 @@
 #include "embedded/nodes/process/files/payload_volume.hpp"
 #include "embedded/nodes/process/files/regular_file.hpp"
 #include "embedded/nodes/process/interpreters.hpp"
-#include "embedded/nodes/process/log_files.hpp"
-#include "embedded/nodes/process/log_format.hpp"
+#include "embedded/nodes/process/logs/log_files.hpp"
+#include "embedded/nodes/process/logs/log_format.hpp"
+#include "embedded/nodes/process/token_age.hpp"
 #include "kube/text/json.hpp"
 
 namespace athanor::nodes {
@@ -125,7 +126,7 @@ std::string PodDirectory::log_path(std::string_view container) const {
 }
 
 Result<void> PodDirectory::write_contents(const Value& spec, const Value& volume,
-                                          const TokenSource& tokens) const {
+                                          const TokenSource& tokens, Instant now) const {
   const std::string folder = volume_path(volume);
   std::vector<PayloadFile> files;
   for (const Value& file : volume["files"].items()) {
@@ -135,7 +136,8 @@ Result<void> PodDirectory::write_contents(const Value& spec, const Value& volume
   }
   for (const Value& wish : volume["tokens"].items()) {
     PayloadFile file{.path = wish["path"].str()};
-    if (auto known = payload_data(folder, file.path)) {
+    auto known = payload_data(folder, file.path);
+    if (known && refresh_time(*known).value_or(Instant::max()) > now) {
       file.data = *std::move(known);  // an update of what is beside it
     } else {
       ATHANOR_TRY(file.data, tokens({.ns = ns_,
@@ -153,16 +155,29 @@ Result<void> PodDirectory::write_contents(const Value& spec, const Value& volume
                             fmt::format("volume {}", volume["name"].as_string()));
 }
 
-Result<void> PodDirectory::update(const Value& spec, const TokenSource& tokens) const {
+std::optional<Instant> PodDirectory::tokens_due(const Value& spec) const {
+  std::optional<Instant> due;
+  for (const Value& volume : spec["volumes"].items()) {
+    for (const Value& wish : volume["tokens"].items()) {
+      const auto known = payload_data(volume_path(volume), wish["path"].str());
+      const auto when = known ? refresh_time(*known) : std::nullopt;
+      due = when && (!due || *when < *due) ? when : due;
+    }
+  }
+  return due;
+}
+
+Result<void> PodDirectory::update(const Value& spec, const TokenSource& tokens, Instant now) const {
   for (const Value& volume : spec["volumes"].items()) {
     if (volume["type"].as_string() == "files") {
-      ATHANOR_TRY_VOID(write_contents(spec, volume, tokens));
+      ATHANOR_TRY_VOID(write_contents(spec, volume, tokens, now));
     }
   }
   return {};
 }
 
-Result<void> PodDirectory::prepare(const Value& spec, const TokenSource& tokens) const {
+Result<void> PodDirectory::prepare(const Value& spec, const TokenSource& tokens,
+                                   Instant now) const {
   ATHANOR_TRY_VOID(make_folders(path_ + "/logs"));
   for (const Value& volume : spec["volumes"].items()) {
     const std::string folder = volume_path(volume);
@@ -171,10 +186,10 @@ Result<void> PodDirectory::prepare(const Value& spec, const TokenSource& tokens)
       ::chmod(folder.c_str(), 0777);
     }
     if (const auto group = group_of(spec); group && volume["type"].as_string() != "files") {
-      give_to_group(folder, *group);
+      give_to_group(folder, *group, GroupRights::ReadAndWrite);
     }
   }
-  ATHANOR_TRY_VOID(update(spec, tokens));
+  ATHANOR_TRY_VOID(update(spec, tokens, now));
   if (const std::string_view hosts = spec["hosts"].as_string(); !hosts.empty()) {
     ATHANOR_TRY_VOID(write_new_file(path_ + "/hosts", hosts, 0644));
   }

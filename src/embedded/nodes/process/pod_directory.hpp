@@ -3,10 +3,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/result.hpp"
+#include "base/time.hpp"
 #include "kube/value/value.hpp"
 
 namespace athanor::nodes {
@@ -25,9 +27,11 @@ class PodDirectory {
   PodDirectory(std::string root, const Value& spec);
 
   // Makes the folders and writes what the volumes hold. Errors name the file.
-  Result<void> prepare(const Value& spec, const TokenSource& tokens) const;
-  // Writes the contents of volumes again, where they have changed.
-  Result<void> update(const Value& spec, const TokenSource& tokens) const;
+  Result<void> prepare(const Value& spec, const TokenSource& tokens, Instant now) const;
+  // Writes the contents of volumes again, where they have changed, and tokens that are old.
+  Result<void> update(const Value& spec, const TokenSource& tokens, Instant now) const;
+  // Returns when the first of the volumes' tokens is old; nullopt: they have none.
+  [[nodiscard]] std::optional<Instant> tokens_due(const Value& spec) const;
   // Returns the spawner's order to run one container; writes its script. `id` names the process.
   Result<Value> run_order(const Value& spec, const Value& container, std::int64_t id) const;
   // Returns a step's results as its status message. Error: the failure of the step (too large).
@@ -50,8 +54,8 @@ class PodDirectory {
   void remove() const;
 
  private:
-  Result<void> write_contents(const Value& spec, const Value& volume,
-                              const TokenSource& tokens) const;
+  Result<void> write_contents(const Value& spec, const Value& volume, const TokenSource& tokens,
+                              Instant now) const;
   [[nodiscard]] Value mounts_of(const Value& spec, const Value& container) const;
 
   std::string root_;

@@ -12,7 +12,7 @@
 #include "embedded/apiserver/streaming/pod_streams.hpp"
 #include "embedded/nodes/pod_runtime.hpp"
 #include "embedded/nodes/process/container_usage.hpp"
-#include "embedded/nodes/process/log_files.hpp"
+#include "embedded/nodes/process/logs/log_files.hpp"
 #include "embedded/nodes/process/pod_directory.hpp"
 #include "embedded/nodes/process/spawner.hpp"
 

@@ -105,7 +105,7 @@ Result<void> write_payload(const std::string& folder, const std::vector<PayloadF
     return written;
   }
   if (group) {
-    give_to_group(next, *group);
+    give_to_group(next, *group, GroupRights::Read);
   }
   const std::string link = folder + "/..data_tmp";
   ::unlink(link.c_str());
@@ -122,10 +122,10 @@ Result<void> write_payload(const std::string& folder, const std::vector<PayloadF
   return {};
 }
 
-void give_to_group(const std::string& folder, unsigned group) {
-  constexpr mode_t kFile = 0660;
-  constexpr mode_t kFolder = 02770;
-  const auto give = [group](const std::string& path) {
+void give_to_group(const std::string& folder, unsigned group, GroupRights rights) {
+  const mode_t file = rights == GroupRights::Read ? 0440 : 0660;
+  const mode_t inner = rights == GroupRights::Read ? 02550 : 02770;
+  const auto give = [group, file, inner](const std::string& path) {
     struct stat status {};
     if (::lstat(path.c_str(), &status) != 0) {
       return;
@@ -133,7 +133,7 @@ void give_to_group(const std::string& folder, unsigned group) {
     static_cast<void>(::lchown(path.c_str(), static_cast<uid_t>(-1), group));
     if (!S_ISLNK(status.st_mode)) {
       static_cast<void>(::chmod(
-          path.c_str(), (status.st_mode & 07777) | (S_ISDIR(status.st_mode) ? kFolder : kFile)));
+          path.c_str(), (status.st_mode & 07777) | (S_ISDIR(status.st_mode) ? inner : file)));
     }
   };
   give(folder);

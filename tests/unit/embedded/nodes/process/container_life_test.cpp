@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <string>
 
-#include "embedded/nodes/process/check_exchange.hpp"
+#include "embedded/nodes/process/checks/check_exchange.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 #include "unit/embedded/nodes/process/pod_lab.hpp"
@@ -167,17 +167,27 @@ std::string answer_to(const std::string& spec, std::string_view received, bool c
     if (sent != nullptr) {
       *sent = more;
     }
-    return answer->success ? "ok" : "failed: " + answer->message;
+    if (answer->next.is_object()) {
+      return "next: " + url_of(answer->next);
+    }
+    return answer->answer.warned    ? "warned: " + answer->answer.message
+           : answer->answer.success ? "ok"
+                                    : "failed: " + answer->answer.message;
   }
   return "more";
 }
 
 TEST(CheckExchange, ReadsHttpStatusLines) {
   const std::string http = "{type: http, scheme: HTTP, host: h, port: 80, path: /p}";
-  EXPECT_EQ(answer_to(http, "HTTP/1.1 200 OK\r\n", false), "ok");
-  EXPECT_EQ(answer_to(http, "HTTP/1.0 399 X\r\n\r\n", false), "ok");
+  EXPECT_EQ(answer_to(http, "HTTP/1.1 200 OK\r\n", false), "more");
+  EXPECT_EQ(answer_to(http, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no", false), "more");
+  EXPECT_EQ(answer_to(http, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", false), "ok");
+  EXPECT_EQ(answer_to(http, "HTTP/1.0 299 X\r\n\r\n", true), "ok");
+  EXPECT_EQ(answer_to(http, "HTTP/1.1 399 X\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n",
+                      false),
+            "warned: Probe terminated redirects, Response body: abc");
   EXPECT_EQ(answer_to(http, "HTTP/1.1 20", false), "more");
-  EXPECT_EQ(answer_to(http, "HTTP/1.1 503 no\r\n", false),
+  EXPECT_EQ(answer_to(http, "HTTP/1.1 503 no\r\n\r\n", true),
             "failed: HTTP probe failed with statuscode: 503");
   EXPECT_EQ(answer_to(http, "", true), "failed: Get \"http://h:80/p\": EOF");
   EXPECT_NE(answer_to(http, "SSH-2.0-x\r\n", false).find("malformed HTTP response"),
@@ -188,6 +198,38 @@ TEST(CheckExchange, ReadsHttpStatusLines) {
             "GET /p HTTP/1.1\r\nHost: o\r\nUser-Agent: me\r\naccept: x\r\nConnection: "
             "close\r\n\r\n");
   EXPECT_EQ(make_exchange(action("{type: tcp}")), nullptr);
+}
+
+TEST(CheckExchange, FollowsRedirectsOnTheSameHost) {
+  const std::string http =
+      "{type: http, scheme: HTTP, host: h, port: 80, path: /a/b?c, redirects: 8}";
+  const auto to = [&](const std::string& location) {
+    return answer_to(http, "HTTP/1.1 302 Found\r\nLocation: " + location + "\r\n\r\n", true);
+  };
+  EXPECT_EQ(to("/x?y#z"), "next: http://h:80/x?y");
+  EXPECT_EQ(to("x"), "next: http://h:80/a/x");
+  EXPECT_EQ(to("?x"), "next: http://h:80/a/b?x");
+  EXPECT_EQ(to("https://h/x"), "next: https://h:443/x");
+  EXPECT_EQ(to("//H:81"), "next: http://H:81/");
+  EXPECT_EQ(to("http://other/x"), "warned: Probe terminated redirects, Response body: ");
+  EXPECT_NE(to("http://h:port/").find("failed to parse Location"), std::string::npos);
+  EXPECT_NE(to("ftp://h/").find("failed to parse Location"), std::string::npos);
+  const std::string tenth = "{type: http, scheme: HTTP, host: h, port: 80, path: /, redirects: 9}";
+  EXPECT_NE(answer_to(tenth, "HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n", true)
+                .find("stopped after 10 redirects"),
+            std::string::npos);
+}
+
+TEST(CheckExchange, NamesServersThatDoNotSpeakTls) {
+  const std::string https = "{type: http, scheme: HTTPS, host: h, port: 443, path: /}";
+  EXPECT_EQ(answer_to(https, "HTTP/1.0 400 Bad Request\r\n\r\n", true),
+            "failed: Get \"https://h:443/\": http: server gave HTTP response to HTTPS client");
+  EXPECT_EQ(answer_to("{type: http, scheme: HTTPS, host: h, port: 443, path: /, anyStatus: true}",
+                      "HTTP/1.0 400 Bad Request\r\n\r\n", true),
+            "next: http://h:443/");
+  EXPECT_NE(answer_to(https, "SSH-2.0-x\r\n", true).find("tls: "), std::string::npos);
+  EXPECT_EQ(answer_to(https, "", false), "more");
+  EXPECT_NE(answer_to(https, "", true).find("EOF"), std::string::npos);
 }
 
 std::string frame(std::size_t size, char type, char flags, const std::string& payload) {

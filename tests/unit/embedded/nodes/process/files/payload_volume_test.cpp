@@ -88,7 +88,7 @@ TEST_F(PayloadVolume, AGroupMayReadItsFiles) {
   struct stat status {};
   ASSERT_EQ(::stat((folder + "/a").c_str(), &status), 0);
   EXPECT_EQ(status.st_gid, 4321U);
-  EXPECT_EQ(status.st_mode & 0777, 0660U);
+  EXPECT_EQ(status.st_mode & 0777, 0640U);
 }
 
 std::string volume_of(const std::string& data) {

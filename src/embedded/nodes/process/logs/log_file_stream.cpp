@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "embedded/nodes/process/log_file_stream.hpp"
+#include "embedded/nodes/process/logs/log_file_stream.hpp"
 
 #include <fmt/core.h>
 #include <sys/stat.h>
@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/mutex.hpp"
-#include "embedded/nodes/process/log_files.hpp"
-#include "embedded/nodes/process/log_format.hpp"
+#include "embedded/nodes/process/logs/log_files.hpp"
+#include "embedded/nodes/process/logs/log_format.hpp"
 
 namespace athanor::nodes {
 namespace {

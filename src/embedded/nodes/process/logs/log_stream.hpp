@@ -9,8 +9,8 @@
 
 #include "base/result.hpp"
 #include "embedded/apiserver/request/pod_logs.hpp"
-#include "embedded/nodes/process/log_file_stream.hpp"
-#include "embedded/nodes/process/log_reader.hpp"
+#include "embedded/nodes/process/logs/log_file_stream.hpp"
+#include "embedded/nodes/process/logs/log_reader.hpp"
 
 namespace athanor::nodes {
 

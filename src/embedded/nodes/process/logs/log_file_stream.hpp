@@ -11,7 +11,7 @@
 
 #include "base/mutex.hpp"
 #include "embedded/apiserver/request/pod_logs.hpp"
-#include "embedded/nodes/process/log_reader.hpp"
+#include "embedded/nodes/process/logs/log_reader.hpp"
 #include "net/paced_stream.hpp"
 
 namespace athanor::nodes {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is written to a container that is checked, and what its answer means: HTTP/1.1 and the gRPC
-// health protocol. Bytes in, bytes out; no socket.
+// What is written to a container that is checked, and what its answer means: HTTP/1.1, also over
+// TLS, and the gRPC health protocol. Bytes in, bytes out; no socket.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,12 @@
 
 namespace athanor::nodes {
 
+// The end of an exchange.
+struct CheckAnswer {
+  ProbeAnswer answer{};
+  Value next{};  // an action that goes on elsewhere (a redirect), in the place of the answer
+};
+
 // One exchange over a connection. Not thread-safe.
 class CheckExchange {
  public:
@@ -22,12 +28,11 @@ class CheckExchange {
   virtual std::string begin() = 0;
   // Takes what has arrived, all of it so far; `closed`: nothing more will. May add bytes to send.
   // Returns the answer once there is one.
-  virtual std::optional<ProbeAnswer> take(std::string_view received, bool closed,
+  virtual std::optional<CheckAnswer> take(std::string_view received, bool closed,
                                           std::string& send) = 0;
 };
 
-// Makes the exchange of an action; null for one that is done with a connection: tcp, and http with
-// scheme HTTPS, of which nothing beyond the connection is asked.
+// Makes the exchange of an action; null for one that is done with a connection: tcp.
 std::unique_ptr<CheckExchange> make_exchange(const Value& action);
 // Returns the URL of an http action, as a kubelet names it.
 std::string url_of(const Value& action);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "embedded/nodes/process/log_reader.hpp"
+#include "embedded/nodes/process/logs/log_reader.hpp"
 
 #include <deque>
 #include <thread>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Logs that are asked for before their container wrote anything.
-#include "embedded/nodes/process/log_stream.hpp"
+#include "embedded/nodes/process/logs/log_stream.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

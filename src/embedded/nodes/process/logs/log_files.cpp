@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "embedded/nodes/process/log_files.hpp"
+#include "embedded/nodes/process/logs/log_files.hpp"
 
 #include <fcntl.h>
 #include <fmt/core.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Log lines.
-#include "embedded/nodes/process/log_format.hpp"
+#include "embedded/nodes/process/logs/log_format.hpp"
 
 #include <unistd.h>
 

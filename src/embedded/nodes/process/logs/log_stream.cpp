@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The streams of a node's logs.
-#include "embedded/nodes/process/log_stream.hpp"
+#include "embedded/nodes/process/logs/log_stream.hpp"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "embedded/nodes/process/files/regular_file.hpp"
-#include "embedded/nodes/process/log_files.hpp"
+#include "embedded/nodes/process/logs/log_files.hpp"
 #include "net/paced_stream.hpp"
 
 namespace athanor::nodes {

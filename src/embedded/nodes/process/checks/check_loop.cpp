@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One poll over connections and outputs.
-#include "embedded/nodes/process/check_loop.hpp"
+#include "embedded/nodes/process/checks/check_loop.hpp"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 
 #include "base/mutex.hpp"
 #include "embedded/nodes/network/address.hpp"
-#include "embedded/nodes/process/check_exchange.hpp"
+#include "embedded/nodes/process/checks/check_exchange.hpp"
 
 namespace athanor::nodes {
 namespace {
@@ -306,9 +306,23 @@ class CheckLoop::Impl {
     if (count > 0) {
       check.received.append(chunk, static_cast<std::size_t>(count));
     }
-    if (auto answer = check.exchange->take(check.received, closed, check.send)) {
-      finish(check, *std::move(answer));
+    auto taken = check.exchange->take(check.received, closed, check.send);
+    if (taken && taken->next.is_object()) {
+      return go_on_elsewhere(check, std::move(taken->next));
     }
+    if (taken) {
+      finish(check, std::move(taken->answer));
+    }
+  }
+
+  // Asks the address of a redirect; the deadline stays.
+  static void go_on_elsewhere(Check& check, Value action) {
+    ::close(std::exchange(check.file, -1));
+    check.action = std::move(action);
+    check.connected = false;
+    check.send.clear();
+    check.received.clear();
+    begin(check);
   }
 
   static void turn_command(Check& check, short ready, Steady::time_point now) {

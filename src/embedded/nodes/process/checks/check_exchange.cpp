@@ -1,76 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// HTTP and gRPC health checks. Of HTTP/2 only what one call needs: the headers are written as
+// gRPC health checks. Of HTTP/2 only what one call needs: the headers are written as
 // literals without compression, and those of the answer are not read: its data says enough.
-#include "embedded/nodes/process/check_exchange.hpp"
+#include "embedded/nodes/process/checks/check_exchange.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/ascii.hpp"
+#include "embedded/nodes/process/checks/http_exchange.hpp"
 
 namespace athanor::nodes {
 namespace {
-
-constexpr std::size_t kMostHead = std::size_t{64} << 10;
-constexpr int kFirstGood = 200;
-constexpr int kFirstBad = 400;
-
-class HttpExchange final : public CheckExchange {
- public:
-  explicit HttpExchange(const Value& action) : action_(action) {}
-
-  std::string begin() override {
-    std::string headers;
-    bool host = false;
-    bool agent = false;
-    bool accept = false;
-    for (const Value& header : action_["headers"].items()) {
-      const std::string name = lower(header[0].as_string());
-      host = host || name == "host";
-      agent = agent || name == "user-agent";
-      accept = accept || name == "accept";
-      headers += fmt::format("{}: {}\r\n", header[0].as_string(), header[1].as_string());
-    }
-    if (!host) {
-      headers =
-          fmt::format("Host: {}:{}\r\n", action_["host"].as_string(), action_["port"].as_int()) +
-          headers;
-    }
-    return fmt::format(
-        "GET {} HTTP/1.1\r\n{}{}{}Connection: close\r\n\r\n", action_["path"].as_string(), headers,
-        agent ? "" : "User-Agent: kube-probe/1.35\r\n", accept ? "" : "Accept: */*\r\n");
-  }
-
-  std::optional<ProbeAnswer> take(std::string_view received, bool closed,
-                                  std::string& /*send*/) override {
-    const std::size_t line_end = received.find("\r\n");
-    if (line_end == std::string_view::npos && !closed && received.size() < kMostHead) {
-      return std::nullopt;
-    }
-    if (received.empty()) {
-      return ProbeAnswer{.message = fmt::format("Get \"{}\": EOF", url_of(action_))};
-    }
-    // "HTTP/1.1 200 OK"
-    const std::string_view line = received.substr(0, line_end);
-    const std::size_t blank = line.find(' ');
-    int status = 0;
-    if (!line.starts_with("HTTP/") || blank == std::string_view::npos ||
-        std::from_chars(line.data() + blank + 1, line.data() + line.size(), status).ec !=
-            std::errc{}) {
-      return ProbeAnswer{
-          .message = fmt::format("Get \"{}\": net/http: HTTP/1.x transport connection broken: "
-                                 "malformed HTTP response",
-                                 url_of(action_))};
-    }
-    return ProbeAnswer{.success = status >= kFirstGood && status < kFirstBad,
-                       .message = fmt::format("HTTP probe failed with statuscode: {}", status)};
-  }
-
- private:
-  Value action_;
-};
 
 // Frames of HTTP/2.
 constexpr std::size_t kFrameHead = 9;
@@ -127,7 +68,7 @@ class GrpcExchange final : public CheckExchange {
            h2_frame(kHeaders, kEndHeaders, 1, headers) + h2_frame(kData, kEndStream, 1, data);
   }
 
-  std::optional<ProbeAnswer> take(std::string_view received, bool closed,
+  std::optional<CheckAnswer> take(std::string_view received, bool closed,
                                   std::string& send) override {
     while (received.size() - read_ >= kFrameHead) {
       const auto byte = [&](std::size_t at) {
@@ -150,10 +91,10 @@ class GrpcExchange final : public CheckExchange {
       }
       const bool over = (type == kHeaders || type == kData) && (flags & kEndStream) != 0;
       if (over || type == kReset || type == kGoAway) {
-        return answer();
+        return CheckAnswer{.answer = answer()};
       }
     }
-    return closed ? std::optional(answer()) : std::nullopt;
+    return closed ? std::optional(CheckAnswer{.answer = answer()}) : std::nullopt;
   }
 
  private:
@@ -187,8 +128,8 @@ class GrpcExchange final : public CheckExchange {
 
 std::unique_ptr<CheckExchange> make_exchange(const Value& action) {
   const std::string_view type = action["type"].as_string();
-  if (type == "http" && action["scheme"].as_string() != "HTTPS") {
-    return std::make_unique<HttpExchange>(action);
+  if (type == "http") {
+    return make_http_exchange(action);
   }
   if (type == "grpc") {
     return std::make_unique<GrpcExchange>(action);
