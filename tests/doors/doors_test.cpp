@@ -99,7 +99,7 @@ constexpr std::string_view kNoDoors[] = {
 constexpr std::string_view kSystem[] = {"sys/",    "netinet/",  "arpa/",    "linux/",   "unistd.h",
                                         "fcntl.h", "poll.h",    "dirent.h", "signal.h", "pthread.h",
                                         "sched.h", "termios.h", "netdb.h",  "spawn.h",  "grp.h",
-                                        "pwd.h",   "malloc.h"};
+                                        "pwd.h",   "malloc.h",  "fts.h"};
 
 bool starts_with_one(std::string_view text, std::span<const std::string_view> prefixes) {
   return std::ranges::any_of(prefixes,
