@@ -45,6 +45,7 @@
 #include "embedded/nodes/network/poll_loop.hpp"
 #include "embedded/nodes/pod_runtime.hpp"
 #include "embedded/nodes/process/process_runtime.hpp"
+#include "embedded/nodes/process/view/subordinate_ids.hpp"
 #include "embedded/nodes/timed/timed_runtime.hpp"
 #include "embedded/store/data_dir.hpp"
 #include "embedded/store/journal_sqlite.hpp"
@@ -564,6 +565,8 @@ class RunningControlPlane final : public ControlPlane {
                          {"KUBERNETES_SERVICE_PORT", fmt::format("{}", api_->port())}})}});
     if (processes_ != nullptr) {
       config["kubelet"].set("user", static_cast<std::int64_t>(::geteuid()));
+      config["kubelet"].set("severalGroups",
+                            options_.isolate_pods && nodes::has_subordinate_ids());
       config["kubelet"].set("mixed", options_.pods == PodsKind::Auto);
       config["kubelet"].set("nameServer", network_->name_server());
       config["kubelet"].set("resolver", resolver_);

@@ -74,6 +74,7 @@ bool is_granted_capability(std::string_view name) {
 LabUser lab_user(const View& view) {
   LabUser user;
   user.id = view.config("kubelet")["user"].as_int(user.id);
+  user.several_groups = view.config("kubelet")["severalGroups"].as_bool();
   return user;
 }
 
@@ -115,10 +116,10 @@ std::vector<std::string> unmet_security(const Object& pod, const LabUser& user) 
   if (user.id < 0) {
     return unmet;
   }
-  if (user.id != 0 && groups) {
+  if (user.id != 0 && groups && !user.several_groups) {
     unmet.push_back(fmt::format(
         "supplementalGroups and fsGroup are not applied: the lab runs as user {}, of which one "
-        "user and one group id can be mapped",
+        "user and one group id can be mapped (/etc/subuid and newuidmap would give it more)",
         user.id));
   }
   std::string missing;

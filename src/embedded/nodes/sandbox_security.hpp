@@ -15,7 +15,8 @@ namespace athanor::nodes {
 
 // The user that runs the lab.
 struct LabUser {
-  std::int64_t id = -1;  // unknown: nothing runs
+  std::int64_t id = -1;         // unknown: nothing runs
+  bool several_groups = false;  // an ordinary user with subordinate ids
 };
 
 // Returns the user in the configuration of the kubelet.

@@ -3,13 +3,25 @@
 
 import json
 import os
+import pathlib
+import pwd
+import shutil
+import tempfile
 
 import pytest
 
-from support import wait_for
+from support import Lab, wait_for
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="as an ordinary user one id can be mapped")
 NET_BIND_SERVICE, CHOWN, SYS_ADMIN, IPC_LOCK = 10, 0, 21, 14
+
+
+def subordinate_user():
+    """A user of this machine with subordinate ids, or None."""
+    path = pathlib.Path("/etc/subuid")
+    known = {entry.pw_name: entry for entry in pwd.getpwall()}
+    names = [line.split(":")[0] for line in path.read_text().splitlines()] if path.exists() else []
+    return next((known[name] for name in names if name in known and known[name].pw_uid != 0), None)
 
 
 def pod_of(ns, name, script, context=None, pod_context=None, **more):
@@ -103,3 +115,21 @@ def test_root_is_refused_where_it_must_not_be(lab, ns):
 
         wait_for(f"the refusal of {name}", refused)
     assert output_of(lab, ns, "named", "id -u", {"runAsNonRoot": True, "runAsUser": 5}) == "5\n"
+
+
+@AS_ROOT
+@pytest.mark.skipif(not shutil.which("newuidmap") or not subordinate_user(), reason="needs uidmap and a user with subordinate ids")
+def test_an_ordinary_user_has_groups_by_subordinate_ids():
+    user = subordinate_user()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chown(folder, user.pw_uid, user.pw_gid)
+        lab = Lab(pathlib.Path(folder) / "lab")
+        try:
+            lab.start(user=user.pw_uid, group=user.pw_gid, extra_groups=[])
+            context = {"runAsUser": 1000, "runAsGroup": 3000, "supplementalGroups": [4000], "fsGroup": 2000}
+            said = output_of(lab, "default", "ids", "id -u; id -g; id -G; touch /v/f; stat -c %u:%g /v/f", pod_context=context, mounts=[{"name": "v", "mountPath": "/v"}], volumes=[{"name": "v", "emptyDir": {}}])
+            assert said.splitlines()[:2] + said.splitlines()[3:] == ["1000", "3000", "1000:2000"]
+            assert set(said.splitlines()[2].split()) == {"3000", "4000", "2000"}
+            assert not any(reason == "SecurityContextNotApplied" for reason, _ in notes(lab, "default", "ids"))
+        finally:
+            lab.close()

@@ -21,6 +21,7 @@
 #include "base/process/child_process.hpp"
 #include "embedded/nodes/network/address.hpp"
 #include "embedded/nodes/network/call_listener.hpp"
+#include "embedded/nodes/process/files/payload_volume.hpp"
 #include "embedded/nodes/process/output_copies.hpp"
 #include "embedded/nodes/process/view/confinement.hpp"
 #include "embedded/nodes/process/view/container_identity.hpp"
@@ -167,6 +168,25 @@ std::vector<std::string> ordered_environment(const Value& order) {
   give_up(fmt::format("{}: {}", command.front(), error_text()));
 }
 
+// True when the parent has mapped the ids of this process.
+bool wait_for_ids(int file) {
+  char answer = 'n';
+  while (::read(file, &answer, 1) < 0 && errno == EINTR) {
+  }
+  return answer == 'y';
+}
+
+// Its group owns the pod's volumes. Only here is that a group which this user may give files to.
+void give_volumes(const Value& order) {
+  const Value& group = order["fsGroup"];
+  for (const Value& mount : order["mounts"].items()) {
+    if (group.is_integer() && mount["volume"].is_string()) {
+      give_to_group(mount["volume"].str(), static_cast<unsigned>(group.as_int()),
+                    mount["contents"].as_bool() ? GroupRights::Read : GroupRights::ReadAndWrite);
+    }
+  }
+}
+
 // Whether the process runs the command itself, or waits for a child that does.
 enum class Role : std::uint8_t { Runs, Waits };
 
@@ -238,6 +258,15 @@ void join_network(const Value& network) {
 
 }  // namespace
 
+Ids container_ids(const Value& order) {
+  Ids ids = own_ids();
+  if (ids.user != 0) {
+    ids.as_user = static_cast<unsigned>(order["security"]["user"].as_int(ids.user));
+    ids.as_group = static_cast<unsigned>(order["security"]["group"].as_int(ids.group));
+  }
+  return ids;
+}
+
 void become_container(const Value& order, const ContainerFiles& files, const Parent& parent) {
   end_with(parent);
   View view{.scratch = order["scratch"].str(),
@@ -245,10 +274,11 @@ void become_container(const Value& order, const ContainerFiles& files, const Par
             .hostname = order["hostname"].str(),
             .made_by = parent.made_by};
   if (view.made_by && view.made_by->user != 0) {
-    // Of this user one id can be mapped: to the one asked for.
-    const Ids own = *view.made_by;
-    view.made_by->as_user = static_cast<unsigned>(order["security"]["user"].as_int(own.user));
-    view.made_by->as_group = static_cast<unsigned>(order["security"]["group"].as_int(own.group));
+    // It is what the parent found: in its new namespace this process has no id yet.
+    if (parent.mapped >= 0 && wait_for_ids(parent.mapped)) {
+      view.made_by->user = 0;  // nothing is left to be mapped
+      give_volumes(order);
+    }
   }
   if (order["isolate"].as_bool()) {
     view.hidden = order["hide"].str();

@@ -36,7 +36,11 @@ struct Parent {
   std::optional<Ids> made_by{};          // set: the child is the first of its own PID namespace
   LayerPlace layers = LayerPlace::None;  // where an isolated child writes
   int channel = -1;                      // as in ContainerFiles
+  int mapped = -1;  // set: one byte comes, 'y' when the parent has mapped the child's ids
 };
+// Returns the ids of a container that is made by this user: of an ordinary one, its own stands for
+// the one that the order asks for.
+Ids container_ids(const Value& order);
 [[noreturn]] void become_container(const Value& order, const ContainerFiles& files,
                                    const Parent& parent);
 

@@ -254,6 +254,9 @@ Value PodDirectory::mounts_of(const Value& spec, const Value& container) const {
       const bool read_only = mount["readOnly"].as_bool() || volume["readOnly"].as_bool() ||
                              volume["type"].as_string() == "files";
       add(from, mount["path"].as_string(), read_only);
+      Value& added = mounts.item(mounts.size() - 1);
+      added.set("volume", volume_path(volume));
+      added.set("contents", volume["type"].as_string() == "files");
     }
   }
   return mounts;
@@ -338,6 +341,7 @@ Result<Value> PodDirectory::run_order(const Value& spec, const Value& container,
                      : std::string()},
        {"readOnlyRoot", container["readOnlyRoot"]},
        {"security", container["security"]},
+       {"fsGroup", spec["fsGroup"]},
        {"hostname", spec["hostname"].as_string().empty() ? spec["name"] : spec["hostname"]},
        {"mounts", mounts_of(spec, container)},
        {"stdout", container["stdout"]},

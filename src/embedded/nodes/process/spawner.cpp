@@ -36,6 +36,7 @@
 #include "embedded/nodes/process/view/memory_volume.hpp"
 #include "embedded/nodes/process/view/own_pids.hpp"
 #include "embedded/nodes/process/view/private_root.hpp"
+#include "embedded/nodes/process/view/subordinate_ids.hpp"
 
 namespace athanor::nodes {
 namespace {
@@ -189,9 +190,21 @@ class SpawnerLoop {
       parent.made_by = own_ids();
       parent.layers = layers_.place;
     }
+    int mapped[2] = {-1, -1};
+    if (parent.made_by) {
+      parent.made_by = container_ids(order);
+      const bool several = !order["security"]["groups"].empty() && has_subordinate_ids();
+      parent.mapped = several && ::pipe2(mapped, O_CLOEXEC) == 0 ? mapped[0] : -1;
+    }
     child.pid = !ready ? -1 : parent.made_by ? fork_into_own_pids() : ::fork();
     if (child.pid == 0) {
       become_container(order, given, parent);
+    }
+    if (mapped[1] >= 0) {
+      const bool done = child.pid > 0 && map_subordinate_ids(child.pid, *parent.made_by);
+      static_cast<void>(::write(mapped[1], done ? "y" : "n", 1));
+      ::close(mapped[0]);
+      ::close(mapped[1]);
     }
     if (ends[1] >= 0) {
       ::close(ends[1]);

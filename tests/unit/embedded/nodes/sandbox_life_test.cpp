@@ -133,9 +133,10 @@ TEST_F(SandboxLife, SecurityContextsAreMerged) {
   EXPECT_EQ(unmet_security(asks, {.id = 0}),
             (std::vector<std::string>{
                 "capabilities that reach this machine are not given to containers: SYS_ADMIN"}));
-  EXPECT_EQ(unmet_security(asks, {.id = 1000})[0],
-            "supplementalGroups and fsGroup are not applied: the lab runs as user 1000, of which "
-            "one user and one group id can be mapped");
+  EXPECT_EQ(
+      unmet_security(asks, {.id = 1000})[0],
+      "supplementalGroups and fsGroup are not applied: the lab runs as user 1000, of which "
+      "one user and one group id can be mapped (/etc/subuid and newuidmap would give it more)");
 }
 
 TEST_F(SandboxLife, RefusesRunAsNonRootLikeKubelet) {

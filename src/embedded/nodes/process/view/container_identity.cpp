@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -68,6 +69,14 @@ bool is_kept(unsigned long capability, const Value& security) {
   return false;
 }
 
+bool has_capability(unsigned capability) {
+  constexpr unsigned kBits = 32;
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
+  return ::syscall(SYS_capget, &header, data) == 0 &&
+         (data[capability / kBits].effective >> (capability % kBits) & 1U) != 0;
+}
+
 // False in a user namespace in which one id is mapped.
 bool may_set_groups() {
   char text[8] = {};
@@ -76,7 +85,7 @@ bool may_set_groups() {
   if (file >= 0) {
     ::close(file);
   }
-  return ::geteuid() == 0 && (!readable || std::string_view(text).starts_with("allow"));
+  return has_capability(CAP_SETGID) && (!readable || std::string_view(text).starts_with("allow"));
 }
 
 }  // namespace
@@ -107,7 +116,8 @@ bool become_user(const Value& security) {
   for (const int file : {STDOUT_FILENO, STDERR_FILENO}) {
     static_cast<void>(::fchown(file, id, static_cast<gid_t>(-1)));
   }
-  const auto main_group = static_cast<gid_t>(group.as_int());
+  const auto main_group = static_cast<gid_t>(
+      group.as_int(::geteuid() == 0 ? 0 : static_cast<std::int64_t>(::getegid())));
   const bool done = ::setgroups(groups.size(), groups.data()) == 0 &&
                     ::setresgid(main_group, main_group, main_group) == 0 &&
                     (!user.is_integer() || ::setresuid(id, id, id) == 0);
