@@ -68,7 +68,7 @@ def judge(name, value, unit, limit, least=False):
     global missed
     good = value >= limit if least else value <= limit
     missed += not good
-    print(f"{name:<58} {value:>10.1f} {unit:<6} target {'>=' if least else '<='} {limit} {unit}   {'ok' if good else 'MISSED'}", flush=True)
+    print(f"{name:<58} {value:>10.1f} {unit:<6} target {'>=' if least else '<='} {round(limit, 1):g} {unit}   {'ok' if good else 'MISSED'}", flush=True)
 
 
 def told(name, value, unit):
@@ -207,6 +207,36 @@ def viewers(lab, server):
             one.close()
 
 
+def processor_ms(pid):
+    """Milliseconds of processor time of a process, all threads."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def idle_lab(folder, name, *arguments):
+    """Processor time, requests and memory of a lab that nobody looks at."""
+    lab = support.Lab(folder / name, ["--storage", "memory", "--pods", "timed", *arguments], program=pathlib.Path(os.environ["ATHANOR"]))
+    try:
+        lab.start()
+        time.sleep(IDLE)  # until its controllers have done what they do at the start
+        spent_before, (first, watches) = processor_ms(lab.process.pid), counters(lab)
+        began = time.monotonic()
+        time.sleep(IDLE)
+        length = time.monotonic() - began
+        used, last = processor_ms(lab.process.pid) - spent_before, counters(lab)[0]
+        return {"processor": used / length, "requests": max(0.0, last - first - 1) / length, "watches": watches, "memory": rss_mib(lab.process.pid)}
+    finally:
+        lab.close()
+
+
+def without_viewers(folder):
+    bare, served = idle_lab(folder, "bare", "--console", "off"), idle_lab(folder, "served")
+    judge("requests to the API server that a console without viewers adds", max(0.0, served["requests"] - bare["requests"]), "/s", 1)
+    told("watches that a console without viewers adds", served["watches"] - bare["watches"], "")
+    told("processor time that a console without viewers adds, a second", max(0.0, served["processor"] - bare["processor"]), "ms")
+    told("memory that a console without viewers adds to a lab", served["memory"] - bare["memory"], "MiB")
+
+
 def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="console-bench-"))
     (folder / "data").mkdir()
@@ -232,6 +262,9 @@ def main():
         viewers(lab, server)
         judge("memory of the server", rss_mib(server.process.pid), "MiB", 60 + bare)
         told("memory without jobs", bare, "MiB")
+        server.stop()
+        lab.stop()
+        without_viewers(folder)
     finally:
         if server is not None and server.process.poll() is None:
             server.stop()
