@@ -12,7 +12,7 @@
 namespace athanor::client {
 namespace {
 
-constexpr std::size_t kMostNames = 5;
+constexpr std::size_t kMostNames = 64;  // of like nodes
 constexpr std::string_view kLabels[] = {"nvidia.com/gpu.product", "nvidia.com/gpu.replicas",
                                         "amd.com/gpu.product", "amd.com/gpu.product-name",
                                         "beta.amd.com/gpu.product-name"};

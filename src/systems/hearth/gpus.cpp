@@ -261,6 +261,33 @@ GpuCount count_gpus(const Value& nodes, const Settings& settings) {
   return counting.finish();
 }
 
+Value gpu_nodes(const Value& nodes, const Settings& settings) {
+  constexpr std::size_t kMostNodes = 64;
+  std::map<std::pair<std::string, std::string>, Value> rows;  // by name and GPU
+  for (const Value& group : nodes.items()) {
+    // One node of the group, counted as the cluster is.
+    Value one = group;
+    one.set("count", 1);
+    for (const api::ClusterGpu& gpu : count_gpus(Value::list({one}), settings).gpus) {
+      for (const Value& name : group["names"].items()) {
+        rows.emplace(std::pair(name.str(), gpu.short_name),
+                     Value::object({{"name", name},
+                                    {"gpu", gpu.short_name},
+                                    {"allocatable", gpu.count.value_or(0)},
+                                    {"ready", group["ready"].as_bool()},
+                                    {"schedulable", group["schedulable"].as_bool()}}));
+      }
+    }
+  }
+  Value list = Value::list();
+  for (auto& [key, row] : rows) {
+    if (list.size() < kMostNodes) {
+      list.push_back(std::move(row));
+    }
+  }
+  return list;
+}
+
 Amounts amounts_of(const std::vector<api::ClusterGpu>& gpus) {
   Amounts amounts;
   const auto complain = [&](std::string text) {

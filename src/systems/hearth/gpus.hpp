@@ -30,6 +30,10 @@ struct GpuCount {
 // "ready", "schedulable"} a group of like nodes.
 GpuCount count_gpus(const Value& nodes, const Settings& settings);
 
+// Returns the nodes with GPUs by name, 64 at most: [{name, gpu, allocatable, ready, schedulable}];
+// one entry for each kind of GPU of a node. Requires `nodes` as count_gpus() does.
+Value gpu_nodes(const Value& nodes, const Settings& settings);
+
 // Amounts by short name, equal ones summed, in order of first appearance. Entries without a name or
 // a count are left out, negative counts are 0.
 struct Amount {

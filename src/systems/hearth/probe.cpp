@@ -368,6 +368,10 @@ void write_discovery(const Context& context, const KubeconfigCheck& check, const
       status.set("serverVersion", answer["serverVersion"]);
     }
     status.set("nodeCount", answer["nodeCount"].as_int());
+    Value nodes = gpu_nodes(answer["nodes"], context.settings);
+    if (!nodes.empty() || context.object().status().contains("nodes")) {
+      status.set("nodes", std::move(nodes));
+    }
   }
 }
 

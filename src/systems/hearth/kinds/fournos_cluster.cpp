@@ -20,6 +20,13 @@ constexpr std::string_view kConditions = R"({
     "lastTransitionTime": {"type": "string", "format": "date-time"},
     "reason": {"type": "string"}, "message": {"type": "string"}}}})";
 
+constexpr std::string_view kNodes = R"({
+  "type": "array",
+  "items": {"type": "object", "required": ["name"], "properties": {
+    "name": {"type": "string"}, "gpu": {"type": "string"},
+    "allocatable": {"type": "integer"},
+    "ready": {"type": "boolean"}, "schedulable": {"type": "boolean"}}}})";
+
 constexpr PrinterColumn kColumns[] = {
     {.name = "Owner", .type = "string", .json_path = ".spec.owner"},
     {.name = "GPUs", .type = "string", .json_path = ".status.gpuSummary"},
@@ -117,6 +124,7 @@ const TypeInfo& Describe<FournosClusterStatus>::type() {
                                  {.format = "date-time"}),
       field<&T::server_version>("serverVersion", "Version of the cluster's API server."),
       field<&T::node_count>("nodeCount", "How many nodes the cluster showed."),
+      field<&T::nodes>("nodes", "Its nodes with GPUs, 64 at most.", {.schema_json = kNodes}),
       field<&T::active_workloads>("activeWorkloads", "Workloads that run there now."),
       field<&T::observed_generation>("observedGeneration", "Of the spec that this is about."),
   };

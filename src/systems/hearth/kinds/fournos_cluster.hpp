@@ -63,6 +63,7 @@ struct FournosClusterStatus {
   std::string last_probe_time{};
   std::string server_version{};
   std::optional<std::int64_t> node_count{};
+  Value nodes{};
   std::optional<std::int64_t> active_workloads{};
   std::int64_t observed_generation = 0;
 };
