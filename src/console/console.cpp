@@ -21,6 +21,7 @@
 #include "net/worker_pool.hpp"
 #include "systems/das/model/kinds.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
+#include "systems/hearth/kinds/fournos_cluster.hpp"
 
 namespace athanor::console {
 namespace {
@@ -55,6 +56,7 @@ struct Console::State {
                  .port = port,
                  .logs = *logs,
                  .follower = follower,
+                 .simulator = options.simulator,
                  .files = options.web.empty() ? embedded_pages() : folder_pages(options.web),
                  .version = options.version,
                  .embedded = options.embedded},
@@ -121,6 +123,8 @@ Result<void> Console::State::serve() {
         logs->see(*change.after);
       } else if (change.kind == &api::kPod && change.before) {
         logs->gone(change.before->key());
+      } else if (change.kind == &api::kFournosCluster && change.after) {
+        history.see_hardware(*change.after);
       }
     }
     keep_slices(changes);

@@ -10,6 +10,7 @@
 #include "base/result.hpp"
 #include "client/cluster_config.hpp"
 #include "console/model/settings.hpp"
+#include "console/model/simulator.hpp"
 
 namespace athanor::console {
 
@@ -21,6 +22,7 @@ struct ConsoleOptions {
   std::string web{};      // folder of the pages; empty: those of the program
   std::string version{};  // of the program
   bool embedded = false;  // served by `athanor up`
+  Simulator simulator{};  // of "what if" questions; not empty
 };
 
 // A running console. Thread-safe.

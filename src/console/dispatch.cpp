@@ -29,7 +29,7 @@ constexpr PagePath kPages[] = {
     {"", 0},       {"jobs", 1},        {"queue", 0},     {"clusters", 1}, {"locks", 0},
     {"gpus", 0},   {"appwrappers", 2}, {"mig", 0},       {"numa", 0},     {"nodes", 1},
     {"submit", 0}, {"schedules", 2},   {"workloads", 2}, {"compare", 0},  {"insights", 0},
-    {"system", 0}, {"login", 0}};
+    {"system", 0}, {"login", 0},       {"whatif", 0}};
 
 bool is_page(std::string_view path) {
   path.remove_prefix(path.starts_with('/') ? 1 : 0);

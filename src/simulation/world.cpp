@@ -552,7 +552,8 @@ Outcome World::run() {
   const auto done = [&] { return !impl.scene.converged || impl.scene.converged(*this); };
   // Rest is judged in slices, so that a world that converged does not run until the limit.
   Duration slice = std::chrono::seconds(10);
-  while (!impl.failure && steady() < end) {
+  const auto given_up = [&] { return impl.scene.is_given_up && impl.scene.is_given_up(); };
+  while (!impl.failure && steady() < end && !given_up()) {
     const std::uint64_t loud = impl.loud_writes;
     impl.run_until(std::min(end, steady() + slice));
     slice = std::min<Duration>(slice * 2, std::chrono::hours(1));

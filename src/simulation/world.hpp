@@ -76,6 +76,8 @@ struct Scene {
   Duration limit = std::chrono::hours(24);  // by then all must rest
   // True once the end is reached; empty: rest is enough.
   std::function<bool(const World&)> converged{};
+  // Asked at least once an hour of the world's time; true ends the run. Empty: never.
+  std::function<bool()> is_given_up{};
   // Systems register theirs here; those of every world (invariants.hpp) come by themselves.
   std::vector<Invariant> invariants{};
   // Called for everything stored, after each step; for reports.

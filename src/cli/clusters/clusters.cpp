@@ -12,7 +12,6 @@
 #include "base/clock.hpp"
 #include "base/interrupt.hpp"
 #include "base/near_name.hpp"
-#include "cli/clusters/cluster_fleet.hpp"
 #include "cli/output/formats.hpp"
 #include "cli/output/listing.hpp"
 #include "cli/output/terminal.hpp"
@@ -23,6 +22,7 @@
 #include "runtime/view/usage.hpp"
 #include "systems/hearth/kinds/fournos_cluster.hpp"
 #include "views/cluster_view.hpp"
+#include "views/fleet_file.hpp"
 #include "views/listing.hpp"
 
 namespace athanor::cli {
@@ -273,11 +273,11 @@ Result<int> print_fleet(Session& session, const ClustersOptions& options) {
   Target target = options.target;
   target.ns.clear();
   ATHANOR_TRY(const Session jobs, Session::open(target, Session::Home::Jobs));
-  FleetSource source{.ns = jobs.ns()};
+  views::FleetSource source{.ns = jobs.ns()};
   ATHANOR_TRY(source.cluster_queues, session.list(api::kueue::kClusterQueue, ""));
   ATHANOR_TRY(source.local_queues, session.list(api::kueue::kLocalQueue, source.ns));
   ATHANOR_TRY(source.priorities, session.list(api::kueue::kWorkloadPriorityClass, ""));
-  const Value fleet = fleet_of(source);
+  const Value fleet = views::fleet_of(source);
   if (fleet["clusters"].empty()) {
     return Error::not_found(
         fmt::format("no queue of namespace {} has quota of a cluster", source.ns));

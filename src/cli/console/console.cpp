@@ -15,6 +15,7 @@
 #include "cli/session/ending.hpp"
 #include "cli/session/session.hpp"
 #include "cli/session/verbs.hpp"
+#include "cli/simulate/fleet_question.hpp"
 #include "client/kubeconfig.hpp"
 
 namespace athanor::cli {
@@ -44,7 +45,8 @@ Result<std::unique_ptr<console::Console>> start(const ConsoleOptions& options) {
                                   .cluster = config,
                                   .data = options.data,
                                   .web = options.web,
-                                  .version = ATHANOR_VERSION});
+                                  .version = ATHANOR_VERSION,
+                                  .simulator = answer_question});
 }
 
 }  // namespace
@@ -65,7 +67,8 @@ Result<std::unique_ptr<console::Console>> start_lab_console(const LabConsole& la
                                   .cluster = std::move(config),
                                   .data = lab.data,
                                   .version = ATHANOR_VERSION,
-                                  .embedded = true});
+                                  .embedded = true,
+                                  .simulator = answer_question});
 }
 
 int run(const ConsoleOptions& options) {

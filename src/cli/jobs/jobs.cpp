@@ -10,7 +10,6 @@
 #include "api/kueue.hpp"
 #include "api/tekton.hpp"
 #include "base/clock.hpp"
-#include "cli/jobs/job_trace.hpp"
 #include "cli/jobs/job_watch.hpp"
 #include "cli/output/listing.hpp"
 #include "cli/output/terminal.hpp"
@@ -18,6 +17,7 @@
 #include "kube/value/condition.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 #include "views/job_labels.hpp"
+#include "views/job_trace.hpp"
 #include "views/job_view.hpp"
 #include "views/listing.hpp"
 #include "views/reasons.hpp"
@@ -86,7 +86,7 @@ views::FailureCauses read_causes(Session& session, const std::vector<Object>& jo
 }
 
 int print_trace(const std::vector<Object>& jobs) {
-  const JobTrace trace = trace_of(jobs);
+  const views::JobTrace trace = views::trace_of(jobs);
   Terminal(STDOUT_FILENO).print(trace.csv);
   if (trace.left_out > 0) {
     Terminal(STDERR_FILENO)

@@ -8,8 +8,8 @@
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
+#include "console/data/queue_quota.hpp"
 #include "console/data/row_texts.hpp"
-#include "kube/text/quantity.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 #include "systems/hearth/kinds/fournos_cluster.hpp"
 #include "views/cluster_view.hpp"
@@ -29,28 +29,15 @@ struct ClusterShare {
 };
 using ClusterShares = std::map<std::string, ClusterShare>;
 
-std::int64_t whole_amount(const Value& value) {
-  const auto quantity = Quantity::parse(value);
-  return quantity ? quantity->value() : 0;
-}
-
 // By cluster and resource, over all ClusterQueues.
 std::map<std::string, ClusterShares> shares_of_clusters(const Facts& facts) {
-  std::map<std::string, ClusterShares> all;
+  QuotaUses sums;
   for (const Object& queue : facts.all(api::kueue::kClusterQueue)) {
-    for (const Value& group : queue.spec()["resourceGroups"].items()) {
-      for (const Value& flavor : group["flavors"].items()) {
-        for (const Value& resource : flavor["resources"].items()) {
-          all[flavor["name"].str()][resource["name"].str()].total +=
-              whole_amount(resource["nominalQuota"]);
-        }
-      }
-    }
-    for (const Value& flavor : queue.status()["flavorsUsage"].items()) {
-      for (const Value& resource : flavor["resources"].items()) {
-        all[flavor["name"].str()][resource["name"].str()].used += whole_amount(resource["total"]);
-      }
-    }
+    add_uses(sums, uses_of_queue(queue));
+  }
+  std::map<std::string, ClusterShares> all;
+  for (const auto& [name, use] : sums) {
+    all[name.first][name.second] = {.total = use.nominal.value(), .used = use.used.value()};
   }
   return all;
 }
@@ -343,6 +330,8 @@ Value cluster_page(const Facts& facts, const JobSurroundings& around, std::strin
     page.set("description", views::describe_cluster(*cluster, facts.all(api::kFournosJob),
                                                     facts.all(api::kueue::kClusterQueue))
                                 .to_value());
+    page.set("nodes",
+             cluster->status()["nodes"].is_list() ? cluster->status()["nodes"] : Value::list());
     page.set("quota",
              quota_against_hardware(*cluster, shares_of_clusters(facts)[std::string(name)]));
   }
@@ -411,7 +400,7 @@ Value gpu_hours(std::span<const Value> jobs, std::string_view by, Instant from, 
 Value fleet_timeline(std::span<const Value> jobs, std::span<const Value> locks, Instant from,
                      Instant to, Instant now) {
   std::map<std::string, std::pair<Value, Value>> lanes;  // bars, locks
-  const auto add = [&](Value& bars, const Value& job, const char* phase, Instant begin,
+  const auto add = [&](Value& bars, const Value& job, std::string_view phase, Instant begin,
                        Instant end) {
     if (begin < to && end > from) {
       bars.push_back(Value::object({{"job", job["name"]},
@@ -432,10 +421,12 @@ Value fleet_timeline(std::span<const Value> jobs, std::span<const Value> locks, 
     auto& [bars, held] = lanes[cluster];
     const auto started = parse_time(job["started"].as_string());
     const auto ended = parse_time(job["completed"].as_string());
-    add(bars, job, "Pending", *created, started.value_or(ended.value_or(now)));
+    const std::string phase = job["phase"].str();
+    const bool resolves = !started && phase == "Resolving";
+    add(bars, job, resolves ? "Resolving" : "Pending", *created,
+        started.value_or(ended.value_or(now)));
     if (started) {
-      const std::string phase = job["phase"].str();
-      add(bars, job, ended ? phase.c_str() : "Running", *started, ended.value_or(now));
+      add(bars, job, phase, *started, ended.value_or(now));
     }
   }
   for (const Value& lock : locks) {

@@ -83,7 +83,7 @@ std::vector<FollowedKind> followed_kinds(const Settings& settings) {
           {.kind = &api::kueue::kCohort},
           {.kind = &api::kueue::kAdmissionCheck},
           {.kind = &api::kueue::kWorkloadPriorityClass},
-          {.kind = &api::kFournosCluster},
+          {.kind = &api::kFournosCluster, .always = true},
           {.kind = &api::kNode},
           {.kind = &api::kPod, .always = settings.log_archive_bytes > 0},
           {.kind = &das::kNodeAccelerator},

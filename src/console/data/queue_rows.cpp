@@ -7,8 +7,8 @@
 #include <string>
 
 #include "api/kueue.hpp"
+#include "console/data/queue_quota.hpp"
 #include "console/data/row_texts.hpp"
-#include "kube/text/quantity.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/hearth/kinds/fournos_cluster.hpp"
 #include "views/cluster_view.hpp"
@@ -20,49 +20,33 @@ namespace {
 
 namespace kinds = api::kueue;
 
-// Quantities of one flavor's resource.
-struct QuotaUse {
-  Quantity nominal{};
-  Quantity used{};
-  Quantity reserved{};
-  Quantity borrowed{};
-};
-using QuotaUses = std::map<std::pair<std::string, std::string>, QuotaUse>;
-
 double number_of(const Quantity& quantity) {
   return static_cast<double>(quantity.milli_value()) / 1000.0;
 }
 
-Quantity amount_of(const Value& value) {
-  return Quantity::parse(value).value_or(Quantity());
+// What all queues of a cohort borrow, by cohort.
+std::map<std::string, QuotaUses> uses_of_cohorts(const Facts& facts) {
+  std::map<std::string, QuotaUses> cohorts;
+  for (const Object& queue : facts.all(kinds::kClusterQueue)) {
+    if (std::string cohort = queue.spec()["cohortName"].str(); !cohort.empty()) {
+      add_uses(cohorts[cohort], uses_of_queue(queue));
+    }
+  }
+  return cohorts;
 }
 
-QuotaUses uses_of(const Object& queue) {
-  QuotaUses uses;
-  for (const Value& group : queue.spec()["resourceGroups"].items()) {
-    for (const Value& flavor : group["flavors"].items()) {
-      for (const Value& resource : flavor["resources"].items()) {
-        uses[{flavor["name"].str(), resource["name"].str()}].nominal =
-            amount_of(resource["nominalQuota"]);
-      }
-    }
-  }
-  for (const Value& flavor : queue.status()["flavorsUsage"].items()) {
-    for (const Value& resource : flavor["resources"].items()) {
-      QuotaUse& use = uses[{flavor["name"].str(), resource["name"].str()}];
-      use.used = amount_of(resource["total"]);
-      use.borrowed = amount_of(resource["borrowed"]);
-    }
-  }
-  for (const Value& flavor : queue.status()["flavorsReservation"].items()) {
-    for (const Value& resource : flavor["resources"].items()) {
-      uses[{flavor["name"].str(), resource["name"].str()}].reserved = amount_of(resource["total"]);
-    }
-  }
-  return uses;
+// Returns what others of the cohort may hold of a queue's unused quota: at most what they borrow.
+Quantity lent_of(const QuotaUse& own, const QuotaUse& cohort) {
+  Quantity unused = own.nominal;
+  unused -= own.used;
+  Quantity borrowed = cohort.borrowed;
+  borrowed -= own.borrowed;
+  const Quantity least = borrowed < unused ? borrowed : unused;
+  return least.is_negative() ? Quantity() : least;
 }
 
-Value quota_value(const std::pair<std::string, std::string>& name, const QuotaUse& use) {
+Value quota_value(const std::pair<std::string, std::string>& name, const QuotaUse& use,
+                  const Quantity& lent) {
   return Value::object({{"flavor", name.first},
                         {"resource", name.second},
                         {"shortResource", views::short_resource(name.second)},
@@ -73,14 +57,18 @@ Value quota_value(const std::pair<std::string, std::string>& name, const QuotaUs
                         {"reserved", use.reserved.text()},
                         {"reservedNumber", number_of(use.reserved)},
                         {"borrowed", use.borrowed.text()},
-                        {"borrowedNumber", number_of(use.borrowed)}});
+                        {"borrowedNumber", number_of(use.borrowed)},
+                        {"lent", lent.text()},
+                        {"lentNumber", number_of(lent)}});
 }
 
-Value cluster_queue_value(const Object& queue) {
+Value cluster_queue_value(const Object& queue, const std::map<std::string, QuotaUses>& cohorts) {
   const Value& active = find_condition(queue.status()["conditions"], "Active");
   Value quotas = Value::list();
-  for (const auto& [name, use] : uses_of(queue)) {
-    quotas.push_back(quota_value(name, use));
+  const auto cohort = cohorts.find(queue.spec()["cohortName"].str());
+  for (const auto& [name, use] : uses_of_queue(queue)) {
+    quotas.push_back(quota_value(
+        name, use, cohort == cohorts.end() ? Quantity() : lent_of(use, cohort->second.at(name))));
   }
   Value row = Value::object({{"name", queue.name()},
                              {"active", active["status"].as_string() != "False"},
@@ -99,10 +87,7 @@ Value cluster_queue_value(const Object& queue) {
 Value matrix_of(const Facts& facts) {
   QuotaUses sums;
   for (const Object& queue : facts.all(kinds::kClusterQueue)) {
-    for (const auto& [name, use] : uses_of(queue)) {
-      sums[name].nominal += use.nominal;
-      sums[name].used += use.used;
-    }
+    add_uses(sums, uses_of_queue(queue));
   }
   std::set<std::string> clusters;
   for (const Object& flavor : facts.all(kinds::kResourceFlavor)) {
@@ -222,9 +207,10 @@ std::vector<Value> workload_rows(const Facts& facts, const JobSurroundings& arou
 }
 
 Value queue_page(const Facts& facts, const JobSurroundings& around) {
+  const auto cohorts = uses_of_cohorts(facts);
   Value cluster_queues = Value::list();
   for (const Object& queue : facts.all(kinds::kClusterQueue)) {
-    cluster_queues.push_back(cluster_queue_value(queue));
+    cluster_queues.push_back(cluster_queue_value(queue, cohorts));
   }
   std::map<Key, std::pair<std::int64_t, std::int64_t>> counts;  // waiting, admitted
   for (const views::QueueEntry& entry : around.queue) {

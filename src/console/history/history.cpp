@@ -14,6 +14,7 @@
 #include "base/mutex.hpp"
 #include "console/data/job_rows.hpp"
 #include "console/data/row_texts.hpp"
+#include "console/history/hardware_log.hpp"
 #include "console/history/slice_log.hpp"
 #include "views/job_view.hpp"
 
@@ -28,12 +29,13 @@ constexpr auto kRetry = std::chrono::seconds(5);
 constexpr auto kSweep = std::chrono::hours(1);
 
 // One write: a job that ended, a state of a job with its event, a record of a change that a viewer
-// made, or one of a slice.
+// made, one of a slice, or one of a cluster's hardware.
 struct HistoryWrite {
   std::optional<HistoryEntry> entry{};
   std::optional<HistoryEvent> event{};  // of `entry`, which then may go on
   std::optional<Value> audit{};
   std::optional<Value> slice{};
+  std::optional<Value> hardware{};
 };
 
 Value kept_object(const Object& job) {
@@ -100,6 +102,7 @@ struct History::State {
   std::map<std::string, std::string> last_state ATHANOR_GUARDED_BY(mutex){};  // by uid
   std::shared_ptr<const std::vector<Value>> made ATHANOR_GUARDED_BY(mutex){};
   SliceLog slices ATHANOR_GUARDED_BY(mutex){};
+  HardwareLog hardware ATHANOR_GUARDED_BY(mutex){};
   std::size_t lost ATHANOR_GUARDED_BY(mutex) = 0;
   bool loaded ATHANOR_GUARDED_BY(mutex) = false;
   std::string error ATHANOR_GUARDED_BY(mutex){};
@@ -126,6 +129,9 @@ struct History::State {
     if (write.slice) {
       ATHANOR_TRY_VOID(store->add_slice_change(*write.slice));
     }
+    if (write.hardware) {
+      ATHANOR_TRY_VOID(store->add_hardware(*write.hardware));
+    }
     return write.audit ? store->add_audit(*write.audit) : Result<void>();
   }
 
@@ -145,10 +151,12 @@ struct History::State {
   Result<void> load() {
     std::vector<HistoryEntry> found;
     std::vector<Value> changes;
+    std::vector<Value> gpus;
     {
       const MutexLock lock(store_mutex);
       ATHANOR_TRY(found, store->load(kMostLoaded));
       ATHANOR_TRY(changes, store->slice_changes("", kMostLoaded));
+      ATHANOR_TRY(gpus, store->hardware(kMostLoaded));
     }
     const MutexLock lock(mutex);
     for (HistoryEntry& entry : found) {
@@ -158,6 +166,7 @@ struct History::State {
       }
     }
     slices.load(changes);
+    hardware.load(gpus);
     enqueue_slices(slices.missed(clock.now()));
     loaded = true;
     made.reset();
@@ -203,7 +212,9 @@ struct History::State {
       if (queue.empty()) {
         return false;
       }
-      if (queue.front().slice && !slices.is_news(*queue.front().slice)) {
+      const HistoryWrite& first = queue.front();
+      if ((first.slice && !slices.is_news(*first.slice)) ||
+          (first.hardware && !hardware.is_news(*first.hardware))) {
         queue.pop_front();
         return true;
       }
@@ -224,6 +235,9 @@ struct History::State {
     lost += refused ? 1 : 0;
     if (next.slice) {
       slices.stored(*next.slice);
+    }
+    if (next.hardware) {
+      hardware.stored(*next.hardware);
     }
     queue.pop_front();
     return true;
@@ -329,6 +343,26 @@ std::shared_ptr<const std::vector<Value>> History::rows() const {
     state_->made = std::move(rows);
   }
   return state_->made;
+}
+
+std::vector<Object> History::since(std::string_view ns, Instant from) const {
+  std::vector<std::pair<Instant, Object>> found;
+  {
+    const MutexLock lock(state_->mutex);
+    for (const auto& [uid, entry] : state_->entries) {
+      const auto created = parse_time(entry.created);
+      if (entry.ns == ns && created && *created >= from) {
+        found.emplace_back(*created, Object(entry.object));
+      }
+    }
+  }
+  std::ranges::stable_sort(found, std::greater(), &std::pair<Instant, Object>::first);
+  std::vector<Object> jobs;
+  jobs.reserve(found.size());
+  for (auto& [created, job] : found) {
+    jobs.push_back(std::move(job));
+  }
+  return jobs;
 }
 
 std::vector<HistoryEntry> History::find(std::string_view ns, std::string_view name) const {
@@ -446,6 +480,21 @@ Result<std::vector<Value>> History::slice_changes(Instant from) {
     }
   }
   return changes;
+}
+
+void History::see_hardware(const Object& cluster) {
+  {
+    const MutexLock lock(state_->mutex);
+    if (auto record = state_->hardware.see(cluster, state_->clock.now())) {
+      state_->enqueue({.hardware = *std::move(record)});
+    }
+  }
+  state_->news.notify_all();
+}
+
+Value History::hardware(std::string_view cluster, Instant from) const {
+  const MutexLock lock(state_->mutex);
+  return state_->hardware.course(cluster, from, state_->clock.now());
 }
 
 HistoryState History::state() const {

@@ -76,6 +76,10 @@ class HistoryStore {
   // Reads the changes of slices since `from` (of format_micro_time), the oldest first; if there are
   // more than `most`, the newest of them.
   virtual Result<std::vector<Value>> slice_changes(const std::string& from, std::size_t most) = 0;
+  // Notes the GPUs of a cluster (HardwareLog).
+  virtual Result<void> add_hardware(const Value& record) = 0;
+  // Reads the records of all clusters, the oldest first; if there are more than `most`, the newest.
+  virtual Result<std::vector<Value>> hardware(std::size_t most) = 0;
 };
 
 // Opens (or makes) an embedded database; ":memory:" lasts as long as the program. Errors: the file
@@ -102,6 +106,8 @@ class History {
   void see(const Object& job);
   // Returns the entries as rows of jobs.
   [[nodiscard]] std::shared_ptr<const std::vector<Value>> rows() const;
+  // Returns the jobs of a namespace that were created since then, the newest first.
+  [[nodiscard]] std::vector<Object> since(std::string_view ns, Instant from) const;
   // Returns entries of that name, the newest first.
   [[nodiscard]] std::vector<HistoryEntry> find(std::string_view ns, std::string_view name) const;
   [[nodiscard]] std::vector<HistoryEvent> events(const std::string& uid);
@@ -117,6 +123,10 @@ class History {
   void slices_listed(const std::set<std::string>& uids);
   // Returns the changes of slices since then, the oldest first. Errors: those of the store.
   Result<std::vector<Value>> slice_changes(Instant from);
+  // Takes a state of a FournosCluster. Must not block.
+  void see_hardware(const Object& cluster);
+  // Returns the GPUs of a cluster over time (HardwareLog::course).
+  [[nodiscard]] Value hardware(std::string_view cluster, Instant from) const;
   [[nodiscard]] HistoryState state() const;
 
  private:

@@ -51,7 +51,10 @@ constexpr const char* kServerTables =
     "CREATE TABLE IF NOT EXISTS athanor_slices("
     " number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at TEXT COLLATE \"C\" NOT NULL,"
     " record TEXT NOT NULL);"
-    "CREATE INDEX IF NOT EXISTS athanor_slices_at ON athanor_slices(at);";
+    "CREATE INDEX IF NOT EXISTS athanor_slices_at ON athanor_slices(at);"
+    "CREATE TABLE IF NOT EXISTS athanor_hardware("
+    " number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at TEXT COLLATE \"C\" NOT NULL,"
+    " cluster TEXT NOT NULL, record TEXT NOT NULL);";
 
 struct Finish {
   void operator()(PGconn* connection) const { PQfinish(connection); }

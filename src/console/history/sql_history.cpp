@@ -17,7 +17,7 @@
 namespace athanor::console {
 namespace {
 
-constexpr std::size_t kMostRecords = 100'000;  // of slices, in the table
+constexpr std::size_t kMostRecords = 100'000;  // of slices and of hardware, in each table
 constexpr std::size_t kMostAudit = 10'000;
 // How far the times of creation of one job may differ: fournos-ui has its own until it sees it.
 constexpr auto kSameJob = std::chrono::minutes(1);
@@ -305,6 +305,11 @@ class SqlHistory final : public HistoryStore {
       ATHANOR_TRY_VOID(remove(row[0]));
     }
     ATHANOR_TRY_VOID(execute("DELETE FROM athanor_slices WHERE at < $1", {limit}));
+    // The newest record of a cluster is what it has now.
+    ATHANOR_TRY_VOID(
+        execute("DELETE FROM athanor_hardware WHERE at < $1 AND number NOT IN "
+                "(SELECT max(number) FROM athanor_hardware GROUP BY cluster)",
+                {limit}));
     return old.size();
   }
 
@@ -337,6 +342,25 @@ class SqlHistory final : public HistoryStore {
                         {from}));
     std::ranges::reverse(changes);
     return changes;
+  }
+
+  Result<void> add_hardware(const Value& record) override {
+    return together([&]() -> Result<void> {
+      ATHANOR_TRY_VOID(
+          execute("INSERT INTO athanor_hardware(at, cluster, record) VALUES($1, $2, $3)",
+                  {record["at"].str(), record["cluster"].str(), json::print(record)}));
+      return shorten("athanor_hardware", kMostRecords);
+    });
+  }
+
+  Result<std::vector<Value>> hardware(std::size_t most) override {
+    ATHANOR_TRY(
+        auto all,
+        records(
+            fmt::format("SELECT record FROM athanor_hardware ORDER BY number DESC LIMIT {}", most),
+            {}));
+    std::ranges::reverse(all);
+    return all;
   }
 
  private:

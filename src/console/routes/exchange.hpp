@@ -17,6 +17,7 @@
 #include "console/logs/log_follower.hpp"
 #include "console/model/list_query.hpp"
 #include "console/model/settings.hpp"
+#include "console/model/simulator.hpp"
 #include "console/pages/page_files.hpp"
 #include "console/stream/board.hpp"
 #include "console/world/api_port.hpp"
@@ -37,10 +38,12 @@ struct Services {
   const ApiPort& port;
   LogArchive& logs;
   LogFollower& follower;
+  Simulator simulator{};  // never empty
   PageFiles files{};
   std::string version{};
   bool embedded = false;               // served by `athanor up`
   std::atomic<int> result_readers{0};  // requests that wait for a pod with results
+  std::atomic<bool> simulates{false};  // a request waits for the simulator
 };
 
 // One request with who sent it.

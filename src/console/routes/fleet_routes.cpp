@@ -32,6 +32,8 @@ namespace {
 
 using net::Response;
 
+constexpr int kHardwareDays = 30;  // of a cluster's page
+
 Response deny(const Kind& kind) {
   return answer_error(Error{.code = 403,
                             .reason = "Forbidden",
@@ -156,6 +158,9 @@ Response show_cluster(Exchange& exchange) {
   }
   page.set("jobs", std::move(jobs));
   page.set("partial", !visible.all);
+  page.set("hardware",
+           exchange.services.history.hardware(exchange.part("name"),
+                                              exchange.now() - std::chrono::days(kHardwareDays)));
   page.set("actions", cluster_actions(exchange, page["cluster"]));
   return answer_value(page);
 }
@@ -362,7 +367,17 @@ Response show_fleet(Exchange& exchange) {
     return answer_error(Error::bad_request("from must be before to"), "from");
   }
   const auto tables = exchange.services.board.tables();
-  return answer_value(fleet_timeline(visible_jobs(exchange), tables->list("locks"), from, to, now));
+  Value timeline = fleet_timeline(visible_jobs(exchange), tables->list("locks"), from, to, now);
+  if (const auto cluster = exchange.request.parameter("cluster")) {
+    Value lanes = Value::list();
+    for (const Value& lane : timeline["lanes"].items()) {
+      if (lane["cluster"].as_string() == *cluster) {
+        lanes.push_back(lane);
+      }
+    }
+    timeline.set("lanes", std::move(lanes));
+  }
+  return answer_value(timeline);
 }
 
 Response show_slices(Exchange& exchange) {
@@ -701,7 +716,7 @@ std::vector<Route> fleet_routes() {
        .path = "/api/v1/fleet/timeline",
        .summary = "Show jobs by cluster over time",
        .handle = show_fleet,
-       .parameters = {"from", "to"}},
+       .parameters = {"from", "to", "cluster"}},
       {.method = "GET",
        .path = "/api/v1/mig",
        .summary = "Show slices of all GPUs",

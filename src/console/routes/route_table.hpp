@@ -53,6 +53,7 @@ std::vector<Route> system_routes();
 std::vector<Route> schedule_routes();
 std::vector<Route> log_routes();
 std::vector<Route> result_routes();
+std::vector<Route> what_if_routes();
 std::vector<Route> legacy_routes();
 
 }  // namespace athanor::console

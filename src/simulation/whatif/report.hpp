@@ -62,7 +62,4 @@ Value to_value(const Report& report);
 // Returns "0s", "45s", "12m", "3h20m", "2d4h".
 std::string short_time(double seconds);
 
-// Prints one self-contained page about one fleet, or two beside each other.
-std::string to_html(const std::vector<Report>& reports, const std::string& trace_name);
-
 }  // namespace athanor::whatif

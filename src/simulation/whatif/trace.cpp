@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kMostGpus = 100'000;
 
 constexpr std::string_view kColumns[] = {"submit",   "owner",    "gpu_type", "gpus",
-                                         "duration", "priority", "cluster"};
+                                         "duration", "priority", "cluster",  "exclusive"};
 constexpr std::string_view kNeeded[] = {"submit", "owner", "duration"};
 
 // Collects submissions and problems.
@@ -51,6 +51,7 @@ class Reader {
                                 field("duration")));
     }
     read_gpus(job, field("gpus"));
+    read_exclusive(job, field("exclusive"));
     jobs_.push_back(std::move(job));
   }
 
@@ -110,6 +111,15 @@ class Reader {
     }
   }
 
+  void read_exclusive(Submission& job, const std::string& text) {
+    job.exclusive = text == "true";
+    if (!job.exclusive && !text.empty() && text != "false") {
+      problem(job.line, fmt::format("exclusive \"{}\" is neither true nor false", text));
+    } else if (job.exclusive && job.cluster.empty()) {
+      problem(job.line, "exclusive without a cluster; name the cluster that the job takes alone");
+    }
+  }
+
   std::string_view name_;
   std::vector<Submission> jobs_{};
   std::vector<std::optional<Instant>> absolute_{};  // as long as jobs_
@@ -126,7 +136,9 @@ Result<Trace> read_jobs(std::string_view text, std::string_view name) {
 }
 
 std::string scalar_text(const Value& value) {
-  return value.is_integer() ? fmt::format("{}", value.as_int()) : value.str();
+  return value.is_integer() ? fmt::format("{}", value.as_int())
+         : value.is_bool()  ? std::string(value.as_bool() ? "true" : "false")
+                            : value.str();
 }
 
 Result<Trace> read_yaml(std::string_view text, std::string_view name) {
@@ -152,8 +164,9 @@ Result<Trace> read_yaml(std::string_view text, std::string_view name) {
     return reader.finish();
   }
   static const std::map<std::string, std::string, std::less<>> kFields = {
-      {"submit", "submit"},     {"owner", "owner"},       {"gpuType", "gpu_type"}, {"gpus", "gpus"},
-      {"duration", "duration"}, {"priority", "priority"}, {"cluster", "cluster"}};
+      {"submit", "submit"},   {"owner", "owner"},        {"gpuType", "gpu_type"},
+      {"gpus", "gpus"},       {"duration", "duration"},  {"priority", "priority"},
+      {"cluster", "cluster"}, {"exclusive", "exclusive"}};
   const Value& jobs = root["jobs"];
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const std::string path = fmt::format("jobs[{}]", i);
@@ -168,7 +181,7 @@ Result<Trace> read_yaml(std::string_view text, std::string_view name) {
       if (field == kFields.end()) {
         reader.problem(line_at(path + "." + std::string(member.key())),
                        fmt::format("\"{}\" is unknown; a job has submit, owner, gpuType, gpus, "
-                                   "duration, priority, cluster",
+                                   "duration, priority, cluster, exclusive",
                                    member.key()));
         continue;
       }
@@ -187,13 +200,13 @@ Result<Trace> parse_trace(std::string_view text, std::string_view name) {
 }
 
 std::string to_csv(const Trace& trace) {
-  std::string out = "submit,owner,gpu_type,gpus,duration,priority,cluster\n";
+  std::string out = "submit,owner,gpu_type,gpus,duration,priority,cluster,exclusive\n";
   for (const Submission& job : trace.jobs) {
-    out += fmt::format("{},{},{},{},{},{},{}\n",
+    out += fmt::format("{},{},{},{},{},{},{},{}\n",
                        std::chrono::duration_cast<std::chrono::seconds>(job.submit).count(),
                        job.owner, job.gpu_type, job.gpus,
                        std::chrono::duration_cast<std::chrono::seconds>(job.duration).count(),
-                       job.priority, job.cluster);
+                       job.priority, job.cluster, job.exclusive ? "true" : "");
   }
   return out;
 }

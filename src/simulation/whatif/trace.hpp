@@ -21,6 +21,7 @@ struct Submission {
   Duration duration{};     // of the job's run, queueing not counted
   std::string priority{};  // empty: none
   std::string cluster{};   // pinned to it; empty: any
+  bool exclusive = false;  // takes the cluster alone
   std::size_t line = 0;    // its line in the trace
 };
 

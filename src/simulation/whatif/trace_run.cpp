@@ -29,6 +29,8 @@ namespace athanor::whatif {
 namespace {
 
 constexpr std::string_view kGpuPrefix = "fournos/gpu-";
+constexpr const char* kSlot = "fournos/cluster-slot";
+constexpr std::int64_t kAllSlots = 100;  // of a cluster, taken by an exclusive job
 constexpr const char* kQueue = "fournos-queue";
 constexpr const char* kPipeline = "simulated";
 constexpr std::size_t kMostRunProblems = 20;
@@ -90,6 +92,9 @@ Value manifest(const Submission& job, std::size_t index, const std::string& ns) 
   }
   if (!job.priority.empty()) {
     spec.set("priority", job.priority);
+  }
+  if (job.exclusive) {
+    spec.set("exclusive", true);
   }
   return Value::object({{"apiVersion", "fournos.dev/v1"},
                         {"kind", "FournosJob"},
@@ -161,6 +166,12 @@ class Player {
     if (!error_.empty()) {
       return Error::bad_request(error_);
     }
+    if (over_time_) {
+      return Error{.code = 504,
+                   .reason = "Timeout",
+                   .message = fmt::format("the simulation had no more time after {} of {} jobs",
+                                          ended_, trace_.jobs.size())};
+    }
     if (outcome.failure) {
       return Error::internal("the simulation does not come to an end: " + *outcome.failure);
     }
@@ -203,6 +214,10 @@ class Player {
     scene.faults_end = Duration::zero();
     scene.limit = std::chrono::hours(24 * 365 * 5);
     scene.periodic_writers = {"node", "node-lifecycle-controller"};
+    scene.is_given_up = [this] {
+      over_time_ = over_time_ || (options_.is_over_time && options_.is_over_time());
+      return over_time_;
+    };
     scene.converged = [this](const sim::World&) { return ended_ == trace_.jobs.size(); };
     scene.watch = [this](const sim::World& world, std::span<const store::EventPtr> news) {
       for (const store::EventPtr& event : news) {
@@ -359,6 +374,7 @@ class Player {
   std::optional<Instant> alarm_{};
   std::size_t next_ = 0;
   std::size_t ended_ = 0;
+  bool over_time_ = false;
   std::deque<std::size_t> over_{};  // in order of their ends
   std::string error_{};
 };
@@ -382,6 +398,11 @@ std::string misfit(const Submission& job, const lab::Lab& fleet, std::string_vie
     }
     return fmt::format("priority \"{}\" is not in {}; it has {}", job.priority, fleet_name,
                        known.empty() ? "none: add priorityClasses there" : known);
+  }
+  if (job.exclusive &&
+      (cluster == fleet.clusters.end() || quantity_of(cluster->quota, kSlot) < kAllSlots)) {
+    return fmt::format("an exclusive job takes {0} slots of cluster \"{1}\"; set {2}: {0} in {3}",
+                       kAllSlots, job.cluster, kSlot, fleet_name);
   }
   if (job.gpu_type.empty()) {
     return {};

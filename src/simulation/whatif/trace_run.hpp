@@ -59,6 +59,8 @@ struct PlayOptions {
   bool judges_writes = false;
   // Called now and then: virtual time passed, jobs ended. May be empty.
   std::function<void(Duration passed, std::size_t ended)> progress{};
+  // Asked at least once an hour of virtual time; true ends the play with error 504. May be empty.
+  std::function<bool()> is_over_time{};
 };
 
 // Returns a fleet's numbers of GPUs, by type.
@@ -71,7 +73,8 @@ std::string misfit(const Submission& job, const lab::Lab& fleet, std::string_vie
 // "TRACE:LINE: what is wrong; how to mend it" for each that cannot (twenty at most).
 Result<void> check_fit(const Trace& trace, const lab::Lab& fleet, std::string_view fleet_name);
 
-// Plays without the fleet file's nodes and manifests: the trace says what a job costs.
+// Plays without the fleet file's nodes and manifests: the trace says what a job costs. Errors: 504
+// when PlayOptions::is_over_time; the API server refuses a job; the play does not come to an end.
 Result<Played> play(const Trace& trace, const lab::Lab& fleet, const PlayOptions& options);
 
 }  // namespace athanor::whatif

@@ -249,7 +249,7 @@ def test_own_history_and_fleet_are_simulated(lab, runs, tmp_path):
     fleet.write_text(lab.athanor("clusters", "-o", "fleet").out, encoding="utf-8")
     assert [one["name"] for one in yaml.safe_load(fleet.read_text(encoding="utf-8"))["clusters"]] == [f"cluster-{i}" for i in (1, 2, 3, 4)]
     trace = lab.athanor("jobs", *runs, "-n", JOBS, "-o", "trace").out
-    assert trace.startswith("submit,owner,gpu_type,gpus,duration,priority,cluster\n") and len(trace.splitlines()) == 3
+    assert trace.startswith("submit,owner,gpu_type,gpus,duration,priority,cluster,exclusive\n") and len(trace.splitlines()) == 3
     report = json.loads(lab.athanor("simulate", "-", "--fleet", fleet, "-o", "json", stdin=trace).out)
     assert report["fleets"][0]["succeeded"] == 2
 

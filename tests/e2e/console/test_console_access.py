@@ -75,7 +75,7 @@ def ann(console, token):
 
 def test_nothing_is_served_without_a_session(console):
     assert console.request("GET", "/healthz")[0].status == 200
-    for path in ("/api/v1/jobs", "/api/v1/session", "/api/v1/system", "/api/v1/stream?topics=jobs", "/api/v1/mig/history", "/api/jobs-table", f"/api/v1/objects?kind=Secret&ns={JOBS}&name=x"):
+    for path in ("/api/v1/jobs", "/api/v1/session", "/api/v1/system", "/api/v1/stream?topics=jobs", "/api/v1/mig/history", "/api/v1/whatif?change=node&cluster=cluster-1", "/api/jobs-table", f"/api/v1/objects?kind=Secret&ns={JOBS}&name=x"):
         answer, data = console.request("GET", path)
         assert (answer.status, json.loads(data)["error"]["reason"]) == (401, "Unauthorized"), path
     for given in ("", "nonsense", "a.b.c"):
@@ -111,6 +111,7 @@ def test_a_viewer_sees_what_their_rights_show(lab, team, ann):
         f"/api/v1/objects?kind=FournosJob&apiVersion=fournos.dev/v1&ns={JOBS}&name=access-job",
         "/api/v1/objects?kind=Secret&apiVersion=v1&ns=kube-system&name=x",
         "/api/v1/mig/history",
+        "/api/v1/whatif?change=node&cluster=cluster-1",
         "/api/v1/nodes/none",
     ):
         answer, data = ann.request("GET", path)

@@ -2,6 +2,7 @@
 // Lines over time by uPlot, loaded when a page first shows one. The numbers are also there as a table for screen readers.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type uPlot from "uplot";
+import { span } from "../core/time";
 import { useWidth } from "./scale";
 
 export interface Line {
@@ -11,8 +12,16 @@ export interface Line {
 
 const kColours = ["--fill-used", "--fill-borrowed", "--fill-reserved", "--fill-good", "--fill-bad"];
 
-// A chart of lines. `times`: seconds since 1970, rising.
-export function Plot({ times, lines, label, unit = "", height = 170 }: { times: number[]; lines: Line[]; label: string; unit?: string; height?: number }) {
+// Formats a length of time on an axis: "0", "90 min", "6 h", "3 d".
+function lengthText(seconds: number): string {
+  if (seconds === 0) return "0";
+  return seconds % 86400 === 0 ? `${seconds / 86400} d` : seconds % 3600 === 0 ? `${seconds / 3600} h` : `${Math.round(seconds / 60)} min`;
+}
+
+const kLengths = [60, 300, 600, 1800, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400, 7 * 86400, 14 * 86400, 28 * 86400];
+
+// A chart of lines. `times`: seconds since 1970, or since a start where `elapsed`, rising. `stepped`: a value holds until the next.
+export function Plot({ times, lines, label, unit = "", height = 170, elapsed = false, stepped = false }: { times: number[]; lines: Line[]; label: string; unit?: string; height?: number; elapsed?: boolean; stepped?: boolean }) {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   const [theme, setTheme] = useState(0);
@@ -34,9 +43,9 @@ export function Plot({ times, lines, label, unit = "", height = 170 }: { times: 
           width,
           height,
           cursor: { points: { size: 6 } },
-          scales: { y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] } },
-          axes: [axis, { ...axis, size: 54, values: (_, ticks) => ticks.map((tick) => `${tick}${unit}`) }],
-          series: [{}, ...lines.map((line, i) => ({ label: line.name, stroke: colour(kColours[i % kColours.length]!), width: 2, points: { show: times.length < 20 } }))],
+          scales: { x: { time: !elapsed }, y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] } },
+          axes: [elapsed ? { ...axis, incrs: kLengths, values: (_: uPlot, ticks: number[]) => ticks.map(lengthText) } : axis, { ...axis, size: 54, values: (_, ticks) => ticks.map((tick) => `${tick}${unit}`) }],
+          series: [elapsed ? { label: "After", value: (_: uPlot, at: number | null) => (at === null ? "–" : span(at * 1000)) } : {}, ...lines.map((line, i) => ({ label: line.name, spanGaps: elapsed, ...(stepped ? { paths: library.default.paths.stepped!({ align: 1 }) } : {}), stroke: colour(kColours[i % kColours.length]!), width: 2, points: { show: times.length < 20 } }))],
         },
         [times, ...lines.map((line) => line.values)],
         box.current,
@@ -46,7 +55,7 @@ export function Plot({ times, lines, label, unit = "", height = 170 }: { times: 
       ended = true;
       chart?.destroy();
     };
-  }, [times, lines, width, height, theme]);
+  }, [times, lines, width, height, theme, elapsed, stepped]);
   return (
     <figure class="plot" aria-label={label}>
       <div ref={box} aria-hidden="true" />

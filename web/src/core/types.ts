@@ -267,8 +267,8 @@ export interface ClusterDetail {
   object?: Manifest;
   description?: { events?: EventRow[]; why?: string };
   conditions?: Condition[];
-  hardware?: { at: string; gpus: number }[];
-  nodes?: { name: string; ready: boolean; gpus?: string; allocatable?: number }[];
+  hardware?: { at: string; gpus: number; byType?: Record<string, number> }[];
+  nodes?: { name: string; ready: boolean; schedulable?: boolean; gpu?: string; allocatable?: number }[];
   jobs?: Job[];
   quota?: { resource: string; quota: string; discovered: string; differs: boolean }[];
   actions?: Record<string, Allowed>;

@@ -11,6 +11,7 @@ import { GpusPage } from "./fleet/gpus";
 import { LocksPage } from "./fleet/locks";
 import { NodePage } from "./fleet/node";
 import { NodesPage } from "./fleet/nodes";
+import { WhatIfPage } from "./fleet/whatif";
 import { InsightsPage } from "./history/insights";
 import { OverviewPage } from "./history/overview";
 import { SystemPage } from "./history/system";
@@ -49,6 +50,7 @@ export const pages: Page[] = [
   { id: "cluster", path: "/clusters/*", title: "Cluster", parent: "clusters", feature: "clusters", Body: ClusterPage },
   { id: "locks", path: "/locks", title: "Locks", nav: "Fleet", key: "l", feature: "clusters", Body: LocksPage },
   { id: "gpus", path: "/gpus", title: "GPU hours", nav: "Fleet", key: "u", feature: "jobs", Body: GpusPage },
+  { id: "whatif", path: "/whatif", title: "What if", nav: "Fleet", key: "w", feature: "queue", Body: WhatIfPage },
   { id: "nodes", path: "/nodes", title: "Nodes", nav: "Fleet", key: "n", feature: "nodes", Body: NodesPage },
   { id: "node", path: "/nodes/*", title: "Node", parent: "nodes", feature: "nodes", Body: NodePage },
   { id: "mig", path: "/mig", title: "Slices of GPUs", navTitle: "Slices", nav: "Devices", key: "m", feature: "mig", Body: MigPage },

@@ -20,11 +20,12 @@ import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import console_data as data
+import console_whatif
 from console_answers import Answers
 
 CSP = "default-src 'self'; frame-ancestors 'none'; base-uri 'self'; form-action 'self'; object-src 'none'"
 PAGES = re.compile(
-    r"^/(|jobs|queue|clusters|locks|gpus|appwrappers|mig|numa|nodes|submit|schedules|compare|insights|system|login|(jobs|clusters|nodes)/[^/]+|(appwrappers|workloads)/[^/]+/[^/]+|schedules/[^/]+/runs)$"
+    r"^/(|jobs|queue|clusters|locks|gpus|appwrappers|mig|numa|nodes|submit|schedules|compare|insights|system|login|whatif|(jobs|clusters|nodes)/[^/]+|(appwrappers|workloads)/[^/]+/[^/]+|schedules/[^/]+/runs)$"
 )
 
 
@@ -320,6 +321,11 @@ class Handler(BaseHTTPRequestHandler):
                 )
             case [name] if name in server.answers:
                 self.send(200, server.answers[name])
+            case ["whatif"]:
+                answer = console_whatif.answer(query)
+                if isinstance(answer, str):
+                    return self.error(400, "BadRequest", f"{answer} is wrong", answer)
+                self.send(200, answer)
             case [name] if hasattr(Answers, name):
                 self.send(200, getattr(Answers, name)(server))
             case ["mig", "history"]:
@@ -371,6 +377,7 @@ class Handler(BaseHTTPRequestHandler):
                         "locks": [{"holder": "bob", "from": data.ago(5400), "to": data.hence(1800)}] if name == "cluster-2" else [],
                     }
                     for name in data.CLUSTERS
+                    if query.get("cluster") in (None, name)
                 ]
                 self.send(200, {"from": query.get("from"), "to": query.get("to"), "lanes": lanes})
             case _:
@@ -506,7 +513,7 @@ class Handler(BaseHTTPRequestHandler):
                 "description": {"events": []},
                 "conditions": [{"type": "Connected", "status": "True", "reason": "Probed", "message": "", "at": data.ago(86400)}],
                 "hardware": [{"at": data.ago(86400 * (30 - d)), "gpus": 8 if d < 20 else 6 if d < 24 else 8} for d in range(31)],
-                "nodes": [{"name": f"{name}-n{i}", "ready": i != 2, "gpus": "a100", "allocatable": 4} for i in range(3)],
+                "nodes": [{"name": f"{name}-n{i}", "ready": i != 2, "schedulable": i != 1, "gpu": "a100", "allocatable": 4} for i in range(3)],
                 "jobs": jobs,
                 "quota": [
                     {"resource": "fournos/gpu-a100", "quota": "8", "discovered": "6", "differs": True},

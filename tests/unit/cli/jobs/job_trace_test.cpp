@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // History and fleet as files that the simulator reads.
-#include "cli/jobs/job_trace.hpp"
+#include "views/job_trace.hpp"
 
 #include <gtest/gtest.h>
 
-#include "cli/clusters/cluster_fleet.hpp"
 #include "embedded/lab/file/lab_file.hpp"
 #include "kube/text/yaml.hpp"
 #include "simulation/whatif/trace.hpp"
+#include "views/fleet_file.hpp"
 
-namespace athanor::cli::job_trace_test {
+namespace athanor::views::job_trace_test {
 namespace {
 
 Object ended(const std::string& name, const std::string& created, const std::string& spec) {
@@ -65,4 +65,4 @@ spec:
 }
 
 }  // namespace
-}  // namespace athanor::cli::job_trace_test
+}  // namespace athanor::views::job_trace_test

@@ -94,6 +94,11 @@ INSTANTIATE_TEST_SUITE_P(
                 "t.csv:2: neither GPUs nor a cluster; "},
         Refusal{"Quotes", std::string(kHeader) + "1,\"a\",h200,1,5,,\n",
                 "t.csv:2: quotes are not understood here; "},
+        Refusal{"Exclusive", "submit,owner,duration,cluster,exclusive\n1,a,5,c1,yes\n",
+                "t.csv:2: exclusive \"yes\" is neither true nor false"},
+        Refusal{"ExclusiveAnywhere",
+                "submit,owner,gpu_type,gpus,duration,exclusive\n1,a,h200,1,5,true\n",
+                "t.csv:2: exclusive without a cluster; "},
         Refusal{"NotATrace", "apiVersion: v1\nkind: Pod\n", "t.yaml:1: not a trace; "},
         Refusal{"Key",
                 "apiVersion: athanor.dev/v1\nkind: Trace\njobs:\n- {submit: 1, owner: a,\n   "

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // One cluster: its state, hardware, quota, nodes, jobs, and what can be done with it.
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { act, route } from "../../core/api";
 import { useData } from "../../core/data";
 import { useSession } from "../../core/session";
-import { millis, useNow } from "../../core/time";
+import { millis } from "../../core/time";
 import type { ClusterDetail } from "../../core/types";
 import { Plot } from "../../charts/plot";
-import { Timeline } from "../../charts/timeline";
 import { Age, Badge, Empty, Facts, Left, Phase, Section, To } from "../../ui/basics";
 import { confirm, Dialog } from "../../ui/dialog";
 import { Conditions, Events, Trouble, YamlTab } from "../../ui/object";
 import { PlainTable } from "../../ui/table";
 import { Tabs } from "../../ui/tabs";
 import { jobQuery } from "../jobs/model";
+import { FleetTimeline } from "../jobs/timeline";
 import { ClusterState, GpuBars } from "./clusters";
 import { LockBadge, LockButtons, LockDialog } from "./locks";
 
@@ -41,6 +41,9 @@ export function ClusterPage({ args }: { args: string[] }) {
           </span>
         )}
         <span class="grow" />
+        <To path="/whatif" query={{ change: locked ? "unlock" : "node", cluster: name }} class="button">
+          What if…
+        </To>
         {!session.readOnly && (
           <>
             {locked ? (
@@ -55,6 +58,7 @@ export function ClusterPage({ args }: { args: string[] }) {
         )}
       </div>
       <Trouble error={error} back={["/clusters", "All clusters"]} />
+      <Drain detail={data} />
       {(cluster.troubles ?? []).map((trouble) => (
         <p class="notice warn">! {trouble}</p>
       ))}
@@ -70,6 +74,19 @@ export function ClusterPage({ args }: { args: string[] }) {
       />
       {locking && <LockDialog cluster={name} lock={cluster.lock} onClose={() => setLocking(false)} />}
     </>
+  );
+}
+
+// How far a cluster that leaves has come.
+function Drain({ detail }: { detail: ClusterDetail }) {
+  const leaving = (detail.object?.metadata as { deletionTimestamp?: string } | undefined)?.deletionTimestamp;
+  if (!leaving) return null;
+  const step = detail.conditions?.find((one) => one.type === "Offboarding");
+  const running = detail.cluster.runningJobs ?? 0;
+  return (
+    <p class="notice warn" data-testid="drain">
+      ! This cluster leaves since <Age time={leaving} />: {step?.message || step?.reason || "no step is known yet"}. {running ? `${running} jobs still run.` : "No job runs."}
+    </p>
   );
 }
 
@@ -131,6 +148,14 @@ function Offboard({ detail, onClose }: { detail: ClusterDetail; onClose: () => v
 function Overview({ detail }: { detail: ClusterDetail }) {
   const { cluster } = detail;
   const hardware = detail.hardware ?? [];
+  // A queue names every resource of its group for every cluster: those without quota and hardware say nothing here.
+  const quota = (detail.quota ?? []).filter((one) => one.quota !== "0" || one.discovered !== "0");
+  // Kept while the numbers are the same: the picture is made anew for other arrays.
+  const course = useMemo(() => {
+    const types = [...new Set(hardware.flatMap((one) => Object.keys(one.byType ?? {})))].sort();
+    const lines = types.length > 1 ? types.map((type) => ({ name: type, values: hardware.map((one) => one.byType?.[type] ?? 0) })) : [{ name: types[0] ?? "GPUs", values: hardware.map((one) => one.gpus) }];
+    return { times: hardware.map((one) => millis(one.at) / 1000), lines };
+  }, [JSON.stringify(hardware)]);
   return (
     <>
       <div class="columns">
@@ -151,12 +176,12 @@ function Overview({ detail }: { detail: ClusterDetail }) {
           />
         </Section>
         <Section title="Quota and discovered hardware">
-          {detail.quota?.length ? <PlainTable label="Quota" titles={["Resource", "Quota", "Discovered", ""]} rows={detail.quota.map((one) => [one.resource, one.quota, one.discovered, one.differs ? <Badge state="differs" tone="warn" /> : ""])} /> : <p class="dim">No quota yet.</p>}
+          {quota.length ? <PlainTable label="Quota" titles={["Resource", "Quota", "Discovered", ""]} rows={quota.map((one) => [one.resource, one.quota, one.discovered, one.differs ? <Badge state="differs" tone="warn" /> : ""])} /> : <p class="dim">No quota yet.</p>}
         </Section>
       </div>
       {hardware.length > 1 && (
-        <Section title="GPUs found over time">
-          <Plot label="GPUs found over time" times={hardware.map((one) => millis(one.at) / 1000)} lines={[{ name: "GPUs", values: hardware.map((one) => one.gpus) }]} />
+        <Section title="GPUs found over time" note="30 days">
+          <Plot label="GPUs found over time" times={course.times} lines={course.lines} stepped />
         </Section>
       )}
       {detail.description?.why && (
@@ -172,27 +197,35 @@ function Overview({ detail }: { detail: ClusterDetail }) {
 }
 
 function Jobs({ detail }: { detail: ClusterDetail }) {
-  const now = useNow();
   const jobs = detail.jobs ?? [];
-  if (!jobs.length) return <Empty title="No job ran here" />;
-  const begun = jobs.filter((job) => job.started);
-  const from = Math.min(...begun.map((job) => millis(job.started)), now - 36e5);
-  const bars = begun.map((job) => ({ job: job.name, ns: job.ns ?? "", phase: job.phase, from: job.started!, owner: job.owner ?? "", ...(job.completed ? { to: job.completed } : {}) }));
   return (
     <>
-      {bars.length > 0 && (
-        <Section title="Over time">
-          <Timeline lanes={[{ cluster: detail.cluster.name, bars }]} from={Math.max(from, now - 7 * 864e5)} to={Math.ceil(now / 6e4) * 6e4} />
-        </Section>
-      )}
-      <Section title="Jobs">
-        <PlainTable label="Jobs" titles={["Phase", "Job", "Owner", "Hardware", "Step", "Age"]} rows={jobs.map((job) => [<Phase phase={job.phase} />, <To {...jobQuery(job)}>{job.name}</To>, job.owner, job.hardware?.text, job.step ?? job.message, <Age time={job.created} />])} />
+      <FleetTimeline title="Over time" cluster={detail.cluster.name} />
+      <Section title="Jobs" note="not archived">
+        {jobs.length ? (
+          <PlainTable label="Jobs" titles={["Phase", "Job", "Owner", "Hardware", "Step", "Age"]} rows={jobs.map((job) => [<Phase phase={job.phase} />, <To {...jobQuery(job)}>{job.name}</To>, job.owner, job.hardware?.text, job.step ?? job.message, <Age time={job.created} />])} />
+        ) : (
+          <p class="dim">
+            No job is here now. <To path="/jobs" query={{ filter: `cluster:${detail.cluster.name}` }}>All jobs of this cluster</To>
+          </p>
+        )}
       </Section>
     </>
   );
 }
 
 function Nodes({ detail }: { detail: ClusterDetail }) {
-  if (!detail.nodes?.length) return <Empty title="No nodes known" hint="Nodes are read when the cluster is discovered." />;
-  return <PlainTable label="Nodes" titles={["State", "Node", "GPU", "Allocatable"]} right={[3]} rows={detail.nodes.map((one) => [<Badge state={one.ready ? "Ready" : "NotReady"} />, one.name, one.gpus, one.allocatable])} />;
+  const nodes = detail.nodes ?? [];
+  const all = detail.cluster.nodes;
+  if (!nodes.length) return <Empty title="No node with GPUs known" hint="Nodes are read when the cluster is probed: Rediscover asks it now." />;
+  return (
+    <Section title="Nodes with GPUs" note={all !== undefined && `${new Set(nodes.map((one) => one.name)).size} of ${all} nodes`}>
+      <PlainTable
+        label="Nodes"
+        titles={["State", "Node", "GPU", "Allocatable"]}
+        right={[3]}
+        rows={nodes.map((one) => [<Badge state={!one.ready ? "NotReady" : one.schedulable === false ? "Cordoned" : "Ready"} />, one.name, one.gpu, one.allocatable])}
+      />
+    </Section>
+  );
 }

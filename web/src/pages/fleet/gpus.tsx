@@ -5,7 +5,7 @@ import { useData } from "../../core/data";
 import { useParam } from "../../core/router";
 import { Bar, Empty, Section, To } from "../../ui/basics";
 import { PlainTable } from "../../ui/table";
-import { Ranges } from "../jobs/jobs";
+import { Ranges } from "../jobs/timeline";
 
 interface Use {
   items?: { key: string; gpuHours: number; jobs: number; byType?: Record<string, number>; now?: number }[];

@@ -7,7 +7,7 @@ import { seconds } from "../../core/time";
 import { Heat } from "../../charts/spark";
 import { Bar, Empty, Section, To } from "../../ui/basics";
 import { PlainTable } from "../../ui/table";
-import { Ranges } from "../jobs/jobs";
+import { Ranges } from "../jobs/timeline";
 
 interface Group {
   by: string;

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // All jobs, live and archived: as a table, by cluster over time, or as a board of phases.
-import { useMemo } from "preact/hooks";
-import { useData, useRows } from "../../core/data";
+import { useRows } from "../../core/data";
 import { useParam } from "../../core/router";
 import { useSession } from "../../core/session";
-import { serverNow, span } from "../../core/time";
-import type { Job, Lane } from "../../core/types";
-import { Timeline } from "../../charts/timeline";
+import type { Job } from "../../core/types";
 import { Age, Empty, Phase, To } from "../../ui/basics";
 import { confirm } from "../../ui/dialog";
 import { DataTable } from "../../ui/table";
 import { compareHref, isLive, jobColumns, jobFields, jobQuery, jobQuestion, jobWords, kPhases, kRowFields, standing } from "./model";
+import { FleetTimeline } from "./timeline";
 
 // The page.
 export function JobsPage() {
@@ -31,7 +29,7 @@ export function JobsPage() {
       ))}
     </span>
   );
-  const others = view === "timeline" ? (jobs: Job[]) => <JobsTimeline jobs={jobs} /> : view === "board" ? (jobs: Job[]) => <Board jobs={jobs} /> : undefined;
+  const others = view === "timeline" ? (jobs: Job[]) => <FleetTimeline title="Jobs by cluster" jobs={jobs} /> : view === "board" ? (jobs: Job[]) => <Board jobs={jobs} /> : undefined;
   return (
     <DataTable<Job>
       page="jobs"
@@ -78,80 +76,6 @@ export function JobsPage() {
         );
       }}
     />
-  );
-}
-
-const kRanges: [string, number][] = [
-  ["1h", 36e5],
-  ["6h", 216e5],
-  ["24h", 864e5],
-  ["7d", 6048e5],
-  ["30d", 2592e6],
-];
-
-// Choice of a range of time, kept in the address.
-export function Ranges({ ranges = kRanges, initial }: { ranges?: [string, number][]; initial: string }) {
-  const [range, setRange] = useParam("range", initial);
-  return (
-    <span class="segments" role="group" aria-label="Range of time">
-      {ranges.map(([name]) => (
-        <button type="button" aria-pressed={range === name} onClick={() => setRange(name)}>
-          {name}
-        </button>
-      ))}
-    </span>
-  );
-}
-
-function JobsTimeline({ jobs }: { jobs: Job[] }) {
-  const [range] = useParam("range", "24h");
-  const length = kRanges.find(([name]) => name === range)?.[1] ?? 864e5;
-  // The end is rounded, so that the address of the request stays the same for a while.
-  const to = Math.ceil(serverNow() / 6e4) * 6e4;
-  const stable = useMemo(() => ({ from: to - length, to: to + length * 0.03 }), [range, Math.floor(to / 3e5)]);
-  const path = `/fleet/timeline?from=${encodeURIComponent(new Date(stable.from).toISOString())}&to=${encodeURIComponent(new Date(stable.to).toISOString())}`;
-  const { data, error } = useData<{ lanes?: Lane[] }>(path, ["jobs", "locks"]);
-  const names = new Set(jobs.map((job) => `${job.ns ?? ""}/${job.name}`));
-  const lanes = (data?.lanes ?? []).map((lane) => ({ ...lane, bars: (lane.bars ?? []).filter((bar) => names.has(`${bar.ns ?? ""}/${bar.job}`)) }));
-  return (
-    <section class="section" aria-label="Timeline">
-      <div class="section-head">
-        <h2>Jobs by cluster</h2>
-        <Legend />
-        <span class="actions">
-          <Ranges initial="24h" />
-        </span>
-      </div>
-      {error && <p class="notice bad">✕ {error.message}</p>}
-      {lanes.length ? <Timeline lanes={lanes} from={stable.from} to={stable.to} /> : <Empty title={`No job ran in the last ${span(length)}`} />}
-    </section>
-  );
-}
-
-function Legend() {
-  return (
-    <span class="legend">
-      <span>
-        <i class="reserved" />
-        waits
-      </span>
-      <span>
-        <i class="used" />
-        runs
-      </span>
-      <span>
-        <i class="good" />
-        succeeded
-      </span>
-      <span>
-        <i class="bad" />
-        failed
-      </span>
-      <span>
-        <i class="borrowed" />
-        locked
-      </span>
-    </span>
   );
 }
 

@@ -100,7 +100,7 @@ function Queues({ view }: { view: QueueView }) {
   const matrix = view.matrix;
   return (
     <div class="columns">
-      <Section title="ClusterQueues" note={<QuotaLegend />}>
+      <Section title="ClusterQueues" note={<QuotaLegend />} actions={<To path="/whatif" class="button">What if…</To>}>
         {queues.length === 0 && <Empty title="No ClusterQueue" hint="A ClusterQueue gives quota to LocalQueues." />}
         {queues.map((one) => (
           <div class="queue" key={one.name}>

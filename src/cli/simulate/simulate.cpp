@@ -12,18 +12,16 @@
 #include <set>
 #include <thread>
 
-#include "api/describe.hpp"
 #include "cli/jobs/job_files.hpp"
-#include "cli/lab/simulate_slices.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/session/verbs.hpp"
+#include "cli/simulate/fleet_play.hpp"
+#include "cli/simulate/simulate_slices.hpp"
+#include "console/pages/page_files.hpp"
+#include "console/pages/report_page.hpp"
 #include "kube/text/json.hpp"
-#include "product/list.hpp"
 #include "simulation/whatif/report.hpp"
 #include "simulation/whatif/synthetic.hpp"
-#include "systems/fournos/kinds/fournos_job.hpp"
-#include "systems/fournos/operators.hpp"
-#include "systems/fournos/settings.hpp"
 #include "views/table.hpp"
 
 namespace athanor::cli {
@@ -48,65 +46,15 @@ Result<lab::Lab> read_fleet(const std::string& name) {
   return fleet;
 }
 
-// Returns true if the status notes an eviction: the job's controller reads that again.
-bool notes_eviction(const Value& status) {
-  return std::ranges::any_of(status["conditions"].items(), [](const Value& condition) {
-    return condition["reason"].as_string() == "Evicted";
-  });
-}
-
-// Returns true for a status that only says how a job waits or runs.
-bool is_report(const Step& step) {
-  const auto* status = std::get_if<Status>(&step);
-  if (status == nullptr || status->target.kind != &api::kFournosJob ||
-      notes_eviction(status->status)) {
-    return false;
-  }
-  return std::ranges::all_of(status->status.members(), [](const Member& member) {
-    return member.key() == "message" || member.key() == "conditions";
-  });
-}
-
-// Runs the job's controller without its reports: a replay shows phases and times alone.
-Plan reconcile_without_reports(const View& view, const Key& key, Instant now) {
-  Plan plan = fournos::fournosjob_operator().reconcile(view, key, now);
-  std::erase_if(plan.steps(), is_report);
-  return plan;
-}
-
-const Operator& replayed_job_operator() {
-  static const Operator kOperator = [] {
-    Operator op = fournos::fournosjob_operator();
-    op.reconcile = reconcile_without_reports;
-    return op;
-  }();
-  return kOperator;
-}
-
-Result<std::map<std::string, Value, std::less<>>> config_of(const lab::Lab& fleet) {
-  std::map<std::string, std::string> variables = fleet.settings;
-  variables["FOURNOS_NAMESPACE"] = fleet.ns;
-  if (!variables.contains("FOURNOS_KUEUE_LOCAL_QUEUE_NAME") && !fleet.queues.empty()) {
-    variables["FOURNOS_KUEUE_LOCAL_QUEUE_NAME"] = fleet.queues.front().name;
-  }
-  ATHANOR_TRY(fournos::Settings settings, fournos::parse_settings(variables));
-  // Nothing is missed here: a second look at a job of hours would only find what is there.
-  settings.second_look_seconds = std::int64_t{10} * 365 * 24 * 3600;
-  return std::map<std::string, Value, std::less<>>{{"fournos", api::encode(settings)}};
-}
-
 struct Fleet {
   std::string name{};
   lab::Lab lab{};
 };
 
+// Plays on a fleet; progress goes to the terminal of standard error.
 Result<whatif::Report> play_on(const whatif::Trace& trace, const Fleet& fleet,
                                const SimulateOptions& options, bool shows_progress) {
-  whatif::PlayOptions play{.seed = options.seed};
-  ATHANOR_TRY(play.config, config_of(fleet.lab));
-  play.systems = all_systems();
-  // Without the collectors of what was forgotten: nothing is, where no event is missed.
-  play.operators.push_back(&replayed_job_operator());
+  FleetPlay play{.seed = options.seed};
   if (shows_progress) {
     play.progress = [&](Duration passed, std::size_t ended) {
       Terminal(STDERR_FILENO)
@@ -115,7 +63,7 @@ Result<whatif::Report> play_on(const whatif::Trace& trace, const Fleet& fleet,
                              whatif::short_time(std::chrono::duration<double>(passed).count())));
     };
   }
-  ATHANOR_TRY(const whatif::Played played, whatif::play(trace, fleet.lab, play));
+  ATHANOR_TRY(const whatif::Played played, play_trace(trace, fleet.lab, std::move(play)));
   if (shows_progress) {
     Terminal(STDERR_FILENO).print("\r\x1b[K");
   }
@@ -244,15 +192,16 @@ Result<void> simulate(const SimulateOptions& options) {
     ATHANOR_TRY(whatif::Report beside, *std::move(second));
     reports.push_back(std::move(beside));
   }
+  Value all = Value::list();
+  for (const whatif::Report& one : reports) {
+    all.push_back(whatif::to_value(one));
+  }
+  const Value answer = Value::object({{"trace", options.trace}, {"fleets", std::move(all)}});
   if (!options.html.empty()) {
-    ATHANOR_TRY_VOID(write_file(options.html, whatif::to_html(reports, options.trace)));
+    ATHANOR_TRY(const std::string page, console::report_page(console::embedded_pages(), answer));
+    ATHANOR_TRY_VOID(write_file(options.html, page));
   }
   if (options.output == Output::Json) {
-    Value all = Value::list();
-    for (const whatif::Report& one : reports) {
-      all.push_back(whatif::to_value(one));
-    }
-    const Value answer = Value::object({{"trace", options.trace}, {"fleets", std::move(all)}});
     Terminal(STDOUT_FILENO).print(json::print(answer, json::Style::Pretty) + "\n");
     return {};
   }

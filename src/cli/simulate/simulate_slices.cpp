@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/lab/simulate_slices.hpp"
+#include "cli/simulate/simulate_slices.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -8,7 +8,7 @@
 #include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
 
-namespace athanor::cli {
+namespace athanor::views {
 
 // Inputs of a fleet.
 struct FleetSource {
@@ -21,4 +21,4 @@ struct FleetSource {
 // namespace's queues use; quotas of one flavor add up.
 Value fleet_of(const FleetSource& source);
 
-}  // namespace athanor::cli
+}  // namespace athanor::views

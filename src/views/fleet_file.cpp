@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/clusters/cluster_fleet.hpp"
+#include "views/fleet_file.hpp"
 
 #include <algorithm>
 #include <map>
@@ -9,7 +9,7 @@
 
 #include "kube/text/quantity.hpp"
 
-namespace athanor::cli {
+namespace athanor::views {
 namespace {
 
 // Returns true for a queue whose flavors are clusters: it has quota of their slots or GPUs.
@@ -85,4 +85,4 @@ Value fleet_of(const FleetSource& source) {
                         {"priorityClasses", std::move(priorities)}});
 }
 
-}  // namespace athanor::cli
+}  // namespace athanor::views
