@@ -169,5 +169,22 @@ TEST(OneLine, CutsOnACharacter) {
   EXPECT_EQ(one_line(std::string(1023, 'x') + "\xc3\xa4" + "y"), std::string(1023, 'x'));
 }
 
+TEST(GpuNodes, AreRowsByName) {
+  const Value nodes = *yaml::parse(R"(
+- {names: [n2, n1], count: 2, ready: true, schedulable: true,
+   labels: {nvidia.com/gpu.product: NVIDIA-A100-SXM4-80GB}, allocatable: {nvidia.com/gpu: "8"}}
+- {names: [n3], count: 1, ready: false, schedulable: false, labels: {},
+   allocatable: {amd.com/gpu: "4"}}
+)");
+  const Value rows = gpu_nodes(nodes, {});
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0]["name"].str(), "n1");
+  EXPECT_EQ(rows[0]["gpu"].str(), "a100");
+  EXPECT_EQ(rows[0]["allocatable"].as_int(), 8) << "of one node";
+  EXPECT_TRUE(rows[1]["ready"].as_bool());
+  EXPECT_EQ(rows[2]["gpu"].str(), "amd");
+  EXPECT_FALSE(rows[2]["schedulable"].as_bool());
+}
+
 }  // namespace
 }  // namespace athanor::hearth::gpus_test
