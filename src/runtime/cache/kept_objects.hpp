@@ -69,7 +69,7 @@ class KeptObjects {
   // Adds an object of the list with this number, not 0; what is known in this version is not kept
   // twice.
   void add(Object object, std::uint32_t list);
-  // What a whole list changed.
+  // Changes that a whole list brought.
   class Difference {
    public:
     [[nodiscard]] const Key& key() const { return *key_; }

@@ -133,7 +133,7 @@ void Elector::answer(std::uint64_t id, const Result<Object>& lease, Steady now, 
     }
   } else if (!lease.ok()) {
     if (state_ == State::Leading) {
-      // What the server holds now is not known: read before the next update.
+      // The server's state is unknown: read before the next update.
       observed_.reset();
     }
     failed(now, effects);

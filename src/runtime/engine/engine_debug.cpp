@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine is at: the text behind /debug/queue.
+// State of the engine: the text behind /debug/queue.
 #include <algorithm>
 
 #include "runtime/engine/engine_impl.hpp"

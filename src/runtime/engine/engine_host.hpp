@@ -32,7 +32,7 @@ class EngineJournal {
   virtual void ran(std::span<const Effect> effects, Instant now) = 0;
 };
 
-// What a driver brings; called on the controllers thread. All but `write` and `relist` may be
+// Services of a driver; called on the controllers thread. All but `write` and `relist` may be
 // empty.
 struct World {
   std::function<void(const SendWrite& send)> write{};

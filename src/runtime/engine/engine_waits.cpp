@@ -119,7 +119,7 @@ void Engine::Impl::expire(Task& task, Instant now) {
   core.barrier.drop(id);
   for (const Watched& watch : watches) {
     core.out.emplace_back(Relist{.kind = watch.kind, .ns = watch.ns});
-    // Of what is refused there is no list to wait for.
+    // A refused kind has no list to wait for.
     if (task.controller->op->sees_all &&
         !core.observations.contains(unreadable_query(*watch.kind, watch.ns))) {
       core.barrier.wait_relist(id, watch);

@@ -28,7 +28,7 @@ Value without_id(const Value& decision) {
   return rest;
 }
 
-// What two decisions have in common when they are about the same.
+// The common part of two decisions about the same subject.
 Value subject_of(const Value& decision) {
   Value subject = without_id(decision);
   subject.erase("body");

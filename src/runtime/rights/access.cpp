@@ -151,7 +151,7 @@ std::string undeclared_owner(const Operator& op, const Plan& plan) {
   }
   for (const Step& step : plan.steps()) {
     const Value owners = body_of_step(step).at({"metadata", "ownerReferences"});
-    // Who changes the owners of an object that exists must be allowed to delete it.
+    // Changing the owners of an existing object requires the right to delete it.
     if (owners.size() > 0 && !std::holds_alternative<Create>(step)) {
       if (std::string needs = missing(op, *target_of(step)->kind, "delete"); !needs.empty()) {
         return needs;

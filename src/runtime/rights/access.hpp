@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether an operator declares what it reads and does: the engine and the tests hold it to that.
+// Check of an operator's reads and writes against those it declares, for the engine and the tests.
 #pragma once
 
 #include <string>

@@ -41,7 +41,7 @@ class Collector {
   }
   void add(const Permission& permission, const std::string& verb) {
     Entry& entry = entries_[{permission.group, permission.resource, permission.names}];
-    // What a ClusterRole is to hold is needed in the whole cluster.
+    // Rights that a ClusterRole grants are needed in the whole cluster.
     entry.namespaced = entry.namespaced && permission.namespaced;
     entry.verbs.emplace(place_of(verb), verb);
   }
@@ -196,7 +196,7 @@ std::vector<Permission> one_object(const Kind& kind, std::vector<std::string> ve
   return {std::move(create), std::move(use)};
 }
 
-// What the process itself needs: for its certificate in its own namespace, and for its Lease.
+// Rights of the process itself: for its certificate in its own namespace, and for its Lease.
 void own_roles(const RbacOptions& options, Manifests& manifests) {
   // Lists and watches name the object by a field selector.
   std::vector<Permission> own =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What failed for good, as observations: a controller that has to answer a refused write or an
+// Lasting failures, as observations: a controller that has to answer a refused write or an
 // unreadable kind in its object's status reads it here. The engine is the one that reports:
 //   - a step refused with 400, 401, 403, 404, 405, 413 or 422 becomes the error of the observations
 //     refusals_query(step) and refusal_query(step) (a missing target of a Delete is success, a

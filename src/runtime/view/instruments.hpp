@@ -80,7 +80,7 @@ using Happening = std::variant<ObjectChanged, WriteAnswered, QuestionAnswered, R
 // Metrics of a system: their descriptions, and pure functions that compute samples.
 struct Instruments {
   std::span<const MetricInfo> metrics{};
-  // What `state` reads, and whose changes are seen. Without one of them `state` is not asked.
+  // Kinds that `state` reads and whose changes are seen. Without one of them `state` is not asked.
   std::span<const Kind* const> kinds{};
   // The label that tells which replica speaks: "standalone", "leader" or "follower". Empty: none.
   std::string_view role_label{};

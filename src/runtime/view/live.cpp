@@ -83,7 +83,7 @@ std::string LiveQuery::path() const {
   if (!key.name.empty()) {
     return path + "/" + key.name;
   }
-  // Of what a label is made of, only these two have a meaning in a query.
+  // Only these two characters of a label have a meaning in a query.
   std::string escaped;
   for (const char one : label) {
     escaped += one == '/' ? "%2F" : one == '=' ? "%3D" : std::string(1, one);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a system does on a node: pure functions that the emulated kubelet calls, as a kubelet calls
+// Work of a system on a node: pure functions that the emulated kubelet calls, as a kubelet calls
 // device plugins. The kubelet knows no system by name: it is handed a list of these.
 #pragma once
 
@@ -26,7 +26,7 @@ struct NodeDevice {
   bool poststop = false;  // its hook removes the file when the container has stopped
 };
 
-// What becomes of a pod that is to start on a node.
+// The decision about a pod that is to start on a node.
 struct NodeAdmission {
   enum class Answer : std::uint8_t {
     Ready,  // it may start

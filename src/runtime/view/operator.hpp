@@ -23,7 +23,7 @@ struct Index {
   std::vector<std::string> (*values)(const Object& object) = nullptr;
 };
 
-// What an operator does to a kind, besides listing and watching what it reads: verbs of the API,
+// An operator's access to a kind besides listing and watching what it reads: verbs of the API,
 // separated by blanks ("get" where it reads live), on the objects or on one of their subresources.
 struct Access {
   const Kind* kind = nullptr;

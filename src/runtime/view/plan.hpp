@@ -19,7 +19,7 @@
 
 namespace athanor {
 
-// What must still hold when a step arrives; empty parts are not checked.
+// Conditions that must still hold when a step arrives; empty parts are not checked.
 struct Guard {
   std::string uid{};
   std::string resource_version{};

@@ -16,7 +16,7 @@
 
 namespace athanor {
 
-// What the process finds at its start.
+// Findings of the process at its start.
 struct ProcessInput {
   std::string ns{};                                         // the operator's namespace
   Value config{};                                           // of the ConfigMap, parsed
@@ -25,7 +25,7 @@ struct ProcessInput {
   std::string image{};  // of the process's own pod; empty: unknown
 };
 
-// What follows from it.
+// Consequences of these findings.
 struct ProcessSetup {
   struct Webhooks {
     std::string address{};

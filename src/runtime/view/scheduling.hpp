@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a system adds to the scheduler: pure functions over the View, as kube-scheduler's plug-ins
+// A system's part in the scheduler: pure functions over the View, as kube-scheduler's plug-ins
 // are (filter, score, reserve). The scheduler knows no system by name: it is handed a list of
 // these.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which objects a Select chooses, and which reads a change of an object touches.
+// Objects that a Select chooses, and reads that a change of an object touches.
 #pragma once
 
 #include <optional>

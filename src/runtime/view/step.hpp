@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every reader of plans needs to know of a step: its target, its name, its stable text.
+// Facts about a step that every reader of plans needs: its target, its name, its stable text.
 #pragma once
 
 #include <string_view>

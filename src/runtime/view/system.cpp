@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows from a list of systems.
+// Values derived from a list of systems.
 #include "runtime/view/system.hpp"
 
 #include <algorithm>

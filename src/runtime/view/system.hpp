@@ -61,7 +61,7 @@ struct TargetCluster {
   std::string ttl{};         // empty: none
 };
 
-// What a system knows of a lab when it gives its objects.
+// A lab as a system sees it when it gives its objects.
 struct LabFacts {
   const SystemConfig& config;
   // A node of the lab file has a member that the system brings.
@@ -112,7 +112,7 @@ struct System {
   std::vector<Value> (*granted_roles)() = nullptr;
   // Custom kinds that its operators read and that a cluster may lack: the process is ready without.
   std::vector<const Kind*> optional_kinds{};
-  // What it answers beside objects in a lab; nullptr: nothing.
+  // Answers of a lab besides objects; nullptr: none.
   const ServedGroup* served_group = nullptr;
   // Defaulting first, then validation; one list for the lab and for production.
   std::vector<Webhook> webhooks{};
@@ -137,7 +137,7 @@ struct System {
   std::string (*lease_namespace)(const Value& settings) = nullptr;
 
   std::vector<ProbeUse> probes{};
-  // What the scheduler and the emulated nodes do for it.
+  // Hooks of the scheduler and of the emulated nodes.
   std::vector<const SchedulingHooks*> scheduling{};
   std::vector<const NodeHooks*> node_hooks{};
   std::vector<LabNodeMember> lab_node_members{};

@@ -31,7 +31,7 @@ struct VerbArgument {
   bool required = false;
 };
 
-// What a verb may use. The command line implements it over HTTPS, tests over a map of objects.
+// Services for a verb. The command line implements them over HTTPS, tests over a map of objects.
 class VerbContext {
  public:
   virtual ~VerbContext() = default;

@@ -26,7 +26,7 @@
 
 namespace athanor {
 
-// Which objects a list depends on. Labels are ANDed equalities. `index` names one of the engine's
+// The dependencies of a list. Labels are ANDed equalities. `index` names one of the engine's
 // indexes: "owner" (value: owner uid), "node" (pods by spec.nodeName), or one that an Operator
 // declares.
 struct Select {
@@ -37,7 +37,7 @@ struct Select {
   friend bool operator==(const Select&, const Select&) = default;
 };
 
-// What one object adds to the sums over a list. Pure: the engine keeps the sums up to date object
+// One object's part of the sums over a list. Pure: the engine keeps the sums up to date object
 // by object.
 using Measure = void (*)(const Object& object, Totals& totals);
 
@@ -55,7 +55,7 @@ struct Group {
 
 class View;
 
-// What a pure function makes of all objects of some small kinds, and of nothing else: the engine
+// The result of a pure function of all objects of some small kinds, and of nothing else: the engine
 // keeps it until one of them changes.
 struct Derivation {
   std::span<const Kind* const> kinds{};
@@ -94,7 +94,7 @@ class Snapshot {
   [[nodiscard]] virtual const Value& config(std::string_view section) const = 0;
 };
 
-// What one reconcile read.
+// Reads of one reconcile.
 struct Reads {
   struct ListRead {
     const Kind* kind = nullptr;

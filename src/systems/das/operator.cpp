@@ -265,7 +265,7 @@ class Run {
     return std::ranges::any_of(
         all.items(), [](const Value& one) { return one.as_string() == kCleanupFinalizer; });
   }
-  // What has no namespace has no owner: the garbage collector leaves it to the finalizer.
+  // An object without namespace has no owner: the garbage collector leaves it to the finalizer.
   void set_finalizer(bool wanted) {
     if (has_finalizer() == wanted) {
       return;

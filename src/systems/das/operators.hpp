@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the system DAS consists of: the one place that the lab and the command line read.
+// Operators of the system DAS: the one place that the lab and the command line read.
 #pragma once
 
 #include <span>

@@ -155,7 +155,7 @@ Result<LabNodeExtra> read_gpus(const Value& written, const Value& settings) {
   return extra;
 }
 
-// Of the cluster's EndpointSlices the API server's alone are read (docs/spec/das.md O-B7).
+// Of the cluster's EndpointSlices only the API server's are read (docs/spec/das.md O-B7).
 Places places(const SystemConfig& /*config*/) {
   return {{&api::kEndpointSlice, {.watched = {"default"}}}};
 }

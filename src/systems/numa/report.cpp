@@ -64,7 +64,7 @@ void add_zone_sets(const PodRequest& request, const NodeTopology& topology, cons
   }
 }
 
-// What the score is made of; nothing where it does not depend on zones.
+// Parts of the score; none where it does not depend on zones.
 void add_score_parts(const PodRequest& request, const NodeTopology& topology,
                      const Scoring& scoring, std::vector<std::string>& lines) {
   if (!request.guaranteed) {

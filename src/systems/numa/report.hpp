@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people are shown of zones: an overview with bars, and why a pod fits on a node or not
+// Reports of zones: an overview with bars, and why a pod fits on a node or not
 // (docs/spec/numa.md 17, row 10).
 #pragma once
 
@@ -21,7 +21,7 @@ std::vector<Row> overview(std::span<const Object> topologies);
 // Returns "[####......]": the used part in tenths, rounded up, so that anything in use shows.
 std::string bar(std::int64_t used, std::int64_t all);
 
-// What the scheduler knows of a node besides its object.
+// The scheduler's knowledge of a node besides its object.
 struct NodeFacts {
   NodeView believed{};        // the zones less the pods that the object does not account
   std::size_t residents = 0;  // pods with resources of their own

@@ -51,7 +51,7 @@ Value pool(const std::string& name) {
   return object;
 }
 
-// Those of every platform: with them the rights are known before the cluster is.
+// Kinds of every platform: with them the rights are known before the cluster is.
 std::vector<Value> granted_roles() {
   std::vector<Value> roles = roles_among(exporter_objects(Settings(), Platform::OpenShift));
   std::ranges::move(roles_among(scheduler_objects(Settings(), {}, {}, false)),
@@ -97,7 +97,7 @@ std::vector<const api::CustomKind*> kinds(const Value& settings) {
 Result<Value> read(const SettingsSource& source) {
   ATHANOR_TRY(const Settings settings, parse_settings(source.variables, source.in_lab));
   Value section = to_value(settings);
-  // What upstream's flags say (operator_process.hpp).
+  // Settings of upstream's flags (operator_process.hpp).
   if (const auto flags = source.documents.find(system().name); flags != source.documents.end()) {
     for (const Member& member : flags->second.members()) {
       section.set(member.key(), member.value);

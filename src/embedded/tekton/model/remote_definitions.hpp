@@ -24,18 +24,12 @@ bool is_awaited(const Error& error);
 // A Pipeline, Task or StepAction, and where it came from.
 struct Definition {
   Object object{};
-  Value source{};  // {uri, digest, entryPoint} of status.provenance; Null: of the run's namespace
+  Value source{};  // {uri, digest, entryPoint} of status.provenance; Null: a local one
 };
 
 // Returns true for a resolver that fetch_definition() knows.
 bool is_remote_resolver(std::string_view resolver);
 
-// A definition and where it came from: refSource of a run's provenance, {uri, digest, entryPoint};
-// Null for one of the run's own cluster.
-struct Definition {
-  Object object{};
-  Value source{};
-};
 // Fetches the definition that `ref` {resolver, params} describes, in the storage version of `kind`;
 // an answer counts for ten minutes. `ns`: of the run, whose Secrets it may name. Errors: kAwaited;
 // what is wrong with the params, or what was fetched.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who waits for which version, object or list.
+// Waits of keys for versions, objects and lists.
 #include "runtime/engine/model/barrier.hpp"
 
 #include <algorithm>

@@ -75,7 +75,7 @@ const Cache* CachedWorld::watching(const Ref& ref) const {
   if (held == nullptr || !held->watches(ref.key.ns)) {
     return nullptr;
   }
-  // Of a kind that may not be listed the cache is empty, whatever there is, and no event follows.
+  // The cache of a kind that may not be listed stays empty, and no event follows.
   const bool refused =
       held->version(ref.key.ns) == 0 && observations_.contains(unreadable_query(*ref.kind));
   return refused ? nullptr : held;

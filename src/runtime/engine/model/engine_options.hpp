@@ -43,8 +43,8 @@ struct EngineOptions {
   // Kinds with namespaces are listed and watched in each of these alone; empty: everywhere.
   std::vector<std::string> namespaces{};
   Places places{};  // of the kinds in it, instead of `namespaces`
-  // Of each kind so many objects are kept as they are, and those that are used all the time; the
-  // rest is packed. For caches whose objects have no other owner.
+  // Unpacked objects per kind, besides those in constant use; less recently used ones are
+  // packed. For caches whose objects have no other owner.
   std::size_t warm_objects = std::numeric_limits<std::size_t>::max();
   Metrics* metrics = nullptr;
   const Clock* stopwatch = nullptr;  // measures reconciles for the metrics; no decision rests on it

@@ -33,7 +33,7 @@ struct Controller {
   std::set<const Kind*, KindOrder> unsynced{};
   Instant next_resync{};
   std::size_t number = 0;
-  // Of one that must see all (Operator::sees_all): whether it has asked for its lists, and those
+  // A key that must see all (Operator::sees_all): true once it asked for its lists, and the lists
   // that are still to come. It runs nothing before both are done.
   bool has_asked = false;
   std::set<Watched, WatchedOrder> unseen{};
@@ -65,7 +65,7 @@ struct Work {
   std::map<std::uint64_t, Sent> writes{};     // in flight
   std::optional<PlanFailure> failure{};       // no further write is sent
   std::map<Ref, Object, RefOrder> written{};  // what the writes of this plan returned
-  // What the plan knew of objects whose status it writes after other steps: caches move on
+  // Objects as the plan knew them, whose status it writes after other steps: caches move on
   // meanwhile.
   std::map<Ref, Object, RefOrder> seen{};
 
@@ -108,7 +108,7 @@ struct Task {
   std::optional<Instant> again{};              // retry or wake-up, once the barrier has opened
   Instant barrier_end{};
   Instant waits_since{};  // since when it is Waiting
-  // What it has waited for longer than options.barrier_timeout.
+  // Waits longer than options.barrier_timeout.
   enum class Overdue : std::uint8_t { Nothing, Writes, Sight };
   Overdue overdue = Overdue::Nothing;
 };

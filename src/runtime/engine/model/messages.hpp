@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes into the engine (inputs) and comes out of it (effects).
+// Inputs and effects of the engine.
 #pragma once
 
 #include <cstdint>

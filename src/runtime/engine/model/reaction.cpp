@@ -11,7 +11,7 @@
 namespace athanor::runtime {
 namespace {
 
-// What others may put right by themselves is told once it has lasted this many tries (1 s or more).
+// A failure that others may repair is reported after this many tries (1 s or more).
 constexpr int kTriesBeforeWord = 8;
 // A refusal may differ each time, a conflict may repeat: after so many in a row the key slows down.
 constexpr int kMostRefusals = 10;

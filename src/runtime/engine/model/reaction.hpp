@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine does about a step that failed: a pure table from the failure and what the engine
+// Reactions of the engine to a failed step: a pure table from the failure and what the engine
 // knows to a reaction.
 #pragma once
 
@@ -29,7 +29,7 @@ struct Failure {
   int failures = 0;            // of this key in a row, before this one
 };
 
-// What the key waits for before its next run.
+// The condition for the key's next run.
 enum class Await : std::uint8_t {
   Nothing,
   Change,  // the watch shows a change of the target
@@ -43,7 +43,7 @@ enum class Again : std::uint8_t {
   BackedOff,  // after a delay that grows with its failures
 };
 
-// What the engine does about one failure.
+// The engine's reaction to one failure.
 struct Reaction {
   Await await = Await::Nothing;
   Again again = Again::BackedOff;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step comes to, given what is known: nothing, a request, or a failure (docs/engine.md 2,
+// The outcome of a step, given what is known: nothing, a request, or a failure (docs/engine.md 2,
 // rule 6).
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace athanor::runtime {
 
-// What is known of a step's target. `newest` is `cached`, or what a write of the same plan
+// Knowledge of a step's target. `newest` is `cached`, or what a write of the same plan
 // returned.
 struct Known {
   bool watched = false;  // the caches hold this kind: absence means something

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people are told about writes: refusals that no controller reports, and objects that two
+// Events about writes: refusals that no controller reports, and objects that two
 // writers write in turn.
 #include <fmt/format.h>
 

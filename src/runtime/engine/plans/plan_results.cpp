@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a plan's steps, and when its key runs again.
+// Results of a plan's steps, and the next run of its key.
 #include <algorithm>
 #include <memory>
 #include <set>
@@ -170,7 +170,7 @@ bool PlanRunner::failed(Task& task, const Step& step, const Error& error, const 
   const bool news = reaction.is_final_refusal && report_refusal(step, error, now);
   tell_refusal(task, step, failure, now);
   const bool at_once = (news ? reaction.again_on_news : reaction.again) == Again::AtOnce;
-  // Of several failures the one with the longest wait counts.
+  // The longest wait of several failures counts.
   std::optional<PlanFailure>& kept = task.work->failure;
   const std::optional<Duration> retry_after =
       result == nullptr ? std::nullopt : result->retry_after;

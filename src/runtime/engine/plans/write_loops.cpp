@@ -165,7 +165,7 @@ std::string WriteLoops::rival(const Writer& writer, const Ref& ref) const {
 void WriteLoops::saw(const Ref& ref, const Object& object) {
   for (auto at = known_.lower_bound({ref, {}}); at != known_.end() && at->first.first == ref;
        ++at) {
-    // Of the key's own write the rival's fields may be gone.
+    // The key's own write may have removed the rival's fields.
     if (std::string rival = rival_of(object, at->second.manager); !rival.empty()) {
       at->second.other = std::move(rival);
     }

@@ -152,7 +152,7 @@ bool excluded(const Settings& settings, std::string_view ns) {
   return ns == settings.ns || std::ranges::find(kExcluded, ns) != std::end(kExcluded);
 }
 
-// What the pod should run under: the annotation of the DASOperator, else the default of the mode.
+// The pod's runtime class: from the annotation of the DASOperator, else the default of the mode.
 std::string runtime_class(const View& view, const Settings& settings) {
   const auto op = view.get(kDASOperator, {settings.ns, kOperatorName});
   if (op && op->metadata()["annotations"].contains(kRuntimeClassAnnotation)) {

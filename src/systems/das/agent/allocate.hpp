@@ -21,7 +21,7 @@ namespace athanor::das {
 
 struct Transfer;
 
-// What an Allocate call acts on. Every function may block; a call takes less than 10 s in all.
+// Services for an Allocate call. Every function may block; a call takes less than 10 s in all.
 class AllocateWorld {
  public:
   virtual ~AllocateWorld() = default;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the agent of a real node answers when a kubelet wants a ResourceClaim prepared: one CDI file
-// for the claim, and which of its devices brings what into a container (docs/spec/das.md 15.1).
+// The agent's answer when the kubelet of a real node wants a ResourceClaim prepared: one CDI file
+// for the claim, and what each of its devices brings into a container (docs/spec/das.md 15.1).
 #pragma once
 
 #include <map>

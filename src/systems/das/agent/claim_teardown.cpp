@@ -71,7 +71,7 @@ bool is_done_with(const Object& pod, const Claim& claim) {
   return has_ended(pod) || (!node.empty() && node != claim.node);
 }
 
-// What the driver said last of a claim's GPU and slice.
+// The driver's last answer about a claim's GPU and slice.
 struct GpuSight {
   bool listed = false;
   bool lost = false;  // or not listed: it vanished before the agent started

@@ -12,7 +12,7 @@
 namespace athanor::das {
 namespace {
 
-// What one GPU brings to a profile.
+// One GPU's devices of a profile.
 struct Share {
   int devices = 0;
   bool healthy = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a node's driver says of its GPUs, and how it is published (docs/spec/das.md 2.3, 8.2).
+// Discovery of a node's GPUs through its driver, and their publication (docs/spec/das.md 2.3, 8.2).
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ bool names(const Grant& grant, const Claim& claim) {
   return std::ranges::find(grant.claims, claim.object.uid()) != grant.claims.end();
 }
 
-// What the holder has of its own for the grant's profile.
+// The holder's own claims of the grant's profile.
 struct Own {
   std::vector<Claim> unused{};  // in no grant, or in lost ones
   std::vector<Grant> lost{};

@@ -32,7 +32,7 @@ struct PodContainer {
   friend bool operator==(const PodContainer&, const PodContainer&) = default;
 };
 
-// What is to be done for one misplaced grant, in order. The holder's own claims, which nothing
+// Steps that repair one misplaced grant, in order. The holder's own claims, which nothing
 // uses, go to the pod that the grant was meant for; then the grant's claims to the holder. It
 // begins with one write, of all of it to the node: whatever ends the agent then, the next one
 // finishes it before it answers or destroys anything.

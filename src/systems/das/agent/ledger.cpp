@@ -57,7 +57,7 @@ std::vector<Claim> usable(const NodeSight& sight, std::string_view pod_uid,
   return claims;
 }
 
-// Those of the container itself, then those that name none, and of an init container the pod's
+// Claims of the container, then claims without one, and for an init container the pod's
 // others, which it uses before their containers do. Fewer than wanted: not there yet.
 std::vector<Claim> for_container(std::vector<Claim> claims, const Expected& ask) {
   if (!ask.init) {

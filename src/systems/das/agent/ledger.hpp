@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which container an Allocate call is for, and what was handed out (docs/spec/das.md 8.5). The
+// The container that an Allocate call is for, and the answers so far (docs/spec/das.md 8.5). The
 // kubelet names device IDs alone: the answer follows from the claims and the pods of the node, and
 // from the order in which a kubelet asks: pod by pod, init containers first.
 #pragma once
@@ -23,7 +23,7 @@ struct DeviceAsk {
   std::vector<std::string> ids{};
 };
 
-// What one question was answered with.
+// The answer to one question.
 struct Grant {
   std::string profile{};
   std::vector<std::string> ids{};  // in order of bytes; empty: not known since a restart
@@ -50,7 +50,7 @@ struct Misplaced {
   Holder holder{};
 };
 
-// What is seen of the node when a question comes.
+// The state of the node at a question.
 struct NodeSight {
   std::vector<Claim> claims{};                        // of the node, oldest first
   std::map<std::string, Object, std::less<>> pods{};  // bound to it, by uid

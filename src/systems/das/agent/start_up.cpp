@@ -15,7 +15,7 @@ bool has_claim(const std::vector<Claim>& claims, std::string_view uid) {
   return std::ranges::any_of(claims, [&](const Claim& claim) { return claim.object.uid() == uid; });
 }
 
-// What is at a record's place of what it names.
+// The slice at a record's place.
 enum class Left : std::uint8_t { Nothing, Part, All };
 Left left_of(const SliceRecord& record, const std::vector<FoundSlice>& slices) {
   for (const FoundSlice& slice : slices) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an agent makes of what it finds at its start and every minute: claims in use, CDI files,
+// Reconciliation of an agent with its node at its start and every minute: claims in use, CDI files,
 // slices on the GPUs, and the record of slices that it made (docs/spec/das.md 3.4, 8.4, N-B9).
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kubelet and the DRA driver do together when a pod starts: the slices of its ResourceClaims
+// Cooperation of a kubelet and the DRA driver when a pod starts: the slices of its ResourceClaims
 // are made, one CDI file for each claim, and the containers that name a claim get its devices.
 #include <fmt/core.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a MIG instance has besides compute and memory slices: what a GPU's partitions share as
+// Engines of a MIG instance besides compute and memory slices: what a GPU's partitions share as
 // counters (docs/spec/das.md 15.1). Nominal numbers for emulated GPUs; of real ones NVML says.
 #pragma once
 

@@ -149,7 +149,7 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
       plan.wake_at(now + kAgentPause);
       continue;
     }
-    // What a cache lacks may be there all the same: a slice that is in use must not go.
+    // A slice that the cache lacks may exist: one in use must not go.
     const Live live = read_live(view, api::kResourceClaim, key, now, one.object.resource_version());
     if (!live.known) {
       continue;

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kMostDevices = 64;
 constexpr std::size_t kMostCounterSets = 8;
 
-// What emulated GPUs say of their driver.
+// The driver's attributes of emulated GPUs.
 constexpr const char* kDriverVersion = "570.86.15";
 constexpr const char* kCudaVersion = "12.8.0";
 

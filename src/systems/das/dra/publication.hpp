@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What DRA sees of a node's GPUs: ResourceSlices with counters, and DeviceClasses
+// A node's GPUs as DRA sees them: ResourceSlices with counters, and DeviceClasses
 // (docs/spec/das.md 15.1). Pure: the agent of real nodes and the emulated one publish with it.
 #pragma once
 

@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::string_view kByNode = "das-slices";
 
-// Those that this operator publishes, by node.
+// ResourceSlices that this operator publishes, by node.
 std::vector<std::string> slice_nodes(const Object& slice) {
   return slice.spec()["driver"].as_string() == kDraDriver
              ? std::vector<std::string>{slice.spec()["nodeName"].str()}
@@ -146,7 +146,7 @@ const GpuModel* model_of(const Value& gpu, const MigTable& table, Models& models
   return &model;
 }
 
-// What the node's agent found and may hand out by ResourceClaims.
+// GPUs that the node's agent found and may hand out by ResourceClaims.
 Plan publish_found(const View& view, const Key& key, Instant /*now*/) {
   const auto node = view.get(api::kNode, key);
   const Settings settings = settings_of(view);

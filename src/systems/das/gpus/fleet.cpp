@@ -175,7 +175,7 @@ std::vector<Move> empty_gpus(std::span<const FleetNode> fleet, std::span<const K
       continue;
     }
     std::vector<FleetNode> attempt = copy_of(state);
-    // What earlier moves placed is no claim yet.
+    // Placements of earlier moves are no claims yet.
     for (const Move& move : moves) {
       for (const Spot& spot : move.to) {
         take_spot(*std::ranges::find(attempt, spot.node, &FleetNode::name), spot);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which GPUs of a node are shared without slices (docs/spec/das.md 15.2, 15.3): what the node's
+// GPUs of a node that are shared without slices (docs/spec/das.md 15.2, 15.3): what the node's
 // annotation wants, and what its NodeAccelerator says. A GPU is in exactly one mode, and changes it
 // as a whole.
 #pragma once
@@ -20,7 +20,7 @@ namespace athanor::das {
 
 // Annotation of a node: the mode of each GPU, see wanted_sharing().
 inline constexpr const char* kSharingAnnotation = "das.inference.redhat.com/gpu-sharing";
-// Of a GPU in a NodeAccelerator; absent: it is sliced.
+// Field of a GPU in a NodeAccelerator; absent: it is sliced.
 inline constexpr const char* kSharingMember = "sharing";
 
 // Returns the wanted mode of each of `gpus` GPUs, from "INDEX=MODE,..." with the vendor's modes.
@@ -33,7 +33,7 @@ Result<std::vector<GpuSharing>> wanted_sharing(std::string_view annotation, std:
 // Returns the modes of a NodeAccelerator's GPUs, in its order.
 std::vector<GpuSharing> sharing_of(const Value& node_resources);
 
-// What a GPU allows.
+// Modes that a GPU allows.
 enum class Divisible : std::uint8_t {
   Any,
   Slices,  // MIG mode is enabled: sliced, and slices may be shared

@@ -80,7 +80,7 @@ std::vector<Counts> legal_sets() {
   return sets;
 }
 
-// Those that no other set contains.
+// Sets that no other set contains.
 const std::vector<Counts>& maximal_sets() {
   static const std::vector<Counts> kSets = [] {
     std::vector<Counts> sets = legal_sets();
@@ -95,7 +95,7 @@ const std::vector<Counts>& maximal_sets() {
   return kSets;
 }
 
-// Whether GPUs hold a demand: one GPU after another takes a maximal set with the largest profile
+// A search for room: one GPU after another takes a maximal set with the largest profile
 // that is left. (Demand, GPUs) that failed once is not tried again.
 class PackingSearch {
  public:

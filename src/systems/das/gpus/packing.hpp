@@ -30,7 +30,7 @@ struct Arrival {
   std::size_t kind = 0;
   double life = 0;
 };
-// What arrivals_of() makes. `load`: the requested share of all slots, 0.95 in
+// Parameters of arrivals_of(). `load`: the requested share of all slots, 0.95 in
 // docs/spec/das.md 16.3.
 struct ArrivalPlan {
   std::size_t gpus = 64;  // with seven compute slices

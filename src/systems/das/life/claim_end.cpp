@@ -15,7 +15,7 @@ Plan release_claim(const Object& object, const std::optional<Claim>& claim,
                    const Settings& settings, Instant now) {
   Plan plan;
   if (claim) {
-    // Of a slice that was made.
+    // The state of a slice that was made.
     const bool made = claim->state == kInUse || claim->state == kProcessing;
     const Duration takes = std::chrono::milliseconds(made ? settings.slice_destroy_ms : 0);
     if (const auto end = ends_at(*claim, "destroy", takes, now, plan)) {

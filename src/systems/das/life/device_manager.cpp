@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kubelet's device manager and the device plugin do together when a pod starts: find the
+// Cooperation of a kubelet's device manager and the device plugin when a pod starts: find the
 // pod's claims, take them into use, write the CDI files, give the containers their environment.
 #include <fmt/core.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What making slices for a pod has in common, whether device plugins or DRA hand them out.
+// Common parts of making slices for a pod, by device plugins and by DRA.
 #pragma once
 
 #include <optional>

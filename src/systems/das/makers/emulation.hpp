@@ -14,7 +14,7 @@ namespace athanor::das {
 // Returns a UUID (version 5, namespace of URLs) that is the same for the same name.
 std::string uuid_of(std::string_view name);
 
-// What an emulated node has.
+// Hardware of an emulated node.
 struct EmulatedGpus {
   const GpuModel* model = nullptr;
   int count = 0;

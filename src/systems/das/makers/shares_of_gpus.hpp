@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What vendors have in common: reading modes, filling GPUs with shares.
+// Common parts of vendors: reading modes, filling GPUs with shares.
 #pragma once
 
 #include <optional>

@@ -27,7 +27,7 @@ struct Command {
   friend bool operator==(const Command&, const Command&) = default;
 };
 
-// What a node does when a GPU enters or leaves a mode. Emulated nodes do nothing of it.
+// Actions of a node when a GPU enters or leaves a mode. Emulated nodes do none of them.
 struct ModeWork {
   std::vector<std::string> folders{};  // are made first
   std::vector<Command> commands{};     // each once, in order
@@ -42,7 +42,7 @@ struct Mount {
   friend bool operator==(const Mount&, const Mount&) = default;
 };
 
-// What a container sees of its shares.
+// A container's view of its shares.
 struct ContainerEdits {
   Variables env{};
   std::vector<Mount> mounts{};
@@ -57,7 +57,7 @@ struct VendorFacts {
   std::string_view type{};          // spec.acceleratorType
   std::string_view default_mode{};  // of GPUs that the annotation does not name
   std::string_view forms{};         // of modes, for messages
-  // What the resources of its shares begin with, each with its slash.
+  // Prefixes of the resources of its shares, each with its slash.
   std::vector<std::string_view> prefixes{};
   // Resources of usual shares: a stock scheduler asks about exact names alone.
   std::vector<std::string> usual_resources{};

@@ -21,7 +21,7 @@ inline constexpr Kind kNodeAccelerator{"inference.redhat.com", "v1alpha1", "Node
 inline constexpr Kind kAllocationClaim{"inference.redhat.com", "v1alpha1", "AllocationClaim",
                                        "allocationclaims", true};
 
-// Of NVIDIA's GPU operator; served where a lab emulates it.
+// Kinds of NVIDIA's GPU operator; served where a lab emulates it.
 inline constexpr Kind kClusterPolicy{"nvidia.com", "v1", "ClusterPolicy", "clusterpolicies", false};
 
 // spec of DASOperator (docs/spec/das.md 2.1).

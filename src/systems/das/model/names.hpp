@@ -38,7 +38,7 @@ inline constexpr const char* kRuntimeClassAnnotation = "das.inference.redhat.com
 inline constexpr const char* kMutateLabel = "das.inference.redhat.com/mutate";
 inline constexpr const char* kCleanupFinalizer = "das.inference.redhat.com/cleanup";
 
-// Of a node: a digest of its claims, for schedulers that see no claims.
+// Annotation of a node: a digest of its claims, for schedulers that see no claims.
 inline constexpr const char* kClaimsAnnotation = "das.inference.redhat.com/claims";
 // When an emulated slice began to be made or removed, with microseconds; only with such a latency.
 inline constexpr const char* kSinceAnnotation = "das.inference.redhat.com/emulated-since";

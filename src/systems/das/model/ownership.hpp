@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which API hands out a GPU: device plugins or DRA. A GPU belongs to one of them at a time
+// The API that hands out a GPU: device plugins or DRA. A GPU belongs to one of them at a time
 // (docs/spec/das.md 15.1).
 #pragma once
 
@@ -19,7 +19,7 @@ namespace athanor::das {
 
 // Annotation of a node: the API of each GPU, see wanted_apis().
 inline constexpr const char* kAllocationApiAnnotation = "das.inference.redhat.com/allocation-api";
-// Of a GPU in a NodeAccelerator; absent: device plugins.
+// Field of a GPU in a NodeAccelerator; absent: device plugins.
 inline constexpr const char* kAllocationApiMember = "allocationApi";
 
 // APIs that hand out GPUs.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What quotas see of slices (docs/spec/das.md K6, K7).
+// Slices as quotas count them (docs/spec/das.md K6, K7).
 #pragma once
 
 #include <string>

@@ -81,7 +81,7 @@ PodSlices slices_of(const Value& pod_spec) {
       add_running(container);
     }
   }
-  // What an init container needs beyond the slices that it reuses.
+  // An init container's need beyond the slices that it reuses.
   for (const Value& container : pod_spec["initContainers"].items()) {
     if (is_sidecar(container)) {
       continue;

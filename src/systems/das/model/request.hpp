@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which slices a pod asks for (docs/spec/das.md 6.2, S-B1, S-B2).
+// Slices that a pod requests (docs/spec/das.md 6.2, S-B1, S-B2).
 #pragma once
 
 #include <cstddef>

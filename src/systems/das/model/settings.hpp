@@ -17,7 +17,7 @@ namespace athanor::das {
 // Section of the configuration that holds Settings.
 inline constexpr const char* kSettingsSection = "das";
 
-// What view.config("das") holds.
+// The content of view.config("das").
 struct Settings {
   std::string ns = "das-operator";
   std::string emulated_mode = "disabled";  // enabled, disabled
@@ -45,7 +45,7 @@ struct Settings {
   std::string webhook_image{};
   // The ClusterPolicy that agents wait for; empty: none; nullopt: that of the agent's default.
   std::optional<std::string> cluster_policy_name{};
-  // What hands out GPUs: deviceplugin, dra or both (docs/spec/das.md 15.1).
+  // The API that hands out GPUs: deviceplugin, dra or both (docs/spec/das.md 15.1).
   std::string allocation_api = "deviceplugin";
   // True: ClusterPolicy of the GPU operator is served, and ready (docs/spec/das.md E6).
   bool cluster_policy = false;

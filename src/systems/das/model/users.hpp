@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which containers of a pod may use which requests of a ResourceClaim.
+// Containers of a pod and the requests of a ResourceClaim that each may use.
 #pragma once
 
 #include <map>

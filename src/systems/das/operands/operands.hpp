@@ -25,9 +25,9 @@ inline constexpr Kind kMutatingWebhooks{"admissionregistration.k8s.io", "v1",
 // Records on the scheduler's ConfigMap which operatorLogLevel is in force.
 inline constexpr const char* kLogLevelAnnotation = "das.inference.redhat.com/operator-log-level";
 
-// Of workloads: a digest of the spec that was applied (docs/spec/das.md 10.1).
+// Annotation of workloads: a digest of the spec that was applied (docs/spec/das.md 10.1).
 inline constexpr const char* kSpecHashAnnotation = "operator.openshift.io/spec-hash";
-// Of the agent's pods: which TLS profile their arguments are of (docs/spec/das.md 10.6).
+// Annotation of the agent's pods: the TLS profile of their arguments (docs/spec/das.md 10.6).
 inline constexpr const char* kTlsAnnotation = "das-operator.openshift.io/tls-profile-hash";
 
 // An object to apply and its kind.
@@ -36,7 +36,7 @@ struct Operand {
   Value object{};
   [[nodiscard]] Key key() const { return Object(object).key(); }
 };
-// What the operands depend on beside the DASOperator.
+// Inputs of the operands besides the DASOperator.
 struct Cluster {
   // spec.tlsSecurityProfile of OpenShift's APIServer; nullptr: the cluster has none.
   const Value* tls = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each agent may write (docs/spec/das.md O-B8).
+// Policies that limit each agent's writes to its own node (docs/spec/das.md O-B8).
 #include <fmt/core.h>
 
 #include "api/own_node_policy.hpp"

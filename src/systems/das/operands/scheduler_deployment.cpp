@@ -109,7 +109,7 @@ Value kube_scheduler(const DASOperator& op, const Settings& settings) {
        {"volumeMounts", Value::list({mount("config", kConfigFolder), mount("ca", kCaFolder)})}});
 }
 
-// Of the serving certificate's Secret the authorities alone: its key is the extender's.
+// Only the authorities of the serving certificate's Secret: its key is the extender's.
 Value volumes() {
   return Value::list(
       {Value::object(

@@ -355,7 +355,7 @@ std::unique_ptr<SchedulingSession> begin(const View& view, Instant now) {
   return std::make_unique<Session>(view, now);
 }
 
-// Of every model, each once.
+// Profiles of every model, each once.
 std::vector<std::string> resources() {
   std::set<std::string> names;
   for (const GpuModel& model : gpu_models()) {

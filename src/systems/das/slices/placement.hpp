@@ -55,7 +55,7 @@ std::optional<std::vector<PlacedSlice>> place(std::span<const GpuSlots> gpus,
 // Returns floor(100 x free / total) over the GPUs; 0 without any.
 std::int64_t spread_score(std::span<const GpuSlots> gpus);
 
-// Which node a pod goes to where several have room: the one with most free slots, or with fewest.
+// The node for a pod where several have room: the one with most free slots, or with fewest.
 enum class NodeScoring : std::uint8_t { Spread, Pack };
 // Returns the score of a node with the slices in their places, from 0 to 100; the larger is better.
 std::int64_t node_score(std::vector<GpuSlots> gpus, std::span<const std::string> profiles,

@@ -55,7 +55,7 @@ std::string cdi_kind_of(std::string_view profile);
 // Returns the resource of such a kind of other devices.
 std::string resource_of_kind(std::string_view kind);
 
-// What NVML says of an instance profile.
+// NVML's description of an instance profile.
 struct NvmlProfile {
   int compute = 0;                 // compute slices of the GPU instance
   int compute_instance = 0;        // of the compute instance; 0: the same

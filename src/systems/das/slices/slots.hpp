@@ -17,7 +17,7 @@ inline constexpr int kMostSlots = 8;
 // Returns the bits of a placement; 0 when it does not lie within kMostSlots.
 SlotMask mask_of(int start, int size);
 
-// What is taken of one GPU.
+// The taken part of one GPU.
 struct Occupancy {
   SlotMask taken = 0;
   std::vector<int> used{};  // instances by profile index; shorter: none of the rest

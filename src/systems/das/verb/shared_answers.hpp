@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the subcommands of `athanor slices` share.
+// Common parts of the subcommands of `athanor slices`.
 #pragma once
 
 #include <string>

@@ -18,7 +18,7 @@ std::uint64_t units(std::int64_t amount) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(amount, 0) / kUnit);
 }
 
-// Those of `ids` that the device has; nothing is added where there are none.
+// Members of `ids` that the device has; nothing is added where there are none.
 void add_entry(const NodeProfile::Device& device, const std::vector<std::string>& ids,
                std::vector<int> nodes, std::vector<DeviceIds>& devices) {
   DeviceIds entry{.resource = device.resource, .nodes = std::move(nodes)};

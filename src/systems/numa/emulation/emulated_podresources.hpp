@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an emulated node's hardware and its kubelet's podresources API would say (docs/spec/numa.md
+// Podresources API of an emulated node, with its hardware (docs/spec/numa.md
 // 16.5): its profile and its pods' allocations in the exporter's words.
 #pragma once
 

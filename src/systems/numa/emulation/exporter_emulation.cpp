@@ -52,7 +52,7 @@ std::optional<std::string> mounted_config(const View& view, const Object& pod) {
   return std::nullopt;
 }
 
-// What the process in the pod would find around it.
+// Surroundings of the process in the pod.
 ConfigSources sources_of(const View& view, const Object& pod, const Object& node,
                          const NodeProfile& profile) {
   ConfigSources sources;

@@ -16,7 +16,7 @@ namespace athanor::numa {
 
 using DeviceIdsByName = std::map<std::string, std::vector<std::string>, std::less<>>;
 
-// What one container has for itself, by zone.
+// Exclusive resources of one container, by zone.
 struct Allocation {
   std::vector<int> cpus{};
   std::map<int, Amounts> memory{};  // memory and hugepages, by zone

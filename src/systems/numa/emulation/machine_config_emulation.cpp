@@ -60,7 +60,7 @@ Value reconfigured(const Object& node, const std::optional<Object>& config) {
       profile->set(to, kubelet[from]);
     }
   }
-  // What the node could not read would leave it without zones.
+  // A configuration that the node cannot read would leave it without zones.
   return *profile == before || !read_profile(*profile).ok() ? Value() : *std::move(profile);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an exporter that runs beside an emulated node reads there (docs/spec/numa.md 9.5, 16.4):
+// Files of a node for an exporter beside an emulated node (docs/spec/numa.md 9.5, 16.4):
 // its part of sysfs, and its kubelet's configuration.
 #pragma once
 

@@ -35,7 +35,7 @@ struct NodeProfile {
   std::string scope{"container"};
   std::vector<ZoneProfile> zones{};  // ids from 0
   std::vector<Device> devices{};     // without topology: in no zone
-  // Of the podresources API, as older kubelets do: containers without cpus of their own list the
+  // Podresources API of older kubelets: containers without cpus of their own list the
   // shared pool; pods that have ended stay in the list.
   bool lists_shared_cpus = false;
   bool lists_terminal_pods = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an emulated node keeps of its NUMA managers, and what its kubelet and its exporter do with
-// it (docs/spec/numa.md 16.5, 16.6).
+// State of an emulated node's NUMA managers, and its use by its kubelet and its exporter
+// (docs/spec/numa.md 16.5, 16.6).
 #pragma once
 
 #include <map>

@@ -35,7 +35,7 @@ struct ExportedZone {
   std::vector<ResourceAmounts> resources{};  // by name
 };
 
-// Which pods and resources account() counts.
+// Pods and resources that account() counts.
 struct AccountingOptions {
   std::string watch_namespace{};     // only its pods count as users; empty: all
   std::set<std::string> excluded{};  // resources that no zone lists

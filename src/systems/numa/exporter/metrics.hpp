@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the exporter counts of itself (docs/spec/numa.md 9.11), and its text form.
+// Metrics of the exporter (docs/spec/numa.md 9.11), and their text form.
 #pragma once
 
 #include <array>

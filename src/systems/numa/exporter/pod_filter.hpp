@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is taken out of an answer of List before anything is counted (docs/spec/numa.md 9.4): the
+// Parts of an answer of List that are not counted (docs/spec/numa.md 9.4): the
 // shared pool's cpus, excluded pods, pods that have ended.
 #pragma once
 

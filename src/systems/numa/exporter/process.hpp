@@ -22,7 +22,7 @@
 
 namespace athanor::numa {
 
-// What the process may ask of the world.
+// Services for the process.
 class ExporterPorts {
  public:
   virtual ~ExporterPorts() = default;

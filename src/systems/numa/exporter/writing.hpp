@@ -11,7 +11,7 @@
 
 namespace athanor::numa {
 
-// What is to be done about a round's content.
+// Actions for a round's content.
 struct WriteStep {
   enum class Kind : std::uint8_t {
     Nothing,  // the object holds the content already

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which images the secondary scheduler may have (docs/spec/numa.md 8.2).
+// Images that the secondary scheduler may have (docs/spec/numa.md 8.2).
 #pragma once
 
 #include <span>

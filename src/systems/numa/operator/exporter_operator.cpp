@@ -182,7 +182,7 @@ class ExporterRun {
     return std::string();
   }
 
-  // What was deployed for pools that are gone.
+  // Objects of pools that are gone.
   void clean_up() {
     std::set<std::string> expected;
     for (const Pool& pool : pools_.pools) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which KubeletConfig a MachineConfigPool takes of several that select it.
+// The KubeletConfig of a MachineConfigPool where several select it.
 #pragma once
 
 #include <optional>

@@ -184,7 +184,7 @@ Value deployment_of(Value deployment, const OperatorInstall& install) {
   return deployment;
 }
 
-// What OLM calls the operator and how it installs it.
+// The operator's name in OLM and its installation.
 Value service_version(const OperatorInstall& install, const std::string& version) {
   Value csv = parsed_operator(R"yaml(
 apiVersion: operators.coreos.com/v1alpha1

@@ -39,7 +39,7 @@ constexpr const char* kRestrictedPolicy =
     "config.numa-operator.openshift.io/scheduler-restricted-policy";
 constexpr std::int32_t kHighlyAvailable = 3;
 
-// Of DedicatedInformerActive.
+// Reasons of DedicatedInformerActive.
 constexpr const char* kDedicatedStalls =
     "schedulerInformer Dedicated counts pods that have ended, which these kubelets no longer list: "
     "fingerprints of nodes with such pods differ, and these nodes get no further pods; use Shared";

@@ -17,14 +17,14 @@ NodeView stale() {
   return {.topology = std::nullopt, .fresh = false};
 }
 
-// Which pods the fingerprint is computed of.
+// Pods in the fingerprint.
 std::string_view method_of(ResyncMethod resync, const NodeTopology& topology) {
   return resync == ResyncMethod::All                      ? kMethodAll
          : resync == ResyncMethod::OnlyExclusiveResources ? kMethodExclusive
                                                           : std::string_view(topology.method);
 }
 
-// Whether a pod of another scheduler that the object does not account keeps ours away.
+// Returns true if a pod of another scheduler that the object does not account keeps ours away.
 bool blocks(ForeignPods detect, const PodRequest& request, const NodeTopology& topology) {
   return detect == ForeignPods::All ||
          (detect == ForeignPods::OnlyExclusiveResources && is_exclusive(request, topology));

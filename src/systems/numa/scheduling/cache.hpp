@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a scheduler knows of the zones of its nodes, by the cache of its profile (docs/spec/numa.md
+// A scheduler's knowledge of the zones of its nodes, by the cache of its profile (docs/spec/numa.md
 // 11.6). Nothing is kept between cycles: the view has the objects and the pods, and each call
 // compares them anew.
 #pragma once
@@ -16,13 +16,13 @@
 
 namespace athanor::numa {
 
-// What is known of one node. Data that are not fresh are not used.
+// Knowledge of one node. Data that are not fresh are not used.
 struct NodeView {
   std::optional<NodeTopology> topology{};
   bool fresh = true;
 };
 
-// What is known besides the view.
+// Knowledge besides the view.
 struct Beliefs {
   std::vector<PodRequest> placed{};  // of pods that the view does not show on the node yet
   std::optional<Instant> now{};      // nullopt: how old things are does not matter

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a node's zones would have without some of its pods (docs/spec/numa.md 11.8): preemption asks
+// A node's zones without some of its pods (docs/spec/numa.md 11.8): preemption asks
 // before it evicts.
 #pragma once
 

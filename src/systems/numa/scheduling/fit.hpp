@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a pod can be aligned on a node's zones (docs/spec/numa.md 11.3).
+// Alignment of a pod on a node's zones (docs/spec/numa.md 11.3).
 #pragma once
 
 #include <optional>

@@ -147,8 +147,8 @@ void count_change(const ObjectChanged& change, Samples& samples) {
   }
 }
 
-// Whether a changed object accounts its node's pods: what upstream's resync asks once a period is
-// asked at each change.
+// Returns true if a changed object accounts its node's pods: upstream's resync asks once a period;
+// here each change is checked.
 void count_resync(const View& view, const ObjectChanged& change, Samples& samples) {
   if (&change.kind != &kTopologyKind || change.after == nullptr) {
     return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which container is on which NUMA node, packed into attributes of a NodeResourceTopology
+// Containers by NUMA node, packed into attributes of a NodeResourceTopology
 // (docs/spec/numa.md 10.5).
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pod asks of a node's zones: its containers, its quality of service, its sum.
+// A pod's request of a node's zones: its containers, its quality of service, its sum.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct PodRequest {
   bool sidecars_counted = true;  // beside what starts after them; false: like init containers
 };
 
-// Whether restartable init containers count beside later containers, or as init containers
+// The counting of restartable init containers: beside later containers, or as init containers
 // (docs/spec/numa.md 17).
 enum class Sidecars : std::uint8_t { Counted, LikeInit };
 // Returns the request of the pod's spec.

@@ -84,7 +84,7 @@ Taken given_away(const NodeTopology& topology) {
   return taken;
 }
 
-// What a kubelet's managers give the pod for itself, while its containers run: cpus and memory to
+// Exclusive resources from a kubelet's managers while the pod's containers run: cpus and memory to
 // pods of quality Guaranteed, devices to every pod.
 Taken held_by(const PodRequest& pod, const NodeTopology& topology) {
   Taken taken;

@@ -25,7 +25,7 @@ struct Resident {
 
 // Pods of one node by whether they still run.
 struct Residents {
-  // Those bound first in front; without a fingerprint, those that the zones do not account last.
+  // Pods bound first in front; without a fingerprint, pods that the zones do not account last.
   std::vector<Resident> active{};
   std::vector<Resident> ended{};  // old kubelets still list them
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the deployer deploys (docs/spec/numa.md 13.2): API, topology updater, scheduler plugin,
+// Manifests of the deployer (docs/spec/numa.md 13.2): API, topology updater, scheduler plugin,
 // without the operator.
 #pragma once
 

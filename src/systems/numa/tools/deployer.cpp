@@ -330,7 +330,7 @@ int detect(ToolContext& context, const ToolFlags& flags) {
   return kToolDone;
 }
 
-// What the flags say, and else what is detected.
+// Settings of the flags, and else detected ones.
 int show_platform(ToolContext& context, const ToolFlags& flags) {
   static constexpr const char* kNames[] = {"Kubernetes", "OpenShift", "HyperShift"};
   const std::string named = lower(flags.text("platform"));

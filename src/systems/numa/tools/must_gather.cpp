@@ -43,7 +43,7 @@ class Gathering {
   }
 
  private:
-  // What a cluster does not serve is left out.
+  // Kinds that a cluster does not serve are left out.
   Result<void> collect(const Kind& kind, const std::string& ns) {
     auto objects = context_.list(kind, ns);
     if (!objects.ok()) {

@@ -17,7 +17,7 @@
 
 namespace athanor::numa {
 
-// What a tool may use. The command line implements it over HTTPS, tests over a map of objects.
+// Services for a tool. The command line implements them over HTTPS, tests over a map of objects.
 class ToolContext {
  public:
   virtual ~ToolContext() = default;
