@@ -112,6 +112,8 @@ def release_settings(manifest, holes, values):
 
 def deployment(manifest, holes):
     template = release_settings(manifest, holes, ".Values")
+    claim = ["- name: FOURNOS_RESULTS_CLAIM", "  value: fournos-results"]
+    template["spec"]["containers"][0]["env"].insert(-1, holes.lines("{{- if .Values.results.enabled }}", *claim, "{{- end }}"))
     template["metadata"]["annotations"][holes.lines("{{- with .Values.podAnnotations }}", "{{- toYaml . | nindent 8 }}", "{{- end }}")] = None
 
 
@@ -131,6 +133,17 @@ def console_deployment(manifest, holes):
 
 def console_claim(manifest, holes):
     manifest["spec"]["resources"]["requests"]["storage"] = holes.text("{{ .Values.console.storage }}")
+
+
+def results_claim(manifest, holes):
+    spec = manifest["spec"]
+    spec["resources"]["requests"]["storage"] = holes.text("{{ .Values.results.storage }}")
+    spec["storageClassName"] = holes.scalar(".Values.results.storageClassName")
+
+
+def is_results(manifest):
+    """The claim of result files, which a release leaves out unless it is asked for."""
+    return manifest["metadata"].get("labels", {}).get("app.kubernetes.io/component") == "results"
 
 
 def is_console(manifest):
@@ -204,6 +217,8 @@ def templates(manifests):
         elif is_console(manifest):
             monitored = manifest["kind"] in ("ServiceMonitor", "PrometheusRule")
             name, condition = ("console-monitoring", "and .Values.console.enabled .Values.monitoring.enabled") if monitored else ("console", ".Values.console.enabled")
+        elif is_results(manifest):
+            name, condition = "results", ".Values.results.enabled"
         else:
             name, condition = FILES.get(manifest["kind"]) or FILES_BY_NAME[manifest["metadata"]["name"]]
         holes = Holes()
@@ -212,6 +227,8 @@ def templates(manifests):
             queueing_deployment(one, holes)
         elif is_console(manifest) and manifest["kind"] == "Deployment":
             console_deployment(one, holes)
+        elif is_results(manifest):
+            results_claim(one, holes)
         elif is_console(manifest) and manifest["kind"] == "PersistentVolumeClaim":
             console_claim(one, holes)
         elif is_console(manifest) and manifest["kind"] == "NetworkPolicy":

@@ -106,6 +106,12 @@ def table_of(objects, version):
     add("namespaces.secrets", environment["FOURNOS_SECRETS_NAMESPACE"], NAMESPACE, "Namespace of kubeconfigs and vault entries")
     add("namespaces.clusters", environment["HEARTH_NAMESPACE"], NAMESPACE, "Namespace of FournosClusters (GPU clusters)")
     add("crds.install", True, {"type": "boolean"}, "Install and upgrade the custom resource definitions; they stay when the release is uninstalled")
+    results = objects["PersistentVolumeClaim", "psap-automation", "fournos-results"]["spec"]
+    size = {"type": "string", "pattern": "^[0-9]+(Mi|Gi|Ti)$"}
+    about = "Create the claim fournos-results for files of results, and use it (docs/fournos.md, Results); it stays when the release is uninstalled"
+    add("results.enabled", False, {"type": "boolean"}, about)
+    add("results.storage", results["resources"]["requests"]["storage"], size, "Size of this claim")
+    add("results.storageClassName", "", {"type": "string"}, "Its StorageClass, which has to offer ReadWriteMany; empty: the cluster's default")
     config = yaml.safe_load(objects["ConfigMap", "athanor-system", "athanor-controllers"]["data"]["controllers.yaml"])
     add("config", config, {"type": "object"}, "Flags of athanor controllers, by name; a change of log-level needs no restart")
     add(

@@ -161,6 +161,7 @@ def main():
         manifests += [one for one in rendered(kubectl, overlay) if identity(one) not in known]
     for file in ("servicemonitor.yaml", "prometheusrule.yaml"):
         manifests += load_all((KUSTOMIZE / "components/console-monitoring" / file).read_text(encoding="utf-8"))
+    manifests += load_all((KUSTOMIZE / "components/results/volumeclaim.yaml").read_text(encoding="utf-8"))
     slices = das_manifests(output_of, athanor, os.environ["ATHANOR_AGENT"])
     charts = {"athanor": chart(manifests, version()), "das": das_chart(slices, version())}
     writer.write({f"chart/{name}/{path}": text for name, files in charts.items() for path, text in files.items()}, ["chart"])

@@ -3,8 +3,10 @@
 pipelines are the lab's. A job runs through them, nothing is denied, and what dashboards ask for is exported."""
 
 import json
+import pathlib
 import re
 import signal
+import tempfile
 
 import pytest
 import yaml
@@ -17,6 +19,9 @@ SETUP = ROOT / "examples/fournos/setup"
 SYSTEMS = [
     "fournosjob", "fournos-gc-workloads", "fournos-gc-pipelineruns", "fournos-gc-jobs", "fournos-gc-secrets",
     "fournoscluster", "hearth-discovery", "hearth-queue", "hearth-sentinels",
+    # The jobs' namespace has the label by which a lab takes up other namespaces.
+    "fournos-labelled", "fournos-labelled-queues", "fournos-labelled-workloads", "fournos-labelled-pipelineruns", "fournos-labelled-jobs",
+    "fournos-labelled-secrets",
 ]
 
 
@@ -31,8 +36,10 @@ def cluster(tmp_path_factory):
         one.start()
         for folder in ("overlays/default", "queue"):
             one.kubectl("apply", "--server-side", "-k", KUSTOMIZE / folder)
-        for file in ("20-secrets.yaml", "30-tasks.yaml", "31-pipelines.yaml"):
-            text = (SETUP / file).read_text(encoding="utf-8").replace("fournos-local-dev", WORKLOAD)
+        one.kubectl("apply", "--server-side", "-f", KUSTOMIZE / "components/results/volumeclaim.yaml")
+        for file in ("20-secrets.yaml", "30-tasks.yaml", "31-pipelines.yaml", "32-benchmark.yaml"):
+            objects = [obj for obj in yaml.safe_load_all((SETUP / file).read_text(encoding="utf-8").replace("fournos-local-dev", WORKLOAD)) if obj]
+            text = yaml.safe_dump_all([obj for obj in objects if obj["kind"] != "PersistentVolumeClaim"])
             one.kubectl("apply", "--server-side", "-f", "-", stdin=text)
         one.kubectl("create", "configmap", "fournos-mock-config", "-n", WORKLOAD, "--from-literal=sleep=0.1")
         yield one
@@ -40,11 +47,19 @@ def cluster(tmp_path_factory):
         one.close()
 
 
+def with_results():
+    """The default overlay with the component of the results place."""
+    with tempfile.TemporaryDirectory(dir=KUSTOMIZE / "overlays") as folder:  # kustomize takes components below its root alone
+        overlay = {"kind": "Kustomization", "resources": ["../default"], "components": ["../../components/results"]}
+        pathlib.Path(folder, "kustomization.yaml").write_text(yaml.safe_dump(overlay), encoding="utf-8")
+        return list(yaml.safe_load_all(run([KUBECTL, "kustomize", folder]).out))
+
+
 class Deployed(Replica):
     """`athanor controllers` with the Deployment's container as its description."""
 
     def __init__(self, lab, folder, name):
-        manifests = {(one["kind"], one["metadata"]["name"]): one for one in yaml.safe_load_all(run([KUBECTL, "kustomize", KUSTOMIZE / "overlays/default"]).out)}
+        manifests = {(one["kind"], one["metadata"]["name"]): one for one in with_results()}
         pod = manifests["Deployment", "athanor-controllers"]["spec"]["template"]["spec"]
         container = pod["containers"][0]
         folder.mkdir()
@@ -99,6 +114,22 @@ def test_a_job_runs_and_no_request_is_denied(cluster, leader):
     wait_for("its run is collected", lambda: cluster.http("GET", f"/apis/tekton.dev/v1/namespaces/{WORKLOAD}/pipelineruns/deployed").code == 404)
     assert not leader.denied(), leader.denied()
     assert "forbidden" not in leader.text
+
+
+def test_files_of_results_are_on_the_claim_of_the_component(cluster, leader, tmp_path):
+    """docs/fournos.md, Results: what a run leaves is listed and copied from a pod that mounts the claim."""
+    claim = cluster.get(f"/api/v1/namespaces/{WORKLOAD}/persistentvolumeclaims/fournos-results")
+    assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
+    where = ["-n", WORKLOAD, "--name", "measured"]
+    cluster.athanor("submit", "--pipeline", "fournos-benchmark", "--project", "llmd", "--cluster", "cluster-1", "--gpu", "a100:2", *where)
+    cluster.wait_phase("measured", "Succeeded", WORKLOAD)
+    run_of = cluster.get(f"/apis/tekton.dev/v1/namespaces/{WORKLOAD}/pipelineruns/measured")["spec"]
+    assert {"name": "results", "subPath": "measured", "persistentVolumeClaim": {"claimName": "fournos-results"}} in run_of["workspaces"]
+    shown = cluster.athanor("results", "measured", "-n", WORKLOAD, "--copy", tmp_path / "out").out
+    assert "summary.json" in shown and json.loads((tmp_path / "out/summary.json").read_text(encoding="utf-8"))
+    lacking = cluster.athanor("results", "measured", "-n", WORKLOAD, "--claim", "other").err
+    assert "no PersistentVolumeClaim other" in lacking
+    cluster.kubectl("delete", "fournosjob", "measured", "-n", WORKLOAD)
 
 
 def test_a_cluster_comes_is_locked_and_leaves_and_no_request_is_denied(cluster, leader):

@@ -59,6 +59,7 @@ def bundle(tmp_path, *command):
 WAYS = {
     **{f"kustomize {name}": functools.partial(kustomized, f"kustomize/overlays/{name}") for name in ("default", "production", "openshift", "queueing", "console")},
     "console, monitored": lambda: component("kustomize/overlays/console", "kustomize/components/console-monitoring"),
+    "default, results": lambda: component("kustomize/overlays/default", "kustomize/components/results"),
     "console, published": lambda: component("kustomize/overlays/console", "kustomize/components/console-ingress"),
     **{f"webhooks of {systems}": functools.partial(with_webhooks, systems) for systems in WITH_WEBHOOKS},
     "argocd": lambda: kustomized("."),
