@@ -102,6 +102,7 @@ const Operator& labelled_job_operator() {
       .reconcile = reconcile_labelled,
       .sees_all = true,
       .backoff = {.first = std::chrono::seconds(1), .most = std::chrono::seconds(60)},
+      .small = fournosjob_operator().small,
       .access = fournosjob_operator().access,
       .log_subject = "Job"};
   return kOperator;

@@ -30,6 +30,9 @@ def test_a_labelled_namespace_runs_jobs(lab, ns):
     lab.kubectl("create", "-n", ns, "-f", "-", stdin=yaml.safe_dump(sample(ns)))
     for name in ("waiting", "fresh"):
         wait_for(f"{name} succeeds", lambda name=name: lab.job(name, ns).get("status", {}).get("phase") == "Succeeded")
+    # Which GPUs there are is read from all ClusterQueues.
+    lab.submit(forge(hardware={"gpuType": "a100", "gpuCount": 2}), "with-gpus", ns)
+    lab.wait_phase("with-gpus", "Succeeded", ns)
     log = lab.kubectl("logs", "-n", ns, "-l", "fournos.dev/job-name=fresh,tekton.dev/pipelineTask=run", "--all-containers").out
     assert "[mock-run] done" in log
 
