@@ -44,12 +44,11 @@ class SeededEntropy final : public Entropy {
   std::atomic<std::uint64_t> state_;
 };
 
-}  // namespace
-
-std::string Entropy::uuid() {
+// Sets version 4 and variant 1 in random or ordered bits.
+std::string uuid_of(std::uint64_t high, std::uint64_t low) {
   constexpr std::string_view kHex = "0123456789abcdef";
-  const std::uint64_t high = (next() & ~0xf000ULL) | 0x4000ULL;                        // version 4
-  const std::uint64_t low = (next() & 0x3fffffffffffffffULL) | 0x8000000000000000ULL;  // variant 1
+  high = (high & ~0xf000ULL) | 0x4000ULL;
+  low = (low & 0x3fffffffffffffffULL) | 0x8000000000000000ULL;
   std::string text;
   text.reserve(36);
   for (int digit = 0; digit < 32; ++digit) {
@@ -60,6 +59,20 @@ std::string Entropy::uuid() {
     text += kHex[(half >> (60 - 4 * (digit % 16))) & 0xf];
   }
   return text;
+}
+
+}  // namespace
+
+std::string Entropy::uuid() {
+  const std::uint64_t high = next();
+  return uuid_of(high, next());
+}
+
+std::string Entropy::uuid_at(Instant now) {
+  const auto micros = static_cast<std::uint64_t>(now.time_since_epoch().count());
+  // 48 bits of milliseconds, the version's four, ten bits of microseconds, two random ones.
+  const std::uint64_t high = ((micros / 1000) << 16U) | ((micros % 1000) << 2U) | (next() & 3U);
+  return uuid_of(high, next());
 }
 
 std::string Entropy::name_suffix() {

@@ -25,6 +25,9 @@ class Entropy {
 
   // Returns a lower-case uuid v4.
   std::string uuid();
+  // Returns a lower-case text of the form of a uuid v4 for an object created at `now`: texts of
+  // later microseconds sort behind, because its first 60 bits are the time. The rest is random.
+  std::string uuid_at(Instant now);
   // Returns five characters of generateName's alphabet (bcdfghjklmnpqrstvwxz2456789).
   std::string name_suffix();
 };

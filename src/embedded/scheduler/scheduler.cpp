@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "api/builtin.hpp"
@@ -77,7 +78,10 @@ std::vector<Object> in_order(std::vector<Object> waiting) {
   std::ranges::stable_sort(waiting, [](const Object& a, const Object& b) {
     const std::int64_t first = a.spec()["priority"].as_int();
     const std::int64_t second = b.spec()["priority"].as_int();
-    return first != second ? first > second : a.creation_time() < b.creation_time();
+    // Uids of this server sort by arrival.
+    return first != second
+               ? first > second
+               : std::tuple(a.creation_time(), a.uid()) < std::tuple(b.creation_time(), b.uid());
   });
   return waiting;
 }

@@ -32,6 +32,23 @@ TEST(Entropy, MakesVersion4Uuids) {
   EXPECT_NE(entropy->uuid(), entropy->uuid());
 }
 
+TEST(Entropy, OrdersUuidsByTime) {
+  const auto entropy = system_entropy();
+  Instant now = *parse_time("2026-11-29T10:00:00Z");
+  std::string before;
+  for (const std::int64_t micros : {0, 1, 999, 1, 255, 1'000'000, 86'400'000'000}) {
+    now += Duration(micros);
+    const std::string uuid = entropy->uuid_at(now);
+    EXPECT_EQ(uuid[14], '4');
+    EXPECT_NE(std::string("89ab").find(uuid[19]), std::string::npos);
+    if (micros > 0) {
+      EXPECT_LT(before, uuid);
+    }
+    EXPECT_NE(uuid, entropy->uuid_at(now));
+    before = uuid;
+  }
+}
+
 TEST(Entropy, SuffixesUseTheNameAlphabet) {
   const auto entropy = seeded_entropy(1);
   for (int i = 0; i < 50; ++i) {

@@ -174,7 +174,7 @@ class Installation {
       return Error::internal(fmt::format("{} is not served", storage));
     }
     Value& metadata = object.member("metadata");
-    metadata.set("uid", input_.entropy.uuid());
+    metadata.set("uid", input_.entropy.uuid_at(input_.now));
     metadata.set("creationTimestamp", format_time(input_.now));
     if (resource->has_generation) {
       metadata.set("generation", 1);

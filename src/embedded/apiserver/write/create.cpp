@@ -69,7 +69,7 @@ class Creation {
          {"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"}) {
       metadata.erase(field);
     }
-    metadata.set("uid", call_.entropy().uuid());
+    metadata.set("uid", call_.entropy().uuid_at(call_.now));
     metadata.set("creationTimestamp", now_value(call_));
     if (call_.resource->has_generation) {
       metadata.set("generation", 1);
