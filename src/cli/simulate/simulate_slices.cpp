@@ -59,6 +59,21 @@ std::string slice_percent(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }
 
+// Plays the trace; on a terminal a line says how far it is.
+std::vector<whatif::SliceOutcome> play_with_progress(const whatif::SliceTrace& trace,
+                                                     const whatif::SliceFleet& fleet) {
+  Terminal err(STDERR_FILENO);
+  if (!err.interactive()) {
+    return whatif::play_slices(trace, fleet);
+  }
+  auto outcomes = whatif::play_slices(trace, fleet, [&](const whatif::SliceProgress& reached) {
+    err.print(fmt::format("\rpolicy {} of {}: {} of {} requests ", reached.policy, reached.policies,
+                          reached.played, trace.size()));
+  });
+  err.print("\r\x1b[K");
+  return outcomes;
+}
+
 }  // namespace
 
 const char* misuse_of_slices(const SimulateOptions& options) {
@@ -80,7 +95,7 @@ Result<void> simulate_slices(const SimulateOptions& options) {
   ATHANOR_TRY(const whatif::SliceFleet fleet, fleet_of(options));
   ATHANOR_TRY(const whatif::SliceTrace trace, trace_of(options, fleet));
   ATHANOR_TRY_VOID(whatif::check_slices(trace, fleet, options.slices));
-  const std::vector<whatif::SliceOutcome> outcomes = whatif::play_slices(trace, fleet);
+  const std::vector<whatif::SliceOutcome> outcomes = play_with_progress(trace, fleet);
   Terminal out(STDOUT_FILENO);
   if (options.output == Output::Json) {
     Value policies = Value::list();

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <utility>
@@ -165,9 +166,12 @@ Result<void> check_slices(const SliceTrace& trace, const SliceFleet& fleet, std:
   return problems.check();
 }
 
-std::vector<SliceOutcome> play_slices(const SliceTrace& trace, const SliceFleet& fleet) {
+std::vector<SliceOutcome> play_slices(const SliceTrace& trace, const SliceFleet& fleet,
+                                      const std::function<void(const SliceProgress&)>& progress) {
+  constexpr std::size_t kBetweenReports = 1000;
   std::vector<SliceOutcome> outcomes;
   for (const Policy& policy : kPolicies) {
+    SliceProgress reached{.policy = outcomes.size() + 1, .policies = std::size(kPolicies)};
     SliceOutcome outcome{.placement = policy.placement,
                          .gpu_order = policy.gpu_order,
                          .scoring = policy.scoring,
@@ -180,6 +184,10 @@ std::vector<SliceOutcome> play_slices(const SliceTrace& trace, const SliceFleet&
         ++outcome.accepted;
       } else {
         ++outcome.rejected[one.profile];
+      }
+      ++reached.played;
+      if (progress && (reached.played % kBetweenReports == 0 || reached.played == trace.size())) {
+        progress(reached);
       }
     }
     outcome.utilisation = run.utilisation(from, trace.empty() ? 0 : trace.back().submit);

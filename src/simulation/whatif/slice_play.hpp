@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -41,8 +42,18 @@ struct SliceOutcome {
 // to mend it" for each that does not (twenty at most).
 Result<void> check_slices(const SliceTrace& trace, const SliceFleet& fleet, std::string_view name);
 
-// Plays the trace with every policy; a pod that fits nowhere when it comes is dropped.
-std::vector<SliceOutcome> play_slices(const SliceTrace& trace, const SliceFleet& fleet);
+// How far a play is: the policy, from 1, and its submissions so far.
+struct SliceProgress {
+  std::size_t policy = 0;
+  std::size_t policies = 0;
+  std::size_t played = 0;
+};
+
+// Plays the trace with every policy; a pod that fits nowhere when it comes is dropped. Calls
+// `progress` after every 1000 submissions, and at the end of each policy.
+std::vector<SliceOutcome> play_slices(
+    const SliceTrace& trace, const SliceFleet& fleet,
+    const std::function<void(const SliceProgress&)>& progress = {});
 
 // Returns JSON: {placementPolicy, gpuOrder, nodeScoringPolicy, requests, accepted, acceptance,
 // utilisation, gpusInUse, rejected}.

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """athanor simulate: the examples, both outputs, and refusals with file and line."""
 
+import os
+import pty
 import re
+import subprocess
 
 import pytest
-from support import ATHANOR, ROOT, run
+from support import ATHANOR, DEADLINE, ROOT, run
 
 EXAMPLES = ROOT / "examples/simulate"
 FLEET = EXAMPLES / "fleet.yaml"
@@ -102,6 +105,19 @@ def test_slice_requests_are_played_with_every_policy():
     assert table != simulate("--slices", "small", "--nodes", 2, "--gpus", 4, "--requests", 500, "--seed", 2).out
     less = simulate("--slices", "no7", "--model", "H200", "--load", 0.2, "--requests", 500, "-o", "json").json
     assert all(one["acceptance"] > 0.99 for one in less["policies"])
+
+
+def test_progress_is_shown_on_a_terminal_alone():
+    """A line that the table replaces; nothing of it in a pipe."""
+    words = [str(ATHANOR), "simulate", "--slices", "small", "--nodes", "2", "--gpus", "4", "--requests", "1500"]
+    main, side = pty.openpty()
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=side, text=True, check=True, timeout=DEADLINE)
+    shown = os.read(main, 1 << 16).decode()
+    os.close(main)
+    os.close(side)
+    assert "\rpolicy 1 of 8: 1000 of 1500 requests" in shown and "policy 8 of 8: 1500 of 1500" in shown
+    assert shown.endswith("\r\x1b[K") and "policy" not in done.stdout
+    assert simulate(*words[2:]).err == ""
 
 
 @pytest.mark.parametrize(

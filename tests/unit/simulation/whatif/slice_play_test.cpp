@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "systems/das/makers/vendor.hpp"
 
@@ -65,6 +66,21 @@ TEST(SlicePlay, LosesWholeGpuWhereSmallSlicesSpread) {
   // One slot of 16 for a second, then two.
   EXPECT_DOUBLE_EQ(lost.utilisation, (1.0 + 2.0) / 2 / 16);
   EXPECT_EQ(of(outcomes, "fragmin", "", "pack").accepted, 3U);
+}
+
+TEST(SlicePlay, ReportsProgressOfEachPolicy) {
+  const SliceTrace trace(1500, {.submit = 0, .profile = "1g.5gb", .duration = 1});
+  std::vector<std::size_t> played;
+  std::size_t last = 0;
+  play_slices(trace, fleet(1, 1), [&](const SliceProgress& reached) {
+    EXPECT_EQ(reached.policies, 8U);
+    last = reached.policy;
+    played.push_back(reached.played);
+  });
+  EXPECT_EQ(last, 8U);
+  ASSERT_EQ(played.size(), 16U);
+  EXPECT_EQ(played[0], 1000U);
+  EXPECT_EQ(played[1], 1500U);
 }
 
 TEST(SlicePlay, ScoringChoosesTheNode) {
