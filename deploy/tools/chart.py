@@ -157,6 +157,11 @@ def is_queueing(manifest):
     return of_kueue or manifest["metadata"].get("labels", {}).get("app.kubernetes.io/component") == "queueing"
 
 
+def is_people(manifest):
+    """A role of people, which Kubernetes adds to its own."""
+    return manifest["metadata"].get("labels", {}).get("app.kubernetes.io/component") == "people"
+
+
 def network_policy(manifest, holes):
     selector = manifest["spec"]["ingress"][0]["from"][0]["namespaceSelector"]["matchExpressions"][0]
     selector["values"] = holes.block(".Values.networkPolicy.scrapers")
@@ -219,6 +224,8 @@ def templates(manifests):
             name, condition = ("console-monitoring", "and .Values.console.enabled .Values.monitoring.enabled") if monitored else ("console", ".Values.console.enabled")
         elif is_results(manifest):
             name, condition = "results", ".Values.results.enabled"
+        elif is_people(manifest):
+            name, condition = "people", ".Values.peopleRoles.create"
         else:
             name, condition = FILES.get(manifest["kind"]) or FILES_BY_NAME[manifest["metadata"]["name"]]
         holes = Holes()

@@ -106,6 +106,7 @@ def table_of(objects, version):
     add("namespaces.secrets", environment["FOURNOS_SECRETS_NAMESPACE"], NAMESPACE, "Namespace of kubeconfigs and vault entries")
     add("namespaces.clusters", environment["HEARTH_NAMESPACE"], NAMESPACE, "Namespace of FournosClusters (GPU clusters)")
     add("crds.install", True, {"type": "boolean"}, "Install and upgrade the custom resource definitions; they stay when the release is uninstalled")
+    add("peopleRoles.create", True, {"type": "boolean"}, "Add the rights on Athanor's kinds to Kubernetes' roles view, edit and admin (docs/operations.md, Roles of people)")
     results = objects["PersistentVolumeClaim", "psap-automation", "fournos-results"]["spec"]
     size = {"type": "string", "pattern": "^[0-9]+(Mi|Gi|Ti)$"}
     about = "Create the claim fournos-results for files of results, and use it (docs/fournos.md, Results); it stays when the release is uninstalled"

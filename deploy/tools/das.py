@@ -37,6 +37,8 @@ SCHEDULER_LEASE = "das-scheduler-lock"
 LEASE_TIMES = ("--lease-duration=137s", "--renew-deadline=107s", "--retry-period=26s")
 # What each agent may write, by node. OLM's bundles hold no object of this kind: there the operator makes it.
 POLICY = "ValidatingAdmissionPolicy"
+# Roles of people: Kubernetes adds them to its own view, edit and admin.
+PEOPLE = "02_people.yaml"
 # Applied where monitoring.coreos.com is served.
 MONITORING = "06_monitoring.yaml"
 DESCRIPTIONS = {
@@ -262,6 +264,7 @@ def manifests(output_of, athanor, agent):
     )  # fmt: skip
     asked = load_all(output_of(athanor, "extender", "--systems=das", "--print-rbac", "--metrics-secure", "--leader-elect-resource-name", SCHEDULER_LEASE))
     on_nodes = load_all(output_of(agent, "rbac", "--namespace", NAMESPACE))
+    people = load_all(output_of(athanor, "rbac", "--people", "--controllers", "das", "--name", "das"))
     registration = load_all(output_of(athanor, "webhooks", "--controllers", "das", "--install-namespace", NAMESPACE, "--service", SERVICE))
     hooks = [one for one in registration if one["kind"].endswith("WebhookConfiguration")]
     for hook in hooks:
@@ -279,6 +282,7 @@ def manifests(output_of, athanor, agent):
         "01_operator_sa.yaml": [account(one) for one in ACCOUNTS],
         "01_operator_use_privileged_scc.yaml": privileged(),
         "02_operator_rbac.yaml": kept,
+        PEOPLE: people,
         "02_own_node_policy.yaml": policies,
         "03_instaslice_operator.cr.yaml": [configuration()],
         "04_deployment.yaml": [
@@ -364,12 +368,13 @@ def bundle(files, version):
         "operators.operatorframework.io.bundle.channels.v1": "alpha",
         "operators.operatorframework.io.bundle.channel.default.v1": "alpha",
     }
-    # OLM makes accounts, roles and the namespace; services and the configuration of the webhook are objects of their own.
+    # OLM makes accounts with their roles, and the namespace; services and roles of people are objects of their own.
     objects = [one for one in files["04_deployment.yaml"] if one["kind"] == "Service"]
     text = {
         "manifests/das-operator.clusterserviceversion.yaml": dump(service_version(files, version)),
         **{f"manifests/{one['metadata']['name']}.crd.yaml": dump(one) for name, (one, *_) in files.items() if name.endswith(".crd.yaml")},
         **{f"manifests/{one['metadata']['name']}.service.yaml": dump(one) for one in objects},
+        **{f"manifests/{one['metadata']['name']}.clusterrole.yaml": dump(one) for one in files[PEOPLE]},
         "metadata/annotations.yaml": dump({"annotations": annotations}),
     }
     dockerfile = ["FROM scratch", *(f"LABEL {key}={value}" for key, value in annotations.items()), "COPY manifests /manifests/", "COPY metadata /metadata/"]

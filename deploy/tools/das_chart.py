@@ -22,7 +22,7 @@ RELATED = {
     ),
 }
 # The file of each manifest's template, and the value it depends on.
-FILES = {"01_operator_sa": "accounts", "01_operator_use_privileged_scc": "rbac", "02_operator_rbac": "rbac", "02_own_node_policy": "policy", "03_instaslice_operator.cr": "dasoperator",
+FILES = {"01_operator_sa": "accounts", "01_operator_use_privileged_scc": "rbac", "02_operator_rbac": "rbac", "02_people": "people", "02_own_node_policy": "policy", "03_instaslice_operator.cr": "dasoperator",
          "04_deployment": "deployments", "05_webhook": "webhook", "06_monitoring": "monitoring"}  # fmt: skip
 CONDITIONS = {
     "monitoring": ".Values.monitoring.enabled",

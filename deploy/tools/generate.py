@@ -66,6 +66,12 @@ def rbac(athanor):
     return {"kustomize/base/rbac.yaml": GENERATED + "---\n".join(dump(one) for one in load_all(text))}
 
 
+def people(athanor):
+    """Roles of people for every kind of ours: those that a cluster lacks do no harm."""
+    text = output_of(athanor, "rbac", "--people")
+    return {"kustomize/base/people.yaml": GENERATED + "---\n".join(dump(one) for one in load_all(text))}
+
+
 def queueing(athanor):
     """Athanor's own queueing: the kinds with their conversion, its rights, its webhooks."""
     service, name, folder = "athanor-queueing-webhooks", "athanor-queueing", "kustomize/queueing"
@@ -152,7 +158,7 @@ def main():
     athanor, kubectl = os.environ["ATHANOR"], os.environ["KUBECTL"]
     writer = Writer(arguments.check)
     writer.write(
-        {**crds(athanor), **rbac(athanor), **queueing(athanor), **console(athanor), **queue(), **appwrapper_crd(athanor)},
+        {**crds(athanor), **rbac(athanor), **people(athanor), **queueing(athanor), **console(athanor), **queue(), **appwrapper_crd(athanor)},
         ["kustomize/base/crds", "kustomize/queueing/crds", "appwrapper/crd"],
     )
     manifests = rendered(kubectl, "production")

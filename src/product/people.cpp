@@ -24,6 +24,10 @@ constexpr std::array<std::string_view, 16> kMadeByUsers{
     "Task",       "TaskRun",    "PodGroup",        "CustomRun",
     "StepAction", "Run",        "LeaderWorkerSet", "ResolutionRequest"};
 
+// A lock and a cordon are changes of a cluster, which others set up. The right holds where the role
+// is bound: in the clusters' namespace, not in that of the jobs.
+constexpr std::string_view kChangedByUsers = "FournosCluster";
+
 using Resources = std::map<std::string, std::set<std::string>>;  // by group
 
 Value rules_of(const Resources& resources, const Value& verbs, bool with_status) {
@@ -43,22 +47,25 @@ Value rules_of(const Resources& resources, const Value& verbs, bool with_status)
 }
 
 Value role_of(std::string_view name, const std::vector<std::string_view>& into, Value rules) {
-  Value labels = Value::object();
+  Value labels = Value::object({{"app.kubernetes.io/name", "athanor"},
+                                {"app.kubernetes.io/component", "people"},
+                                {"app.kubernetes.io/part-of", "athanor"}});
   for (const std::string_view role : into) {
     labels.set(fmt::format("rbac.authorization.k8s.io/aggregate-to-{}", role), "true");
   }
-  return Value::object({{"apiVersion", "rbac.authorization.k8s.io/v1"},
-                        {"kind", "ClusterRole"},
-                        {"metadata", Value::object({{"name", fmt::format("athanor-{}", name)},
-                                                    {"labels", std::move(labels)}})},
-                        {"rules", std::move(rules)}});
+  return Value::object(
+      {{"apiVersion", "rbac.authorization.k8s.io/v1"},
+       {"kind", "ClusterRole"},
+       {"metadata", Value::object({{"name", name}, {"labels", std::move(labels)}})},
+       {"rules", std::move(rules)}});
 }
 
 }  // namespace
 
-std::vector<Value> people_roles(Systems systems) {
+std::vector<Value> people_roles(Systems systems, std::string_view name) {
   Resources read;
   Resources made_by_users;
+  Resources changed_by_users;
   Resources other;
   for (const System* system : systems) {
     if (system->kinds == nullptr) {
@@ -70,13 +77,25 @@ std::vector<Value> people_roles(Systems systems) {
       read[group].emplace(kind.plural);
       const bool by_users = std::ranges::find(kMadeByUsers, kind.name) != kMadeByUsers.end();
       (by_users ? made_by_users : other)[group].emplace(kind.plural);
+      if (kind.name == kChangedByUsers) {
+        changed_by_users[group].emplace(kind.plural);
+      }
     }
   }
   const Value reading = Value::list({"get", "list", "watch"});
   const Value writing = Value::list({"create", "update", "patch", "delete", "deletecollection"});
-  return {role_of("view", {"view", "edit", "admin"}, rules_of(read, reading, true)),
-          role_of("edit", {"edit", "admin"}, rules_of(made_by_users, writing, false)),
-          role_of("admin", {"admin"}, rules_of(other, writing, false))};
+  Value of_users = rules_of(made_by_users, writing, false);
+  const Value changing = rules_of(changed_by_users, Value::list({"update", "patch"}), false);
+  for (const Value& rule : changing.items()) {
+    of_users.push_back(rule);
+  }
+  std::vector<Value> roles{
+      role_of(fmt::format("{}-view", name), {"view", "edit", "admin"},
+              rules_of(read, reading, true)),
+      role_of(fmt::format("{}-edit", name), {"edit", "admin"}, std::move(of_users)),
+      role_of(fmt::format("{}-admin", name), {"admin"}, rules_of(other, writing, false))};
+  std::erase_if(roles, [](const Value& role) { return role["rules"].empty(); });
+  return roles;
 }
 
 }  // namespace athanor

@@ -2,6 +2,7 @@
 // ClusterRoles of people for our kinds, which Kubernetes adds to its own view, edit and admin.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "kube/value/value.hpp"
@@ -9,9 +10,9 @@
 
 namespace athanor {
 
-// Returns athanor-view (reads all kinds of these systems), athanor-edit (also changes jobs,
-// AppWrappers and what else belongs to one namespace and is made by its users) and athanor-admin
-// (also changes all other kinds), aggregated.
-std::vector<Value> people_roles(Systems systems);
+// Returns NAME-view (reads all kinds of these systems), NAME-edit (also changes jobs, AppWrappers
+// and what else belongs to one namespace and is made by its users) and NAME-admin (also changes all
+// other kinds), aggregated. A role without rules is left out.
+std::vector<Value> people_roles(Systems systems, std::string_view name = "athanor");
 
 }  // namespace athanor

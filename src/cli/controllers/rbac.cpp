@@ -105,16 +105,29 @@ int print_console_rights(const RbacOptions& options) {
   return 0;
 }
 
+// Kueue's and Tekton's kinds have roles of their own where these come from their projects: of all
+// systems only our own count, others where --controllers names them.
+int print_people_roles(const RbacOptions& options) {
+  std::vector<const System*> systems;
+  if (options.controllers == "*") {
+    std::ranges::copy_if(all_systems(), std::back_inserter(systems),
+                         [](const System* system) { return !system->stand_in; });
+  } else {
+    const auto operators = select_operators(options.controllers);
+    if (!operators.ok()) {
+      return fail(operators.error());
+    }
+    systems = systems_of(*operators);
+  }
+  print_objects(people_roles(systems, options.name), options.output);
+  return 0;
+}
+
 }  // namespace
 
 int run(const RbacOptions& options) {
   if (options.people) {
-    // Kueue's and Tekton's kinds have roles of their own where these come from their projects.
-    std::vector<const System*> own;
-    std::ranges::copy_if(all_systems(), std::back_inserter(own),
-                         [](const System* system) { return !system->stand_in; });
-    print_objects(people_roles(own), options.output);
-    return 0;
+    return print_people_roles(options);
   }
   if (options.console) {
     return print_console_rights(options);

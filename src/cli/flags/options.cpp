@@ -187,7 +187,8 @@ void add_appwrappers(flags::Verb& app, Parsed& parsed) {
 void add_rbac(flags::Verb& app, RbacOptions& options) {
   auto& rbac = *app.add_subcommand("rbac", "Print the least roles that the controllers need");
   rbac.add_flag("--people", options.people,
-                "print the roles of people instead: our kinds in Kubernetes' view, edit and admin");
+                "print the roles of people instead: our kinds in Kubernetes' view, edit and admin; "
+                "of all systems, or of those that --controllers names");
   rbac.add_flag("--console", options.console,
                 "print the account and roles of athanor console with CONSOLE_AUTH=token instead; "
                 "FOURNOS_NAMESPACE and CONSOLE_NAMESPACES say where it reads jobs");

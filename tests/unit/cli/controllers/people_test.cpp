@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,9 +41,23 @@ TEST(People, ReadAllKindsAndChangeTheirOwn) {
   EXPECT_TRUE(allows(view, "fournosclusters", "list") && allows(view, "clusterqueues", "get"));
   EXPECT_FALSE(allows(view, "fournosjobs", "create"));
   EXPECT_TRUE(allows(edit, "fournosjobs", "create") && allows(edit, "appwrappers", "delete"));
-  EXPECT_FALSE(allows(edit, "fournosclusters", "patch"));
+  EXPECT_TRUE(allows(edit, "fournosclusters", "patch")) << "a lock";
+  EXPECT_FALSE(allows(edit, "fournosclusters", "create"));
+  EXPECT_FALSE(allows(edit, "fournosclusters", "delete"));
   EXPECT_FALSE(allows(edit, "allocationclaims", "delete"));
   EXPECT_TRUE(allows(admin, "fournosclusters", "patch"));
+}
+
+TEST(People, HaveRolesOfOneSystem) {
+  std::vector<const System*> das;
+  std::ranges::copy_if(all_systems(), std::back_inserter(das),
+                       [](const System* system) { return system->name == "das"; });
+  const std::vector<Value> roles = people_roles(das, "das");
+  ASSERT_EQ(roles.size(), 2U) << "its users make none of its kinds";
+  EXPECT_EQ(roles[0]["metadata"]["name"].as_string(), "das-view");
+  EXPECT_EQ(roles[1]["metadata"]["name"].as_string(), "das-admin");
+  EXPECT_TRUE(allows(roles[0], "allocationclaims", "list"));
+  EXPECT_FALSE(allows(roles[0], "fournosjobs", "list"));
 }
 
 TEST(People, JoinTheRolesOfKubernetes) {
