@@ -282,8 +282,8 @@ def manifests(output_of, athanor, agent):
         "01_operator_sa.yaml": [account(one) for one in ACCOUNTS],
         "01_operator_use_privileged_scc.yaml": privileged(),
         "02_operator_rbac.yaml": kept,
-        PEOPLE: people,
         "02_own_node_policy.yaml": policies,
+        PEOPLE: people,
         "03_instaslice_operator.cr.yaml": [configuration()],
         "04_deployment.yaml": [
             operator(),

@@ -22,6 +22,7 @@ ORDER = [
     "01_operator_use_privileged_scc.yaml",
     "02_operator_rbac.yaml",
     "02_own_node_policy.yaml",
+    "02_people.yaml",
     "03_instaslice_operator.cr.yaml",
     "04_deployment.yaml",
     "05_webhook.yaml",
