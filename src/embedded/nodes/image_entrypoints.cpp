@@ -53,6 +53,9 @@ constexpr Known kKnown[] = {
     {"ubi9", Entry::Options, {"/bin/bash"}},
     {"ubi9-minimal", Entry::Options, {"/bin/bash"}},
     {"ubuntu", Entry::Options, {"/bin/bash"}},
+    // Images of Kueue's samples: agnhost prints its arguments.
+    {"agnhost", Entry::Program, {"/bin/echo", "/agnhost"}, 0, "entrypoint-tester"},
+    {"k8s-staging-perf-tests/sleep", Entry::Program, {"sleep"}},
     {"alpine/git", Entry::Program, {"git"}},
     {"alpine/helm", Entry::Program, {"helm"}},
     {"amazon/aws-cli", Entry::Program, {"aws"}},
@@ -122,7 +125,8 @@ std::optional<Value> image_command(std::string_view image, const Value& args, co
       return with_arguments(*entrypoint, args);
     }
   }
-  if (last_parts(name, 1).starts_with("pause")) {
+  const std::string_view last = last_parts(name, 1);
+  if (last.starts_with("pause") || (last == "agnhost" && args[0].as_string() == "pause")) {
     return Value::list({"/bin/sleep", "infinity"});
   }
   const Known* found = known(name, args[0].as_string());

@@ -313,6 +313,23 @@ std::optional<Plan> admit(const View& view, const Object& pod, Instant now, Hook
   return std::nullopt;
 }
 
+// Reports how far the pod only takes time, and an annotation for it that has no effect.
+void emit_simulation(const View& view, const Object& pod, const Value& spec, Plan& plan) {
+  const Value& mixed = view.config("kubelet")["mixed"];
+  if (mixed.as_bool() && is_timed(spec)) {
+    emit(plan, pod, "Warning", "Timed", timed_reason(spec));
+  }
+  const std::string_view annotation = pod.annotation(kSimulateAnnotation);
+  if (annotation.empty() || (spec.contains("simulate") && mixed.as_bool(true))) {
+    return;
+  }
+  emit(plan, pod, "Warning", "SimulationIgnored",
+       fmt::format("Annotation {} has no effect{}", kSimulateAnnotation,
+                   spec.contains("simulate")
+                       ? " in a lab that was started with --pods process"
+                       : R"(: it is no JSON object such as {"CONTAINER": {"seconds": 5}})"));
+}
+
 Plan begin(const View& view, const Object& pod, Instant now, Hooks hooks) {
   Plan plan;
   if (view.config("kubelet")["loadsImages"].as_bool()) {
@@ -345,10 +362,7 @@ Plan begin(const View& view, const Object& pod, Instant now, Hooks hooks) {
     emit(plan, pod, "Normal", "LimitsNotEnforced",
          fmt::format("Limits of {} are not enforced on emulated nodes", unmet));
   }
-  if (view.config("kubelet")["mixed"].as_bool() && is_timed(spec.value)) {
-    emit(plan, pod, "Warning", "Timed",
-         "An image of the pod is not run here: its containers take time and do nothing");
-  }
+  emit_simulation(view, pod, spec.value, plan);
   note_fields(pod, pod.spec(), plan);
   for (std::string& text : unmet_security(pod, lab_user(view))) {
     emit(plan, pod, "Warning", "SecurityContextNotApplied", std::move(text));

@@ -2,8 +2,12 @@
 // Each pod is with one of the two; both are asked, and ignore a pod that they do not know.
 #include "embedded/nodes/mixed_runtime.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
+
+#include "embedded/nodes/sandbox_spec.hpp"
 
 namespace athanor::nodes {
 namespace {
@@ -48,12 +52,34 @@ class MixedRuntime final : public PodRuntime {
 }  // namespace
 
 bool is_timed(const Value& spec) {
+  if (spec.contains("simulate")) {
+    return true;
+  }
   if (spec["sequential"].as_bool()) {
     return false;
   }
   const auto unknown = [](const Value& container) { return container.contains("problem"); };
   return std::ranges::any_of(spec["init"].items(), unknown) ||
          std::ranges::any_of(spec["containers"].items(), unknown);
+}
+
+std::string timed_reason(const Value& spec) {
+  if (spec.contains("simulate")) {
+    return fmt::format("Annotation {}: the pod's containers take time and do nothing",
+                       kSimulateAnnotation);
+  }
+  std::string image = "An image of the pod";
+  for (const char* list : {"init", "containers"}) {
+    for (const Value& container : spec[list].items()) {
+      if (container.contains("problem") && container.contains("unknownImage")) {
+        image = fmt::format("Image \"{}\"", container["unknownImage"].as_string());
+      }
+    }
+  }
+  return fmt::format(
+      "{} is not run here: the pod's containers take time and do nothing. To run it, load it with "
+      "athanor images or give the container a command; annotation {} sets times and exit codes",
+      image, kSimulateAnnotation);
 }
 
 std::unique_ptr<PodRuntime> mixed_runtime(std::unique_ptr<PodRuntime> processes,

@@ -159,6 +159,8 @@ class PodMachine {
   [[nodiscard]] bool restarts_after(const Container& container) const;
   [[nodiscard]] bool failed(const Container& container) const;
   void note(const Container& container, const char* type, const char* reason, std::string text);
+  // Notes a failed command that was not run by its own image.
+  void note_unknown_image(const Container& container, int code);
 
   [[nodiscard]] static Value describe(const Container& container);
   [[nodiscard]] static Value outcome(const Container& container);

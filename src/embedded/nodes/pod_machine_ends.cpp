@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "embedded/nodes/pod_machine.hpp"
+#include "embedded/nodes/sandbox_spec.hpp"
 #include "kube/text/json.hpp"
 
 namespace athanor::nodes {
@@ -274,9 +275,24 @@ void PodMachine::exited(std::size_t index, int code, std::string message, Instan
     container.code = 0;
     container.reason = "Completed";
   }
+  if (code != 0 && !asked && !stopping_) {
+    note_unknown_image(container, code);
+  }
   if (restarts_after(container)) {
     wait_for_restart(container, now);
   }
+}
+
+void PodMachine::note_unknown_image(const Container& container, int code) {
+  const std::string image = container.spec["unknownImage"].str();
+  if (image.empty() || container.spec.contains("problem")) {
+    return;  // a problem is in the container's message
+  }
+  note(container, "Warning", "ImageNotRun",
+       fmt::format("Container {} ended with {}. Image \"{}\" is not run here: the command ran with "
+                   "the programs of this machine. Load the image with athanor images, or let the "
+                   "pod only take time: annotation {} on it, or athanor up --pods timed",
+                   container.spec["name"].as_string(), code, image, kSimulateAnnotation));
 }
 
 void PodMachine::wait_for_restart(Container& container, Instant now) {

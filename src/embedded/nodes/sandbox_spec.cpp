@@ -212,10 +212,9 @@ Value command_of(const View& view, const Value& container, const Value& step, co
     }
     problem = fmt::format(
         "image \"{}\" is not run here, and its entrypoint is not known: give the container a "
-        "command, load the image with athanor images, name its entrypoint in the lab file, or "
-        "start "
-        "the lab with --pods auto or timed",
-        image);
+        "command, load the image with athanor images, name its entrypoint in the lab file, or let "
+        "the pod only take time: annotation {} on it, or the lab started with --pods timed",
+        image, kSimulateAnnotation);
     return Value::list();
   }
   Value command = container["command"];
@@ -277,6 +276,13 @@ void add_image_environment(const Value& container, const Value& loaded,
       environment.set(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
     }
   }
+}
+
+// Returns true if the image is neither loaded nor one of the known ones.
+bool is_unknown(const View& view, const Value& container, const Value& loaded) {
+  const std::string_view image = container["image"].as_string();
+  return !loaded.is_object() && !image.empty() &&
+         !image_command(image, container["args"], view.config("tekton")["run"]["imageEntrypoints"]);
 }
 
 // Adds what the image says of its files, user and folder.
@@ -350,6 +356,9 @@ std::string add_container(const View& view, const Object& pod, const Value& cont
   if (!problem.empty()) {
     result.set("problem", problem);
   }
+  if (is_unknown(view, container, loaded)) {
+    result.set("unknownImage", container["image"]);
+  }
   for (const char* key : {"stdin", "stdinOnce", "tty"}) {
     if (container[key].as_bool()) {
       result.set(key, true);
@@ -379,10 +388,10 @@ void mark_natives(Value& init) {
   }
 }
 
-// What the `timed` runtime gets (docs/spec/tekton.md section 12).
+// What the `timed` runtime gets (docs/spec/tekton.md section 12); Null without a valid annotation.
 Value simulation_of(const Object& pod) {
   const auto parsed = json::parse(pod.annotation(kSimulateAnnotation));
-  return parsed.ok() && parsed->is_object() ? *parsed : Value::object();
+  return parsed.ok() && parsed->is_object() ? *parsed : Value();
 }
 
 Value step_of(const Value& steps, std::string_view container) {
@@ -472,13 +481,15 @@ SandboxSpec make_sandbox_spec(const View& view, const Object& original) {
        {"network", Value::object({{"ip", pod_address(view, pod)},
                                   {"host", pod.spec()["hostNetwork"].as_bool()}})},
        {"task", pod.label(kPipelineTaskLabel)},
-       {"simulate", simulation_of(pod)},
        {"restartPolicy", pod.spec()["restartPolicy"].str()},
        {"grace", pod.spec()["terminationGracePeriodSeconds"].as_int(kSandboxGraceSeconds)},
        {"sequential", steps.is_list()},
        {"init", init},
        {"containers", containers},
        {"volumes", volumes}});
+  if (Value simulation = simulation_of(pod); simulation.is_object()) {
+    spec.value.set("simulate", std::move(simulation));
+  }
   if (Value credentials = step_credentials(view, pod); steps.is_list() && !credentials.empty()) {
     spec.value.set("credentials", std::move(credentials));
   }

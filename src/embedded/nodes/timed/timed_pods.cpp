@@ -62,6 +62,11 @@ Duration stop_time(std::string_view uid) {
 Value timed_spec(Value spec) {
   spec.set("probesOnce", true);
   spec.erase("volumesDigest");
+  for (const char* list : {"init", "containers"}) {
+    for (std::size_t i = 0; i < spec[list].size(); ++i) {
+      spec.member(list).item(i).erase("unknownImage");
+    }
+  }
   return spec;
 }
 

@@ -28,6 +28,15 @@ TEST(ImageEntrypoints, KnownImagesRunTheirOwn) {
   EXPECT_EQ(command_of("alpine/git", "[clone, x]"), R"(["git","clone","x"])");
   EXPECT_EQ(command_of("registry.k8s.io/kubectl:v1", "[get, pods]"), R"(["kubectl","get","pods"])");
   EXPECT_EQ(command_of("registry.k8s.io/pause:3.10", "[]"), R"(["/bin/sleep","infinity"])");
+  EXPECT_EQ(command_of("gcr.io/k8s-staging-perf-tests/sleep:v0.1.0", "[5s]"), R"(["sleep","5s"])");
+}
+
+TEST(ImageEntrypoints, KnowsTwoWordsOfAgnhost) {
+  const std::string_view agnhost = "registry.k8s.io/e2e-test-images/agnhost:2.53";
+  EXPECT_EQ(command_of(agnhost, "[pause]"), R"(["/bin/sleep","infinity"])");
+  EXPECT_EQ(command_of(agnhost, "[entrypoint-tester, hi]"),
+            R"(["/bin/echo","/agnhost","entrypoint-tester","hi"])");
+  EXPECT_EQ(command_of(agnhost, "[netexec]"), "unknown");
 }
 
 TEST(ImageEntrypoints, TheSettingWinsAndOthersAreUnknown) {

@@ -72,5 +72,23 @@ TEST(MixedRuntime, PodsGoWhereTheyCanRun) {
   EXPECT_EQ(mixed->state("pod:ns/b")["uid"], Value(""));
 }
 
+TEST(MixedRuntime, AnnotationMakesStepsTimed) {
+  const auto spec = [](const std::string& text) { return yaml::parse(text).value(); };
+  EXPECT_TRUE(is_timed(spec("{sequential: true, containers: [{name: c}], simulate: {}}")));
+  EXPECT_FALSE(is_timed(spec("{sequential: true, containers: [{name: c}]}")));
+}
+
+TEST(MixedRuntime, ReasonNamesImageAndRemedy) {
+  const std::string image = timed_reason(
+      yaml::parse("{containers: [{name: c, problem: p, unknownImage: 'team/tool:1'}]}").value());
+  for (const char* part : {"Image \"team/tool:1\" is not run here", "athanor images",
+                           "annotation athanor.dev/simulate"}) {
+    EXPECT_NE(image.find(part), std::string::npos) << image;
+  }
+  EXPECT_EQ(timed_reason(yaml::parse("{containers: [{name: c}], simulate: {}}").value())
+                .find("Annotation athanor.dev/simulate"),
+            0U);
+}
+
 }  // namespace
 }  // namespace athanor::nodes::mixed_runtime_test

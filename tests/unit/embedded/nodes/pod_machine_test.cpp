@@ -238,6 +238,20 @@ TEST_F(PodMachineTest, EndsUnstartedContainersOnStop) {
   EXPECT_EQ(machine.state()["containers"][1]["exitCode"].as_int(), 137);
 }
 
+TEST_F(PodMachineTest, NotesFailureOfAnUnknownImage) {
+  PodMachine machine = make(
+      "containers: [{name: a, unknownImage: 'team/tool:1'}, {name: b}, "
+      "{name: c, unknownImage: 'team/tool:1'}]");
+  advance(machine);
+  machine.exited(0, 2, "", now);
+  machine.exited(1, 2, "", now);
+  machine.exited(2, 0, "", now);
+  const Value state = machine.state();
+  ASSERT_EQ(state["events"].size(), 1U);
+  EXPECT_EQ(state["events"][0]["reason"], Value("ImageNotRun"));
+  EXPECT_NE(state["events"][0]["note"].str().find("--pods timed"), std::string::npos);
+}
+
 TEST_F(PodMachineTest, FailingEndsEverything) {
   PodMachine machine = make("restartPolicy: Always, init: [{name: i}], containers: [{name: a}]");
   machine.fail("no disk", now);

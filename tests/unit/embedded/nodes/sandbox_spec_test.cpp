@@ -188,7 +188,8 @@ TEST_F(SandboxSpecTest, AnUnknownImageWithoutACommandSaysSo) {
   const std::string unknown =
       "image \"quay.io/team/tool:1\" is not run here, and its entrypoint is not known: give the "
       "container a command, load the image with athanor images, name its entrypoint in the lab "
-      "file, or start the lab with --pods auto or timed";
+      "file, or let the pod only take time: annotation athanor.dev/simulate on it, or the lab "
+      "started with --pods timed";
   for (const char* container :
        {"image: 'quay.io/team/tool:1'", "image: 'quay.io/team/tool:1', args: [-q]"}) {
     const SandboxSpec spec = make(pod(std::string("containers: [{name: c, ") + container + "}]"));
