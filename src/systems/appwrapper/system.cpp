@@ -48,11 +48,11 @@ Value cluster_queue() {
           {{"namespaceSelector", Value::object()},
            {"resourceGroups",
             Value::list({Value::object(
-                {{"coveredResources", Value::list({"cpu", "nvidia.com/gpu"})},
+                {{"coveredResources", Value::list({"cpu", "memory", "nvidia.com/gpu"})},
                  {"flavors",
                   Value::list({Value::object(
                       {{"name", kFlavor},
-                       {"resources", Value::list({quota("cpu", "4"),
+                       {"resources", Value::list({quota("cpu", "9"), quota("memory", "36Gi"),
                                                   quota("nvidia.com/gpu", "16")})}})})}})})}}));
 }
 
@@ -61,9 +61,9 @@ Value local_queue(std::string_view name, std::string_view ns) {
                    Value::object({{"clusterQueue", kClusterQueue}}));
 }
 
-// Queues for a first AppWrapper (docs/spec/appwrapper.md 8.5, 9.3): `user-queue` and
-// `default-queue` in namespace default and in `home`, where a lab's users are, on a ClusterQueue
-// with 4 CPUs and 16 GPUs.
+// Queues for a first AppWrapper and for Kueue's public samples (docs/spec/appwrapper.md 8.5, 9.3):
+// `user-queue` and `default-queue` in namespace default and in `home`, where a lab's users are, on
+// a ClusterQueue with 9 CPUs, 36Gi of memory and 16 GPUs.
 std::vector<Value> sample_objects(std::string_view home) {
   std::vector<Value> objects{
       object_of(api::kueue::kResourceFlavor, Value::object({{"name", kFlavor}}), Value::object()),

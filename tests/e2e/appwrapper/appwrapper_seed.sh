@@ -21,7 +21,7 @@ say "1. Queues"
 $kubectl get localqueues,clusterqueues -o wide
 becomes cluster-queue $kubectl get localqueue user-queue -o 'jsonpath={.spec.clusterQueue}'
 becomes cluster-queue $kubectl get localqueue default-queue -o 'jsonpath={.spec.clusterQueue}'
-becomes 4 $kubectl get clusterqueue cluster-queue -o 'jsonpath={.spec.resourceGroups[0].flavors[0].resources[?(@.name=="cpu")].nominalQuota}'
+becomes 9 $kubectl get clusterqueue cluster-queue -o 'jsonpath={.spec.resourceGroups[0].flavors[0].resources[?(@.name=="cpu")].nominalQuota}'
 
 say "2. Apply"
 $kubectl apply -f samples/appwrapper.yaml

@@ -95,7 +95,7 @@ def test_the_samples_of_a_pod_and_of_queues(make_lab):
     lab.kubectl("apply", "-f", ROOT / "examples/appwrapper/queues.yaml")
     queue = lab.get("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cluster-queue")
     (flavor,) = queue["spec"]["resourceGroups"][0]["flavors"]
-    assert {one["name"]: str(one["nominalQuota"]) for one in flavor["resources"]} == {"cpu": "8", "nvidia.com/gpu": "16"}
+    assert {one["name"]: str(one["nominalQuota"]) for one in flavor["resources"]} == {"cpu": "9", "memory": "36Gi", "nvidia.com/gpu": "16"}
     lab.kubectl("apply", "-f", ROOT / "examples/appwrapper/pod.yaml", "-n", "default")
     wait_for("it has succeeded", lambda: phase(lab, "default", "pod") == "Succeeded")
     assert lab.get("/api/v1/namespaces/default/pods/pod")["status"]["phase"] == "Succeeded"
