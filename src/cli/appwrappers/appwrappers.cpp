@@ -14,6 +14,7 @@
 #include "cli/output/formats.hpp"
 #include "cli/output/listing.hpp"
 #include "cli/output/terminal.hpp"
+#include "cli/session/elsewhere.hpp"
 #include "cli/session/verbs.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/appwrapper/kueue/workload.hpp"
@@ -146,7 +147,12 @@ Result<int> list_appwrappers(Session& session, const AppWrappersOptions& options
   }
   std::vector<Object> apps;
   if (list.names.size() == 1) {
-    ATHANOR_TRY(Object app, session.get(kAppWrapper, session.ns(), list.names.front()));
+    const std::string& name = list.names.front();
+    auto found = session.get(kAppWrapper, session.ns(), name);
+    if (!found.ok()) {
+      return with_other_namespaces(session, kAppWrapper, name, found.error());
+    }
+    Object app = *std::move(found);
     if (list.format.is_table()) {
       ATHANOR_TRY(const std::string page, page_of(session, app));
       out.print(page);
@@ -173,7 +179,10 @@ Result<int> list_appwrappers(Session& session, const AppWrappersOptions& options
   ATHANOR_TRY_VOID(arrange(listing, filter, list));
   if (listing.rows.empty() && missing.empty() && list.format.is_table()) {
     Terminal(STDERR_FILENO)
-        .print(is_filtered(list) ? "No AppWrappers that the flags select.\n" : "No AppWrappers.\n");
+        .print(fmt::format("No AppWrappers{} in {}.\n{}",
+                           is_filtered(list) ? " that the flags select" : "",
+                           ns.empty() ? "any namespace" : "namespace " + ns,
+                           ns.empty() ? "" : hint_elsewhere(session, kAppWrapper, "appwrappers")));
     return 0;
   }
   ATHANOR_TRY(const std::string text, print_listing(listing, list, out.columns()));

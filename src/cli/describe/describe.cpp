@@ -6,15 +6,37 @@
 #include <string>
 #include <vector>
 
+#include "api/kueue.hpp"
 #include "base/clock.hpp"
 #include "cli/output/formats.hpp"
 #include "cli/output/terminal.hpp"
+#include "cli/session/elsewhere.hpp"
 #include "cli/session/verbs.hpp"
+#include "systems/appwrapper/model/kinds.hpp"
+#include "systems/fournos/kinds/fournos_job.hpp"
 #include "views/describe.hpp"
 #include "views/subjects.hpp"
 
 namespace athanor::cli {
 namespace {
+
+// The kind of a subject that is in the namespace of jobs; nullptr for others.
+const Kind* kind_of(views::Subject subject) {
+  switch (subject) {
+    case views::Subject::Job:
+      return &api::kFournosJob;
+    case views::Subject::AppWrapper:
+      return &appwrapper::kAppWrapper;
+    case views::Subject::Workload:
+      return &api::kueue::kWorkload;
+    case views::Subject::Cluster:
+    case views::Subject::Queue:
+    case views::Subject::Slices:
+    case views::Subject::Zones:
+      return nullptr;
+  }
+  return nullptr;
+}
 
 // Describes one object; of a cluster that is not managed, the error says so.
 Result<views::Description> described(views::DescribeSource& source, Session& session,
@@ -22,6 +44,10 @@ Result<views::Description> described(views::DescribeSource& source, Session& ses
   auto description = views::describe(source, subject);
   if (!description.ok() && subject.kind == views::Subject::Cluster) {
     return explain_unmanaged(session, subject.name, description.error());
+  }
+  const Kind* kind = kind_of(subject.kind);
+  if (!description.ok() && kind != nullptr) {
+    return with_other_namespaces(session, *kind, subject.name, description.error());
   }
   return description;
 }

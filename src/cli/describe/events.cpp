@@ -14,6 +14,7 @@
 #include "cli/jobs/log_source.hpp"
 #include "cli/output/listing.hpp"
 #include "cli/output/terminal.hpp"
+#include "cli/session/elsewhere.hpp"
 #include "cli/session/verbs.hpp"
 #include "runtime/view/usage.hpp"
 #include "views/event_view.hpp"
@@ -115,7 +116,11 @@ Result<int> list_events(const EventsOptions& options) {
   ATHANOR_TRY_VOID(arrange(listing, filter, list));
   if (listing.rows.empty() && list.format.is_table()) {
     Terminal(STDERR_FILENO)
-        .print(fmt::format("No events{}.\n", options.about.empty() ? "" : " of " + options.about));
+        .print(fmt::format(
+            "No events{} in {}.\n{}", options.about.empty() ? "" : " of " + options.about,
+            ns.empty() ? "any namespace" : "namespace " + ns,
+            ns.empty() || !options.about.empty() ? ""
+                                                 : hint_elsewhere(session, api::kEvent, "events")));
     return 0;
   }
   const Terminal out(STDOUT_FILENO);

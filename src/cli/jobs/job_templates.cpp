@@ -14,6 +14,7 @@
 #include "cli/jobs/job_files.hpp"
 #include "cli/output/listing.hpp"
 #include "cli/output/terminal.hpp"
+#include "cli/session/elsewhere.hpp"
 #include "cli/session/verbs.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
@@ -126,7 +127,12 @@ Result<int> list_templates(const TemplatesOptions& options) {
   ATHANOR_TRY_VOID(arrange(listing, filter, list));
   if (listing.rows.empty() && missing.empty() && list.format.is_table()) {
     Terminal(STDERR_FILENO)
-        .print("No templates. Save one: athanor templates save NAME --project P ...\n");
+        .print(fmt::format(
+            "No templates in {}. Save one: athanor templates save NAME --project P ...\n{}",
+            options.all_namespaces ? "any namespace" : "namespace " + session.ns(),
+            options.all_namespaces ? ""
+                                   : hint_elsewhere(session, api::kConfigMap, "templates",
+                                                    std::string(kTemplateSelector))));
     return 0;
   }
   const Terminal out(STDOUT_FILENO);

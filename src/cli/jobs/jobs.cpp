@@ -13,6 +13,7 @@
 #include "cli/jobs/job_watch.hpp"
 #include "cli/output/listing.hpp"
 #include "cli/output/terminal.hpp"
+#include "cli/session/elsewhere.hpp"
 #include "cli/session/verbs.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
@@ -110,9 +111,12 @@ Result<int> list_jobs(Session& session, const JobsOptions& options) {
   const bool wide = list.format.output == Output::Wide;
   const std::size_t columns = wide ? 0 : out.columns();
   if (list.names.size() == 1 && list.format.is_table() && !options.all_namespaces) {
-    ATHANOR_TRY(const std::string summary,
-                job_summary(session, session.ns(), list.names.front(), columns));
-    out.print(summary);
+    const std::string& name = list.names.front();
+    const auto summary = job_summary(session, session.ns(), name, columns);
+    if (!summary.ok()) {
+      return with_other_namespaces(session, api::kFournosJob, name, summary.error());
+    }
+    out.print(*summary);
     return 0;
   }
   ATHANOR_TRY(std::vector<Object> jobs, fetch_jobs(session, options));
@@ -131,9 +135,10 @@ Result<int> list_jobs(Session& session, const JobsOptions& options) {
   ATHANOR_TRY_VOID(arrange(listing, filter, list));
   if (listing.rows.empty() && missing.empty() && list.format.is_table()) {
     Terminal(STDERR_FILENO)
-        .print(fmt::format("No jobs in {}{}. Submit one: athanor submit --help\n",
+        .print(fmt::format("No jobs in {}{}. Submit one: athanor submit --help\n{}",
                            ns.empty() ? "any namespace" : "namespace " + ns,
-                           is_filtered(list) ? " that the flags select" : ""));
+                           is_filtered(list) ? " that the flags select" : "",
+                           ns.empty() ? "" : hint_elsewhere(session, api::kFournosJob, "jobs")));
     return 0;
   }
   ATHANOR_TRY(const std::string text, print_listing(listing, list, columns));

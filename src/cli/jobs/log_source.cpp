@@ -14,6 +14,7 @@
 #include "api/tekton.hpp"
 #include "base/ascii.hpp"
 #include "base/near_name.hpp"
+#include "cli/session/elsewhere.hpp"
 #include "client/connection.hpp"
 #include "embedded/wrapped/kinds.hpp"
 #include "kube/value/condition.hpp"
@@ -150,6 +151,12 @@ Result<LogSource> find_by_name(Session& session, const std::string& name) {
     }
     if (one.kind == &api::kPod) {
       break;
+    }
+  }
+  for (const LoggedKind& one : logged_kinds()) {
+    Error error = with_other_namespaces(session, *one.kind, name, *first);
+    if (error.message != first->message || one.kind == &api::kPod) {
+      return error;
     }
   }
   return *first;

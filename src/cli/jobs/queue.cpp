@@ -8,6 +8,7 @@
 #include "cli/jobs/queue_watch.hpp"
 #include "cli/output/listing.hpp"
 #include "cli/output/terminal.hpp"
+#include "cli/session/elsewhere.hpp"
 #include "cli/session/verbs.hpp"
 #include "views/listing.hpp"
 #include "views/queue_view.hpp"
@@ -33,9 +34,11 @@ Result<int> list_queue(Session& session, const QueueOptions& options) {
   ATHANOR_TRY_VOID(arrange(listing, filter, list));
   if (listing.rows.empty() && list.format.is_table()) {
     Terminal(STDERR_FILENO)
-        .print(fmt::format("Nothing {} in {}.\n",
-                           is_filtered(list) ? "that the flags select" : "holds or waits for quota",
-                           ns.empty() ? "any namespace" : "namespace " + ns));
+        .print(
+            fmt::format("Nothing {} in {}.\n{}",
+                        is_filtered(list) ? "that the flags select" : "holds or waits for quota",
+                        ns.empty() ? "any namespace" : "namespace " + ns,
+                        ns.empty() ? "" : hint_elsewhere(session, api::kueue::kWorkload, "queue")));
     return 0;
   }
   const Terminal out(STDOUT_FILENO);

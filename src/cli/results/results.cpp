@@ -131,7 +131,8 @@ Result<int> show_results(const ResultsOptions& options) {
   if (!files) {
     err.print(
         fmt::format("athanor: namespace {} has no results place: there is no "
-                    "PersistentVolumeClaim {}\n",
+                    "PersistentVolumeClaim {}. --claim names another one; to set it up: "
+                    "docs/fournos.md#results\n",
                     session.ns(), options.claim));
   } else if (results.empty() && !has_files) {
     err.print(fmt::format("athanor: {} has neither results nor files of results\n", options.job));

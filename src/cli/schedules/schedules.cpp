@@ -3,11 +3,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <functional>
+#include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "api/builtin.hpp"
 #include "base/clock.hpp"
 #include "base/files/time_zone_files.hpp"
+#include "base/near_name.hpp"
 #include "cli/flags/environment.hpp"
 #include "cli/jobs/job_builder.hpp"
 #include "cli/jobs/job_files.hpp"
@@ -15,6 +20,7 @@
 #include "cli/output/formats.hpp"
 #include "cli/output/listing.hpp"
 #include "cli/output/terminal.hpp"
+#include "cli/session/elsewhere.hpp"
 #include "cli/session/verbs.hpp"
 #include "runtime/view/usage.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
@@ -43,6 +49,17 @@ Result<Object> read_schedule(Session& session, const std::string& name) {
                 : ""));
 }
 
+// Returns the verb below `schedules` that this word stands for in other tools, or nearly is.
+std::string verb_meant(const std::string& word) {
+  static const std::map<std::string, std::string, std::less<>> kOtherWords{
+      {"add", "create"},  {"new", "create"},    {"remove", "delete"}, {"rm", "delete"},
+      {"run", "trigger"}, {"start", "trigger"}, {"stop", "pause"},    {"suspend", "pause"}};
+  static const std::vector<std::string> kVerbs{"create",  "pause",  "resume",
+                                               "trigger", "delete", "next"};
+  const auto other = kOtherWords.find(word);
+  return other != kOtherWords.end() ? other->second : near_name(word, kVerbs);
+}
+
 Result<int> list_schedules(const SchedulesOptions& options) {
   ATHANOR_TRY(Session session, Session::open(options.target, Session::Home::Jobs));
   const ListOptions& list = options.list;
@@ -55,14 +72,24 @@ Result<int> list_schedules(const SchedulesOptions& options) {
               session.list(api::kCronJob, options.all_namespaces ? "" : session.ns(),
                            std::string(fournos::kScheduleSelector)));
   const std::vector<std::string> missing = filter.missing(crons);
+  if (missing.size() == 1 && list.names.size() > 1 && missing.front() == list.names.front()) {
+    if (const std::string verb = verb_meant(missing.front()); !verb.empty()) {
+      return wrong_usage(fmt::format("there is no schedule \"{}\"; did you mean \"schedules {}\"?",
+                                     missing.front(), verb));
+    }
+  }
   views::Listing listing =
       views::schedule_listing(crons, options.all_namespaces, now, find_time_zone);
   ATHANOR_TRY_VOID(arrange(listing, filter, list));
   if (listing.rows.empty() && missing.empty() && list.format.is_table()) {
     Terminal(STDERR_FILENO)
-        .print(
-            "No schedules. Make one: athanor schedules create NAME --cron '0 2 * * *' "
-            "--project P ...\n");
+        .print(fmt::format(
+            "No schedules in {}. Make one: athanor schedules create NAME --cron '0 2 * * *' "
+            "--project P ...\n{}",
+            options.all_namespaces ? "any namespace" : "namespace " + session.ns(),
+            options.all_namespaces ? ""
+                                   : hint_elsewhere(session, api::kCronJob, "schedules",
+                                                    std::string(fournos::kScheduleSelector))));
     return 0;
   }
   const Terminal out(STDOUT_FILENO);

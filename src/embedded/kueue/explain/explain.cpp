@@ -131,6 +131,23 @@ class Explainer {
     }
   }
 
+  // Names of the namespace's LocalQueues, the first few of many.
+  [[nodiscard]] std::string queues_in(const std::string& ns) const {
+    constexpr int kMost = 5;
+    std::string names;
+    int count = 0;
+    for (const auto& [key, queue] : queues_->local_queues) {
+      if (key.ns != ns) {
+        continue;
+      }
+      if (++count > kMost) {
+        return names + ", ...";
+      }
+      names += (names.empty() ? "" : ", ") + key.name;
+    }
+    return names;
+  }
+
   // The ClusterQueue that it waits in; nullptr: there is none that would take it.
   const ClusterQueue* find_queue() {
     const Key key{std::string(workload_.ns()), result_.local_queue};
@@ -141,7 +158,13 @@ class Explainer {
     }
     const auto local = queues_->local_queues.find(key);
     if (local == queues_->local_queues.end()) {
-      cause(local_name, "does not exist", "it is created");
+      const std::string others = queues_in(key.ns);
+      cause(local_name,
+            others.empty() ? "does not exist"
+                           : fmt::format("does not exist; namespace {} has {}", key.ns, others),
+            others.empty() ? "it is created"
+                           : "it is created, or the label kueue.x-k8s.io/queue-name names one that "
+                             "is there");
       return nullptr;
     }
     if (local->second.stopped) {

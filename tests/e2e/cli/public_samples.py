@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inputs of the shape of public samples: Kueue's site/static/examples, AppWrapper's samples, Tekton's examples/v1. The names are theirs; the
+fields are those that decide what becomes of a sample. Times are shorter. Each has its end: the state of its object, or why it waits."""
+
+from dataclasses import dataclass
+
+QUEUE = "kueue.x-k8s.io/queue-name"
+AGNHOST = "registry.k8s.io/e2e-test-images/agnhost:2.53"
+BUSYBOX = "quay.io/project-codeflare/busybox:1.36"
+MNIST = "docker.io/kubeflowkatib/pytorch-mnist:v1beta1-45c5727"
+NGINX = "registry.k8s.io/nginx-slim:0.27"
+
+
+@dataclass
+class Sample:
+    objects: list
+    end: str  # Succeeded, Failed, Running; Waiting: by `says` of athanor queue --explain; Refused: by kubectl
+    says: str = ""  # in what athanor, the events or kubectl say
+
+
+def container(image, *, cpu=None, memory=None, gpu=None, **more):
+    requests = {key: value for key, value in (("cpu", cpu), ("memory", memory), ("nvidia.com/gpu", gpu)) if value}
+    resources = {"requests": requests, **({"limits": {"nvidia.com/gpu": gpu}} if gpu else {})}
+    return {"name": more.pop("name", "c"), "image": image, "resources": resources, **more}
+
+
+def named(name, queue="user-queue", **more):
+    metadata = {"generateName": name} if name.endswith("-") else {"name": name}
+    return {**metadata, "namespace": "default", **({"labels": {QUEUE: queue}} if queue else {}), **more}
+
+
+def pod_spec(one, restart="Never", **more):
+    return {"restartPolicy": restart, "containers": [one], **more}
+
+
+def job(name, one, *, count=1, queue="user-queue", metadata=None, **spec):
+    meta = {**named(name, queue), **(metadata or {})}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": {"parallelism": count, "completions": count, **spec, "template": {"spec": pod_spec(one)}}}
+
+
+def pod(name, one, **more):
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": named(name, **more.pop("metadata", {})), "spec": pod_spec(one, **more)}
+
+
+def wrapper(name, *templates, queue="user-queue", pod_sets=None, annotations=None):
+    """An AppWrapper; annotations with upstream's prefix."""
+    meta = named(name, queue, annotations={f"workload.codeflare.dev.appwrapper/{key}": value for key, value in (annotations or {}).items()})
+    components = [{"template": one, **({"podSets": pod_sets} if pod_sets else {})} for one in templates]
+    return {"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": meta, "spec": {"components": components}}
+
+
+def bare(one):
+    """An object within an AppWrapper."""
+    return {**one, "metadata": {key: value for key, value in one["metadata"].items() if key == "name"}}
+
+
+def sh(script, image=BUSYBOX, **more):
+    return container(image, command=["sh", "-c", script], **more)
+
+
+def deployment(name, replicas, one):
+    labels = {"app": name}
+    template = {"metadata": {"labels": labels}, "spec": {"terminationGracePeriodSeconds": 0, "containers": [one]}}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}}
+
+
+def job_set(name, *groups, **metadata):
+    """Replicated jobs: (name, count, container)."""
+    jobs = [{"name": group, "template": {"spec": {"parallelism": n, "completions": n, "backoffLimit": 0, "template": {"spec": pod_spec(one)}}}} for group, n, one in groups]
+    return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": named(name, **metadata), "spec": {"replicatedJobs": jobs}}
+
+
+def pytorch(name, master, worker, restart="OnFailure", **metadata):
+    replicas = {role: {"replicas": 1, "restartPolicy": restart, "template": {"spec": {"containers": [one]}}} for role, one in (("Master", master), ("Worker", worker))}
+    return {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": named(name, **metadata), "spec": {"pytorchReplicaSpecs": replicas}}
+
+
+def leader_worker_set(name, **metadata):
+    leader, worker = container(NGINX, cpu="100m", name="leader"), container("nginx:1.14.2", cpu="200m", name="worker")
+    groups = {"leaderTemplate": {"spec": {"containers": [leader]}}, "size": 3, "workerTemplate": {"spec": {"containers": [worker]}}}
+    return {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "metadata": named(name, **metadata), "spec": {"replicas": 2, "leaderWorkerTemplate": groups}}
+
+
+def ray_cluster_spec(**head):
+    stop = {"preStop": {"exec": {"command": ["/bin/sh", "-c", "ray stop"]}}}
+    group = lambda name, **more: {"rayStartParams": {}, "template": {"spec": {"containers": [container("rayproject/ray:2.9.0", cpu="1", memory="1G", name=name, lifecycle=stop)]}}, **more}  # noqa: E731
+    return {"rayVersion": "2.9.0", "headGroupSpec": group("ray-head", **head), "workerGroupSpecs": [group("ray-worker", groupName="small-group", replicas=1, minReplicas=1, maxReplicas=10)]}
+
+
+def priority_class(name, value):
+    return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}
+
+
+def mnist():
+    return container(MNIST, cpu="1", memory="200Mi", command=["python3", "/opt/pytorch-mnist/mnist.py", "--epochs=1"], name="pytorch")
+
+
+HELLO = container(AGNHOST, cpu="1", memory="200Mi", args=["entrypoint-tester", "hello", "world"])
+GROUP = {QUEUE: "user-queue", "kueue.x-k8s.io/pod-group-name": "sample-group"}
+TOPOLOGY = {"kueue.x-k8s.io/podset-required-topology": "cloud.provider.com/topology-rack"}
+SETUP = [
+    {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "ResourceFlavor", "metadata": {"name": "default-flavor"}},
+    {
+        "apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "ClusterQueue", "metadata": {"name": "cluster-queue"},
+        "spec": {"namespaceSelector": {}, "resourceGroups": [{"coveredResources": ["cpu", "memory"], "flavors": [
+            {"name": "default-flavor", "resources": [{"name": "cpu", "nominalQuota": 9}, {"name": "memory", "nominalQuota": "36Gi"}]}]}]},
+    },
+    {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "LocalQueue", "metadata": {"name": "user-queue", "namespace": "default"}, "spec": {"clusterQueue": "cluster-queue"}},
+]  # fmt: skip
+
+KUEUE = {
+    "jobs/sample-job.yaml": Sample([job("sample-job-", HELLO, count=3, suspend=True)], "Succeeded"),
+    "sample-job.yaml": Sample([job("sample-job-", container("gcr.io/k8s-staging-perf-tests/sleep:v0.0.3", cpu="1", memory="200Mi", args=["1s"]), count=3, suspend=True)], "Succeeded"),
+    "getting-started/quick-start-job.yaml": Sample([job("sample-job", container(AGNHOST, cpu="1", memory="200Mi", command=["/bin/sh"], args=["-c", "sleep 1"]), count=3)], "Succeeded"),
+    "jobs/sample-job-partial-admission.yaml": Sample(
+        [job("sample-job-partial-admission", HELLO, count=20, suspend=True, metadata={"annotations": {"kueue.x-k8s.io/job-min-parallelism": "5"}})], "Succeeded"
+    ),
+    "jobs/sample-scalable-job.yaml": Sample(
+        [job("sample-elastic-job", sh("sleep 0.2", AGNHOST, cpu="100m", memory="100Mi"), count=3, suspend=True, metadata={"annotations": {"kueue.x-k8s.io/elastic-job": "true"}})], "Succeeded"
+    ),
+    "pods-kueue/kueue-pod.yaml": Sample([pod("kueue-sleep-", container("busybox", cpu="3", command=["sleep"], args=["1s"]), restart="OnFailure")], "Succeeded"),
+    "pods-kueue/kueue-pod-group.yaml": Sample(
+        2 * [{**pod("sample-pod-", container("busybox", cpu="3", command=["sleep"], args=["300s"]), restart="Always"),
+              "metadata": {"generateName": "sample-pod-", "namespace": "default", "labels": GROUP, "annotations": {"kueue.x-k8s.io/pod-group-total-count": "2"}}}], "Running"
+    ),  # fmt: skip
+    "pods-kueue/high-prio-pod.yaml": Sample(
+        [priority_class("high-prio", 10000), pod("high-prio-1m-sleep", container("busybox", cpu="9", command=["sleep"], args=["1s"]), restart="OnFailure", priorityClassName="high-prio")], "Succeeded"
+    ),
+    "jobs/sample-jobset-tas-required.yaml": Sample([job_set("jobset-tas-required", ("workers", 4, sh("sleep 0.2", "busybox", cpu="1", memory="200Mi")))], "Succeeded"),
+    "jobs/sample-pytorchjob.yaml": Sample([pytorch("pytorch-simple", mnist(), mnist(), queue="main")], "Waiting", "LocalQueue/default/main: does not exist; namespace default has default-queue, user-queue"),
+    "jobs/ray-cluster-sample.yaml": Sample([{"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": named("raycluster-complete"), "spec": ray_cluster_spec()}], "Running"),
+    "tas/sample-job-required.yaml": Sample([job("tas-sample-required", HELLO, count=10, queue="tas-user-queue")], "Waiting", "names one that is there"),
+    "appwrapper/deployment-sample.yaml": Sample([wrapper("sample-appwrapper-deployment", deployment("nginx", 3, container(NGINX, cpu="100m")))], "Running"),
+    "serving-workloads/sample-leaderworkerset.yaml": Sample([leader_worker_set("nginx-leaderworkerset")], "Running"),
+    "a job that is larger than the queue": Sample([job("too-large", container("busybox", cpu="64", command=["true"]))], "Waiting", "insufficient quota for cpu"),
+    "admin/single-clusterqueue-setup.yaml": Sample([*SETUP, job("after-setup", HELLO, count=3)], "Succeeded"),
+}
+
+CODEFLARE = {
+    "wrapped-pod.yaml": Sample([wrapper("sample-pod", bare(pod("sample-pod", sh("sleep 1", cpu="1"))))], "Succeeded"),
+    "wrapped-job.yaml": Sample([wrapper("sample-job", bare(job("sample-job", sh("sleep 1", cpu="1"))))], "Succeeded"),
+    "wrapped-deployment.yaml": Sample([wrapper("sample-deployment", deployment("sample-deployment", 2, sh("sleep 10000", cpu="1")))], "Running"),
+    "wrapped-failing-pod.yaml": Sample(
+        [wrapper("sample-failing-pod", bare(pod("sample-failing-pod", sh("exit 1", cpu="1"))), annotations={"failureGracePeriodDuration": "0s", "retryLimit": "0"})], "Failed"
+    ),
+    "wrapped-failing-job.yaml": Sample(
+        [wrapper("sample-failing-job", bare(job("sample-failing-job", sh("exit 1", cpu="1"), backoffLimit=0)),
+                 annotations={"failureGracePeriodDuration": "0s", "retryPausePeriodDuration": "0s", "retryLimit": "1"})], "Failed"
+    ),  # fmt: skip
+    "wrapped-pytorch-job.yaml": Sample([wrapper("sample-pytorch-job", bare(pytorch("pytorch-simple", mnist(), mnist())))], "Running", f'Image "{MNIST}" is not run here'),
+    "wrapped-jobset.yaml": Sample(
+        [wrapper("sample-jobset", bare(job_set("sample-jobset", ("workers", 4, sh("sleep 1", cpu="100m")), ("driver", 1, sh("sleep 1", cpu="100m")))), queue="default-queue")], "Succeeded"
+    ),
+    "wrapped-leader-worker-set.yaml": Sample(
+        [wrapper("sample-lws", bare(leader_worker_set("sample-lws")), queue="default-queue", pod_sets=[
+            {"path": "template.spec.leaderWorkerTemplate.leaderTemplate", "replicas": 2}, {"path": "template.spec.leaderWorkerTemplate.workerTemplate", "replicas": 4}])], "Running"
+    ),  # fmt: skip
+}
+
+
+def steps(*scripts, image="bash:latest", **spec):
+    return {"steps": [{"name": f"s{i}", "image": image, "script": f"#!/usr/bin/env bash\nset -e\n{text}\n"} for i, text in enumerate(scripts)], **spec}
+
+
+def run(kind, name, **spec):
+    return {"apiVersion": "tekton.dev/v1", "kind": kind, "metadata": {"generateName": f"{name}-", "namespace": "default"}, "spec": spec}
+
+
+def of_task(name, task, **spec):
+    return Sample([run("TaskRun", name, taskSpec=task, **spec)], "Succeeded")
+
+
+CLAIM = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "16Mi"}}}}
+RESULT = {"results": [{"name": "r", "type": "string"}]}
+TEKTON = {
+    "taskruns/step-script.yaml": of_task("step-script", steps("echo hi", "[[ $(params.p) == x ]]", params=[{"name": "p", "default": "x"}])),
+    "taskruns/workspace.yaml": of_task(
+        "workspace", steps("echo a > $(workspaces.w.path)/f", "grep a $(workspaces.w.path)/f", workspaces=[{"name": "w"}]), workspaces=[{"name": "w", "emptyDir": {}}]
+    ),
+    "taskruns/workspace-with-volumeClaimTemplate.yaml": of_task(
+        "workspace-claim", steps("echo a > $(workspaces.w.path)/f", workspaces=[{"name": "w"}]), workspaces=[{"name": "w", "volumeClaimTemplate": CLAIM}]
+    ),
+    "taskruns/sidecar-ready.yaml": of_task(
+        "sidecar-ready",
+        {**steps("until [[ -f /shared/ready ]]; do sleep 0.1; done"), "volumes": [{"name": "shared", "emptyDir": {}}], "stepTemplate": {"volumeMounts": [{"name": "shared", "mountPath": "/shared"}]},
+         "sidecars": [{"name": "slow", "image": "ubuntu", "command": ["/bin/bash"], "args": ["-c", "touch /shared/ready; sleep 1000"], "volumeMounts": [{"name": "shared", "mountPath": "/shared"}]}]},
+    ),  # fmt: skip
+    "taskruns/using_context_variables.yaml": of_task("context", steps("[[ $(context.taskRun.namespace) == default ]]")),
+    "taskruns/ignore-step-error.yaml": of_task("ignore", {"steps": [{"name": "bad", "image": "alpine", "onError": "continue", "script": "exit 1"}, {"name": "good", "image": "alpine", "script": "exit 0"}]}),
+    "taskruns/dind-sidecar.yaml": Sample(
+        [run("TaskRun", "dind", taskSpec={"steps": [{"name": "c", "image": "docker", "script": "docker ps"}], "sidecars": [
+            {"name": "server", "image": "docker:dind", "securityContext": {"privileged": True}}]})], "Stuck", "privileged containers are not run on emulated nodes"
+    ),  # fmt: skip
+    "taskruns/unknown image with arguments": Sample(
+        [run("TaskRun", "builder", taskSpec={"steps": [{"name": "build", "image": "gcr.io/kaniko-project/executor:v1.5.1", "args": ["--destination=x"]}]})], "Failed", "annotation athanor.dev/simulate"
+    ),
+    "taskruns/the same, simulated": Sample(
+        [{**(one := run("TaskRun", "builder", taskSpec={"steps": [{"name": "build", "image": "gcr.io/kaniko-project/executor:v1.5.1", "args": ["--destination=x"]}]})),
+          "metadata": {**one["metadata"], "annotations": {"athanor.dev/simulate": '{"build": {"seconds": 1}}'}}}], "Succeeded"
+    ),  # fmt: skip
+    "pipelineruns/pipelinerun-with-params.yaml": Sample(
+        [run("PipelineRun", "params", params=[{"name": "x", "value": "4"}], pipelineSpec={"params": [{"name": "x"}], "tasks": [
+            {"name": "add", "params": [{"name": "a", "value": "$(params.x)"}], "taskSpec": {**steps("[[ $(params.a) == 4 ]]"), "params": [{"name": "a"}]}}]})], "Succeeded"
+    ),  # fmt: skip
+    "pipelineruns/task_results_example.yaml": Sample(
+        [run("PipelineRun", "results", pipelineSpec={"tasks": [
+            {"name": "one", "taskSpec": {**steps("echo -n 7 > $(results.r.path)"), **RESULT}},
+            {"name": "two", "params": [{"name": "a", "value": "$(tasks.one.results.r)"}], "taskSpec": {**steps("[[ $(params.a) == 7 ]]"), "params": [{"name": "a"}]}}]})], "Succeeded"
+    ),  # fmt: skip
+    "pipelineruns/pipelinerun-with-final-tasks.yaml": Sample(
+        [run("PipelineRun", "finally", pipelineSpec={"tasks": [{"name": "work", "taskSpec": steps("true")}], "finally": [{"name": "clean", "taskSpec": steps("[[ $(tasks.status) ]] || true")}]})], "Succeeded"
+    ),
+    "pipelineruns/pipelinerun-with-when-expressions.yaml": Sample(
+        [run("PipelineRun", "when", pipelineSpec={"tasks": [
+            {"name": "not", "when": [{"input": "a", "operator": "in", "values": ["b"]}], "taskSpec": steps("exit 1")}, {"name": "yes", "taskSpec": steps("true")}]})], "Succeeded"
+    ),  # fmt: skip
+    "pipelineruns/using-retries-and-retry-count-variables.yaml": Sample(
+        [run("PipelineRun", "retries", pipelineSpec={"tasks": [{"name": "last", "retries": 2, "taskSpec": {
+            **steps("[[ $(params.n) == 2 ]]"), "params": [{"name": "n"}]}, "params": [{"name": "n", "value": "$(context.pipelineTask.retries)"}]}]})], "Succeeded"
+    ),  # fmt: skip
+    "pipelineruns/workspaces.yaml": Sample(
+        [run("PipelineRun", "shared", workspaces=[{"name": "s", "volumeClaimTemplate": CLAIM}], pipelineSpec={"workspaces": [{"name": "s"}], "tasks": [
+            {"name": "write", "workspaces": [{"name": "w", "workspace": "s"}], "taskSpec": {**steps("echo a > $(workspaces.w.path)/f"), "workspaces": [{"name": "w"}]}},
+            {"name": "read", "runAfter": ["write"], "workspaces": [{"name": "w", "workspace": "s"}], "taskSpec": {**steps("grep a $(workspaces.w.path)/f"), "workspaces": [{"name": "w"}]}}]})],
+        "Succeeded",
+    ),  # fmt: skip
+    "pipelineruns/pipelinerun-with-matrix.yaml": Sample(
+        [run("PipelineRun", "matrix", pipelineSpec={"tasks": [{"name": "p", "matrix": {"params": [{"name": "os", "value": ["linux", "mac"]}]}, "taskSpec": {
+            **steps("echo $(params.os)"), "params": [{"name": "os"}]}}]})], "Succeeded"
+    ),  # fmt: skip
+    "no-ci/hub-resolver.yaml": Sample([run("TaskRun", "hub", taskRef={"resolver": "hub", "params": [{"name": "name", "value": "git-clone"}]})], "Failed", "resolver"),
+}
+SAMPLES = {f"{project}: {name}": sample for project, all_ in (("kueue", KUEUE), ("codeflare", CODEFLARE), ("tekton", TEKTON)) for name, sample in all_.items()}

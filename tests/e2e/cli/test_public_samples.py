@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Public samples of Kueue, AppWrapper and Tekton on `athanor up` as it is: they run, or wait for a reason that names the way out."""
+
+import json
+
+import pytest
+from public_samples import SAMPLES
+from support import JOBS, Lab, wait_for
+
+# Phases and conditions of an end, by kind.
+DONE = {"Succeeded": ("Complete", "Succeeded", "Completed"), "Failed": ("Failed",)}
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory):
+    one = Lab(tmp_path_factory.mktemp("samples") / "lab", ["--storage", "memory"])
+    try:
+        yield one.start()
+    finally:
+        one.close()
+
+
+def true_conditions(one):
+    return {cond["type"]: cond["status"] for cond in one.get("status", {}).get("conditions", [])}
+
+
+def ended(one):
+    """Succeeded, Failed or empty, by the conditions or the phase of any of the kinds."""
+    status, conditions = one.get("status", {}), true_conditions(one)
+    for end, words in DONE.items():
+        if status.get("phase") in words or status.get("jobStatus") == end.upper() or any(conditions.get(word) == "True" for word in words):
+            return end
+    return "Failed" if one["apiVersion"].startswith("tekton.dev") and conditions.get("Succeeded") == "False" else ""
+
+
+def runs(one):
+    status, conditions = one.get("status", {}), true_conditions(one)
+    if one["kind"] == "LeaderWorkerSet":
+        return status.get("readyReplicas") == one["spec"]["replicas"]
+    return status.get("phase") == "Running" or status.get("state") == "ready" or conditions.get("Running") == "True"
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_public_sample(fresh, name):
+    sample = SAMPLES[name]
+    references = []
+    for one in sample.objects:
+        verb = "create" if "generateName" in one["metadata"] else "apply"
+        made = json.loads(fresh.kubectl(verb, "-f", "-", "-o", "json", stdin=json.dumps(one)).out)
+        references.append((f"{made['kind'].lower()}.{made['apiVersion'].rpartition('/')[0]}".rstrip("."), made["metadata"]["name"]))
+
+    def last():
+        return json.loads(fresh.kubectl("get", *references[-1], "-n", "default", "-o", "json").out)
+
+    def events():
+        return fresh.kubectl("get", "events", "-n", "default", "-o", "json").out
+
+    try:
+        if sample.end == "Waiting":
+            told = wait_for("the reason", lambda: (out := fresh.athanor("queue", "--explain", references[-1][1], "-n", "default", code=None).out) and sample.says in out and out)
+            assert "ends when" in told, told
+        elif sample.end == "Running":
+            wait_for("it runs", lambda: runs(last()))
+            if sample.says:
+                wait_for("the event", lambda: sample.says.replace('"', '\\"') in events())
+        elif sample.end == "Stuck":
+            wait_for("the reason", lambda: sample.says in fresh.kubectl("get", "pods", "-n", "default", "-o", "json").out)
+        else:
+            end = wait_for("an end", lambda: ended(last()))
+            assert end == sample.end, last()["status"]
+            assert sample.says in json.dumps(last()["status"]) + fresh.kubectl("get", "pods,taskruns", "-n", "default", "-o", "json").out
+    finally:
+        for reference in reversed(references):
+            if reference[0].split(".")[0] not in ("resourceflavor", "clusterqueue", "localqueue", "priorityclass"):
+                fresh.kubectl("delete", *reference, "-n", "default", "--wait=true", "--timeout=60s", code=None)
+
+
+def test_lists_name_what_is_in_other_namespaces(fresh):
+    """The samples are in namespace default, jobs in another one: empty lists and missing names say so."""
+    fresh.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "waits", "namespace": "default", "labels": {"kueue.x-k8s.io/queue-name": "no"}},
+                  "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "busybox", "command": ["true"]}]}}}}))  # fmt: skip
+    wait_for("its Workload", lambda: "waits" in fresh.athanor("queue", "-A").out)
+    empty = fresh.athanor("queue")
+    assert f"in namespace {JOBS}" in empty.err and "athanor queue -A" in empty.err, empty.err
+    assert "namespace default has one of this name: -n default" in fresh.athanor("logs", "waits", code=1).err
