@@ -51,7 +51,8 @@ const std::vector<store::StoredPtr>& installed_objects() {
     ATHANOR_CHECK(store.ok(), "a memory store opens");
     apiserver::Dependencies dependencies{
         .store = store->get(), .clock = &still, .entropy = entropy.get()};
-    const auto server = apiserver::Server::create({.always_allow = true}, std::move(dependencies));
+    const auto server = apiserver::Server::create({.always_allow = true, .default_roles = false},
+                                                  std::move(dependencies));
     ATHANOR_CHECK(server.ok(), "the server starts over an empty store");
     std::vector<store::StoredPtr> objects;
     for (const std::string& resource : (*store)->resources()) {

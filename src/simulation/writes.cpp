@@ -42,9 +42,10 @@ void World::Impl::make_server() {
                                        .entropy = entropy.get(),
                                        .crd_schemas = &shared_schemas(),
                                        .admission = scene.admission};
-  auto created = apiserver::Server::create(
-      {.always_allow = true, .trusts_controllers = scene.trusts_controllers},
-      std::move(dependencies));
+  auto created = apiserver::Server::create({.always_allow = true,
+                                            .default_roles = false,
+                                            .trusts_controllers = scene.trusts_controllers},
+                                           std::move(dependencies));
   ATHANOR_CHECK(created.ok(), "the server starts over the store");
   server = *std::move(created);
 }

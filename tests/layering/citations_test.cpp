@@ -136,6 +136,35 @@ TEST(Citations, OfTheContractResolve) {
   EXPECT_GT(citations, 300U) << "the citations were not found";
 }
 
+// The tests that a section names as `Suite.Test` in the last cells of its rows.
+std::set<std::string> named_tests(std::string_view text, std::string_view heading) {
+  std::set<std::string> names;
+  std::string_view section = text.substr(std::min(text.find(heading), text.size()));
+  section = section.substr(0, section.find("\n## ", 1));
+  for (std::size_t at = section.find("` |\n"); at != std::string_view::npos;
+       at = section.find("` |\n", at + 1)) {
+    const std::size_t start = section.rfind('`', at - 1) + 1;
+    names.emplace(section.substr(start, at - start));
+  }
+  return names;
+}
+
+TEST(Citations, OfTestsResolve) {
+  const auto names =
+      named_tests(contract().find("apiserver.md")->second.text, "## 23. From Kubernetes 1.29");
+  EXPECT_GT(names.size(), 20U);
+  std::string all;
+  for (const Source& source : read_sources("tests")) {
+    all += source.text;
+  }
+  for (const std::string& name : names) {
+    const std::size_t dot = name.find('.');
+    ASSERT_NE(dot, std::string::npos) << name;
+    const std::string form = "(" + name.substr(0, dot) + ", " + name.substr(dot + 1) + ")";
+    EXPECT_NE(all.find(form), std::string::npos) << "no test " << name;
+  }
+}
+
 TEST(Citations, AWrongOneIsFound) {
   EXPECT_EQ(wrong_citation("hearth.md 9.3)."), "");
   EXPECT_EQ(wrong_citation("hearth.md section 99"), "hearth.md has no 99");

@@ -187,7 +187,9 @@ Result<void> read_authorization(const FlagValues& flags, lab::BareServerOptions&
   for (const std::string& mode : flags.list("authorization-mode")) {
     if (mode == "AlwaysAllow") {
       server.always_allow = true;
-    } else if (mode != "RBAC" && mode != "Node") {
+    } else if (mode == "RBAC") {
+      server.default_roles = true;
+    } else if (mode != "Node") {
       return Error::bad_request(fmt::format(
           "authorization-mode \"{}\" is not a valid mode here: RBAC, Node, AlwaysAllow", mode));
     }

@@ -145,8 +145,31 @@ void check_device_claim_spec(FieldErrors& errors, const Value& spec, const std::
   }
 }
 
-FieldErrors validate_device_claim(const Value& object, const KindContext& /*context*/) {
+// Access beside the owner of a device is for namespaces that their administrator has marked.
+void check_admin_access(FieldErrors& errors, const Value& object, const Value& claim_spec,
+                        const KindContext& context) {
+  constexpr std::string_view kAdminLabel = "resource.kubernetes.io/admin-access";
+  const Value& requests = claim_spec["devices"]["requests"];
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (!requests[i]["exactly"]["adminAccess"].as_bool()) {
+      continue;
+    }
+    const store::StoredPtr ns =
+        context.store.get("namespaces", {"", object["metadata"]["namespace"].str()});
+    if (ns == nullptr || ns->body["metadata"]["labels"][kAdminLabel].as_string() != "true") {
+      errors.push_back(FieldError::forbidden(
+          at("spec.devices.requests", i) + ".adminAccess",
+          fmt::format("admin access to devices requires the `{}: true` label on the containing "
+                      "namespace",
+                      kAdminLabel)));
+    }
+    return;
+  }
+}
+
+FieldErrors validate_device_claim(const Value& object, const KindContext& context) {
   FieldErrors errors;
+  check_admin_access(errors, object, object["spec"], context);
   check_device_claim_spec(errors, object["spec"], "spec");
   return errors;
 }
@@ -158,8 +181,9 @@ FieldErrors validate_device_claim_update(const Value& object, const Value& old_o
   return errors;
 }
 
-FieldErrors validate_claim_template(const Value& object, const KindContext& /*context*/) {
+FieldErrors validate_claim_template(const Value& object, const KindContext& context) {
   FieldErrors errors;
+  check_admin_access(errors, object, object["spec"]["spec"], context);
   check_device_claim_spec(errors, object["spec"]["spec"], "spec.spec");
   return errors;
 }

@@ -146,9 +146,60 @@ void add_definition(std::map<std::string, Value, std::less<>>& definitions, cons
   }
 }
 
+constexpr std::string_view kPreserves = "x-kubernetes-preserve-unknown-fields";
+constexpr std::string_view kKindsOf = "x-kubernetes-group-version-kind";
+
+// kubectl reads version 2 as if whatever is not named were forbidden, and fails on a null where a
+// type is named.
+bool names_no_type(const Value& v3_schema) {
+  return v3_schema[kPreserves].as_bool() || v3_schema["nullable"].as_bool();
+}
+
+// The schema of a value that may have unknown fields or be null, without what kubectl would hold
+// it to.
+Value untyped(const Value& v3_schema) {
+  const Value& kinds = v3_schema[kKindsOf];
+  if (!kinds.is_null()) {
+    return Value::object({{"type", "object"}, {kKindsOf, kinds}});
+  }
+  const std::string_view type = v3_schema["type"].as_string();
+  Value result = v3_schema;
+  for (const std::string_view key : {"properties", "items"}) {
+    result.erase(key);
+  }
+  if (v3_schema["nullable"].as_bool() || type == "object" || type == "array") {
+    result.erase("type");
+  }
+  return result;
+}
+
+// The required properties of a schema that cannot be null.
+Value required_of(const Value& v3_schema) {
+  Value result = Value::list();
+  if (v3_schema["additionalProperties"]["nullable"].as_bool()) {
+    return result;
+  }
+  for (const Value& name : v3_schema["required"].items()) {
+    if (!v3_schema["properties"][name.as_string()]["nullable"].as_bool()) {
+      result.push_back(name);
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 Value openapi_v2_schema(const Value& v3_schema) {
+  if (names_no_type(v3_schema)) {
+    Value plain = untyped(v3_schema);
+    for (const std::string_view key : kInexpressible) {
+      plain.erase(key);
+    }
+    if (plain["additionalProperties"].is_object()) {
+      plain.set("additionalProperties", openapi_v2_schema(v3_schema["additionalProperties"]));
+    }
+    return plain;
+  }
   Value result = Value::object();
   if (const Value* reference = only_reference(v3_schema)) {
     result.set("$ref", moved_reference(reference->as_string()));
@@ -161,6 +212,10 @@ Value openapi_v2_schema(const Value& v3_schema) {
       result.set(key, schema_map(member.value));
     } else if (key == "items" || (key == "additionalProperties" && member.value.is_object())) {
       result.set(key, openapi_v2_schema(member.value));
+    } else if (key == "required" && member.value.is_list()) {
+      if (Value required = required_of(v3_schema); !required.empty()) {
+        result.set(key, std::move(required));
+      }
     } else if (!inexpressible(key)) {
       result.set(key, member.value);
     }

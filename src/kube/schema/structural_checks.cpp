@@ -119,7 +119,8 @@ class StructuralChecker {
     if (preserve != nullptr && preserve->is_bool() && !preserve->as_bool()) {
       invalid(path, "x-kubernetes-preserve-unknown-fields", false, "must be true or undefined");
     }
-    if (node.contains("additionalProperties") && !node["properties"].empty()) {
+    const Value* additional = node.find("additionalProperties");
+    if (additional != nullptr && *additional != Value(true) && !node["properties"].empty()) {
       forbid(path, "additionalProperties",
              "additionalProperties and properties are mutual exclusive");
     }

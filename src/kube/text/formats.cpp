@@ -26,7 +26,7 @@ struct FormatPattern {
   std::string_view format{};
   std::string_view pattern{};
 };
-constexpr std::array<FormatPattern, 14> kPatterns = {{
+constexpr std::array<FormatPattern, 16> kPatterns = {{
     {"bsonobjectid", "^[0-9a-fA-F]{24}$"},
     {"uri", R"(^([a-zA-Z][a-zA-Z0-9+.-]*:[^\s\x00-\x1f]+|/[^\s\x00-\x1f]*)$)"},
     {"email", R"(^([^\s<>@]+@[^\s<>@]+|[^<>@]*<[^\s<>@]+@[^\s<>@]+>)$)"},
@@ -47,6 +47,8 @@ constexpr std::array<FormatPattern, 14> kPatterns = {{
     {"rgbcolor",
      R"(^rgb\(\s*(0|[1-9]\d?|1\d\d?|2[0-4]\d|25[0-5])\s*,\s*(0|[1-9]\d?|1\d\d?|2[0-4]\d|25[0-5])\s*,\s*(0|[1-9]\d?|1\d\d?|2[0-4]\d|25[0-5])\s*\)$)"},
     {"date", R"(^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$)"},
+    {"k8sshortname", "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"},
+    {"k8slongname", R"(^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$)"},
     // The long form of a duration, beside Go's.
     {"long-duration",
      R"(^(\d+\s*(ns|nanos?|us|µs|micros?|ms|millis?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)\s*)+$)"},
@@ -171,7 +173,25 @@ bool is_date_time(std::string_view text) {
   return parse_time(text).has_value() || parse_time(std::string(text) + "Z").has_value();
 }
 
-constexpr std::array<std::pair<std::string_view, Check>, 12> kChecks = {{
+bool is_short_name(std::string_view text) {
+  constexpr std::size_t kLongest = 63;
+  return text.size() <= kLongest && pattern_of("k8sshortname")->search(text);
+}
+bool is_long_name(std::string_view text) {
+  constexpr std::size_t kLongest = 253;
+  return text.size() <= kLongest && pattern_of("k8slongname")->search(text);
+}
+
+// Dashes in a name do not count.
+std::string plain_name(std::string_view format) {
+  std::string name(format);
+  std::erase(name, '-');
+  return name;
+}
+
+constexpr std::array<std::pair<std::string_view, Check>, 14> kChecks = {{
+    {"k8sshortname", is_short_name},
+    {"k8slongname", is_long_name},
     {"ipv4", is_ipv4},
     {"ipv6", is_ipv6},
     {"cidr", is_cidr},
@@ -188,16 +208,21 @@ constexpr std::array<std::pair<std::string_view, Check>, 12> kChecks = {{
 
 }  // namespace
 
+bool is_known_format(std::string_view format) {
+  const std::string plain = plain_name(format);
+  return plain == "password" ||
+         std::ranges::any_of(kChecks, [&](const auto& check) { return check.first == plain; }) ||
+         pattern_of(plain) != nullptr;
+}
+
 bool matches_format(std::string_view format, std::string_view text) {
-  if (format == "date-time") {
-    return is_date_time(text);
-  }
+  const std::string plain = plain_name(format);
   for (const auto& [name, check] : kChecks) {
-    if (name == format) {
+    if (name == plain) {
       return check(text);
     }
   }
-  const Regex* pattern = pattern_of(format);
+  const Regex* pattern = pattern_of(plain);
   return pattern == nullptr || pattern->search(text);
 }
 

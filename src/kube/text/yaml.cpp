@@ -259,21 +259,30 @@ class Composer {
       }
       const auto place = result.place(key.text);
       if (place && options_.strict) {
-        return yaml_error("unmarshal errors:\n  line " + std::to_string(line_of(*event)) +
-                          ": key " + go_quote(key.text) + " already set in map");
+        return yaml_error("unmarshal errors:\n  " + repeated_key(value_event, key));
       }
+      const bool repeats = place && options_.repeated_keys != nullptr;
+      const std::string repeated = repeats ? repeated_key(value_event, key) : std::string();
       if (place && options_.duplicates != nullptr && budget_.take(path_.size())) {
         options_.duplicates->push_back(path_);
       }
       record_line(line_of(*event));
       ATHANOR_TRY(Value value, compose(*value_event, depth));
       path_.resize(length);
+      if (repeats && budget_.take(repeated.size())) {
+        options_.repeated_keys->push_back(repeated);
+      }
       if (place) {
         result.members[*place].value = std::move(value);
       } else {
         result.add(key.text, std::move(value));
       }
     }
+  }
+
+  static std::string repeated_key(const Event& value, const KeyNode& key) {
+    return "line " + std::to_string(line_of(*value)) + ": key " + go_quote(key.text) +
+           " already set in map";
   }
 
   static Result<void> add_merge(const Value& source, Mapping& mapping) {

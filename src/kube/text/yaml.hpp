@@ -19,6 +19,9 @@ struct ParseOptions {
   // is ""; lines count from 1, a member's is its key's.
   std::vector<std::pair<std::string, std::size_t>>* lines = nullptr;
   std::vector<std::string>* duplicates = nullptr;  // as json::ParseOptions::duplicates
+  // Likewise with their lines, in the words of Go's strict parser:
+  // `line 3: key "a" already set in map`; the line is the value's.
+  std::vector<std::string>* repeated_keys = nullptr;
 };
 
 // Parses the first document; ignores later ones. Bounds the expansion of aliases. Errors are

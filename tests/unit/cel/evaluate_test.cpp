@@ -207,6 +207,10 @@ constexpr Case kTexts[] = {
 INSTANTIATE_TEST_SUITE_P(Texts, Evaluate, ::testing::ValuesIn(kTexts));
 
 constexpr Case kLibraries[] = {
+    {"[1, 2].first() == optional.of(1) && [1, 2].last().value() == 2 && !object.names.filter(n, n "
+     "== 'z').first().hasValue()"},
+    {"optional.unwrap([optional.of(1), optional.none()]) == [1] && [object.?name, "
+     "object.?absent].unwrapOpt() == ['web']"},
     {"[1, 2].isSorted() && ![2, 1].isSorted() && [3, 1].min() == 1 && ['b', 'c'].max() == 'c'"},
     {"[1, 2].sum() == 3 && [1.5].sum() == 1.5 && [duration('1s')].sum() == duration('1s')"},
     {"[].sum() == 0 && [1, 2, 1].indexOf(1) == 0 && [1, 2, 1].lastIndexOf(1) == 2"},

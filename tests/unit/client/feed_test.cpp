@@ -112,7 +112,8 @@ class Cluster {
     dependencies.store = store_.get();
     dependencies.clock = clock.get();
     dependencies.entropy = entropy.get();
-    api_ = *apiserver::Server::create({.always_allow = true}, std::move(dependencies));
+    api_ = *apiserver::Server::create({.always_allow = true, .default_roles = false},
+                                      std::move(dependencies));
   }
 
   std::string directory_{};

@@ -51,6 +51,44 @@ Attributes attributes_of(const Value& spec, const UserInfo& user) {
   return attributes;
 }
 
+void check_selector_requirement(std::vector<FieldError>& errors, const std::string& path,
+                                const Value& requirement) {
+  const std::string_view op = requirement["operator"].as_string();
+  if (requirement["key"].as_string().empty()) {
+    errors.push_back(FieldError::required(path + ".key", "must be specified"));
+  }
+  if ((op == "In" || op == "NotIn") && requirement["values"].empty()) {
+    errors.push_back(FieldError::required(path + ".values",
+                                          "must be specified when `operator` is 'In' or 'NotIn'"));
+  } else if ((op == "Exists" || op == "DoesNotExist") && !requirement["values"].empty()) {
+    errors.push_back(FieldError::forbidden(
+        path + ".values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
+  }
+}
+
+// Operators that are not known may be those of newer clients.
+void check_review_selector(std::vector<FieldError>& errors, const std::string& path,
+                           const Value& selector) {
+  if (selector.is_null()) {
+    return;
+  }
+  const Value& raw = selector["rawSelector"];
+  const Value& requirements = selector["requirements"];
+  if (!raw.as_string().empty() && !requirements.empty()) {
+    errors.push_back(FieldError::invalid(path + ".rawSelector", raw,
+                                         "may not specified at the same time as requirements"));
+  }
+  if (raw.as_string().empty() && requirements.empty()) {
+    errors.push_back(FieldError::required(
+        path + ".requirements",
+        fmt::format("when {} is specified, requirements or rawSelector is required", path)));
+  }
+  for (std::size_t i = 0; i < requirements.size(); ++i) {
+    check_selector_requirement(errors, fmt::format("{}.requirements[{}]", path, i),
+                               requirements[i]);
+  }
+}
+
 // What every access review must say.
 std::vector<FieldError> check_target(const Value& spec) {
   const bool resource = !spec["resourceAttributes"].is_null();
@@ -64,6 +102,10 @@ std::vector<FieldError> check_target(const Value& spec) {
     errors.push_back(FieldError::invalid(
         "spec.resourceAttributes", Value(),
         "exactly one of nonResourceAttributes or resourceAttributes must be specified"));
+  }
+  for (const std::string_view selector : {"fieldSelector", "labelSelector"}) {
+    check_review_selector(errors, fmt::format("spec.resourceAttributes.{}", selector),
+                          spec["resourceAttributes"][selector]);
   }
   return errors;
 }

@@ -21,7 +21,7 @@ struct BootstrapInput {
 };
 
 // Creates what is missing and adds back what was taken out of it; writes nothing otherwise. RBAC
-// objects only where RBAC decides. Fails when the store does.
+// objects only with Options::default_roles. Fails when the store does.
 Result<void> install_bootstrap_objects(const BootstrapInput& input);
 
 }  // namespace athanor::apiserver

@@ -128,7 +128,7 @@ class Installation {
   Result<void> run() {
     ATHANOR_TRY_VOID(namespaces());
     ATHANOR_TRY_VOID(priorities());
-    if (!input_.options.always_allow) {
+    if (input_.options.default_roles) {
       ATHANOR_TRY_VOID(rbac());
     }
     ATHANOR_TRY_VOID(own_service());

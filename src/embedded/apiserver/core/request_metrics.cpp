@@ -76,6 +76,10 @@ void head(std::string& out, std::string_view name, std::string_view type, std::s
   fmt::format_to(std::back_inserter(out), "# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
 }
 
+std::string flow_labels(const FlowClass& flow) {
+  return fmt::format(R"(flow_schema="{}",priority_level="{}")", flow.schema, flow.level);
+}
+
 std::pair<std::string_view, std::string_view> split_storage(std::string_view storage) {
   const std::size_t dot = storage.find('.');
   return {storage.substr(0, dot),
@@ -100,10 +104,37 @@ void RequestMetrics::note(const Call& call, int code, Duration took) {
   const double seconds = std::chrono::duration<double>(took).count();
   const MutexLock lock(mutex_);
   ++totals_[total];
-  Histogram& histogram = durations_[labels];
+  count_seconds(durations_[labels], seconds);
+  if (call.flow) {
+    note_flow(call, code, seconds);
+  }
+}
+
+void RequestMetrics::count_seconds(Histogram& histogram, double seconds) {
   const auto bucket = std::lower_bound(kBuckets.begin(), kBuckets.end(), seconds);
   ++histogram.counts[static_cast<std::size_t>(bucket - kBuckets.begin())];
   histogram.sum += seconds;
+}
+
+void RequestMetrics::note_flow(const Call& call, int code, double seconds) {
+  constexpr int kTooMany = 429;
+  Flow& flow = flows_[flow_labels(*call.flow)];
+  if (code == kTooMany && call.request.overdue) {
+    ++flow.rejected;
+    return;
+  }
+  ++flow.dispatched;
+  count_seconds(flow.execution, seconds);
+}
+
+RequestMetrics::Seat::Seat(RequestMetrics& metrics, const FlowClass& flow)
+    : metrics_(metrics), labels_(flow_labels(flow)) {
+  const MutexLock lock(metrics_.mutex_);
+  ++metrics_.flows_[labels_].executing;
+}
+RequestMetrics::Seat::~Seat() {
+  const MutexLock lock(metrics_.mutex_);
+  --metrics_.flows_[labels_].executing;
 }
 
 void RequestMetrics::note_refusal(const std::string& loop, int code) {
@@ -148,17 +179,48 @@ std::string RequestMetrics::text(const Core& core) const {
   constexpr std::string_view kDuration = "apiserver_request_duration_seconds";
   head(out, kDuration, "histogram", "How long answers took.");
   for (const auto& [labels, histogram] : durations_) {
-    std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < kBuckets.size(); ++i) {
-      sum += histogram.counts[i];
-      fmt::format_to(line, "{}_bucket{{{},le=\"{}\"}} {}\n", kDuration, labels, kBuckets[i], sum);
-    }
-    sum += histogram.counts.back();
-    fmt::format_to(line, "{}_bucket{{{},le=\"+Inf\"}} {}\n", kDuration, labels, sum);
-    fmt::format_to(line, "{}_sum{{{}}} {}\n", kDuration, labels, histogram.sum);
-    fmt::format_to(line, "{}_count{{{}}} {}\n", kDuration, labels, sum);
+    add_histogram(out, kDuration, labels, histogram);
   }
+  add_flows(out);
   return out;
+}
+
+void RequestMetrics::add_histogram(std::string& out, std::string_view name,
+                                   const std::string& labels, const Histogram& histogram) {
+  const auto line = std::back_inserter(out);
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < kBuckets.size(); ++i) {
+    sum += histogram.counts[i];
+    fmt::format_to(line, "{}_bucket{{{},le=\"{}\"}} {}\n", name, labels, kBuckets[i], sum);
+  }
+  sum += histogram.counts.back();
+  fmt::format_to(line, "{}_bucket{{{},le=\"+Inf\"}} {}\n", name, labels, sum);
+  fmt::format_to(line, "{}_sum{{{}}} {}\n", name, labels, histogram.sum);
+  fmt::format_to(line, "{}_count{{{}}} {}\n", name, labels, sum);
+}
+
+void RequestMetrics::add_flows(std::string& out) const {
+  const auto line = std::back_inserter(out);
+  const auto family = [&](std::string_view name, std::string_view type, std::string_view help,
+                          auto value, std::string_view more = "") {
+    head(out, name, type, help);
+    for (const auto& [labels, flow] : flows_) {
+      fmt::format_to(line, "{}{{{}{}}} {}\n", name, labels, more, value(flow));
+    }
+  };
+  family("apiserver_flowcontrol_current_executing_requests", "gauge",
+         "Requests that are being answered.", [](const Flow& flow) { return flow.executing; });
+  family("apiserver_flowcontrol_dispatched_requests_total", "counter", "Requests that were served.",
+         [](const Flow& flow) { return flow.dispatched; });
+  family(
+      "apiserver_flowcontrol_rejected_requests_total", "counter",
+      "Requests that waited too long to be served.", [](const Flow& flow) { return flow.rejected; },
+      R"(,reason="time-out")");
+  constexpr std::string_view kExecution = "apiserver_flowcontrol_request_execution_seconds";
+  head(out, kExecution, "histogram", "How long requests were served.");
+  for (const auto& [labels, flow] : flows_) {
+    add_histogram(out, kExecution, labels + R"(,type="regular")", flow.execution);
+  }
 }
 
 std::string RequestMetrics::health_text(const Core& core) {

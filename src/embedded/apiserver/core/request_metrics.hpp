@@ -17,6 +17,7 @@ namespace athanor::apiserver {
 
 struct Call;
 struct Core;
+struct FlowClass;
 
 // Thread-safe.
 class RequestMetrics {
@@ -33,6 +34,19 @@ class RequestMetrics {
     std::atomic<std::int64_t>& count_;
   };
 
+  // Holds a seat of a flow schema and its priority level, for as long as this lives.
+  class Seat {
+   public:
+    Seat(RequestMetrics& metrics, const FlowClass& flow);
+    Seat(const Seat&) = delete;
+    Seat& operator=(const Seat&) = delete;
+    ~Seat();
+
+   private:
+    RequestMetrics& metrics_;
+    std::string labels_;
+  };
+
   // Counts one request that was answered.
   void note(const Call& call, int code, Duration took);
   // Counts one request of a control loop that was refused.
@@ -42,6 +56,9 @@ class RequestMetrics {
   [[nodiscard]] static std::string health_text(const Core& core);
 
  private:
+  void note_flow(const Call& call, int code, double seconds) ATHANOR_REQUIRES(mutex_);
+  void add_flows(std::string& out) const ATHANOR_REQUIRES(mutex_);
+
   static constexpr std::array<double, 15> kBuckets = {0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8,
                                                       1.0,   1.25,  1.5,  2,   3,   5,   10};
   struct Histogram {
@@ -49,12 +66,25 @@ class RequestMetrics {
     double sum = 0;
   };
 
+  // The requests of one schema of a level.
+  struct Flow {
+    std::int64_t executing = 0;
+    std::uint64_t dispatched = 0;
+    std::uint64_t rejected = 0;
+    Histogram execution{};
+  };
+
+  static void add_histogram(std::string& out, std::string_view name, const std::string& labels,
+                            const Histogram& histogram);
+  static void count_seconds(Histogram& histogram, double seconds);
+
   std::atomic<std::int64_t> reading_{0};
   std::atomic<std::int64_t> mutating_{0};
   mutable Mutex mutex_{};
   std::map<std::string, std::uint64_t, std::less<>> totals_
       ATHANOR_GUARDED_BY(mutex_){};  // by their printed labels
   std::map<std::string, Histogram, std::less<>> durations_ ATHANOR_GUARDED_BY(mutex_){};
+  std::map<std::string, Flow, std::less<>> flows_ ATHANOR_GUARDED_BY(mutex_){};
   std::map<std::pair<std::string, int>, std::uint64_t> refusals_
       ATHANOR_GUARDED_BY(mutex_){};  // by loop and code
 };

@@ -118,6 +118,13 @@ StatusResult<Handler> subresource_route(const Call& call) {
   return Handler{verb == "update" ? &handle_update : &handle_patch};
 }
 
+// What is only posted, such as a review, is no row of a table.
+bool has_tables(const Call& call) {
+  constexpr std::array<std::string_view, 3> kPosted = {"binding", "eviction", "token"};
+  const bool read = call.resource->stored || call.resource->plural == "componentstatuses";
+  return read && std::find(kPosted.begin(), kPosted.end(), call.path.subresource) == kPosted.end();
+}
+
 }  // namespace
 
 StatusResult<Response> route_resource(Call& call) {
@@ -143,6 +150,7 @@ StatusResult<Response> route_resource(Call& call) {
     }
   }
   ATHANOR_TRY(call.accepted, negotiate(call.request, {.transforms = true,
+                                                      .table = has_tables(call),
                                                       .watch = call.path.verb == "watch",
                                                       .custom = call.resource->is_custom,
                                                       .collection = call.path.verb == "list"}));

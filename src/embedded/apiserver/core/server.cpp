@@ -244,6 +244,10 @@ class ServerImpl final : public Server {
     if (!call.in_process && (call.path.verb == "watch" || !is_long_running(call.path))) {
       call.flow = core_.flows->classify(attributes);
     }
+    std::optional<RequestMetrics::Seat> seat;
+    if (call.flow) {
+      seat.emplace(*core_.metrics, *call.flow);
+    }
     call.annotate("authorization.k8s.io/decision", decision.allowed ? "allow" : "forbid");
     call.annotate("authorization.k8s.io/reason", decision.reason);
     if (!decision.allowed) {

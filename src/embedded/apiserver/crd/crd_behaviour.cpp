@@ -12,7 +12,9 @@
 #include "embedded/apiserver/policies/webhook_validation.hpp"
 #include "kube/names/field_error.hpp"
 #include "kube/names/names.hpp"
+#include "kube/text/formats.hpp"
 #include "kube/text/json.hpp"
+#include "kube/text/text.hpp"
 #include "kube/value/condition.hpp"
 
 namespace athanor::apiserver {
@@ -270,6 +272,44 @@ std::vector<FieldError> validate_crd_update(const Value& crd, const Value& old_c
   return errors;
 }
 
+// The formats of texts that nothing checks, below a schema.
+void add_unknown_formats(const Value& schema, std::set<std::string>& formats) {
+  const std::string_view format = schema["format"].as_string();
+  if (schema["type"].as_string() == "string" && !format.empty() && !is_known_format(format)) {
+    formats.emplace(format);
+  }
+  for (const std::string_view part : {"items", "not", "additionalProperties"}) {
+    if (schema[part].is_object()) {
+      add_unknown_formats(schema[part], formats);
+    }
+  }
+  for (const std::string_view part : {"allOf", "anyOf", "oneOf"}) {
+    for (const Value& one : schema[part].items()) {
+      add_unknown_formats(one, formats);
+    }
+  }
+  for (const Member& property : schema["properties"].members()) {
+    add_unknown_formats(property.value, formats);
+  }
+}
+
+std::set<std::string> unknown_formats(const Value& crd) {
+  std::set<std::string> formats;
+  for (const Value& version : crd["spec"]["versions"].items()) {
+    add_unknown_formats(version["schema"]["openAPIV3Schema"], formats);
+  }
+  return formats;
+}
+
+void warn_of_formats(const Value& crd, const Value& old_crd, const KindContext& context) {
+  const std::set<std::string> before = unknown_formats(old_crd);
+  for (const std::string& format : unknown_formats(crd)) {
+    if (!before.contains(format)) {
+      context.warnings->push_back(fmt::format("unrecognized format {}", go_quote(format)));
+    }
+  }
+}
+
 }  // namespace
 
 std::string_view storage_version(const Value& crd) {
@@ -289,6 +329,7 @@ const KindBehaviour& crd_behaviour() {
     made.prepare_update = &prepare_crd_update;
     made.validate_create = &validate_crd;
     made.validate_update = &validate_crd_update;
+    made.warn = &warn_of_formats;
     return made;
   }();
   return kBehaviour;

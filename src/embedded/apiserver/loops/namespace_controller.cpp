@@ -23,6 +23,7 @@ struct Remains {
   std::map<std::string, std::size_t> resources{};  // "configmaps." to count
   std::map<std::string, std::size_t> finalizers{};
   std::string failure{};
+  std::set<std::string> unknown{};  // "wardle.example.com/v1": served by an API server out of reach
 
   static std::string text(const std::map<std::string, std::size_t>& counts, std::string_view verb) {
     std::string joined;
@@ -33,6 +34,21 @@ struct Remains {
     return joined;
   }
 };
+
+constexpr std::string_view kApiServices = "apiservices.apiregistration.k8s.io";
+
+// "Discovery failed for some groups, ...", as clients of discovery say it.
+std::string discovery_failure(const std::set<std::string>& versions) {
+  std::string each;
+  for (const std::string& version : versions) {
+    each += fmt::format("{}{}: stale GroupVersion discovery: {}", each.empty() ? "" : ", ", version,
+                        version);
+  }
+  return fmt::format(
+      "Discovery failed for some groups, {} failing: unable to retrieve the complete list of "
+      "server APIs: {}",
+      versions.size(), each);
+}
 
 class NamespaceController final : public ControlLoop {
  public:
@@ -58,6 +74,8 @@ class NamespaceController final : public ControlLoop {
         } else {
           note(*event->object);
         }
+      } else if (event->object->resource == kApiServices) {
+        due_.insert(terminating_.begin(), terminating_.end());
       } else if (terminating_.contains(event->object->key.ns)) {
         due_.insert(event->object->key.ns);
       }
@@ -94,7 +112,8 @@ class NamespaceController final : public ControlLoop {
       return true;
     }
     const ResourceTablePtr table = registry_.table();
-    const Remains remains = sweep(*table, name, now);
+    Remains remains = sweep(*table, name, now);
+    remains.unknown = unreachable_versions();
     const ResourceInfo* namespaces = table->find("", "v1", "namespaces");
     if (namespaces == nullptr) {
       return false;
@@ -102,10 +121,28 @@ class NamespaceController final : public ControlLoop {
     if (!report(*namespaces, name, remains, now)) {
       return false;
     }
-    if (!remains.resources.empty() || !remains.failure.empty()) {
+    if (!remains.resources.empty() || !remains.failure.empty() || !remains.unknown.empty()) {
       return remains.failure.empty();  // what is left ends with events of its own
     }
     return finalize(*namespaces, name, now);
+  }
+
+  // Versions of aggregated API servers that may have objects in any namespace and do not answer.
+  [[nodiscard]] std::set<std::string> unreachable_versions() const {
+    std::set<std::string> versions;
+    const auto page = store_.list(kApiServices, {});
+    if (!page.ok()) {
+      return versions;
+    }
+    for (const store::StoredPtr& stored : page->items) {
+      const Value& body = stored->body;
+      if (body["spec"]["service"].is_object() &&
+          !condition_is(body["status"]["conditions"], "Available", "True")) {
+        versions.insert(fmt::format("{}/{}", body["spec"]["group"].as_string(),
+                                    body["spec"]["version"].as_string()));
+      }
+    }
+    return versions;
   }
 
   // Deletes everything in the namespace, pods first: the rest stays until they have ended, since
@@ -179,8 +216,13 @@ class NamespaceController final : public ControlLoop {
                      .message = message},
                     now);
     };
-    set("NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered",
-        "All resources successfully discovered");
+    if (remains.unknown.empty()) {
+      set("NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered",
+          "All resources successfully discovered");
+    } else {
+      set("NamespaceDeletionDiscoveryFailure", true, "DiscoveryFailed",
+          discovery_failure(remains.unknown));
+    }
     set("NamespaceDeletionGroupVersionParsingFailure", false, "ParsedGroupVersions",
         "All legacy kube types successfully parsed");
     if (remains.failure.empty()) {
@@ -205,7 +247,7 @@ class NamespaceController final : public ControlLoop {
                       Remains::text(remains.finalizers, "in")));
     }
     if (conditions == stored->body["status"]["conditions"] ||
-        (remains.resources.empty() && remains.failure.empty())) {
+        (remains.resources.empty() && remains.failure.empty() && remains.unknown.empty())) {
       return true;  // nothing new, or about to go
     }
     Value object = stored->body;

@@ -72,7 +72,11 @@ StatusResult<Response> handle_watch(Call& call) {
                               !call.request.header("sec-websocket-key").empty();
   if (over_websocket) {
     spec.accepted.encoding = Encoding::Json;
-    return websocket_response(call.request, {},
+    const std::vector<std::string> offered = offered_subprotocols(call.request);
+    if (offered.size() > 1) {
+      return status::bad_request("a watch speaks one WebSocket subprotocol, the client's only one");
+    }
+    return websocket_response(call.request, offered.empty() ? std::string() : offered.front(),
                               websocket_watch(call.core.watches->open(std::move(spec), call.now)));
   }
   Response response;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "embedded/apiserver/request/respond.hpp"
 
@@ -55,11 +56,15 @@ Response verdict(const Core& core, const Request& request, std::string_view endp
       healthy = false;
     }
   }
+  std::set<std::string> unknown;
   for (const std::string_view name : excluded) {
     if (std::find(checks.begin(), checks.end(), name) == checks.end()) {
-      listing +=
-          fmt::format("warn: some health checks cannot be excluded: no matches for \"{}\"\n", name);
+      unknown.insert(fmt::format("\"{}\"", name));
     }
+  }
+  if (!unknown.empty()) {
+    listing += fmt::format("warn: some health checks cannot be excluded: no matches for {}\n",
+                           fmt::join(unknown, ","));
   }
   if (!healthy) {
     return text_response(500, listing + fmt::format("{} check failed\n", endpoint));

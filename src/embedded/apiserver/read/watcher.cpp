@@ -177,7 +177,7 @@ void Watcher::on_ready(std::function<void()> callback) {
   wake_ = std::move(callback);
 }
 
-std::string Watcher::bookmark_frame(const Bookmark& bookmark) const {
+std::string Watcher::bookmark_frame(const Bookmark& bookmark) {
   const std::string revision = std::to_string(bookmark.revision);
   Value metadata = Value::object({{"resourceVersion", revision}});
   if (bookmark.end_of_initial) {
@@ -185,8 +185,13 @@ std::string Watcher::bookmark_frame(const Bookmark& bookmark) const {
   }
   Value object;
   if (spec_.accepted.shape == Shape::Table) {
-    object = make_table(*spec_.resource, spec_.accepted, spec_.include, {}, std::move(metadata),
-                        last_tick_, true);
+    // The row holds the annotation.
+    const Value row = Value::object({{"kind", spec_.resource->kind},
+                                     {"apiVersion", spec_.resource->api_version()},
+                                     {"metadata", std::move(metadata)}});
+    object = make_table(*spec_.resource, spec_.accepted, spec_.include, {row},
+                        Value::object({{"resourceVersion", revision}}), last_tick_, table_started_);
+    table_started_ = true;
   } else if (spec_.accepted.shape == Shape::Whole) {
     object = Value::object({{"kind", spec_.resource->kind},
                             {"apiVersion", spec_.resource->api_version()},

@@ -81,7 +81,7 @@ class Watcher : public std::enable_shared_from_this<Watcher> {
   void ask_webhook(const std::shared_ptr<Conversation>& asking);
   void write_object(std::string_view type, const Value& object, std::string& out)
       ATHANOR_REQUIRES(mutex_);
-  [[nodiscard]] std::string bookmark_frame(const Bookmark& bookmark) const ATHANOR_REQUIRES(mutex_);
+  [[nodiscard]] std::string bookmark_frame(const Bookmark& bookmark) ATHANOR_REQUIRES(mutex_);
   [[nodiscard]] std::string frame_of(std::string_view type, const Value& object, bool headless)
       ATHANOR_REQUIRES(mutex_);
 

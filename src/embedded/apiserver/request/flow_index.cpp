@@ -107,7 +107,9 @@ std::shared_ptr<const FlowIndex::Schemas> FlowIndex::schemas() const {
         made->push_back({.precedence = spec["matchingPrecedence"].as_int(kDefaultPrecedence),
                          .name = stored->key.name,
                          .rules = spec["rules"],
-                         .flow = {.schema_uid = stored->body["metadata"]["uid"].str(),
+                         .flow = {.schema = stored->key.name,
+                                  .level = level->key.name,
+                                  .schema_uid = stored->body["metadata"]["uid"].str(),
                                   .level_uid = level->body["metadata"]["uid"].str()}});
       }
     }

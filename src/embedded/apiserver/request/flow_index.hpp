@@ -15,8 +15,11 @@
 
 namespace athanor::apiserver {
 
-// The uids of headers X-Kubernetes-PF-FlowSchema-UID and X-Kubernetes-PF-PriorityLevel-UID.
+// The uids of headers X-Kubernetes-PF-FlowSchema-UID and X-Kubernetes-PF-PriorityLevel-UID, and
+// the names that metrics have.
 struct FlowClass {
+  std::string schema{};
+  std::string level{};
   std::string schema_uid{};
   std::string level_uid{};
 };

@@ -101,7 +101,7 @@ bool read_shape(const Element& element, const Offer& offer, Accepted& accepted) 
     return false;
   }
   accepted.meta_version = version->second;
-  if (as->second == "Table") {
+  if (as->second == "Table" && offer.table) {
     accepted.shape = Shape::Table;
   } else if (as->second == "PartialObjectMetadata") {
     accepted.shape = Shape::Metadata;
@@ -149,7 +149,11 @@ StatusResult<Accepted> negotiate(const Request& request, const Offer& offer) {
       return candidate;
     }
   }
-  if (offer.custom) {
+  // A type that is offered, only not in that shape.
+  const bool known = std::ranges::any_of(elements, [&](const Element& element) {
+    return encoding_of(element, offer) && element.parameters.contains("as");
+  });
+  if (offer.custom || known) {
     return status::not_acceptable(kOffered);
   }
   std::string available(kOffered);

@@ -27,7 +27,8 @@ struct Accepted {
 
 // Which transformed shapes an endpoint offers.
 struct Offer {
-  bool transforms = true;   // Table and PartialObjectMetadata
+  bool transforms = true;   // PartialObjectMetadata, and Table
+  bool table = true;        // not of what is only posted
   bool watch = false;       // frames: no YAML
   bool custom = false;      // a custom resource: protobuf for its metadata alone
   bool collection = false;  // of objects: may be watched, too

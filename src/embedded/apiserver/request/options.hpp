@@ -33,8 +33,8 @@ struct FrontProxy {
 // Settings of a server; fixed once it is created.
 struct Options {
   std::string advertise_host = "127.0.0.1";
-  // Adds a warning for each field of a new object that has no effect here; null: all have.
-  // `resource` as the store names it.
+  // Adds a warning for each field of an object that has no effect here; null: all have. Given on
+  // create, and for what an update adds. `resource` as the store names it.
   void (*warn_of_fields)(std::string_view resource, const Value& object,
                          std::vector<std::string>& warnings) = nullptr;
   bool advertise_loopback = false;  // all clients of the `kubernetes` Service are on this machine
@@ -47,7 +47,8 @@ struct Options {
   FrontProxy front_proxy{};
   bool bootstrap_tokens = true;  // tokens of Secrets bootstrap-token-ID are taken
   std::vector<StaticToken> tokens{};
-  bool always_allow = false;  // --authorization-mode=AlwaysAllow
+  bool always_allow = false;  // --authorization-mode with AlwaysAllow
+  bool default_roles = true;  // the default RBAC objects are made and kept
   bool anonymous = true;      // false: requests without credentials are refused, too
   // Audiences that tokens are meant for and made for; empty: the issuer alone.
   std::vector<std::string> api_audiences{};

@@ -8,8 +8,6 @@
 #include "embedded/apiserver/streaming/websocket.hpp"
 
 namespace athanor::apiserver {
-namespace {}  // namespace
-
 std::vector<std::string> header_elements(std::string_view header) {
   std::vector<std::string> elements;
   while (!header.empty()) {
@@ -35,6 +33,13 @@ bool asks_to_upgrade(const Request& request, std::string_view protocol) {
       std::any_of(connection.begin(), connection.end(),
                   [](const std::string& element) { return lower(element) == "upgrade"; });
   return upgrades && lower(request.header("upgrade")) == protocol;
+}
+
+std::vector<std::string> offered_subprotocols(const Request& request) {
+  constexpr std::string_view kToken = "base64url.bearer.authorization.k8s.io.";
+  std::vector<std::string> offered = header_elements(request.header_list("sec-websocket-protocol"));
+  std::erase_if(offered, [&](const std::string& one) { return one.starts_with(kToken); });
+  return offered;
 }
 
 Response websocket_response(const Request& request, const std::string& subprotocol,

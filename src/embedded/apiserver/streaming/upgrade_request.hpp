@@ -16,6 +16,8 @@ namespace athanor::apiserver {
 std::vector<std::string> header_elements(std::string_view header);
 // Returns true if the request wants that protocol ("websocket", "spdy/3.1").
 bool asks_to_upgrade(const Request& request, std::string_view protocol);
+// Returns the client's WebSocket subprotocols without the one that carries its token.
+std::vector<std::string> offered_subprotocols(const Request& request);
 // Returns 101 with that tunnel. An empty subprotocol is not named.
 Response websocket_response(const Request& request, const std::string& subprotocol,
                             std::unique_ptr<Tunnel> tunnel);

@@ -194,6 +194,22 @@ StatusResult<Value> of_result(Result<Value> result) {
 
 namespace {
 
+// What the parser found; the fields' issues come after it.
+FieldIssues issues_of(const Document& document) {
+  FieldIssues issues;
+  issues.duplicates = &document.duplicates;
+  if (std::string sentence = repeated_keys_error(document); !sentence.empty()) {
+    issues.texts.push_back(std::move(sentence));
+  }
+  return issues;
+}
+
+// A warning is one line.
+std::string one_line(std::string text) {
+  std::erase(text, '\n');
+  return text;
+}
+
 // A body of another version of the kind is decoded as what it says before it is refused.
 StatusResult<void> check_other_version(Call& call, FieldValidation validation,
                                        const Document& document) {
@@ -209,8 +225,7 @@ StatusResult<void> check_other_version(Call& call, FieldValidation validation,
   if (other == nullptr || other->group != call.resource->group) {
     return {};
   }
-  FieldIssues issues;
-  issues.duplicates = &document.duplicates;
+  FieldIssues issues = issues_of(document);
   ATHANOR_TRY_VOID(normalize(*other, object, &issues));
   return report_issues(call, validation, issues, other->kind, other->version);
 }
@@ -231,7 +246,7 @@ StatusResult<Document> parse_text(const Request& request, const BodyType& type,
   if (format == BodyFormat::Json) {
     parsed = json::parse(text, {.duplicates = &document.duplicates});
   } else if (format == BodyFormat::Yaml) {
-    parsed = yaml::parse(text, {.duplicates = &document.duplicates});
+    parsed = yaml::parse(text, {.repeated_keys = &document.repeated_keys});
   } else {
     parsed = protobuf::decode(text, {.api_version = type.api_version, .kind = type.kind});
   }
@@ -271,8 +286,16 @@ StatusResult<void> report_issues(Call& call, FieldValidation validation, const F
   if (validation == FieldValidation::Strict) {
     return status::of(strict_decoding_error(kind, version, issues));
   }
-  call.warnings.insert(call.warnings.end(), issues.texts.begin(), issues.texts.end());
+  for (const std::string& text : issues.texts) {
+    call.warnings.push_back(one_line(text));
+  }
   return {};
+}
+
+std::string repeated_keys_error(const Document& document) {
+  return document.repeated_keys.empty() ? std::string()
+                                        : fmt::format("yaml: unmarshal errors:\n  {}",
+                                                      fmt::join(document.repeated_keys, "\n  "));
 }
 
 StatusResult<Value> normalize(const ResourceInfo& resource, const Value& object,
@@ -372,8 +395,7 @@ StatusResult<Value> decode_object(Call& call, const WriteOptions& options) {
   if (resource.is_custom && resource.schema != nullptr && is_trusted(call)) {
     return of_result(default_custom(document.value, *resource.schema));
   }
-  FieldIssues issues;
-  issues.duplicates = &document.duplicates;
+  FieldIssues issues = issues_of(document);
   ATHANOR_TRY(Value object, decoded(resource, document.value, issues));
   if (resource.is_custom) {
     ATHANOR_TRY_VOID(check_same_kind(call, object));
@@ -391,8 +413,7 @@ StatusResult<Value> read_body(Call& call, const ExpectedBody& expected) {
   if (expected.schema == nullptr) {
     return document.value;
   }
-  FieldIssues issues;
-  issues.duplicates = &document.duplicates;
+  FieldIssues issues = issues_of(document);
   ATHANOR_TRY(Value object, of_result(normalize_builtin(
                                 document.value, *expected.schema,
                                 {.kind = expected.kind, .version = expected.version}, &issues)));

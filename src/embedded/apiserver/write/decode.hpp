@@ -17,8 +17,11 @@ namespace athanor::apiserver {
 // A parsed document and the duplicate keys in it.
 struct Document {
   Value value{};
-  std::vector<std::string> duplicates{};
+  std::vector<std::string> duplicates{};     // of JSON: their paths
+  std::vector<std::string> repeated_keys{};  // of YAML: `line 3: key "a" already set in map`
 };
+// Returns the sentence of Go's strict YAML parser about the repeated keys; empty: there are none.
+std::string repeated_keys_error(const Document& document);
 
 // What a body is read as when it does not say, and how errors name it.
 struct BodyType {

@@ -216,23 +216,24 @@ StatusResult<Document> parse_patch(const Call& call, PatchType type, FieldValida
 StatusResult<Document> parse_config(Call& call, const WriteOptions& options) {
   ATHANOR_TRY(Document document,
               body_of(call, [](const std::string& text, Document& into) -> StatusResult<Value> {
+                // JSON is YAML, too; its parser is only the faster one.
                 auto parsed = json::parse(text, {.duplicates = &into.duplicates});
-                if (!parsed.ok()) {
-                  into.duplicates.clear();
-                  parsed = yaml::parse(text, {.duplicates = &into.duplicates});
+                if (!parsed.ok() || !into.duplicates.empty()) {
+                  parsed = yaml::parse(text, {.repeated_keys = &into.repeated_keys});
                 }
                 if (!parsed.ok()) {
                   return status::bad_request("error decoding YAML: " + parsed.error().message);
                 }
                 return whole_doubles_as_integers(*parsed);  // as one who reads YAML
               }));
-  if (!document.duplicates.empty()) {
-    if (options.validation == FieldValidation::Strict) {
-      return status::bad_request(fmt::format("error strict decoding YAML: key {} already set",
-                                             go_quote(document.duplicates.front())));
-    }
-    for (const std::string& path : document.duplicates) {
-      call.warnings.push_back(fmt::format("duplicate field \"{}\"", path));
+  if (!document.repeated_keys.empty() && options.validation == FieldValidation::Strict) {
+    return status::bad_request(
+        fmt::format("error strict decoding YAML: error converting YAML to JSON: {}",
+                    repeated_keys_error(document)));
+  }
+  if (options.validation == FieldValidation::Warn) {
+    for (const std::string& text : document.repeated_keys) {
+      call.warnings.push_back("yaml: " + text);
     }
   }
   return document;

@@ -208,6 +208,28 @@ std::vector<FieldError> errors_of_any_type(Call& call, const Value& object,
   return errors;
 }
 
+namespace {
+
+// Warns of the fields without effect that an update adds; create warns of those that were asked
+// for.
+void warn_of_added_fields(Call& call, const Value& object, const Value& old_object) {
+  const auto warn = call.core.options.warn_of_fields;
+  if (warn == nullptr || call.in_process || object["spec"] == old_object["spec"]) {
+    return;
+  }
+  std::vector<std::string> before;
+  std::vector<std::string> now;
+  warn(call.resource->storage, old_object, before);
+  warn(call.resource->storage, object, now);
+  for (std::string& text : now) {
+    if (std::ranges::find(before, text) == before.end()) {
+      call.warnings.push_back(std::move(text));
+    }
+  }
+}
+
+}  // namespace
+
 StatusResult<void> validate_object(Call& call, const Value& object, const Value& old_object,
                                    std::string_view subresource, bool dry_run) {
   const ResourceInfo& resource = *call.resource;
@@ -256,6 +278,9 @@ StatusResult<void> validate_object(Call& call, const Value& object, const Value&
     KindContext context = call.kind_context(dry_run);
     context.subresource = subresource;
     resource.behaviour->warn(object, old_object, context);
+  }
+  if (errors.empty() && !create && subresource.empty()) {
+    warn_of_added_fields(call, object, old_object);
   }
   if (!errors.empty()) {
     // Events have one set of rules, that of the core group, whichever group they come through.

@@ -121,6 +121,7 @@ class RunningServer final : public BareServer {
     }
     server.tokens = *std::move(parsed);
     server.always_allow = options_.always_allow;
+    server.default_roles = options_.default_roles;
     server.anonymous = options_.anonymous_auth;
     server.api_audiences = options_.api_audiences;
     server.disabled_admission = options_.disabled_admission;

@@ -30,6 +30,7 @@ struct BareServerOptions {
   std::vector<std::string> service_account_key_files{};
   std::vector<std::string> api_audiences{};
   bool always_allow = false;
+  bool default_roles = false;  // RBAC is among the authorization modes
   bool anonymous_auth = true;
   std::vector<std::string> disabled_admission{};
   std::string service_cluster_ip_range = "10.0.0.0/24";

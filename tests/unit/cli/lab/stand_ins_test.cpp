@@ -52,6 +52,7 @@ TEST(ApiServerFlags, TakesFlagsOfEnvtest) {
   EXPECT_EQ(server.service_account_signing_key_file, "/tmp/k8s/sa.key");
   EXPECT_EQ(server.service_cluster_ip_range, "10.0.0.0/24");
   EXPECT_FALSE(server.always_allow);
+  EXPECT_TRUE(server.default_roles);
   EXPECT_TRUE(server.anonymous_auth);
   EXPECT_THAT(server.data_dir, IsEmpty());
   EXPECT_THAT(options->notes, ElementsAre(HasSubstr("--etcd-servers is ignored"),
@@ -63,8 +64,18 @@ TEST(ApiServerFlags, DisablesAnonymousRequestsWithoutAuthorization) {
   const auto* options = std::get_if<ApiServerOptions>(&command);
   ASSERT_NE(options, nullptr);
   EXPECT_TRUE(options->server.always_allow);
+  EXPECT_FALSE(options->server.default_roles);
   EXPECT_FALSE(options->server.anonymous_auth);
   EXPECT_EQ(options->server.secure_port, 6443);
+}
+
+TEST(ApiServerFlags, MakesRolesWithRbacInAnyList) {
+  const Command command =
+      parse_words({"athanor", "apiserver", "--authorization-mode", "AlwaysAllow,RBAC"});
+  const auto* options = std::get_if<ApiServerOptions>(&command);
+  ASSERT_NE(options, nullptr);
+  EXPECT_TRUE(options->server.always_allow);
+  EXPECT_TRUE(options->server.default_roles);
 }
 
 TEST(ApiServerFlags, ListsAndTimesAreRead) {

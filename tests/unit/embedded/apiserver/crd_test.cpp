@@ -53,6 +53,35 @@ class Crd : public ::testing::Test {
   Answer made_{};
 };
 
+TEST(CrdFormats, WarnWhereNothingChecksThem) {
+  TestServer server;
+  Value crd = definition();
+  const auto formatted = [&](const char* format) {
+    Value versions = crd["spec"]["versions"];
+    versions.item(0).set_path(
+        {"schema", "openAPIV3Schema", "properties", "spec", "properties", "color"},
+        Value::object({{"type", "string"}, {"format", format}}));
+    versions.item(0).set_path(
+        {"schema", "openAPIV3Schema", "properties", "spec", "properties", "size", "format"},
+        "int32");
+    Value changed = crd;
+    changed.set_path({"spec", "versions"}, std::move(versions));
+    return changed;
+  };
+  const Answer made = server.post(kCrds, formatted("colour"));
+  ASSERT_EQ(made.status, 201) << made.text;
+  EXPECT_THAT(made.warnings(), ElementsAre("299 - \"unrecognized format \\\"colour\\\"\""));
+  const std::string path = std::string(kCrds) + "/widgets.ex.com";
+  const auto written = [&](Value object) {
+    object.set_path({"metadata", "resourceVersion"},
+                    server.get(path).value["metadata"]["resourceVersion"]);
+    return server.put(path, object).warnings();
+  };
+  EXPECT_TRUE(written(formatted("colour")).empty());
+  EXPECT_TRUE(written(formatted("k8s-short-name")).empty());
+  EXPECT_THAT(written(formatted("shade")), ElementsAre(HasSubstr("shade")));
+}
+
 TEST_F(Crd, IsAnsweredBareAndEstablishedAtOnce) {
   ASSERT_EQ(made_.status, 201) << made_.text;
   EXPECT_EQ(

@@ -113,7 +113,8 @@ class ForcedEnd : public ::testing::Test {
     dependencies.store = store.get();
     dependencies.clock = &clock;
     dependencies.entropy = entropy.get();
-    auto made = Server::create(Options{.always_allow = true}, std::move(dependencies));
+    auto made = Server::create(Options{.always_allow = true, .default_roles = false},
+                               std::move(dependencies));
     EXPECT_TRUE(made.ok());
     server = *std::move(made);
     call("POST", "/api/v1/namespaces", R"({"metadata":{"name":"tst"}})");

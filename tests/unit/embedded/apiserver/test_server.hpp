@@ -65,6 +65,7 @@ class TestServer {
   explicit TestServer(Options options = {}, Outside* outside = nullptr, AuditSink* audit = nullptr,
                       const store::Options& past = {}) {
     options.always_allow = true;
+    options.default_roles = false;
     auto opened = store::Store::open(store::memory_journal(), past);
     EXPECT_TRUE(opened.ok());
     store_ = *std::move(opened);

@@ -68,7 +68,7 @@ class EngineDriverTest : public ::testing::Test {
     ASSERT_TRUE(opened.ok());
     store = *std::move(opened);
     auto created = apiserver::Server::create(
-        {.always_allow = true},
+        {.always_allow = true, .default_roles = false},
         {.store = store.get(), .clock = clock.get(), .entropy = entropy.get()});
     ASSERT_TRUE(created.ok());
     server = *std::move(created);

@@ -43,6 +43,7 @@ class MissingObjectsTest : public testing::Test {
     dependencies.entropy = entropy_.get();
     apiserver::Options options;
     options.always_allow = true;
+    options.default_roles = false;
     auto server = apiserver::Server::create(std::move(options), std::move(dependencies));
     ASSERT_TRUE(server.ok());
     server_ = *std::move(server);

@@ -179,6 +179,7 @@ class WrongTypes : public ::testing::Test {
     dependencies.admission = [] { return bridge::webhook_steps({.systems = all_systems()}); };
     apiserver::Options options;
     options.always_allow = true;
+    options.default_roles = false;
     auto server = apiserver::Server::create(std::move(options), std::move(dependencies));
     ASSERT_TRUE(server.ok());
     server_ = *std::move(server);

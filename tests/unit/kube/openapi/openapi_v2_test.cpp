@@ -90,5 +90,29 @@ TEST(OpenApiV2, OperationsCarryTheirBodiesAsParameters) {
   EXPECT_FALSE(post.contains("requestBody"));
 }
 
+std::string v2_of(std::string_view schema) {
+  return json::print(openapi_v2_schema(*json::parse(schema)));
+}
+
+// kubectl forbids what version 2 does not name.
+TEST(OpenApiV2, NamesNothingBesideUnknownFields) {
+  EXPECT_EQ(v2_of(R"({"type":"object","properties":{"kind":{"type":"string"}},"required":["spec"],
+                      "x-kubernetes-preserve-unknown-fields":true,
+                      "x-kubernetes-group-version-kind":[{"kind":"Any"}]})"),
+            R"({"type":"object","x-kubernetes-group-version-kind":[{"kind":"Any"}]})");
+  EXPECT_EQ(v2_of(R"({"type":"object","properties":{"spec":{"type":"object","description":"d",
+                      "properties":{"a":{"type":"string"}},
+                      "x-kubernetes-preserve-unknown-fields":true}}})"),
+            R"({"type":"object","properties":{"spec":{"description":"d",)"
+            R"("x-kubernetes-preserve-unknown-fields":true}}})");
+}
+
+TEST(OpenApiV2, LeavesNullableValuesUntyped) {
+  EXPECT_EQ(v2_of(R"({"type":"object","required":["a","b"],"properties":{
+                      "a":{"type":"array","nullable":true,"items":{"type":"string"}},
+                      "b":{"type":"string"}}})"),
+            R"({"type":"object","required":["b"],"properties":{"a":{},"b":{"type":"string"}}})");
+}
+
 }  // namespace
 }  // namespace athanor::openapi_v2_test

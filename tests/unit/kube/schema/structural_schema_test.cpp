@@ -84,6 +84,16 @@ TEST(StructuralSchema, RefusesNonStructuralSchemas) {
   }
 }
 
+TEST(StructuralSchema, TakesPropertiesBesideAnyOthers) {
+  EXPECT_THAT(errors_of(R"({"type":"object","properties":{"spec":{"type":"object",
+                            "properties":{"a":{"type":"string"}},"additionalProperties":true}}})"),
+              testing::IsEmpty());
+  EXPECT_THAT(errors_of(R"({"type":"object","properties":{"spec":{"type":"object",
+                            "properties":{"a":{"type":"string"}},"additionalProperties":false}}})"),
+              testing::Contains("P.properties[spec].additionalProperties: Forbidden: "
+                                "additionalProperties and properties are mutual exclusive"));
+}
+
 TEST(StructuralSchema, RefusesBadProperties) {
   const struct {
     std::string_view property, error;

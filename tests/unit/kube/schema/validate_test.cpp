@@ -250,6 +250,9 @@ TEST(Formats, KnowValidFromInvalid) {
       {"duration", "1h30m", "soon"},
       {"duration", "3 days", "3 apples"},
       {"date-time", "2026-11-20T10:20:35Z", "2026-11-20"},
+      {"k8s-short-name", "a-1", "a.b"},
+      {"k8s-short-name", "a", "A"},
+      {"k8s-long-name", "a-1.b", "a..b"},
   };
   for (const auto& c : cases) {
     EXPECT_TRUE(matches_format(c.format, c.good)) << c.format << " " << c.good;
@@ -257,6 +260,12 @@ TEST(Formats, KnowValidFromInvalid) {
   }
   EXPECT_TRUE(matches_format("password", "anything"));
   EXPECT_TRUE(matches_format("my-own", "anything"));
+  EXPECT_FALSE(matches_format("k8s-short-name", std::string(64, 'a')));
+  EXPECT_FALSE(matches_format("k8s-long-name", std::string(254, 'a')));
+  EXPECT_FALSE(matches_format("hex-color", "#ggg"));  // dashes do not count
+  EXPECT_TRUE(is_known_format("password"));
+  EXPECT_TRUE(is_known_format("date-time"));
+  EXPECT_FALSE(is_known_format("my-own"));
 }
 
 }  // namespace

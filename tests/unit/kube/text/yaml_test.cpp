@@ -143,6 +143,15 @@ TEST(Yaml, TheLastOfRepeatedKeysWinsUnlessStrict) {
             "set in map");
 }
 
+TEST(Yaml, NamesLinesOfRepeatedKeys) {
+  std::vector<std::string> repeated;
+  ASSERT_TRUE(
+      yaml::parse("a: 1\nb:\n  c: 1\n  c: 2\na:\n  d: 3\n", {.repeated_keys = &repeated}).ok());
+  // The line of the value, of a block its first.
+  EXPECT_EQ(repeated, (std::vector<std::string>{"line 4: key \"c\" already set in map",
+                                                "line 6: key \"a\" already set in map"}));
+}
+
 TEST(Yaml, PathsOfRepeatedKeysAreLimited) {
   std::string text = "? " + std::string(100'000, 'k') + "\n:\n";
   for (int i = 0; i < 1'000; ++i) {
