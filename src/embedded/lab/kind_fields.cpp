@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "base/ascii.hpp"
+#include "embedded/lab/custom_fields.hpp"
+#include "kube/schema/types.hpp"
 
 namespace athanor::lab {
 namespace {
@@ -50,6 +52,45 @@ constexpr KindRule kKindRules[] = {
     {"apps.v1.DaemonSetSpec", Done,
      "minReadySeconds revisionHistoryLimit selector template updateStrategy"},
     {"apps.v1.ReplicaSetSpec", Done, "minReadySeconds replicas selector template"},
+
+    {"resource.v1.ResourceClaimSpec", Done, "devices"},
+    {"resource.v1.ResourceClaimTemplateSpec", Done, "spec"},
+    {"resource.v1.ResourceClaimTemplateSpec", Whole, "metadata"},
+    {"resource.v1.DeviceClaim", Done, "config constraints requests"},
+    {"resource.v1.DeviceClaimConfiguration", Done, "opaque requests"},
+    {"resource.v1.DeviceClassConfiguration", Done, "opaque"},
+    {"resource.v1.OpaqueDeviceConfiguration", Whole, "driver parameters"},
+    {"resource.v1.DeviceConstraint", Done, "distinctAttribute matchAttribute requests"},
+    {"resource.v1.DeviceRequest", Done, "exactly firstAvailable name"},
+    {"resource.v1.ExactDeviceRequest", Done,
+     "adminAccess allocationMode capacity count deviceClassName selectors tolerations"},
+    {"resource.v1.DeviceSubRequest", Done,
+     "allocationMode capacity count deviceClassName name selectors tolerations"},
+    {"resource.v1.CapacityRequirements", Done, "requests"},
+    {"resource.v1.DeviceSelector", Done, "cel"},
+    {"resource.v1.CELDeviceSelector", Done, "expression"},
+    {"resource.v1.DeviceToleration", Done, "effect key operator value"},
+    // No pod is evicted from a device.
+    {"resource.v1.DeviceToleration", Noted, "tolerationSeconds"},
+    {"resource.v1.DeviceClassSpec", Done, "config extendedResourceName selectors"},
+    {"resource.v1.ResourceSliceSpec", Done,
+     "allNodes devices driver nodeName perDeviceNodeSelection pool sharedCounters"},
+    {"resource.v1.ResourceSliceSpec", Whole, "nodeSelector"},
+    {"resource.v1.ResourcePool", Done, "generation name resourceSliceCount"},
+    {"resource.v1.CounterSet", Done, "counters name"},
+    {"resource.v1.Counter", Done, "value"},
+    {"resource.v1.DeviceCounterConsumption", Done, "counterSet counters"},
+    {"resource.v1.Device", Done,
+     "allNodes attributes capacity consumesCounters name nodeName taints"},
+    {"resource.v1.Device", Whole, "nodeSelector"},
+    // A device with binding conditions is given to no claim.
+    {"resource.v1.Device", Noted,
+     "allowMultipleAllocations bindingConditions bindingFailureConditions bindsToNode"},
+    {"resource.v1.DeviceAttribute", Done, "bool int string version"},
+    {"resource.v1.DeviceCapacity", Done, "value"},
+    {"resource.v1.DeviceCapacity", Noted, "requestPolicy"},
+    {"resource.v1.DeviceTaint", Done, "effect key value"},
+    {"resource.v1.DeviceTaint", Emulated, "timeAdded"},
 };
 
 // Where the pod's spec of a resource is, and its own type in the table.
@@ -68,6 +109,10 @@ constexpr KindPlace kPlaces[] = {
     {"deployments.apps", "apps.v1.DeploymentSpec", "spec.template.spec"},
     {"daemonsets.apps", "apps.v1.DaemonSetSpec", "spec.template.spec"},
     {"replicasets.apps", "apps.v1.ReplicaSetSpec", "spec.template.spec"},
+    {"resourceclaims.resource.k8s.io", "resource.v1.ResourceClaimSpec", ""},
+    {"resourceclaimtemplates.resource.k8s.io", "resource.v1.ResourceClaimTemplateSpec", ""},
+    {"deviceclasses.resource.k8s.io", "resource.v1.DeviceClassSpec", ""},
+    {"resourceslices.resource.k8s.io", "resource.v1.ResourceSliceSpec", ""},
 };
 
 const Value& value_at(const Value& object, std::string_view path) {
@@ -84,12 +129,70 @@ bool is_asked_for(const Value& value) {
   return !value.is_null() && !empty && value != Value(0) && value != Value(false);
 }
 
+// The type that a field has, or its items or values; empty: none with a name.
+struct TypeBelow {
+  std::string type{};
+  bool map = false;
+};
+
+TypeBelow type_below(std::string_view type, std::string_view field) {
+  constexpr std::string_view kPrefix = "io.k8s.api.";
+  const SchemaPtr schema = BuiltinTypes::get().by_name(type);
+  const SchemaField* found = schema != nullptr ? schema->field(field) : nullptr;
+  SchemaPtr below = found != nullptr ? found->schema : nullptr;
+  bool map = false;
+  while (below != nullptr && below->name.empty()) {
+    map = map || below->additional != nullptr;
+    below = below->items != nullptr ? below->items : below->additional;
+  }
+  if (below == nullptr || !below->name.starts_with(kPrefix)) {
+    return {};
+  }
+  return {.type = below->name.substr(kPrefix.size()), .map = map};
+}
+
+void add_noted(std::string_view type, const Value& value, const std::string& path,
+               std::vector<std::string>& warnings);
+
+void add_noted_below(const TypeBelow& below, const Value& value, const std::string& path,
+                     std::vector<std::string>& warnings) {
+  if (value.is_list()) {
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      add_noted(below.type, value[i], fmt::format("{}[{}]", path, i), warnings);
+    }
+  } else if (below.map) {
+    for (const Member& one : value.members()) {
+      add_noted(below.type, one.value, fmt::format("{}[{}]", path, one.key()), warnings);
+    }
+  } else {
+    add_noted(below.type, value, path, warnings);
+  }
+}
+
+void add_noted(std::string_view type, const Value& value, const std::string& path,
+               std::vector<std::string>& warnings) {
+  for (const Member& member : value.members()) {
+    const auto treatment = kind_field(type, member.key());
+    const std::string here = fmt::format("{}.{}", path, member.key());
+    if (treatment == Noted && is_asked_for(member.value)) {
+      warnings.push_back(here + ": has no effect in this lab");
+    } else if (treatment == Done || treatment == Emulated) {
+      if (const TypeBelow below = type_below(type, member.key()); !below.type.empty()) {
+        add_noted_below(below, member.value, here, warnings);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<nodes::FieldTreatment> kind_field(std::string_view type, std::string_view field) {
   for (const KindRule& rule : kKindRules) {
+    if (rule.type != type) {
+      continue;
+    }
     const auto fields = words_of(rule.fields, ' ');
-    if (rule.type == type && std::ranges::find(fields, field) != fields.end()) {
+    if (std::ranges::find(fields, field) != fields.end()) {
       return rule.treatment;
     }
   }
@@ -108,15 +211,12 @@ std::vector<std::string_view> kind_types() {
 
 void warn_of_fields(std::string_view resource, const Value& object,
                     std::vector<std::string>& warnings) {
+  warn_of_custom_fields(resource, object, warnings);
   const auto place = std::ranges::find(kPlaces, resource, &KindPlace::resource);
   if (place == std::end(kPlaces)) {
     return;
   }
-  for (const Member& member : object["spec"].members()) {
-    if (kind_field(place->type, member.key()) == Noted && is_asked_for(member.value)) {
-      warnings.push_back(fmt::format("spec.{}: has no effect in this lab", member.key()));
-    }
-  }
+  add_noted(place->type, object["spec"], "spec", warnings);
   if (place->pod.empty()) {
     return;
   }

@@ -8,6 +8,8 @@
 #include <cctype>
 #include <string_view>
 
+#include "base/ascii.hpp"
+#include "base/digest.hpp"
 #include "embedded/apiserver/auth/token_checker.hpp"
 #include "embedded/apiserver/request/front_proxy.hpp"
 
@@ -38,6 +40,28 @@ std::optional<std::string_view> bearer_token(std::string_view header) {
     header.remove_suffix(1);
   }
   return header.empty() ? std::nullopt : std::optional(header);
+}
+
+// The token that a browser names among its WebSocket subprotocols, where it can set no other
+// header; nullopt: none is named. A wrong one is empty.
+std::optional<std::string> websocket_token(const Request& request) {
+  constexpr std::string_view kPrefix = "base64url.bearer.authorization.k8s.io.";
+  if (lower(request.header("upgrade")) != "websocket") {
+    return std::nullopt;
+  }
+  std::optional<std::string> token;
+  bool others = false;
+  for (const std::string_view element :
+       words_of(request.header_list("sec-websocket-protocol"), ',')) {
+    const std::string_view protocol = trimmed(element, " \t");
+    if (protocol.starts_with(kPrefix)) {
+      token = token ? std::string()
+                    : base64url_decode(protocol.substr(kPrefix.size())).value_or(std::string());
+    } else {
+      others = others || !protocol.empty();
+    }
+  }
+  return token && !others ? std::string() : token;  // another one has to be agreed on
 }
 
 UserInfo certificate_user(const Credentials::Certificate& certificate) {
@@ -88,12 +112,17 @@ class ChainAuthenticator final : public Authenticator {
       return certificate_user(*credentials.certificate);
     }
     const auto token = bearer_token(request.header("authorization"));
-    if (token) {
-      if (auto holder = tokens_.check(*token, {}, now)) {
+    const auto spoken = websocket_token(request);
+    for (const std::string_view given :
+         {token.value_or(""), std::string_view(spoken ? *spoken : "")}) {
+      if (given.empty()) {
+        continue;
+      }
+      if (auto holder = tokens_.check(given, {}, now)) {
         return std::move(holder->user);
       }
     }
-    if (token || credentials.certificate_rejected || !anonymous_) {
+    if (token || spoken || credentials.certificate_rejected || !anonymous_) {
       return status::unauthorized();
     }
     UserInfo user;

@@ -69,6 +69,12 @@ std::vector<std::string> left_out(const Value& object) {
     sentences.push_back(without_effect("spec.fairSharing", kFairAdmission));
   } else if (kind == "ResourceFlavor" && !spec["topologyName"].is_null()) {
     sentences.push_back(without_effect("spec.topologyName", kTopology));
+  } else if (kind == "Topology") {
+    sentences.push_back(without_effect("spec", kTopology));
+  } else if (kind.starts_with("MultiKueue")) {
+    sentences.push_back(without_effect("spec", "MultiKueue"));
+  } else if (kind == "ProvisioningRequestConfig") {
+    sentences.push_back(without_effect("spec", "its admission check"));
   } else if (kind == "Workload") {
     return api::kueue::left_out_topologies(spec["podSets"], "spec.podSets");
   }

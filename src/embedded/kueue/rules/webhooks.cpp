@@ -81,6 +81,10 @@ constexpr WebhookRule kClusterQueue[] = {{&api::kueue::kClusterQueue, kWrites, "
 constexpr WebhookRule kFlavor[] = {{&api::kueue::kResourceFlavor, kWrites, ""}};
 constexpr WebhookRule kCohort[] = {{&api::kueue::kCohort, kWrites, ""}};
 constexpr WebhookRule kLocalQueue[] = {{&api::kueue::kLocalQueue, kWrites, ""}};
+constexpr WebhookRule kStored[] = {{&api::kueue::kTopology, kWrites, ""},
+                                   {&api::kueue::kMultiKueueConfig, kWrites, ""},
+                                   {&api::kueue::kMultiKueueCluster, kWrites, ""},
+                                   {&api::kueue::kProvisioningRequestConfig, kWrites, ""}};
 constexpr WebhookRule kWorkload[] = {{&api::kueue::kWorkload, kWrites, ""},
                                      {&api::kueue::kWorkload, "UPDATE", "status"}};
 
@@ -92,6 +96,7 @@ constexpr Webhook kWebhooks[] = {
     {.name = "vresourceflavor.kb.io", .rules = kFlavor, .admit = judge},
     {.name = "vcohort.kb.io", .rules = kCohort, .admit = judge},
     {.name = "vlocalqueue.kb.io", .rules = kLocalQueue, .admit = judge, .ignore_failure = true},
+    {.name = "vstored.kb.io", .rules = kStored, .admit = judge, .ignore_failure = true},
     {.name = "vworkload.kb.io", .rules = kWorkload, .admit = judge},
     {.name = "vconfiguration.kb.io",
      .rules = kConfiguration,

@@ -77,6 +77,9 @@ void add_pipeline(const std::string& path, const Value& spec, std::vector<std::s
 std::vector<std::string> ignored_fields(const Value& task_spec) {
   std::vector<std::string> sentences;
   add(task_spec["steps"], "steps", kOfSteps, sentences);
+  if (!task_spec["stepTemplate"]["volumeDevices"].empty()) {
+    sentences.push_back(fmt::format("stepTemplate.{} {}", kOfSteps[0].field, kOfSteps[0].sentence));
+  }
   add(task_spec["sidecars"], "sidecars", kOfSidecars, sentences);
   for (std::size_t i = 0; i < task_spec["steps"].size(); ++i) {
     add_ref(at("steps", i) + ".ref", task_spec["steps"][i]["ref"], sentences);
@@ -105,6 +108,11 @@ std::vector<std::string> ignored_fields_of(const Value& object) {
   } else if (kind == "PipelineRun") {
     add_pipeline("spec.pipelineSpec", spec["pipelineSpec"], sentences);
     add_ref("spec.pipelineRef", spec["pipelineRef"], sentences);
+  } else if (kind == "VerificationPolicy") {
+    sentences.emplace_back(
+        "spec has no effect: the embedded engine verifies no signatures of definitions");
+  } else if (kind == "ResolutionRequest") {
+    sentences.emplace_back("spec has no effect: the embedded engine answers no ResolutionRequests");
   }
   return sentences;
 }

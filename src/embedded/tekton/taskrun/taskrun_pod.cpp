@@ -166,10 +166,11 @@ Value sidecar_of(const Object& task_run, const ResolvedTask& task, std::size_t i
   const Value& sidecar = task.spec["sidecars"][index];
   Value container =
       Value::object({{"name", sidecar_container(sidecar, index)}, {"image", sidecar["image"]}});
-  copy_members(sidecar, container,
-               {"command", "args", "workingDir", "envFrom", "ports", "volumeMounts",
-                "imagePullPolicy", "securityContext", "readinessProbe", "livenessProbe",
-                "startupProbe", "lifecycle", "stdin", "stdinOnce", "tty"});
+  copy_members(
+      sidecar, container,
+      {"command", "args", "workingDir", "envFrom", "ports", "volumeMounts", "imagePullPolicy",
+       "securityContext", "readinessProbe", "livenessProbe", "startupProbe", "lifecycle", "stdin",
+       "stdinOnce", "tty", "terminationMessagePath", "terminationMessagePolicy"});
   if (sidecar.contains("script")) {
     container.set("command", Value::list({"/tekton/scripts/sidecar-" + std::to_string(index)}));
   }

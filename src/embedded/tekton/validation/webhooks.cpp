@@ -33,6 +33,12 @@ Verdict judge(const View& view, const AdmissionRequest& request, Instant /*now*/
   return verdict;
 }
 
+Verdict judge_stored(const View& /*view*/, const AdmissionRequest& request, Instant /*now*/) {
+  Verdict verdict = Verdict::allow();
+  verdict.warnings = ignored_fields_of(request.object);
+  return verdict;
+}
+
 Verdict judge_config(const View& /*view*/, const AdmissionRequest& request, Instant /*now*/) {
   if (const auto denial = validate_config(request.object)) {
     return Verdict::refuse(*denial);
@@ -48,10 +54,13 @@ constexpr WebhookRule kRules[] = {{&api::kPipelineRun, kWrites, ""},
                                   {&api::kPipeline, kWrites, ""},
                                   {&api::kTask, kWrites, ""},
                                   {&api::kStepAction, kWrites, ""}};
+constexpr WebhookRule kStoredRules[] = {{&api::kVerificationPolicy, kWrites, ""},
+                                        {&api::kResolutionRequest, kWrites, ""}};
 constexpr WebhookRule kConfigRules[] = {{&api::kConfigMap, kWrites, ""}};
 constexpr Webhook kWebhooks[] = {
     {.name = "webhook.pipeline.tekton.dev", .mutating = true, .rules = kRules, .admit = mutate},
     {.name = "validation.webhook.pipeline.tekton.dev", .rules = kRules, .admit = judge},
+    {.name = "stored.webhook.pipeline.tekton.dev", .rules = kStoredRules, .admit = judge_stored},
     {.name = "config.webhook.pipeline.tekton.dev",
      .rules = kConfigRules,
      .admit = judge_config,

@@ -212,6 +212,28 @@ TEST(FieldsWithoutEffect, AreWarnedOfWhereTheyAreAdded) {
               ElementsAre("299 - \"deployments.apps hostIPC\""));
 }
 
+TEST(Events, AreSelectedBySource) {
+  TestServer server;
+  const std::string path = "/api/v1/namespaces/tst/events";
+  const auto make = [&](const std::string& name, const std::string& more) {
+    EXPECT_EQ(
+        server
+            .call("POST " + path, R"({"metadata":{"name":")" + name +
+                                      R"("},"involvedObject":{"namespace":"tst"},)" + more + "}")
+            .status,
+        201);
+  };
+  make("old", R"("source":{"component":"kubelet"})");
+  make(
+      "new",
+      R"("reportingComponent":"kubelet","reportingInstance":"n","action":"a","reason":"r","type":"Normal","eventTime":"2026-11-20T10:00:00.000000Z")");
+  make("other", R"("source":{"component":"scheduler"})");
+  const Answer found = server.get(path + "?fieldSelector=source=kubelet");
+  ASSERT_EQ(found.value["items"].size(), 2U) << found.text;
+  EXPECT_EQ(server.get(path + "?fieldSelector=reportingComponent=kubelet").value["items"].size(),
+            1U);
+}
+
 TEST(NamespaceDeletion, WaitsForAnAggregatedServer) {
   TestServer server;
   const std::string service = "/apis/apiregistration.k8s.io/v1/apiservices";

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -38,6 +39,35 @@ std::vector<std::string> warnings_of(std::string_view resource, const std::strin
   return warnings;
 }
 
+// The type of a field, of its items or values: "resource.v1.Device"; empty: it has no name.
+std::string type_name_below(SchemaPtr schema) {
+  constexpr std::string_view kPrefix = "io.k8s.api.";
+  while (schema != nullptr && schema->name.empty()) {
+    schema = schema->items != nullptr ? schema->items : schema->additional;
+  }
+  return schema != nullptr && schema->name.starts_with(kPrefix) &&
+                 schema->type == SchemaType::Object
+             ? schema->name.substr(kPrefix.size())
+             : std::string();
+}
+
+TEST(KindFields, TreatEachTypeOfDeviceKinds) {
+  const auto types = kind_types();
+  for (const std::string_view type : types) {
+    if (!type.starts_with("resource.")) {
+      continue;
+    }
+    for (const SchemaField& field : BuiltinTypes::get().by_name(type)->fields) {
+      const std::string below = type_name_below(field.schema);
+      const auto treatment = kind_field(type, field.name);
+      if (!below.empty() &&
+          (treatment == FieldTreatment::Done || treatment == FieldTreatment::Emulated)) {
+        EXPECT_TRUE(std::ranges::find(types, below) != types.end()) << below;
+      }
+    }
+  }
+}
+
 TEST(KindFields, WarnOfFieldsWithoutEffect) {
   using List = std::vector<std::string>;
   EXPECT_EQ(warnings_of("services", "{spec: {loadBalancerClass: x, ports: [{port: 1}]}}"),
@@ -47,6 +77,16 @@ TEST(KindFields, WarnOfFieldsWithoutEffect) {
   EXPECT_EQ(warnings_of("pods", "{spec: {hostIPC: true}}"),
             List{"spec.hostIPC: has no effect on emulated nodes"});
   EXPECT_EQ(warnings_of("configmaps", "{spec: {hostIPC: true}}"), List{});
+  EXPECT_EQ(warnings_of("resourceslices.resource.k8s.io",
+                        "{spec: {devices: [{name: a}, {allowMultipleAllocations: true, capacity: "
+                        "{memory: {value: 1, requestPolicy: {default: 1}}}}]}}"),
+            (List{"spec.devices[1].allowMultipleAllocations: has no effect in this lab",
+                  "spec.devices[1].capacity[memory].requestPolicy: has no effect in this lab"}));
+  EXPECT_EQ(warnings_of("resourceclaimtemplates.resource.k8s.io",
+                        "{spec: {spec: {devices: {requests: [{firstAvailable: [{tolerations: "
+                        "[{tolerationSeconds: 5}]}]}]}}}}"),
+            List{"spec.spec.devices.requests[0].firstAvailable[0].tolerations[0]."
+                 "tolerationSeconds: has no effect in this lab"});
   EXPECT_EQ(warnings_of("services", "{spec: {healthCheckNodePort: 0, loadBalancerIP: ''}}"),
             List{});
 }

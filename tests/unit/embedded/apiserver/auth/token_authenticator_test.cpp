@@ -57,6 +57,23 @@ TEST_F(AuthenticateTest, BasicAuthenticationIsNoCredential) {
   EXPECT_EQ(ask(request)->name, "system:anonymous");
 }
 
+TEST_F(AuthenticateTest, TakesTokensOfWebSocketSubprotocols) {
+  const auto asked = [&](const std::string& protocols) {
+    Request request;
+    request.headers.emplace("upgrade", "websocket");
+    request.headers.emplace("sec-websocket-protocol", protocols);
+    return ask(request);
+  };
+  const std::string token = "base64url.bearer.authorization.k8s.io.dDBr";  // t0k
+  const auto user = asked(token + ", v4.channel.k8s.io");
+  ASSERT_TRUE(user.ok());
+  EXPECT_EQ(user->name, "bob");
+  EXPECT_FALSE(asked(token).ok());
+  EXPECT_FALSE(asked(token + "," + token + ", v4.channel.k8s.io").ok());
+  EXPECT_FALSE(asked("base64url.bearer.authorization.k8s.io.!, v4.channel.k8s.io").ok());
+  EXPECT_EQ(asked("v4.channel.k8s.io")->name, "system:anonymous");
+}
+
 TEST_F(AuthenticateTest, CertificateNamesUserAndGroups) {
   Request request = bearer("nonsense");
   request.credentials.certificate =
