@@ -36,7 +36,8 @@ TEST(Entropy, OrdersUuidsByTime) {
   const auto entropy = system_entropy();
   Instant now = *parse_time("2026-11-29T10:00:00Z");
   std::string before;
-  for (const std::int64_t micros : {0, 1, 999, 1, 255, 1'000'000, 86'400'000'000}) {
+  for (const std::int64_t micros :
+       std::initializer_list<std::int64_t>{0, 1, 999, 1, 255, 1'000'000, 86'400'000'000}) {
     now += Duration(micros);
     const std::string uuid = entropy->uuid_at(now);
     EXPECT_EQ(uuid[14], '4');
