@@ -565,8 +565,7 @@ class RunningControlPlane final : public ControlPlane {
                          {"KUBERNETES_SERVICE_PORT", fmt::format("{}", api_->port())}})}});
     if (processes_ != nullptr) {
       config["kubelet"].set("user", static_cast<std::int64_t>(::geteuid()));
-      config["kubelet"].set("severalGroups",
-                            options_.isolate_pods && nodes::has_subordinate_ids());
+      config["kubelet"].set("severalGroups", options_.isolate_pods && nodes::has_subordinate_ids());
       config["kubelet"].set("mixed", options_.pods == PodsKind::Auto);
       config["kubelet"].set("nameServer", network_->name_server());
       config["kubelet"].set("resolver", resolver_);

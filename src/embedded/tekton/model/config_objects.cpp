@@ -287,8 +287,7 @@ std::vector<Value> config_objects(const Value& section) {
                          {"kind", "Namespace"},
                          {"metadata", Value::object({{"name", kNamespace}})}}),
           config_map("config-defaults", kDefaults, section["defaults"]),
-          config_map("feature-flags", kFlags, flags),
-          config_map("config-events", kEvents, Value()),
+          config_map("feature-flags", kFlags, flags), config_map("config-events", kEvents, Value()),
           config_map("config-pruner", kPruner, Value()),
           config_map("config-observability", kObservability, Value()),
           // Clients read the release there: `tkn version`.
