@@ -114,9 +114,13 @@ std::string body_text(const Request& request) {
 
 void pass_headers(const Request& request, const FrontProxy& proxy, OutsideRequest& out) {
   for (const auto& [name, value] : request.headers) {
-    if (passes(name) && !names_user(proxy, name)) {
+    if (passes(name) && !names_user(proxy, name) && name != "sec-websocket-protocol") {
       out.headers.emplace_back(canonical(name), value);
     }
+  }
+  // Without the user's token, which may be among them.
+  if (const auto offered = offered_subprotocols(request); !offered.empty()) {
+    out.headers.emplace_back("Sec-Websocket-Protocol", fmt::format("{}", fmt::join(offered, ", ")));
   }
 }
 

@@ -51,8 +51,8 @@ std::optional<std::string> websocket_token(const Request& request) {
   }
   std::optional<std::string> token;
   bool others = false;
-  for (const std::string_view element :
-       words_of(request.header_list("sec-websocket-protocol"), ',')) {
+  const std::string protocols = request.header_list("sec-websocket-protocol");
+  for (const std::string_view element : words_of(protocols, ',')) {
     const std::string_view protocol = trimmed(element, " \t");
     if (protocol.starts_with(kPrefix)) {
       token = token ? std::string()
@@ -114,7 +114,7 @@ class ChainAuthenticator final : public Authenticator {
     const auto token = bearer_token(request.header("authorization"));
     const auto spoken = websocket_token(request);
     for (const std::string_view given :
-         {token.value_or(""), std::string_view(spoken ? *spoken : "")}) {
+         {token.value_or(""), spoken ? std::string_view(*spoken) : std::string_view()}) {
       if (given.empty()) {
         continue;
       }

@@ -192,9 +192,9 @@ bool Selection::fields_match(const Value& object) const {
         text = "false";
       } else if (contains(kNumbers, test.label)) {
         text = "0";
+      } else if (test.label == "source") {
+        text = text_of_field(object["reportingComponent"]);  // of events of the newer form
       }
-    } else if (test.label == "source" && test.built_in && text.empty()) {
-      text = text_of_field(object["reportingComponent"]);  // of events of the newer form
     } else if (test.label == "status.podIPs" && found.is_list()) {
       text = found[0]["ip"].str();
     }

@@ -47,7 +47,7 @@ TEST(SinceOldVersions, PodsHaveGenerations) {
   EXPECT_EQ(changed.value["metadata"]["generation"].as_int(), 2) << changed.text;
 }
 
-TEST(SinceOldVersions, JobsReplacePodsByDefaultWhenTheyEndOrFail) {
+TEST(SinceOldVersions, JobsReplaceEndedPodsByDefault) {
   TestServer server;
   const Answer job =
       server.call("POST /apis/batch/v1/namespaces/tst/jobs",
