@@ -42,6 +42,12 @@ bool is_needed(const View& view, const Object& run) {
   return whole && whole->uid() == owner->uid && !is_done(*whole);
 }
 
+// Returns true for a PipelineRun of another one: it goes with that.
+bool is_child(const Kind& kind, const Object& run) {
+  const auto owner = run.controller();
+  return &kind == &api::kPipelineRun && owner && owner->kind == api::kPipelineRun.name;
+}
+
 // Returns the runs of a kind that ended, by pipeline or task where the rules say so.
 std::map<std::string, std::vector<Object>> ended_runs(const View& view, const Kind& kind,
                                                       std::string_view ns,
@@ -49,7 +55,7 @@ std::map<std::string, std::vector<Object>> ended_runs(const View& view, const Ki
   std::map<std::string, std::vector<Object>> groups;
   const std::string_view label = &kind == &api::kPipelineRun ? kPipelineLabel : kTaskLabel;
   for (Object& run : view.list(kind, {.ns = std::string(ns)})) {
-    if (!is_done(run) || run.deleting() || is_needed(view, run)) {
+    if (!is_done(run) || run.deleting() || is_needed(view, run) || is_child(kind, run)) {
       continue;
     }
     const std::string_view resource = run.label(label);
@@ -92,8 +98,9 @@ bool prune(const View& view, const Kind& kind, std::string_view ns, const PruneR
   return true;
 }
 
-Step record(const Object& ns, Instant now) {
-  const Value annotations = Value::object({{kPrunedAt, format_time(now)}});
+// Writes when the runs of a namespace were pruned last; Null: the annotation goes.
+Step record(const Object& ns, Value time) {
+  const Value annotations = Value::object({{kPrunedAt, std::move(time)}});
   return Patch{
       .target = {&api::kNamespace, ns.key()},
       .merge = Value::object({{"metadata", Value::object({{"annotations", annotations}})}}),
@@ -115,20 +122,26 @@ Plan reconcile_pruning(const View& view, const Key& key, Instant now) {
                    .reason = "PruneAnnotationIgnored",
                    .note = join(reading.problems, "; ")});
   }
+  const bool is_recorded = !ns->annotation(kPrunedAt).empty();
   if (!reading.rules) {
+    if (is_recorded) {  // rules that come later count from then on
+      plan.then(record(*ns, Value()));
+    }
     return plan;
   }
   const auto last = parse_time(ns->annotation(kPrunedAt));
   if (!last) {
-    plan.then(record(*ns, now));
+    plan.then(record(*ns, format_time(now)));
     return plan;
   }
-  const auto due = reading.rules->schedule.next(*last, TimeZone());
-  if (!due) {
+  const auto next = reading.rules->schedule.next(*last, TimeZone());
+  if (!next) {
     return plan;
   }
-  if (now < *due) {
-    plan.wake_at(*due);
+  constexpr Duration kShortest = std::chrono::minutes(1);  // as each pruning is a write
+  const Instant due = std::max(*next, *last + kShortest);
+  if (now < due) {
+    plan.wake_at(due);
     return plan;
   }
   const bool whole = (!reading.rules->pipeline_runs ||
@@ -136,7 +149,7 @@ Plan reconcile_pruning(const View& view, const Key& key, Instant now) {
                      (!reading.rules->task_runs ||
                       prune(view, api::kTaskRun, key.name, *reading.rules, plan, now));
   if (whole) {
-    plan.then(record(*ns, now));
+    plan.then(record(*ns, format_time(now)));
   }
   return plan;
 }

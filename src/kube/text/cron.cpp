@@ -112,7 +112,8 @@ Result<CronSchedule::Field> CronSchedule::parse_field(std::string_view text, int
       return refused("step of range should be a positive number");
     }
     field.any = field.any || (all && step == 1);
-    for (int value = first; value <= last; value += step) {
+    // A step may be as large as a number can be.
+    for (std::int64_t value = first; value <= last; value += step) {
       field.bits |= std::uint64_t{1} << static_cast<unsigned>(value);
     }
   }

@@ -179,7 +179,11 @@ std::string problem_of_inline(std::string_view kinds) {
 }
 
 bool is_url(std::string_view text) {
-  return text.starts_with("https://") || text.starts_with("http://");
+  const bool plain =
+      std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) > ' '; });
+  const std::size_t host = text.find("://") + 3;
+  return plain && (text.starts_with("https://") || text.starts_with("http://")) &&
+         text.find_first_of("/?#", host) != host && text.size() > host;
 }
 
 // What is wrong with a value, or empty.

@@ -68,6 +68,11 @@ void add_pipeline(const std::string& path, const Value& spec, std::vector<std::s
     for (std::size_t i = 0; i < spec[part].size(); ++i) {
       add_ref(path + "." + at(part, i) + ".taskRef", spec[part][i]["taskRef"], sentences);
       add_below(path + "." + at(part, i) + ".taskSpec", spec[part][i]["taskSpec"], sentences);
+      add_ref(path + "." + at(part, i) + ".pipelineRef", spec[part][i]["pipelineRef"], sentences);
+      if (spec[part][i]["pipelineSpec"].is_object()) {
+        add_pipeline(path + "." + at(part, i) + ".pipelineSpec", spec[part][i]["pipelineSpec"],
+                     sentences);
+      }
     }
   }
 }

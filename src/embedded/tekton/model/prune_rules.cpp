@@ -101,25 +101,25 @@ bool is_system_namespace(std::string_view name) {
 }  // namespace
 
 std::string prune_field_problem(std::string_view field, std::string_view value) {
+  constexpr std::size_t kShown = 64;  // bytes of a wrong value
+  const std::string shown = quoted(value.substr(0, kShown));
   if (field == "schedule") {
     const auto schedule = CronSchedule::parse(value);
     return schedule ? "" : "is no schedule: " + schedule.error().message;
   }
   if (field == "keep" || field == "keep-since") {
-    return count_of(value) ? "" : "must be a whole number above 0: " + quoted(value);
+    return count_of(value) ? "" : "must be a whole number above 0: " + shown;
   }
   if (field == "skip" || field == "prune-per-resource") {
-    return is_flag(value) ? "" : "must be true or false: " + quoted(value);
+    return is_flag(value) ? "" : "must be true or false: " + shown;
   }
   if (field == "strategy") {
-    return value == "keep" || value == "keep-since"
-               ? ""
-               : "must be keep or keep-since: " + quoted(value);
+    return value == "keep" || value == "keep-since" ? "" : "must be keep or keep-since: " + shown;
   }
   const auto words = words_of(value);
   const bool good = std::ranges::all_of(
       words, [](std::string_view word) { return word == "taskrun" || word == "pipelinerun"; });
-  return good ? "" : "must be taskrun, pipelinerun or both: " + quoted(value);
+  return good ? "" : "must be taskrun, pipelinerun or both: " + shown;
 }
 
 PruneReading prune_rules(const Object& ns, const Value& config) {
@@ -131,7 +131,11 @@ PruneReading prune_rules(const Object& ns, const Value& config) {
   if (schedule.empty()) {
     schedule = text_in(general, "schedule");
   }
-  if (schedule.empty() && !own.empty()) {
+  constexpr std::string_view kAsking[] = {"keep", "keep-since", "resources", "prune-per-resource"};
+  const bool asks =
+      std::ranges::any_of(kAsking, [&](std::string_view field) { return own.contains(field); });
+  const bool is_wrong = ns.metadata()["annotations"].contains(std::string(kPrefix) + "schedule");
+  if (schedule.empty() && asks && !is_wrong) {
     schedule = kUsualSchedule;
   }
   if (schedule.empty() || text_in(own, "skip") == "true" || is_system_namespace(ns.name())) {

@@ -299,12 +299,14 @@ Value substituted_pipeline(const Value& spec, const std::map<std::string, Value>
 
 Value task_params(const Value& pipeline_task, const std::map<std::string, Value>& values) {
   Value params = pipeline_task["params"].is_list() ? pipeline_task["params"] : Value::list();
-  for (const Value& declared : pipeline_task["taskSpec"]["params"].items()) {
-    const std::string name = declared["name"].str();
-    const auto outer = values.find(name);
-    if (outer != values.end() && named(params, name).is_null() &&
-        declared_type(declared) == value_type(outer->second)) {
-      params.push_back(Value::object({{"name", name}, {"value", outer->second}}));
+  for (const std::string_view inline_spec : {"taskSpec", "pipelineSpec"}) {
+    for (const Value& declared : pipeline_task[inline_spec]["params"].items()) {
+      const std::string name = declared["name"].str();
+      const auto outer = values.find(name);
+      if (outer != values.end() && named(params, name).is_null() &&
+          declared_type(declared) == value_type(outer->second)) {
+        params.push_back(Value::object({{"name", name}, {"value", outer->second}}));
+      }
     }
   }
   return params;

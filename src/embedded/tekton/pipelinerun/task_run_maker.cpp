@@ -61,6 +61,11 @@ Value metadata_of(const RunContext& context, const TaskState& task, const Value&
     labels.set(kTaskLabel, task_name);
   }
   Value annotations = merged_maps(own["annotations"], inherited_annotations(context.annotations));
+  // Marks of a child run itself.
+  for (const std::string_view mark : {kOnErrorAnnotation, kFailureAnnotation, kStoppedAnnotation}) {
+    annotations.erase(mark);
+  }
+  labels.erase(kAttemptLabel);
   annotations = merged_maps(annotations, overrides["metadata"]["annotations"]);
   if (is_pipeline_task(task.task)) {
     labels.set(kAttemptLabel, std::to_string(next_attempt(task)));
@@ -260,7 +265,9 @@ Value pipeline_spec_of(const RunContext& context, const RunFacts& facts, const T
   }
   Value params = whole["params"].is_list() ? whole["params"] : Value::list();
   for (const auto& [name, value] : context.values) {
-    if (spec.contains("pipelineSpec") && named(params, name).is_null()) {
+    // Those that it declares are given by their type (task_params()).
+    if (spec.contains("pipelineSpec") && named(params, name).is_null() &&
+        named(spec["pipelineSpec"]["params"], name).is_null()) {
       params.push_back(Value::object({{"name", name}, {"value", value}}));
     }
   }

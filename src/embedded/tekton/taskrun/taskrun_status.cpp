@@ -73,10 +73,14 @@ Value step_results(const Value& step, const Value& entries) {
   return results;
 }
 
-// Adds the artifacts of one file of a step to `target`; of one name, their values are joined.
+// Adds the artifacts of one file of a step to `target`; merges the values of those with the same
+// name. The file is the step's own: what is no artifact is left out.
 void add_artifacts(const Value& file, Value& target) {
   for (const std::string_view part : {"inputs", "outputs"}) {
     for (const Value& artifact : file[part].items()) {
+      if (!artifact.is_object()) {
+        continue;
+      }
       Value& list = target.member(part);
       if (!list.is_list()) {
         list = Value::list();
@@ -90,6 +94,9 @@ void add_artifacts(const Value& file, Value& target) {
         continue;
       }
       Value& values = list.item(at).member("values");
+      if (!values.is_list()) {
+        values = Value::list();
+      }
       for (const Value& value : artifact["values"].items()) {
         if (std::ranges::find(values.items(), value) == values.items().end()) {
           values.push_back(value);

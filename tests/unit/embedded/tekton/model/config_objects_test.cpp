@@ -23,7 +23,7 @@ TEST(ConfigObjects, AreAllRightAsTheyAre) {
   }
   EXPECT_EQ(objects[1]["data"]["default-timeout-minutes"], Value("60"));
   EXPECT_EQ(objects[2]["data"]["enable-api-fields"], Value("beta"));
-  EXPECT_EQ(objects[3]["data"]["version"], Value("v1.9.2"));
+  EXPECT_EQ(objects[6]["data"]["version"], Value("v1.9.2"));
 }
 
 TEST(ConfigObjects, WrongValuesAreRefused) {
