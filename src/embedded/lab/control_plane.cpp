@@ -178,6 +178,7 @@ class RunningControlPlane final : public ControlPlane {
     poster_.reset();
     definitions_.reset();
     repositories_.reset();
+    bundles_.reset();
     background_.reset();
     if (processes_ != nullptr) {
       processes_->shut_down(grace);
@@ -622,10 +623,14 @@ class RunningControlPlane final : public ControlPlane {
                           }
                           repositories_->ask(query, std::move(done));
                         });
-    executors_.on_probe(std::string(nodes::kBundleProbe),
-                        [](const std::string& query, const runtime::Executors::Completion& done) {
-                          done(nodes::read_bundle(query));
-                        });
+    executors_.on_probe(
+        std::string(nodes::kBundleProbe),
+        [this](const std::string& query, runtime::Executors::Completion done) {
+          if (!bundles_) {
+            bundles_ = std::make_unique<BackgroundQueue>();
+          }
+          bundles_->add([query, done = std::move(done)] { done(nodes::read_bundle(query)); });
+        });
     executors_.on_probe("certificate-request",
                         [](const std::string& query, const runtime::Executors::Completion& done) {
                           done(read_certificate_wish(query));
@@ -718,6 +723,7 @@ class RunningControlPlane final : public ControlPlane {
   std::unique_ptr<NodeSockets> sockets_{};
   std::unique_ptr<targets::TargetServer> emulated_{};
   std::unique_ptr<BackgroundQueue> background_{};
+  std::unique_ptr<BackgroundQueue> bundles_{};  // of OCI layouts: their reading takes time
   std::unique_ptr<client::TargetProbe> targets_{};
   std::unique_ptr<client::WebhookPoster> poster_{};
   std::unique_ptr<client::DefinitionSource> definitions_{};  // once a run asks for one

@@ -20,7 +20,6 @@
 #include "embedded/nodes/sandbox_security.hpp"
 #include "embedded/nodes/sandbox_spec.hpp"
 #include "embedded/nodes/sandbox_volumes.hpp"
-#include "kube/text/json.hpp"
 
 namespace athanor::nodes {
 namespace {
@@ -183,7 +182,7 @@ void update_limits(const Object& pod, const Value& state, Plan& plan) {
   }
   const Value limits = memory_limits(pod);
   if (limits != state["limits"]) {
-    plan.then(Act{.id = fmt::format("{}/limits/{}", pod.uid(), json::print(limits)),
+    plan.then(Act{.id = fmt::format("{}/limits/{}", pod.uid(), state["limitsVersion"].as_int() + 1),
                   .verb = std::string(kUpdateVerb),
                   .args = Value::object({{"uid", pod.uid()}, {"limits", limits}})});
   }

@@ -287,6 +287,7 @@ void PodMachine::update_volumes(const Value& volumes, const Value& digest) {
 
 void PodMachine::update_limits(const Value& limits) {
   spec_.set("limits", limits);
+  ++limits_version_;
 }
 
 void PodMachine::evict(const std::string& message) {
@@ -418,6 +419,7 @@ Value PodMachine::state() const {
   }
   if (spec_.contains("limits")) {
     state.set("limits", spec_["limits"]);
+    state.set("limitsVersion", limits_version_);
   }
   if (!evicted_.empty()) {
     state.set("evicted", evicted_);

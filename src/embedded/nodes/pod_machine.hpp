@@ -176,6 +176,7 @@ class PodMachine {
   std::vector<Event> events_{};  // not written yet, at most kMostEvents
   std::int64_t last_event_ = 0;
   std::int64_t volumes_version_ = 0;
+  std::int64_t limits_version_ = 0;
   std::string evicted_{};  // why
 };
 

@@ -98,7 +98,8 @@ class TarFile::Impl {
 
   Result<std::optional<TarEntry>> next() {
     Extra extra;
-    while (true) {
+    constexpr int kMostExtras = 16;  // between two entries; an archive's size says nothing of them
+    for (int extras = 0; extras <= kMostExtras; ++extras) {
       ATHANOR_TRY_VOID(skip());
       char header[kBlock];
       ATHANOR_TRY(const std::size_t count, file_.read(header, kBlock));
@@ -122,6 +123,7 @@ class TarFile::Impl {
       }
       return entry_of(header, extra, size);
     }
+    return damaged("too many headers of names in a row");
   }
 
   Result<std::size_t> read(char* buffer, std::size_t size) {

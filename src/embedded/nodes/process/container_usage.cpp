@@ -57,7 +57,38 @@ void add_process(int pid, ContainerUsage& usage) {
   usage.memory_bytes += (field_at(sizes, 1) - field_at(sizes, 2)) * ::sysconf(_SC_PAGESIZE);
 }
 
+// Returns the anonymous memory of a process, with its part of shared pages; nullopt: unreadable.
+std::optional<std::int64_t> anonymous_memory(int pid) {
+  constexpr std::string_view kField = "\nPss_Anon:";
+  const auto text = read_text_file(fmt::format("/proc/{}/smaps_rollup", pid));
+  const std::size_t at = text.ok() ? text->find(kField) : std::string::npos;
+  if (at == std::string::npos) {
+    return std::nullopt;
+  }
+  const auto words = words_of(trimmed(std::string_view(*text).substr(at + kField.size(), 32)), ' ');
+  const auto kibibytes = words.empty() ? std::nullopt : whole_number(words[0]);
+  return kibibytes ? std::optional(*kibibytes << 10) : std::nullopt;
+}
+
 }  // namespace
+
+std::optional<std::int64_t> memory_without_shared_pages(int first_process) {
+  const std::uint64_t space = pid_namespace(first_process);
+  if (space == pid_namespace(::getpid())) {
+    return anonymous_memory(first_process);
+  }
+  std::optional<std::int64_t> sum;
+  for (const std::string& name : names_in_folder("/proc")) {
+    const auto pid = whole_number(name);
+    if (!pid || pid_namespace(static_cast<int>(*pid)) != space) {
+      continue;
+    }
+    if (const auto used = anonymous_memory(static_cast<int>(*pid))) {
+      sum = sum.value_or(0) + *used;
+    }
+  }
+  return sum;
+}
 
 std::map<int, ContainerUsage> usage_of(std::span<const int> first_processes) {
   std::map<int, ContainerUsage> usage;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 
 namespace athanor::nodes {
@@ -16,5 +17,9 @@ struct ContainerUsage {
 // Returns the sums of the containers with these first processes, by their number: of each process
 // in the same PID namespace, else of the first process alone. Costs O(processes of this machine).
 std::map<int, ContainerUsage> usage_of(std::span<const int> first_processes);
+
+// Returns the anonymous bytes of the container with this first process; pages that processes share
+// count once. nullopt: they cannot be read. Reads the maps of each process: slow.
+std::optional<std::int64_t> memory_without_shared_pages(int first_process);
 
 }  // namespace athanor::nodes

@@ -43,11 +43,7 @@ SpawnedRuntime::SpawnedRuntime(Spawner spawner, ProcessRuntimeOptions options)
 SpawnedRuntime::~SpawnedRuntime() {
   stops_ = true;
   wake();
-  {
-    const MutexLock lock(mutex_);
-    stopping_.notify_all();
-  }
-  thread_->keeper.join();
+  end_keeper();
   thread_->thread.join();
   checks_.reset();
   ::close(wake_);
@@ -126,6 +122,7 @@ void SpawnedRuntime::update(const Value& change) {
   const std::string uid = change["uid"].str();
   std::optional<PodDirectory> directory;
   Value spec;
+  const MutexLock writing(writing_);
   {
     const MutexLock lock(mutex_);
     const auto found = pods_.find(uid);
@@ -243,6 +240,19 @@ void SpawnedRuntime::shut_down(Duration grace) {
   constexpr auto kReapTime = std::chrono::seconds(1);
   idle_.wait_for(lock, grace + kReapTime,
                  [this]() ATHANOR_REQUIRES(mutex_) { return processes_.empty(); });
+  lock.unlock();
+  end_keeper();  // it asks the API server, which is the next to stop
+}
+
+void SpawnedRuntime::end_keeper() {
+  {
+    const MutexLock lock(mutex_);
+    keeps_ = false;
+    stopping_.notify_all();
+  }
+  if (thread_->keeper.joinable()) {
+    thread_->keeper.join();
+  }
 }
 
 Value SpawnedRuntime::nothing() {

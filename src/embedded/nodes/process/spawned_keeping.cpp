@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What time brings: volumes and memory that grow beyond their limits, tokens that grow old.
+// Enforces limits of volumes and memory, and replaces tokens, on the keeper's thread.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ struct LimitedContainer {
 }  // namespace
 
 void SpawnedRuntime::keep() {
-  while (!stops_) {
+  while (keeps_) {
     const auto begin = SteadyClock::now();
     measure_memory();
     measure_volumes();
@@ -47,7 +47,7 @@ void SpawnedRuntime::keep() {
     const auto spent = SteadyClock::now() - begin;
     MutexLock lock(mutex_);
     stopping_.wait_for(lock, std::max<SteadyClock::duration>(kShortestPause, spent * kShare),
-                       [this] { return stops_.load(); });
+                       [this] { return !keeps_.load(); });
   }
 }
 
@@ -106,6 +106,10 @@ void SpawnedRuntime::measure_memory() {
     if (used.memory_bytes <= one.bytes) {
       continue;
     }
+    // That counts the pages which forked processes share once for each: this does not, and is slow.
+    if (const auto exact = memory_without_shared_pages(pid); exact && *exact <= one.bytes) {
+      continue;
+    }
     const MutexLock lock(mutex_);
     const auto found = pods_.find(one.uid);
     const auto process = processes_.find(one.process);
@@ -131,10 +135,11 @@ void SpawnedRuntime::replace_tokens() {
   for (const std::string& uid : old) {
     std::optional<PodDirectory> directory;
     Value spec;
+    const MutexLock writing(writing_);
     {
       const MutexLock lock(mutex_);
       const auto found = pods_.find(uid);
-      if (found == pods_.end()) {
+      if (found == pods_.end() || !keeps_) {
         continue;
       }
       directory = found->second.directory;

@@ -135,6 +135,8 @@ class SpawnedRuntime final : public ProcessRuntime {
   // Runs on a thread of its own: measures what pods use of the disk and of memory, and replaces
   // tokens. The functions are in spawned_keeping.cpp.
   void keep();
+  // Waits for that thread's end. Called by one thread at a time.
+  void end_keeper();
   void measure_volumes();
   void measure_memory();
   void replace_tokens();
@@ -147,9 +149,11 @@ class SpawnedRuntime final : public ProcessRuntime {
   int wake_;
   Mutex telling_{};  // taken alone, never with mutex_
   Listener listener_ ATHANOR_GUARDED_BY(telling_){};
+  Mutex writing_{};  // of the files of pods' volumes; taken before mutex_
   mutable Mutex mutex_{};
   ConditionVariable idle_{};
   ConditionVariable stopping_{};
+  std::atomic<bool> keeps_ = true;
   bool closing_ ATHANOR_GUARDED_BY(mutex_) = false;
   Notices notices_ ATHANOR_GUARDED_BY(mutex_){};                  // not reported yet, in order
   std::map<std::string, Pod> pods_ ATHANOR_GUARDED_BY(mutex_){};  // by uid

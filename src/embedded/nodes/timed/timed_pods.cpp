@@ -62,6 +62,7 @@ Duration stop_time(std::string_view uid) {
 Value timed_spec(Value spec) {
   spec.set("probesOnce", true);
   spec.erase("volumesDigest");
+  spec.erase("limits");
   for (const char* list : {"init", "containers"}) {
     for (std::size_t i = 0; i < spec[list].size(); ++i) {
       spec.member(list).item(i).erase("unknownImage");
