@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "views/job_view.hpp"
 
 namespace athanor::views {
@@ -27,11 +28,12 @@ std::optional<TraceRow> requested_row(const Object& job) {
   TraceRow row{.gpus = hardware["gpuCount"].as_int(),
                .priority = job.spec()["priority"].str(),
                .cluster = job.spec()["cluster"].str()};
-  if (!created || (row.gpus <= 0 && row.cluster.empty())) {
+  constexpr std::int64_t kMostGpus = 100'000;  // of a row of a trace
+  if (!created || (row.gpus <= 0 && row.cluster.empty()) || row.gpus > kMostGpus) {
     return std::nullopt;
   }
   row.submit = *created;
-  row.owner = job.spec()["owner"].str();
+  row.owner = std::string(trimmed(plain_cell(job.spec()["owner"].str())));
   if (row.owner.empty()) {
     row.owner = "unknown";
   }

@@ -168,7 +168,7 @@ class CallMaker {
       return std::pair(!holds_cluster(*job), job->creation_time().value_or(Instant()));
     });
     for (const Object* job : jobs) {
-      auto row = views::requested_row(*job);
+      auto row = asked_.call.jobs.size() < kMostJobs ? views::requested_row(*job) : std::nullopt;
       if (!row) {
         ++asked_.left_out;
         continue;
@@ -179,6 +179,10 @@ class CallMaker {
             job->status()["cluster"].str().empty() ? row->cluster : job->status()["cluster"].str();
       } else {
         const auto planned = parse_time(job->spec()["scheduledStartTime"].as_string());
+        if (planned && *planned > state_.now + std::chrono::days(question_.days)) {
+          ++asked_.left_out;  // behind the time that is played
+          continue;
+        }
         row->submit = std::max(planned.value_or(Instant()), state_.now + std::chrono::seconds(1));
       }
       if (is_lock(*job)) {

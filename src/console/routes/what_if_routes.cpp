@@ -11,6 +11,7 @@
 #include "console/data/what_if.hpp"
 #include "console/routes/route_table.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
+#include "systems/hearth/kinds/fournos_cluster.hpp"
 
 namespace athanor::console {
 namespace {
@@ -53,6 +54,9 @@ std::optional<Error> refusal(Exchange& exchange) {
   };
   if (!may(api::kueue::kClusterQueue, "")) {
     return refuse("you may not list clusterqueues");
+  }
+  if (!may(api::kFournosCluster, "")) {
+    return refuse("you may not list fournosclusters");
   }
   if (!may(api::kFournosJob, services.settings.jobs_ns)) {
     return refuse(fmt::format("you may not list fournosjobs in {}", services.settings.jobs_ns));

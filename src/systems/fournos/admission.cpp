@@ -212,6 +212,30 @@ bool just_requeued(const Job& job) {
          condition["reason"].as_string() == kRedirectedReason;
 }
 
+// Returns true if a queue has quota of the job's GPUs on another cluster that is not unhealthy.
+bool has_equivalent(const Context& context) {
+  const api::FournosJobSpec& spec = context.job.spec();
+  const std::string gpu = context.settings.gpu_prefix + spec.hardware->gpu_type;
+  const auto offers = [&](const Value& flavor) {
+    const auto found =
+        context.view.get(api::kueue::kResourceFlavor, Key{.name = flavor["name"].str()});
+    return flavor["name"].as_string() != spec.cluster && found &&
+           found->label(name::kHealthy) != "false" &&
+           std::ranges::any_of(flavor["resources"].items(), [&](const Value& quota) {
+             const auto amount = Quantity::parse(quota["nominalQuota"]);
+             return quota["name"].as_string() == gpu && amount && *amount > Quantity();
+           });
+  };
+  for (const Object& queue : context.view.list(api::kueue::kClusterQueue)) {
+    for (const Value& group : queue.spec()["resourceGroups"].items()) {
+      if (std::ranges::any_of(group["flavors"].items(), offers)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 // Returns true if the job leaves its cluster, which does not answer, for one with the same GPUs.
 bool leaves_unhealthy_cluster(const Context& context) {
   const Job& job = context.job;
@@ -222,7 +246,7 @@ bool leaves_unhealthy_cluster(const Context& context) {
   }
   const auto flavor =
       context.view.get(api::kueue::kResourceFlavor, Key{.name = job.spec().cluster});
-  return flavor && flavor->label(name::kHealthy) == "false";
+  return flavor && flavor->label(name::kHealthy) == "false" && has_equivalent(context);
 }
 
 // The next run of the operator makes the Workload anew, for any cluster.
