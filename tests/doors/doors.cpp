@@ -314,7 +314,7 @@ const std::vector<Door>& table() {
        {"client/api_client.cpp", "client/api_exchange.cpp", "client/connection.cpp",
         "client/curl_target.cpp", "client/transfers.cpp", "client/unix_grpc.cpp",
         "client/http/async_http.cpp", "client/http/curl_failure.cpp", "client/http/curl_handle.cpp",
-        "client/http/http_upgrade.cpp", "client/http/link_local.cpp"},
+        "client/http/http_upgrade.cpp", "client/http/link_local.cpp", "client/git_source.cpp"},
        enter_curl},
       {"libpq",
        {"console/history/postgres_history.cpp"},

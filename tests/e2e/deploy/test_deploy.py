@@ -101,7 +101,8 @@ def cluster(tmp_path_factory):
 
 
 def apply(lab, folder):
-    return lab.kubectl("apply", "--server-side", "--validate=strict", "-k", folder)
+    # A lab has the roles of people already, with more rules: those of all systems.
+    return lab.kubectl("apply", "--server-side", "--force-conflicts", "--validate=strict", "-k", folder)
 
 
 def versions(lab, folder):

@@ -120,7 +120,7 @@ std::vector<Value> system_objects(const SystemConfig& config) {
 // Every target cluster has one GPU.
 Result<Value> answer_probe(World& /*world*/, std::string_view /*query*/) {
   return from_yaml(
-      "{serverVersion: v1.30.0, nodeCount: 1, nodes: [{names: [n], count: 1, labels: "
+      "{serverVersion: v1.30.0, nodeCount: 1, nodes: [{names: [n1], count: 1, labels: "
       "{nvidia.com/gpu.product: NVIDIA-A100-SXM4-80GB}, allocatable: {nvidia.com/gpu: '1'}, ready: "
       "true, schedulable: true}]}");
 }

@@ -77,18 +77,19 @@ TEST_F(SchedulerTest, TakesLeastAllocatedNodeThenFirstByName) {
   EXPECT_EQ(node_of("b"), "n2");
 }
 
-TEST_F(SchedulerTest, HighestPriorityFirstThenOldestThenName) {
+TEST_F(SchedulerTest, HighestPriorityFirstThenOldest) {
   node("n1", "cpu: '1', memory: 8Gi");
   pod("b");
+  world.advance(std::chrono::seconds(1));
   pod("a");
   pod("z", "cpu: '1'", ", priority: 7");
   settle();
   EXPECT_EQ(node_of("z"), "n1");
-  EXPECT_EQ(node_of("a"), "");
+  EXPECT_EQ(node_of("b"), "");
   world.remove(api::kPod, {"ns", "z"});
   settle();
-  EXPECT_EQ(node_of("a"), "n1");
-  EXPECT_EQ(node_of("b"), "");
+  EXPECT_EQ(node_of("b"), "n1");
+  EXPECT_EQ(node_of("a"), "");
 }
 
 TEST_F(SchedulerTest, FinishedPodsGiveTheirResourcesBack) {
