@@ -45,8 +45,8 @@ Value headers_of(const Value& http) {
   return headers;
 }
 
-Value cannot(std::string message) {
-  return Value::object({{"type", "error"}, {"message", std::move(message)}});
+Value cannot(const std::string& message) {
+  return Value::object({{"type", "error"}, {"message", message}});
 }
 
 Value action_of(const Value& container, const Value& handler, std::string_view address,

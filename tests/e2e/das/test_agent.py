@@ -464,7 +464,8 @@ def test_the_operator_keeps_the_agents_daemon_set(make_lab):
         wait_for("the DaemonSet", lambda: lab.http("GET", path).code == 200)
         pod = lab.get(path)["spec"]["template"]["spec"]
         assert pod["containers"][0]["image"] == "registry/agent:1" and pod["nodeSelector"]["pool"] == "gpus"
-        assert lab.http("GET", "/api/v1/namespaces/das-operator/serviceaccounts/das-daemonset").code == 200
+        account = "/api/v1/namespaces/das-operator/serviceaccounts/das-daemonset"
+        wait_for("its account", lambda: lab.http("GET", account).code == 200)
         lab.http("DELETE", path)
         wait_for("it comes back", lambda: lab.http("GET", path).code == 200)
     finally:

@@ -214,10 +214,9 @@ Result<Value> read_bundle_layout(const BundleLayout& layout, const BundleName& n
   ATHANOR_TRY(const std::string manifest_text, read_blob(layout, digest, limits.object_bytes));
   ATHANOR_TRY(const Value manifest, read_json_text(manifest_text));
   ATHANOR_TRY(const std::string layer, layer_of(manifest, question, limits));
-  ATHANOR_TRY(std::string text, only_file(layout, layer, limits));
-  return Value::object({{"text", std::move(text)},
-                        {"uri", name.place},
-                        {"digest", digest.substr(kBundleDigest.size())}});
+  ATHANOR_TRY(const std::string text, only_file(layout, layer, limits));
+  return Value::object(
+      {{"text", text}, {"uri", name.place}, {"digest", digest.substr(kBundleDigest.size())}});
 }
 
 Result<Value> found_bundle(const Value& question, const BundleLimits& limits) {

@@ -370,10 +370,10 @@ void add_results(const std::string& root, const std::string& folder, const Value
 // object.
 Result<void> add_artifacts(const std::string& root, std::string_view step, std::size_t& left,
                            Value& entries) {
-  const std::pair<std::string, int> kFiles[] = {
+  const std::pair<std::string, int> files[] = {
       {fmt::format("tekton/steps/{}/artifacts/provenance.json", step), kStepArtifacts},
       {"tekton/artifacts/provenance.json", kTaskArtifacts}};
-  for (const auto& [file, type] : kFiles) {
+  for (const auto& [file, type] : files) {
     auto text = read_regular_below(root, file, left + 1);
     if (!text || text->empty()) {
       continue;

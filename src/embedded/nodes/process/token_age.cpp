@@ -19,7 +19,7 @@ std::optional<Instant> refresh_time(std::string_view token) {
   if (!claims.ok() || !(*claims)["iat"].is_integer() || !(*claims)["exp"].is_integer()) {
     return std::nullopt;
   }
-  constexpr std::int64_t kDay = 24 * 60 * 60;
+  constexpr std::int64_t kDay = std::int64_t{24} * 60 * 60;
   const std::int64_t issued = (*claims)["iat"].as_int();
   const std::int64_t life = std::max<std::int64_t>(0, (*claims)["exp"].as_int() - issued);
   // 4/5 of a life that may be as long as its number can be.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/tekton/model/prune_rules.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -63,7 +65,7 @@ Given well_formed(const Value& source, std::string_view prefix,
       continue;
     }
     if (std::string problem = prune_field_problem(field, value->as_string()); !problem.empty()) {
-      problems.push_back(key + " " + problem);
+      problems.push_back(fmt::format("{} {}", key, problem));
     } else {
       given.emplace(field, value->str());
     }
@@ -154,7 +156,7 @@ PruneReading prune_rules(const Object& ns, const Value& config) {
       (own.contains("prune-per-resource") ? text_in(own, "prune-per-resource")
                                           : text_in(general, "prune-per-resource")) == "true";
   set_limit(rules, own, general);
-  reading.rules = std::move(rules);
+  reading.rules = rules;
   return reading;
 }
 

@@ -184,17 +184,16 @@ Result<Question> question_of(const View& view, const Kind& kind, const Value& re
     ATHANOR_TRY(const Value question, bundle_question(view, ref));
     return Question{.query = "bundle:" + json::print(question), .place = question["bundle"].str()};
   }
-  ATHANOR_TRY(std::string url, resolver == kHub ? hub_url(view, kind, ref) : http_url(ref));
+  ATHANOR_TRY(const std::string url, resolver == kHub ? hub_url(view, kind, ref) : http_url(ref));
   return Question{.query = "definition:" + json::print(Value::object({{"url", url}})),
-                  .place = std::move(url)};
+                  .place = url};
 }
 
 // Returns where the answer came from, as provenance names it.
 Value source_of(const Value& ref, const Question& question, const Value& answer) {
   const std::string_view resolver = ref["resolver"].as_string();
-  const auto source = [](std::string uri, std::string_view kind, std::string digest) {
-    return Value::object(
-        {{"uri", std::move(uri)}, {"digest", Value::object({{kind, std::move(digest)}})}});
+  const auto source = [](const std::string& uri, std::string_view kind, const std::string& digest) {
+    return Value::object({{"uri", uri}, {"digest", Value::object({{kind, digest}})}});
   };
   if (resolver == kGit) {
     Value found = source("git+" + question.place, "sha1", answer["commit"].str());

@@ -147,13 +147,13 @@ Value feature_flags(const Settings& settings) {
       {"runningInEnvWithInjectedSidecars", true},
       {"verificationNoMatchPolicy", "ignore"},
   });
-  const std::pair<std::string_view, bool> kMore[] = {
+  const std::pair<std::string_view, bool> more[] = {
       {"disableCredsInit", !settings.credentials},
       {"enableArtifacts", settings.artifacts},
       {"enableCELInWhenExpression", settings.cel_when},
       {"enableParamEnum", settings.param_enum},
       {"sendCloudEventsForRuns", settings.custom_run_events}};
-  for (const auto& [name, set] : kMore) {
+  for (const auto& [name, set] : more) {
     if (set) {
       flags.set(name, true);
     }

@@ -288,9 +288,8 @@ Result<void, Refusal> Pass::start_children(const RunFacts& facts, const Value& p
     for (Value& task_run : make_task_runs(context, facts, task)) {
       const std::string name = task_run["metadata"]["name"].str();
       Value reference = child_reference(facts, task, task_run);
-      Create step{
-          .target = {&kind_of_child(task_run["kind"].as_string()), {std::string(run_.ns()), name}},
-          .object = std::move(task_run)};
+      const Kind& kind = kind_of_child(task_run["kind"].as_string());
+      Create step{.target = {&kind, {std::string(run_.ns()), name}}, .object = std::move(task_run)};
       if (const auto error = refused(view_, step)) {
         return Refusal{"CreateRunFailed", error->message};
       }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Task, inline taskSpec and StepAction (docs/spec/tekton.md 5.3).
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <string>
@@ -87,7 +89,7 @@ void check_artifact_text(const Value& text, std::string_view field, const Settin
   for (const Variable& variable : variables_in(text.as_string())) {
     const std::string name = dotted(variable.name);
     if (settings.artifacts && is_loose_artifact(name)) {
-      errors.add("$(" + name + ") names no step: write $(steps.STEP." + name + ")",
+      errors.add(fmt::format("$({0}) names no step: write $(steps.STEP.{0})", name),
                  {std::string(field)});
       return;
     }
