@@ -80,6 +80,7 @@ JobTrace trace_of(const std::vector<Object>& jobs) {
     return std::pair(one.second.submit, std::string_view(one.first));
   });
   std::vector<TraceRow> rows;
+  rows.reserve(ordered.size());
   for (auto& [name, row] : ordered) {
     rows.push_back(std::move(row));
   }

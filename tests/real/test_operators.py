@@ -3,11 +3,9 @@
 roles that `athanor rbac` prints, as replicas that elect a leader, while servers and replicas go away and come back."""
 
 import base64
-import datetime
 import hashlib
 import json
 import os
-import pathlib
 import signal
 import ssl
 import subprocess
@@ -18,7 +16,7 @@ import pytest
 import yaml
 from conftest import SCRIPT, RealLab
 from replica import Replica
-from support import ATHANOR, KUBECTL, ROOT, Lab, alive, forge, run, wait_for
+from support import ATHANOR, KUBECTL, ROOT, Lab, forge, run, wait_for
 
 NS = "fournos-local-dev"
 HEARTH, SECRETS = "hearth", "psap-secrets"
@@ -75,11 +73,6 @@ UNUSED = {
 }
 
 
-def now():
-    """As the audit log writes it: such texts compare as the times do."""
-    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
 @dataclass(frozen=True)
 class Call:
     """A request of the controllers' account: (verb, group, resource), in which namespace, the answer's code, and when it came in."""
@@ -94,7 +87,6 @@ class Plane(RealLab):
     """etcd, kube-apiserver with an audit log, kube-controller-manager and kube-scheduler."""
 
     def start(self):
-        self.outages = []  # (the API server is killed, it is ready again)
         self.data.mkdir(parents=True, exist_ok=True)
         policy, self.audit = self.data / "policy.yaml", self.data / "audit.log"
         policy.write_text(yaml.safe_dump(AUDIT_POLICY), encoding="utf-8")
@@ -108,34 +100,9 @@ class Plane(RealLab):
         self._load_credentials()
         return self
 
-    def pid(self, component):
-        return int((self.data / f"{component}.pid").read_text(encoding="ascii"))
-
-    def restart(self, component):
-        """Kills a component as a crash does, and starts it again as it was, on the same port."""
-        pid = self.pid(component)
-        killed = now()
-        command = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")[:-1]
-        os.kill(pid, signal.SIGKILL)
-        wait_for(f"{component} is gone", lambda: not alive(pid))
-        started = []
-
-        def ready():
-            if not started or started[-1].poll() is not None:  # the port may not be free at once
-                with open(self.data / f"{component}.log", "ab") as log:
-                    started.append(subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True))
-                (self.data / f"{component}.pid").write_text(f"{started[-1].pid}\n", encoding="ascii")
-            return self.http("GET", "/readyz").code == 200
-
-        wait_for("the API server is ready", ready, SLOW)
-        self.outages.append((killed, now()))
-
     def apply(self, *objects):
         text = "---\n".join(one if isinstance(one, str) else yaml.safe_dump(one) for one in objects)
         return self.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=text, timeout=SLOW)
-
-    def in_an_outage(self, call):
-        return any(killed <= call.time <= ready for killed, ready in self.outages)
 
     def calls(self):
         """Each request of the controllers' account."""
@@ -440,7 +407,7 @@ def test_endpoints_show_what_it_is_at(plane, replicas):
 def test_every_permission_is_used_and_nothing_is_denied(plane):
     """Last: what the tests above made the controllers call."""
     calls = list(plane.calls())
-    denied = {(call.what, call.namespace) for call in calls if call.code == 403 and not plane.in_an_outage(call)}
+    denied = {(call.what, call.namespace) for call in calls if call.code == 403 and not plane.in_an_outage(call.time)}
     assert not denied, denied
     # A kube-apiserver that has just started denies everything until it has read its roles: what was allowed at another time is granted.
     allowed = {(call.what, call.namespace) for call in calls if call.code < 400}

@@ -228,7 +228,7 @@ PLACES = {
 class Process(Replica):
     """The container of a Deployment as a process here: its flags, variables, files and account, on ports of this machine."""
 
-    def __init__(self, plane, objects, deployment):
+    def __init__(self, plane, objects, deployment, address="127.0.0.1"):
         pod = deployment["spec"]["template"]["spec"]
         namespace, (container,) = deployment["metadata"]["namespace"], pod["containers"]
         fields = {"metadata.name": "pod-0", "metadata.namespace": namespace}
@@ -236,7 +236,7 @@ class Process(Replica):
         self.webhooks = free_port()
         words = [str(one) for one in [*container.get("command", [])[1:], *container.get("args", [])]]
         words = [re.sub(r"^(--(?:metrics|health)-address=).*:\d+$", r"\g<1>127.0.0.1:0", one) for one in words]
-        words = [re.sub(r"^(--webhook-address=).*$", rf"\g<1>127.0.0.1:{self.webhooks}", one) for one in words]
+        words = [re.sub(r"^(--webhook-address=).*$", rf"\g<1>{address}:{self.webhooks}", one) for one in words]
         folder = plane.data.parent / f"pod-{time.monotonic_ns()}"
         for volume in pod.get("volumes", []):
             (mount,) = [one for one in container["volumeMounts"] if one["name"] == volume["name"]]

@@ -201,11 +201,11 @@ void RequestMetrics::add_histogram(std::string& out, std::string_view name,
 
 void RequestMetrics::add_flows(std::string& out) const {
   const auto line = std::back_inserter(out);
-  const auto& flows = flows_;
+  const std::map<std::string, Flow, std::less<>>* flows = &flows_;
   const auto family = [&](std::string_view name, std::string_view type, std::string_view help,
                           auto value, std::string_view more = "") {
     head(out, name, type, help);
-    for (const auto& [labels, flow] : flows) {
+    for (const auto& [labels, flow] : *flows) {
       fmt::format_to(line, "{}{{{}{}}} {}\n", name, labels, more, value(flow));
     }
   };
