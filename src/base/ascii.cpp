@@ -2,6 +2,8 @@
 #include "base/ascii.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 
 namespace athanor {
 
@@ -30,6 +32,13 @@ std::vector<std::string_view> words_of(std::string_view text, char separator) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return words;
+}
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number)
+                                                                  : std::nullopt;
 }
 
 }  // namespace athanor

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "base/ascii.hpp"
 #include "simulation/whatif/trace_text.hpp"
 #include "systems/das/gpus/packing.hpp"
 #include "systems/das/makers/vendor.hpp"

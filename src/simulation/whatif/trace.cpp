@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "base/ascii.hpp"
 #include "kube/text/yaml.hpp"
 #include "kube/value/value.hpp"
 #include "simulation/whatif/trace_text.hpp"

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -105,15 +104,6 @@ void read_csv(std::string_view text, const Columns& columns, Problems& problems,
       entry(fields, number);
     }
   }
-}
-
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return value;
 }
 
 std::optional<Duration> span_of(std::string_view text) {

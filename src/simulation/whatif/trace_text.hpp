@@ -47,8 +47,6 @@ struct Columns {
 void read_csv(std::string_view text, const Columns& columns, Problems& problems,
               const std::function<void(const Fields& fields, std::size_t line)>& entry);
 
-// Parses a whole number; nullopt: none.
-std::optional<std::int64_t> whole_number(std::string_view text);
 // Parses "3600", "90m", "1h30m", "2d", "1d12h"; at most 365 days.
 std::optional<Duration> span_of(std::string_view text);
 

@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/ascii.hpp"
 #include "base/time.hpp"
 #include "kube/text/text.hpp"
 #include "kube/value/condition.hpp"
@@ -33,13 +33,6 @@ struct ParsedInterval {
   Interval interval{};
   std::string error{};  // empty: fine
 };
-
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(number)
-                                                                  : std::nullopt;
-}
 
 std::vector<std::string_view> split_indexes(std::string_view text, char separator) {
   std::vector<std::string_view> parts;

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -138,10 +137,8 @@ Result<Parts> read_parts(const std::string& folder) {
 }
 
 std::optional<std::int64_t> number_in(std::string_view text) {
-  std::int64_t number = -1;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = code == std::errc() && end == text.data() + text.size() && number >= 0;
-  return whole ? std::optional(number) : std::nullopt;
+  const auto number = whole_number(text);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 // Returns the fields of the line of `name` in a file as /etc/passwd of an image; a link in place of

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,13 +18,6 @@ namespace athanor::nodes {
 namespace {
 
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
-
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return code == std::errc() && end == text.data() + text.size() ? std::optional(number)
-                                                                 : std::nullopt;
-}
 
 // Returns the PID namespace of a process; 0: it has ended.
 std::uint64_t pid_namespace(int pid) {

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <map>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "embedded/tekton/model/text.hpp"
 
 namespace athanor::tekton {
@@ -23,29 +23,14 @@ constexpr std::int64_t kUsualKeep = 100;
 constexpr std::int64_t kMost = 100'000'000;
 
 std::optional<std::int64_t> count_of(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = error == std::errc{} && end == text.data() + text.size();
-  return whole && number > 0 && number <= kMost ? std::optional(number) : std::nullopt;
+  const auto number = whole_number(text);
+  return number && *number > 0 && *number <= kMost ? number : std::nullopt;
 }
 
-std::vector<std::string_view> words_of(std::string_view list) {
-  std::vector<std::string_view> words;
-  while (true) {
-    const std::size_t end = list.find(',');
-    std::string_view word = list.substr(0, end);
-    while (word.starts_with(' ')) {
-      word.remove_prefix(1);
-    }
-    while (word.ends_with(' ')) {
-      word.remove_suffix(1);
-    }
-    words.push_back(word);
-    if (end == std::string_view::npos) {
-      return words;
-    }
-    list.remove_prefix(end + 1);
-  }
+std::vector<std::string_view> names_of(std::string_view list) {
+  std::vector<std::string_view> names = athanor::words_of(list, ',');
+  std::ranges::transform(names, names.begin(), [](std::string_view name) { return trimmed(name); });
+  return names;
 }
 
 bool is_flag(std::string_view value) {
@@ -118,9 +103,10 @@ std::string prune_field_problem(std::string_view field, std::string_view value) 
   if (field == "strategy") {
     return value == "keep" || value == "keep-since" ? "" : "must be keep or keep-since: " + shown;
   }
-  const auto words = words_of(value);
-  const bool good = std::ranges::all_of(
-      words, [](std::string_view word) { return word == "taskrun" || word == "pipelinerun"; });
+  const auto words = names_of(value);
+  const bool good = !words.empty() && std::ranges::all_of(words, [](std::string_view word) {
+    return word == "taskrun" || word == "pipelinerun";
+  });
   return good ? "" : "must be taskrun, pipelinerun or both: " + shown;
 }
 
@@ -148,7 +134,7 @@ PruneReading prune_rules(const Object& ns, const Value& config) {
   const std::string_view resources =
       own.contains("resources") ? text_in(own, "resources") : text_in(general, "resources");
   if (!resources.empty()) {
-    const auto words = words_of(resources);
+    const auto words = names_of(resources);
     rules.pipeline_runs = std::ranges::find(words, "pipelinerun") != words.end();
     rules.task_runs = std::ranges::find(words, "taskrun") != words.end();
   }
