@@ -388,7 +388,8 @@ void mark_natives(Value& init) {
   }
 }
 
-// What the `timed` runtime gets (docs/spec/tekton.md section 12); Null without a valid annotation.
+// Returns the spec for the `timed` runtime (docs/spec/tekton.md section 12); Null without a valid
+// annotation.
 Value simulation_of(const Object& pod) {
   const auto parsed = json::parse(pod.annotation(kSimulateAnnotation));
   return parsed.ok() && parsed->is_object() ? *parsed : Value();

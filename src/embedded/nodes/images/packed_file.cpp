@@ -36,7 +36,7 @@ Error not_unpacked(std::string_view why) {
 
 }  // namespace
 
-// One of the two is there.
+// Exactly one of plain_ and stream_ is set.
 class PackedFile::Impl {
  public:
   explicit Impl(gzFile plain) : plain_(plain) {}
@@ -107,7 +107,8 @@ Result<PackedFile> PackedFile::open(const std::string& path) {
     return PackedFile(std::make_unique<Impl>(std::move(file), stream));
   }
   constexpr unsigned kBuffer = 1U << 18U;
-  const gzFile plain = count < 0 ? nullptr : gzdopen(file.release(), "rb");
+  const bool is_piped = count < 0 && errno == ESPIPE;  // never zstd: its first bytes are not kept
+  const gzFile plain = count < 0 && !is_piped ? nullptr : gzdopen(file.release(), "rb");
   if (plain == nullptr) {
     return Error::not_found(fmt::format("{}: cannot be read", path));
   }

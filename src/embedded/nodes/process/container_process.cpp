@@ -27,6 +27,7 @@
 #include "embedded/nodes/process/view/container_identity.hpp"
 #include "embedded/nodes/process/view/own_pids.hpp"
 #include "embedded/nodes/process/view/private_root.hpp"
+#include "embedded/nodes/process/view/subordinate_ids.hpp"
 
 namespace athanor::nodes {
 namespace {
@@ -168,19 +169,20 @@ std::vector<std::string> ordered_environment(const Value& order) {
   give_up(fmt::format("{}: {}", command.front(), error_text()));
 }
 
-// True when the parent has mapped the ids of this process.
-bool wait_for_ids(int file) {
-  char answer = 'n';
-  while (::read(file, &answer, 1) < 0 && errno == EINTR) {
+// Waits until the parent has mapped the ids of this process, or not.
+MappedIds wait_for_ids(int file) {
+  MappedIds answer = MappedIds::None;
+  while (::read(file, &answer, sizeof answer) < 0 && errno == EINTR) {
   }
-  return answer == 'y';
+  return answer;
 }
 
-// Its group owns the pod's volumes. Only here is that a group which this user may give files to.
+// Gives the volumes that no earlier container of the pod has used to its fsGroup. Needs the mapped
+// ids of the container's user namespace: outside it this user may not give files to that group.
 void give_volumes(const Value& order) {
   const Value& group = order["fsGroup"];
   for (const Value& mount : order["mounts"].items()) {
-    if (group.is_integer() && mount["volume"].is_string()) {
+    if (group.is_integer() && mount["volume"].is_string() && !mount["given"].as_bool()) {
       give_to_group(mount["volume"].str(), static_cast<unsigned>(group.as_int()),
                     mount["contents"].as_bool() ? GroupRights::Read : GroupRights::ReadAndWrite);
     }
@@ -274,8 +276,12 @@ void become_container(const Value& order, const ContainerFiles& files, const Par
             .hostname = order["hostname"].str(),
             .made_by = parent.made_by};
   if (view.made_by && view.made_by->user != 0) {
-    // It is what the parent found: in its new namespace this process has no id yet.
-    if (parent.mapped >= 0 && wait_for_ids(parent.mapped)) {
+    // The ids are the parent's: in its new namespace this process has none yet.
+    const MappedIds mapped = parent.mapped >= 0 ? wait_for_ids(parent.mapped) : MappedIds::None;
+    if (mapped == MappedIds::GroupsOnly) {
+      give_up("newuidmap failed after newgidmap: see /etc/subuid");
+    }
+    if (mapped == MappedIds::All) {
       view.made_by->user = 0;  // nothing is left to be mapped
       give_volumes(order);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carrying out what the machines of the pods order.
+// Executes the orders of the pods' machines.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -171,6 +171,13 @@ Result<void> SpawnedRuntime::send_run(Pod& pod, std::size_t index, Value order) 
     ends.theirs.push_back(std::exchange(ends.ours.output, -1));  // the spawner reads it
   } else if (container["stdin"].as_bool()) {
     ATHANOR_TRY(ends, make_pipes(true, false));
+  }
+  // Once for each volume, as a kubelet does: a program may have narrowed its rights since.
+  Value& mounts = order.member("mounts");
+  for (std::size_t i = 0; i < mounts.size(); ++i) {
+    if (mounts[i]["volume"].is_string() && !pod.given.insert(mounts[i]["volume"].str()).second) {
+      mounts.item(i).set("given", true);
+    }
   }
   order.set("isolate", options_.isolate);
   order.set("hide", options_.folder);

@@ -69,6 +69,7 @@ class SpawnedRuntime final : public ProcessRuntime {
     std::map<std::size_t, std::int64_t> processes{};  // running container to process id
     std::map<std::size_t, Value> orders{};            // container to the order that started it
     std::map<std::size_t, Descriptor> inputs{};       // of running containers that read
+    std::set<std::string> given{};                    // folders of volumes that its fsGroup has
     std::optional<Instant> tokens_due{};
     std::optional<Instant> due{};  // as in deadlines_
     Value reported{};              // the newest state that the listener got or will get

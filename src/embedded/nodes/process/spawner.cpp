@@ -201,8 +201,9 @@ class SpawnerLoop {
       become_container(order, given, parent);
     }
     if (mapped[1] >= 0) {
-      const bool done = child.pid > 0 && map_subordinate_ids(child.pid, *parent.made_by);
-      static_cast<void>(::write(mapped[1], done ? "y" : "n", 1));
+      const MappedIds done =
+          child.pid > 0 ? map_subordinate_ids(child.pid, *parent.made_by) : MappedIds::None;
+      static_cast<void>(::write(mapped[1], &done, sizeof done));
       ::close(mapped[0]);
       ::close(mapped[1]);
     }

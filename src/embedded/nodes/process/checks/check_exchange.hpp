@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is written to a container that is checked, and what its answer means: HTTP/1.1, also over
-// TLS, and the gRPC health protocol. Bytes in, bytes out; no socket.
+// Requests to a checked container and the meaning of its answers: HTTP/1.1, also over TLS, and
+// the gRPC health protocol. Bytes in, bytes out; no socket.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ Result<void> write_payload(const std::string& folder, const std::vector<PayloadF
                            std::optional<unsigned> group);
 // Returns what a file of the volume holds now, or nullopt.
 std::optional<std::string> payload_data(const std::string& folder, const std::string& path);
-// Of what a kubelet writes itself, members of a group only read.
+// Rights of a group's members; Read for files that the kubelet writes itself.
 enum class GroupRights : std::uint8_t { Read, ReadAndWrite };
 // Gives a folder with all that is in it to `group`, whose members may then use it as a kubelet
 // has it (fsGroup). Needs root.

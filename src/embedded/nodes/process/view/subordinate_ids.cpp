@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <vector>
 
 #include "base/ascii.hpp"
@@ -22,14 +21,6 @@ namespace {
 constexpr std::int64_t kMostIds = 65536;  // what a container may expect
 constexpr const char* kUserProgram = "/usr/bin/newuidmap";
 constexpr const char* kGroupProgram = "/usr/bin/newgidmap";
-
-std::optional<std::int64_t> id_number(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return code == std::errc() && end == text.data() + text.size() && number >= 0
-             ? std::optional(number)
-             : std::nullopt;
-}
 
 std::optional<IdRange> own_range(const char* path) {
   const auto text = read_text_file(path);
@@ -66,9 +57,9 @@ std::optional<IdRange> subordinate_range(std::string_view file, std::string_view
     if (fields.size() != 3 || (fields[0] != name && fields[0] != fmt::format("{}", id))) {
       continue;
     }
-    const auto first = id_number(fields[1]);
-    const auto count = id_number(fields[2]);
-    if (first && count && *count > 0) {
+    const auto first = whole_number(fields[1]);
+    const auto count = whole_number(fields[2]);
+    if (first && *first >= 0 && count && *count > 0) {
       return IdRange{.first = *first, .count = std::min(*count, kMostIds)};
     }
   }
@@ -94,12 +85,16 @@ bool has_subordinate_ids() {
   return kHas;
 }
 
-bool map_subordinate_ids(int pid, const Ids& ids) {
+MappedIds map_subordinate_ids(int pid, const Ids& ids) {
   const auto users = own_range("/etc/subuid");
   const auto groups = own_range("/etc/subgid");
-  return users && groups &&
-         run_mapping(kGroupProgram, pid, map_arguments(ids.as_group, ids.group, *groups)) &&
-         run_mapping(kUserProgram, pid, map_arguments(ids.as_user, ids.user, *users));
+  if (!users || !groups ||
+      !run_mapping(kGroupProgram, pid, map_arguments(ids.as_group, ids.group, *groups))) {
+    return MappedIds::None;
+  }
+  return run_mapping(kUserProgram, pid, map_arguments(ids.as_user, ids.user, *users))
+             ? MappedIds::All
+             : MappedIds::GroupsOnly;
 }
 
 }  // namespace athanor::nodes

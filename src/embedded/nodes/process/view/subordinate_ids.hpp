@@ -26,7 +26,9 @@ std::optional<IdRange> subordinate_range(std::string_view file, std::string_view
 std::string map_arguments(std::int64_t inner, std::int64_t own, const IdRange& range);
 // Returns true if this process' user has subordinate ids, and programs to map them. Reads files.
 bool has_subordinate_ids();
-// Maps them into the user namespace of a process that waits for it. False: nothing is mapped.
-bool map_subordinate_ids(int pid, const Ids& ids);
+// Ids that are mapped. A map is written once: GroupsOnly cannot be mended.
+enum class MappedIds : std::uint8_t { None, GroupsOnly, All };
+// Maps them into the user namespace of a process that waits for it.
+MappedIds map_subordinate_ids(int pid, const Ids& ids);
 
 }  // namespace athanor::nodes
