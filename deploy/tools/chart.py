@@ -113,7 +113,7 @@ def release_settings(manifest, holes, values):
 def deployment(manifest, holes):
     template = release_settings(manifest, holes, ".Values")
     claim = ["- name: FOURNOS_RESULTS_CLAIM", "  value: fournos-results"]
-    template["spec"]["containers"][0]["env"].insert(-1, holes.lines("{{- if .Values.results.enabled }}", *claim, "{{- end }}"))
+    template["spec"]["containers"][0]["env"].insert(-1, holes.lines('{{- if and .Values.results.enabled (not (hasKey .Values.settings "FOURNOS_RESULTS_CLAIM")) }}', *claim, "{{- end }}"))
     template["metadata"]["annotations"][holes.lines("{{- with .Values.podAnnotations }}", "{{- toYaml . | nindent 8 }}", "{{- end }}")] = None
 
 

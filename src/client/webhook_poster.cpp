@@ -25,6 +25,7 @@ constexpr int kFirstBroken = 500;
 constexpr int kMostAttempts = 11;
 constexpr std::chrono::milliseconds kFirstPause{100};
 constexpr std::chrono::milliseconds kMostPause{30'000};
+constexpr long kMostConnections = 64;  // of all receivers, also those that hang
 constexpr std::size_t kMostMessages = 1000;
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 
@@ -64,7 +65,7 @@ struct WebhookPoster::State {
   // Counts of the messages under way.
   std::atomic<std::size_t> messages = 0;
   std::atomic<std::size_t> bytes = 0;
-  AsyncHttp http{};
+  AsyncHttp http{kMostConnections};
 
   // Sends the attempt with this number, from 0 on, and those behind it.
   static void attempt(State& state, HttpQuery post, int number, Done done);

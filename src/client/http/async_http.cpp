@@ -372,10 +372,11 @@ void AsyncHttp::State::run(const std::weak_ptr<State>& self) {
   }
 }
 
-AsyncHttp::AsyncHttp() : state_(std::make_shared<State>()) {
+AsyncHttp::AsyncHttp(long most_connections) : state_(std::make_shared<State>()) {
   static const CURLcode kReady = curl_global_init(CURL_GLOBAL_DEFAULT);
   static_cast<void>(kReady);
   curl_multi_setopt(state_->multi.get(), CURLMOPT_MAXCONNECTS, kIdleConnections);
+  curl_multi_setopt(state_->multi.get(), CURLMOPT_MAX_TOTAL_CONNECTIONS, most_connections);
   state_->thread = std::thread(
       [state = state_.get(), self = std::weak_ptr<State>(state_)] { state->run(self); });
 }

@@ -21,7 +21,7 @@ std::vector<Value> lab_objects(const LabFacts& lab) {
   return config_objects(section == lab.config.end() ? Value() : section->second);
 }
 
-// The client's connections; what waits for them is bounded by the poster.
+// Connections of the poster, which bounds the messages that wait for them, too.
 std::size_t events_at_once(const Value& /*settings*/) {
   return 64;
 }

@@ -162,6 +162,11 @@ std::optional<Instant> CronSchedule::next(Instant after, const TimeZone& zone) c
   if (every_ > Duration::zero()) {
     return floor<seconds>(after) + every_;
   }
+  for (const Field* field : {&minute_, &hour_, &day_, &month_, &weekday_}) {
+    if (field->bits == 0) {
+      return std::nullopt;  // of "," alone
+    }
+  }
   constexpr auto kFar = days(5 * 366);
   Instant at = floor<minutes>(after) + minutes(1);
   while (at < after + kFar) {

@@ -264,11 +264,13 @@ GpuCount count_gpus(const Value& nodes, const Settings& settings) {
 Value gpu_nodes(const Value& nodes, const Settings& settings) {
   constexpr std::size_t kMostNodes = 64;
   std::map<std::pair<std::string, std::string>, Value> rows;  // by name and GPU
+  Settings all = settings;
+  all.node_filter = "all";  // each says whether it is ready
   for (const Value& group : nodes.items()) {
     // One node of the group, counted as the cluster is.
     Value one = group;
     one.set("count", 1);
-    for (const api::ClusterGpu& gpu : count_gpus(Value::list({one}), settings).gpus) {
+    for (const api::ClusterGpu& gpu : count_gpus(Value::list({one}), all).gpus) {
       for (const Value& name : group["names"].items()) {
         rows.emplace(std::pair(name.str(), gpu.short_name),
                      Value::object({{"name", name},

@@ -167,7 +167,7 @@ Result<Object> read_definition(const Kind& kind, const std::string& text) {
   return Object(std::move(object));
 }
 
-// What a resolver asks.
+// The question of a resolver.
 struct Question {
   std::string query{};
   std::string place{};  // that it asks

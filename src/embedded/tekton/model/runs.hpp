@@ -50,7 +50,7 @@ inline constexpr std::string_view kCustomStop = "RunCancelled";
 // Returns true for a CustomRun: the run of a task that another controller carries out.
 bool is_custom_run(const Object& run);
 
-// Of the run of a pipeline task that runs a pipeline: the attempt it is, from 0.
+// Label of a child PipelineRun: the number of its attempt, from 0.
 inline constexpr std::string_view kAttemptLabel = "athanor.dev/attempt";
 // The same for its annotation that says why it was stopped: kTimedOutWithRun.
 inline constexpr std::string_view kStoppedAnnotation = "athanor.dev/stopped";

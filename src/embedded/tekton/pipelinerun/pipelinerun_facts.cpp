@@ -174,7 +174,7 @@ void RunFacts::read_tasks(const Value& pipeline, const std::vector<Object>& task
   for (TaskState& state : tasks_) {
     if (is_pipeline_task(state.task) && !state.task["matrix"].is_object() &&
         state.task_runs.size() > 1) {
-      // Of its attempts the last counts.
+      // Only the last attempt decides.
       state.task_runs = {*std::ranges::max_element(state.task_runs, {}, attempt_of)};
     }
     state.progress = progress_of(state.task_runs, state.task);
