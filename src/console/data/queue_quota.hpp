@@ -18,7 +18,7 @@ struct QuotaUse {
   Quantity reserved{};
   Quantity borrowed{};
 };
-// By flavor and resource.
+// Quotas and their uses, keyed by flavor and resource.
 using QuotaUses = std::map<std::pair<std::string, std::string>, QuotaUse>;
 
 // Returns the quota in the spec of a ClusterQueue beside the use in its status.

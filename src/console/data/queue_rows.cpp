@@ -24,7 +24,7 @@ double number_of(const Quantity& quantity) {
   return static_cast<double>(quantity.milli_value()) / 1000.0;
 }
 
-// What all queues of a cohort borrow, by cohort.
+// Returns the sums of borrowed quota, keyed by cohort.
 std::map<std::string, QuotaUses> uses_of_cohorts(const Facts& facts) {
   std::map<std::string, QuotaUses> cohorts;
   for (const Object& queue : facts.all(kinds::kClusterQueue)) {

@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "api/kueue.hpp"
+#include "base/ascii.hpp"
 #include "console/data/job_rows.hpp"
 #include "console/data/row_texts.hpp"
 #include "kube/text/quantity.hpp"
@@ -31,12 +31,6 @@ constexpr std::size_t kMostShown = 500;               // live jobs in the answer
 constexpr std::size_t kMostReasons = 10;              // why jobs are left out
 constexpr auto kLeastRest = std::chrono::minutes(1);  // of a job that has run longer than expected
 constexpr auto kDefaultRun = std::chrono::hours(1);
-
-std::int64_t number_in(const std::string& text) {
-  std::int64_t number = -1;
-  const auto [rest, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return failed == std::errc() && rest == text.data() + text.size() ? number : -1;
-}
 
 // Times that runs took, by project and pipeline.
 class RunTimes {
@@ -156,7 +150,7 @@ class CallMaker {
     }
   }
 
-  // What runs, waits and locks now. Locks that hold come first, and what waits a second later.
+  // Adds the live jobs and locks: first those that hold a cluster; waiting ones a second later.
   void add_live() {
     std::vector<const Object*> jobs;
     for (const Object& job : state_.facts.all(api::kFournosJob)) {
@@ -392,9 +386,9 @@ WrongParameter read_question(const std::function<std::string(std::string_view)>&
   const std::string exclusive = value("exclusive");
   question.exclusive = exclusive == "true";
   const std::string gpus = value("gpus");
-  question.gpus = gpus.empty() ? 0 : number_in(gpus);
+  question.gpus = gpus.empty() ? 0 : whole_number(gpus).value_or(-1);
   const std::string days = value("days");
-  question.days = days.empty() ? question.days : number_in(days);
+  question.days = days.empty() ? question.days : whole_number(days).value_or(-1);
   const bool is_job = question.change == FleetChange::Job;
   for (const std::string_view name : {"duration", "priority", "exclusive"}) {
     if (!is_job && !value(name).empty()) {

@@ -18,7 +18,7 @@
 
 namespace athanor::console {
 
-// What changes.
+// The change that a question is about.
 enum class FleetChange : std::uint8_t { Node, Cluster, Gpus, Unlock, Job };
 
 // A question. Of Job: the job's shape.

@@ -58,7 +58,7 @@ void HardwareLog::load(const std::vector<Value>& records) {
   }
   for (auto& [cluster, seen] : seen_) {
     std::vector<Value>& known = all[cluster];
-    // Those that were seen before the store was read.
+    // Records that arrived before the store was read.
     for (Value& record : seen) {
       if (known.empty() || known.back()["gpus"] != record["gpus"]) {
         known.push_back(std::move(record));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the console asks of `athanor simulate`: the program hands its function in, because a console
-// needs no simulator to serve pages.
+// Simulator: the interface to `athanor simulate`. The program hands the function in, because a
+// console needs no simulator to serve pages.
 #pragma once
 
 #include <functional>
@@ -29,7 +29,7 @@ struct SimulatorCall {
   Duration patience{};  // real time for all of it
 };
 
-// What came of one side.
+// The result of one of the two simulations.
 struct SimulatedResult {
   Value report{};  // as `athanor simulate -o json` prints it
   // Seconds until each job's first admission: jobs of all sides, then the side's own. nullopt: it
@@ -37,7 +37,7 @@ struct SimulatedResult {
   std::vector<std::optional<double>> waits{};
 };
 
-// What came of a call.
+// The results of a call.
 struct Simulated {
   std::vector<SimulatedResult> sides{};
   std::vector<std::string> left_out{};  // why each job that fits not on every fleet is left out

@@ -118,7 +118,7 @@ StatusResult<Handler> subresource_route(const Call& call) {
   return Handler{verb == "update" ? &handle_update : &handle_patch};
 }
 
-// What is only posted, such as a review, is no row of a table.
+// Returns false for kinds that are only posted, such as reviews: they have no table.
 bool has_tables(const Call& call) {
   constexpr std::array<std::string_view, 3> kPosted = {"binding", "eviction", "token"};
   const bool read = call.resource->stored || call.resource->plural == "componentstatuses";

@@ -194,7 +194,7 @@ StatusResult<Value> of_result(Result<Value> result) {
 
 namespace {
 
-// What the parser found; the fields' issues come after it.
+// Returns the parser's issues; those of fields come after them.
 FieldIssues issues_of(const Document& document) {
   FieldIssues issues;
   issues.duplicates = &document.duplicates;
