@@ -92,6 +92,7 @@ def cluster(tmp_path_factory):
     one = Lab(tmp_path_factory.mktemp("deploy") / "lab", ["--pods", "timed", "--lab", str(ROOT / "tests/e2e/data/cluster.yaml")])
     try:
         one.start()
+        one.remove_roles_of_people()
         one.kubectl("apply", "-f", ROOT / "tests/e2e/data/foreign-kinds.yaml")
         one.kubectl("wait", "--for=condition=Established", "crd", "--all", TIMEOUT)
         one.kubectl("create", "namespace", "openshift-gitops")
@@ -101,8 +102,7 @@ def cluster(tmp_path_factory):
 
 
 def apply(lab, folder):
-    # A lab has the roles of people already, with more rules: those of all systems.
-    return lab.kubectl("apply", "--server-side", "--force-conflicts", "--validate=strict", "-k", folder)
+    return lab.kubectl("apply", "--server-side", "--validate=strict", "-k", folder)
 
 
 def versions(lab, folder):

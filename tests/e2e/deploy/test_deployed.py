@@ -34,8 +34,9 @@ def cluster(tmp_path_factory):
     )
     try:
         one.start()
+        one.remove_roles_of_people()
         for folder in ("overlays/default", "queue"):
-            one.kubectl("apply", "--server-side", "--force-conflicts", "-k", KUSTOMIZE / folder)
+            one.kubectl("apply", "--server-side", "-k", KUSTOMIZE / folder)
         one.kubectl("apply", "--server-side", "-f", KUSTOMIZE / "components/results/volumeclaim.yaml")
         for file in ("20-secrets.yaml", "30-tasks.yaml", "31-pipelines.yaml", "32-benchmark.yaml"):
             objects = [obj for obj in yaml.safe_load_all((SETUP / file).read_text(encoding="utf-8").replace("fournos-local-dev", WORKLOAD)) if obj]
@@ -214,4 +215,4 @@ def test_a_right_that_is_missing_is_told(cluster, replicas, leader):
         wait_for("the refused watch to be shown", lambda: ("fournosjobs", WORKLOAD) in refused())
         assert not any(namespace == SECRETS for _, namespace in refused())
     finally:
-        cluster.kubectl("apply", "--server-side", "--force-conflicts", "-k", KUSTOMIZE / "overlays/default")
+        cluster.kubectl("apply", "--server-side", "-k", KUSTOMIZE / "overlays/default")
