@@ -156,6 +156,18 @@ def embedded(folder):
     return lab
 
 
+def add_nodes(plane):
+    """Emulated nodes: a control plane, a worker, and two that take no pods, of pools of their own."""
+    for name, role in (("cp-1", "control-plane"), ("wk-1", "worker"), ("closed-1", "nowhere"), ("closed-2", "elsewhere")):
+        plane.apply({
+            "apiVersion": "v1", "kind": "Node", "spec": {"taints": [{"key": "closed", "effect": "NoSchedule"}] if name.startswith("closed") else []},
+            "metadata": {
+                "name": name, "labels": {"athanor.dev/emulated": "true", "kubernetes.io/os": "linux", "kubernetes.io/hostname": name, f"node-role.kubernetes.io/{role}": ""},
+                "annotations": {"athanor.dev/capacity": json.dumps({"cpu": "16", "memory": "64Gi", "pods": "500"})},
+            },
+        })  # fmt: skip
+
+
 @pytest.fixture(scope="module", params=["embedded", "real"])
 def plane(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
@@ -168,14 +180,7 @@ def plane(request, tmp_path_factory):
             one.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
             command = [ATHANOR, "controllers", "--kubeconfig", one.kubeconfig, "--controllers", "kueue,tekton,nodes", "--all-namespaces"]
             helpers = Replica([*command, "--leader-elect=false", "--metrics-address", "127.0.0.1:0"], folder / "helpers.log")
-        for name, role in (("cp-1", "control-plane"), ("wk-1", "worker"), ("closed-1", "nowhere"), ("closed-2", "elsewhere")):
-            one.apply({
-                "apiVersion": "v1", "kind": "Node", "spec": {"taints": [{"key": "closed", "effect": "NoSchedule"}] if name.startswith("closed") else []},
-                "metadata": {
-                    "name": name, "labels": {"athanor.dev/emulated": "true", "kubernetes.io/os": "linux", "kubernetes.io/hostname": name, f"node-role.kubernetes.io/{role}": ""},
-                    "annotations": {"athanor.dev/capacity": json.dumps({"cpu": "16", "memory": "64Gi", "pods": "500"})},
-                },
-            })  # fmt: skip
+        add_nodes(one)
         yield one
     finally:
         if helpers is not None and helpers.process.poll() is None:

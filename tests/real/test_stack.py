@@ -5,7 +5,6 @@ Runs in a network namespace of its own (`scripts/test-real stack`). Nodes are ob
 pods end by themselves.
 """
 
-import json
 import re
 import signal
 import statistics
@@ -16,7 +15,7 @@ import stack
 import yaml
 from replica import Replica
 from support import ATHANOR, ROOT, Lab, wait_for
-from test_rights import PLACES, SLOW, WAYS, Process, numa
+from test_rights import PLACES, SLOW, WAYS, Process, add_nodes, numa
 
 NS, SECRETS = PLACES["FOURNOS_WORKLOAD_NAMESPACE"], PLACES["FOURNOS_SECRETS_NAMESPACE"]
 JOBS, APPWRAPPERS = 30, 8
@@ -36,14 +35,7 @@ def plane(tmp_path_factory):
         one.start()
         command = [ATHANOR, "controllers", "--kubeconfig", one.kubeconfig, "--controllers", "nodes", "--all-namespaces", "--leader-elect=false"]
         nodes = Replica([*command, "--metrics-address", "127.0.0.1:0"], folder / "nodes.log")
-        for name in ("wk-1", "wk-2"):
-            one.apply({
-                "apiVersion": "v1", "kind": "Node",
-                "metadata": {
-                    "name": name, "labels": {"athanor.dev/emulated": "true", "kubernetes.io/os": "linux", "kubernetes.io/hostname": name, "node-role.kubernetes.io/worker": ""},
-                    "annotations": {"athanor.dev/capacity": json.dumps({"cpu": "16", "memory": "64Gi", "pods": "500"})},
-                },
-            })  # fmt: skip
+        add_nodes(one)
         yield one
     finally:
         if nodes is not None:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changed between Kubernetes 1.29 and 1.35 (docs/spec/apiserver.md 23), where no other test
-// holds it.
+// Changes between Kubernetes 1.29 and 1.35 (docs/spec/apiserver.md 23) that no other test holds.
 #include "unit/embedded/apiserver/test_server.hpp"
 
 namespace athanor::apiserver::since_1_29_test {
