@@ -17,7 +17,7 @@ std::string lower(std::string_view text);
 std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\r\n");
 // Returns the words between the separators; two adjacent separators enclose none.
 std::vector<std::string_view> words_of(std::string_view text, char separator);
-// The words would point into a text that is gone.
+// Refuses a temporary text: its words would outlive it.
 template <std::same_as<std::string> Text>
 std::vector<std::string_view> words_of(Text&& text, char separator) = delete;
 // Returns the decimal number that is all of `text`; nullopt: it is none, or too large.

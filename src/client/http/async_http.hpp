@@ -58,7 +58,7 @@ class AsyncHttp {
  public:
   using Done = UniqueFunction<void(HttpReply)>;
 
-  // At most `most_connections` are open at once; 0: any number.
+  // Limits the connections open at once to `most_connections`; 0: any number.
   explicit AsyncHttp(long most_connections = 0);
   AsyncHttp(const AsyncHttp&) = delete;
   AsyncHttp& operator=(const AsyncHttp&) = delete;
