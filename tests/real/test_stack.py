@@ -5,10 +5,13 @@ Runs in a network namespace of its own (`scripts/test-real stack`). Nodes are ob
 pods end by themselves.
 """
 
+import json
 import re
 import signal
 import statistics
 import time
+from collections import Counter
+from datetime import datetime
 
 import pytest
 import stack
@@ -130,8 +133,39 @@ def collection(plane, path):
     return plane.get(path)["items"]
 
 
-def seconds(text):
-    return time.mktime(time.strptime(text, "%Y-%m-%dT%H:%M:%SZ"))
+def submit(plane, cluster, name):
+    """Creates a job and returns when it was there."""
+    assert plane.http("POST", f"/apis/fournos.dev/v1/namespaces/{NS}/fournosjobs", job(cluster, name)).code == 201
+    return time.time()
+
+
+def moments(plane, systems, created):
+    """{job: seconds from its creation to its Workload, to Kueue's last word before the run, and to the run}, by the audit log."""
+    ours, kueue = systems["kustomize"].replicas[-1].user, plane.programs["kueue"].user
+    seen = {name: {} for name in created}
+    for line in plane.audit.read_text(encoding="utf-8").splitlines():
+        event = json.loads(line)
+        about = event.get("objectRef") or {}
+        name, what = about.get("name", ""), (event["verb"], about.get("resource"), about.get("subresource", ""))
+        if name not in seen or event.get("responseStatus", {}).get("code", 0) >= 300:
+            continue
+        begun, ended = (datetime.fromisoformat(event[key]).timestamp() for key in ("requestReceivedTimestamp", "stageTimestamp"))
+        one = seen[name]
+        if what == ("create", "workloads", "") and event["user"]["username"] == ours:
+            one["workload"] = ended
+        elif what[1:] == ("workloads", "status") and event["user"]["username"] == kueue and "run" not in one:
+            one["kueue"] = ended
+        elif what == ("create", "pipelineruns", ""):
+            one["run"] = begun
+    return {name: tuple(one[key] - created[name] for key in ("workload", "kueue", "run")) for name, one in seen.items() if {"workload", "kueue", "run"} <= set(one)}
+
+
+def show(what, found):
+    """Prints and returns the median of job to run."""
+    columns = list(zip(*found.values(), strict=True))
+    texts = [f"{name} p50 {statistics.median(column):.3f} s, most {max(column):.3f} s" for name, column in zip(("job to Workload", "to Kueue's answer", "to run"), columns, strict=True)]
+    print(f"{what}: {len(found)} jobs: {'; '.join(texts)}")
+    return statistics.median(columns[-1])
 
 
 def report(plane, systems):
@@ -160,15 +194,22 @@ def jobs_succeed(plane, systems, names):
 
 def test_thirty_jobs_run_on_three_clusters(plane, systems, clusters):
     names = [f"burst-{i}" for i in range(JOBS)]
-    plane.apply(*[job(clusters[i % 3], name) for i, name in enumerate(names)])
+    created = {name: submit(plane, clusters[i % 3], name) for i, name in enumerate(names)}
     jobs_succeed(plane, systems, names)
-    queued = [
-        seconds(run["metadata"]["creationTimestamp"]) - seconds(one["metadata"]["creationTimestamp"])
-        for one in collection(plane, f"/apis/fournos.dev/v1/namespaces/{NS}/fournosjobs") for run in collection(plane, f"/apis/tekton.dev/v1/namespaces/{NS}/pipelineruns")
-        if run["metadata"]["name"] == one["metadata"]["name"]
-    ]  # fmt: skip
-    print(f"{JOBS} jobs: job to run p50 {statistics.median(queued):.1f} s, most {max(queued):.1f} s")
+    assert show("a burst", moments(plane, systems, created)) <= 5
     assert collection(plane, f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{NS}/workloads") == [], "all slots are free again"
+
+
+def test_a_job_a_second_is_run_at_once(plane, systems, clusters):
+    names = [f"steady-{i}" for i in range(JOBS)]
+    before = sum(1 for _ in plane.requests(systems["kustomize"].replicas[-1].user))
+    created = {}
+    for i, name in enumerate(names):
+        created[name] = submit(plane, clusters[i % 3], name)
+        time.sleep(1)  # the pace itself
+    jobs_succeed(plane, systems, names)
+    print(f"{(sum(1 for _ in plane.requests(systems['kustomize'].replicas[-1].user)) - before) / JOBS:.1f} requests a job")
+    assert show("one a second", moments(plane, systems, created)) <= 1
 
 
 def test_a_killed_leader_and_a_killed_server_lose_no_job(plane, systems, clusters):
@@ -212,6 +253,12 @@ def test_appwrappers_succeed(plane, systems):
         print(plane.kubectl("get", "appwrappers,workloads,pods,events", "-n", "groups", "-o", "wide", code=None).out[-6000:])
         report(plane, systems)
         raise
+    writes = Counter(
+        event["objectRef"]["name"] for (verb, _, resource), _, event in plane.requests(systems["appwrapper"].replicas[-1].user)
+        if resource == "appwrappers/status" and verb in ("patch", "update")
+    )  # fmt: skip
+    print(f"status writes of AppWrappers: {sorted(writes.values())}")
+    assert all(writes[f"group-{i}"] <= 6 for i in range(APPWRAPPERS)), writes
 
 
 def test_numa_resources_are_in_place(plane, systems):

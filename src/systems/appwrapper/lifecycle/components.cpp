@@ -3,6 +3,7 @@
 #include "systems/appwrapper/lifecycle/components.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "api/builtin.hpp"
@@ -66,6 +67,15 @@ struct ComponentFacts {
            (outcome == Outcome::Unknown && pods.succeeded >= expected && pods.only_succeeded());
   }
 };
+
+// Returns when the last container of a pod ended.
+std::optional<Instant> end_of(const Object& pod) {
+  std::optional<Instant> last;
+  for (const Value& one : pod.status()["containerStatuses"].items()) {
+    last = std::max(last, parse_time(one["state"]["terminated"]["finishedAt"].as_string()));
+  }
+  return last;
+}
 
 }  // namespace
 
@@ -155,6 +165,9 @@ Survey survey(const Context& context) {
                                 : &facts[static_cast<std::size_t>(at - components.begin())];
     count(pod, owner == nullptr ? strays : owner->pods);
     const std::string_view phase = pod.status()["phase"].as_string();
+    if (phase == "Succeeded") {
+      result.last_end = std::max(result.last_end, end_of(pod));
+    }
     if (phase == "Failed" && (owner == nullptr || owner->outcome != Outcome::Succeeded)) {
       result.failed_pods.push_back(pod);
     } else if (phase == "Running" && !pod.deleting()) {

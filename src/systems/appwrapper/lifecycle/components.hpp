@@ -58,6 +58,7 @@ struct Survey {
   bool succeeded = false;  // the whole AppWrapper has succeeded (R3)
   std::int64_t expected = 0;
   PodCounts pods{};
+  std::optional<Instant> last_end{};  // of the pods that succeeded
   std::vector<Object> failed_pods{};  // of components that have not succeeded
   std::vector<Object> running_pods{};
 };

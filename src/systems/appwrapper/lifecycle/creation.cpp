@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each component: condition Unknown, create, condition True. What one status write says of the
-// component that was just created it says of the next one, too.
+// Each component: condition Unknown, create, condition True. All that one pass creates share the
+// write before and the write after, so that the number of components costs no status writes.
 #include "systems/appwrapper/lifecycle/creation.hpp"
 
 #include <fmt/core.h>
@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "runtime/view/failures.hpp"
 #include "runtime/view/live.hpp"
@@ -32,25 +33,48 @@ class Creator {
   Creator(const Context& context, StatusEdit& edit) : context_(context), edit_(edit) {}
 
   Creation run() {
-    if (is_gang(context_.app) && !make_pod_group()) {
-      return std::move(result_);
+    const bool whole = walk();
+    create_announced();
+    const bool last = whole && result_.state == Creation::State::Working;
+    if (last) {
+      edit_.enter(phase::kRunning);
     }
-    for (std::size_t i = 0; i < context_.app.spec.components.size(); ++i) {
-      if (edit_.component_condition(i)["status"].as_string() == "True") {
-        continue;
-      }
-      if (!one(i)) {
-        return std::move(result_);
-      }
-    }
-    if (result_.state == Creation::State::Working) {
-      // The last component is created: one write tells of it and of the phase.
-      result_.plan.then(edit_.enter(phase::kRunning).step());
+    if (last || unwritten_) {
+      result_.plan.then(edit_.step());
     }
     return std::move(result_);
   }
 
  private:
+  // Returns true if all components are created, in this pass or before.
+  bool walk() {
+    if (is_gang(context_.app) && !make_pod_group()) {
+      return false;
+    }
+    for (std::size_t i = 0; i < context_.app.spec.components.size(); ++i) {
+      if (edit_.component_condition(i)["status"].as_string() != "True" && !one(i)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // A crash between the writes leaves Unknown components with their names: the next run adopts
+  // those that exist, and a removal deletes them.
+  void create_announced() {
+    if (creates_.empty()) {
+      return;
+    }
+    result_.plan.then(edit_.step());
+    for (Create& create : std::exchange(creates_, {})) {
+      result_.plan.then(std::move(create));
+    }
+    unwritten_ = !named_.empty();
+    for (const std::size_t index : std::exchange(named_, {})) {
+      edit_.component(index, "True", kCreated);
+    }
+  }
+
   // The PodGroup is there before any pod asks for it. False: the walk ends here.
   bool make_pod_group() {
     const Kind& wanted = pod_group_kind();
@@ -108,8 +132,7 @@ class Creator {
       edit_.identify(index, name, kind_name, api_version);
       edit_.component(index, "Unknown", kInitiated);
     }
-    result_.plan.then(edit_.step());
-    result_.plan.then(std::move(create));
+    creates_.push_back(std::move(create));
     if (result_.state == Creation::State::Waiting) {
       return false;  // the next run checks whether it was created
     }
@@ -117,14 +140,14 @@ class Creator {
     if (name.empty()) {
       return false;  // the next run finds the name
     }
-    edit_.component(index, "True", kCreated);
+    named_.push_back(index);
     return true;
   }
 
   bool fail(std::string error) {
-    if (!result_.plan.steps().empty()) {
+    if (!result_.plan.steps().empty() || !creates_.empty()) {
       // First what comes before it is created; the next run fails.
-      result_.plan.then(edit_.step());
+      unwritten_ = true;
       result_.state = Creation::State::Working;
       return false;
     }
@@ -156,11 +179,12 @@ class Creator {
     if (!status.empty() && status != "False") {
       return;
     }
+    create_announced();
     if (status.empty()) {
       edit_.identify(index, name, kind.name, kind.api_version());
     }
     edit_.component(index, "False", kErrored, error);
-    result_.plan.then(edit_.step());
+    unwritten_ = true;
   }
 
   // True: the object exists and is ours; nullopt: the walk ends here.
@@ -259,6 +283,9 @@ class Creator {
   const Context& context_;
   StatusEdit& edit_;
   Creation result_{};
+  std::vector<Create> creates_{};     // announced in `edit_`, not in the plan yet
+  std::vector<std::size_t> named_{};  // components of `creates_` with a name of their own
+  bool unwritten_ = false;            // `edit_` has more than the plan's last status write
 };
 
 }  // namespace

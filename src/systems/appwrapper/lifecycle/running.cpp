@@ -18,6 +18,9 @@ namespace {
 // Upper bounds of the time until the next look, whatever watches show (5.2).
 constexpr Duration kOften = std::chrono::seconds(5);
 constexpr Duration kRarely = std::chrono::seconds(60);
+// Ready pods that end together change the counts of a condition's message in one write: it waits
+// for so long after the last end.
+constexpr Duration kCountsSettle = std::chrono::seconds(2);
 
 std::string counts_text(const PodCounts& pods) {
   return fmt::format("{} pods pending; {} pods running; {} pods succeeded", pods.pending,
@@ -157,6 +160,14 @@ class Running {
   Plan readiness() {
     const PodCounts& pods = seen_.pods;
     if (pods.running + pods.succeeded >= seen_.expected) {
+      const Instant settled = seen_.last_end ? *seen_.last_end + kCountsSettle : context_.now;
+      // An end in the future, by a clock that goes ahead, is not waited for.
+      const bool settles = context_.now < settled && settled - context_.now <= kCountsSettle;
+      if (context_.is(condition::kPodsReady) && settles) {
+        plan_.wake_at(settled);
+        plan_.then(edit_.step());
+        return std::move(plan_);
+      }
       edit_.set(condition::kPodsReady, true, "SufficientPodsReady",
                 fmt::format("{} pods running; {} pods succeeded", pods.running, pods.succeeded));
       plan_.then(edit_.step());
