@@ -20,7 +20,8 @@
 
 namespace athanor {
 
-// Returns true for an answer that trying again would not change.
+// Returns true for an answer that trying again would not change; false for the 403 of an API server
+// whose check of owners does not know the owner's kind yet.
 bool is_refusal(const Error& error);
 
 // Returns "refused:create Pod ns/name": asks if any step that does the same to the same object was

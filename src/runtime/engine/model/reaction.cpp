@@ -84,7 +84,8 @@ bool is_for_people(const Failure& failure) {
     case 422:
       return true;
     case 403:
-      return text.find("because it is being terminated") == std::string_view::npos;
+      return text.find("because it is being terminated") == std::string_view::npos &&
+             (lasts || is_refusal(failure.error));
     case 404:
       return (failure.creates || failure.elsewhere) && !failure.deletes && lasts;
     case 409:

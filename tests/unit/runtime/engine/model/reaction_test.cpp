@@ -11,6 +11,14 @@ const Error kConflict{.code = 409, .reason = "Conflict"};
 const Error kExists{.code = 409, .reason = "AlreadyExists"};
 const Error kNotFound{.code = 404, .reason = "NotFound"};
 const Error kInvalid{.code = 422, .reason = "Invalid"};
+const Error kDenied{.code = 403, .reason = "Forbidden", .message = "no"};
+const Error kOwnerNotListed{
+    .code = 403,
+    .reason = "Forbidden",
+    .message =
+        "workloads.kueue.x-k8s.io \"w\" is forbidden: cannot set blockOwnerDeletion in this "
+        "case because cannot find RESTMapping for APIVersion fournos.dev/v1 Kind "
+        "FournosJob: no matches for kind \"FournosJob\" in version \"fournos.dev/v1\""};
 const Error kBroken{.code = 503, .reason = "ServiceUnavailable"};
 
 struct Row {
@@ -118,6 +126,14 @@ const Row kRows[] = {
      true,
      Again::BackedOff,
      Again::AtOnce},
+    {"forbidden",
+     {.error = kDenied, .answered = true, .creates = true, .is_watched = true},
+     Await::Nothing,
+     true,
+     Again::BackedOff,
+     Again::AtOnce},
+    {"the check of owners does not know the owner's kind yet",
+     {.error = kOwnerNotListed, .answered = true, .creates = true, .is_watched = true}},
     {"refused differently for the tenth time",
      {.error = kInvalid, .answered = true, .is_watched = true, .failures = 9},
      Await::Nothing,
@@ -143,6 +159,12 @@ TEST(Reaction, ConflictsAreThoseThatTheServerAnswered) {
   EXPECT_TRUE(classify({.error = kInvalid, .answered = true, .other_object = true}).is_conflict);
   EXPECT_FALSE(classify({.error = kConflict}).is_conflict);
   EXPECT_FALSE(classify({.error = kInvalid, .answered = true}).is_conflict);
+}
+
+TEST(Reaction, ReportsRefusalsThatLast) {
+  EXPECT_TRUE(classify({.error = kDenied, .answered = true}).is_for_people);
+  EXPECT_FALSE(classify({.error = kOwnerNotListed, .answered = true}).is_for_people);
+  EXPECT_TRUE(classify({.error = kOwnerNotListed, .answered = true, .failures = 9}).is_for_people);
 }
 
 }  // namespace
