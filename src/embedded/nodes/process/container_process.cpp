@@ -21,7 +21,7 @@
 #include "base/process/child_process.hpp"
 #include "embedded/nodes/network/address.hpp"
 #include "embedded/nodes/network/call_listener.hpp"
-#include "embedded/nodes/process/files/payload_volume.hpp"
+#include "embedded/nodes/process/files/group_rights.hpp"
 #include "embedded/nodes/process/output_copies.hpp"
 #include "embedded/nodes/process/view/confinement.hpp"
 #include "embedded/nodes/process/view/container_identity.hpp"

@@ -15,6 +15,7 @@
 
 #include "base/digest.hpp"
 #include "embedded/nodes/process/files/folder_removal.hpp"
+#include "embedded/nodes/process/files/group_rights.hpp"
 #include "embedded/nodes/process/files/payload_volume.hpp"
 #include "embedded/nodes/process/files/regular_file.hpp"
 #include "embedded/nodes/process/interpreters.hpp"

@@ -5,7 +5,6 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <netdb.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -37,7 +36,8 @@ constexpr int kNotExecutable = 126;
 constexpr int kMissing = 127;
 
 struct Check {
-  std::int64_t id = 0;  // of a command; 0: a connection
+  std::int64_t id = 0;      // of a command; 0: a connection
+  std::int64_t lookup = 0;  // of a connection whose host is a name; 0: not waited for
   int file = -1;
   Value action{};
   std::unique_ptr<CheckExchange> exchange{};
@@ -104,26 +104,21 @@ ProbeAnswer too_late(const Check& check) {
   return {.message = fmt::format("dial tcp {}: i/o timeout", target_of(check.action))};
 }
 
-// A host by its address or, seldom, its name; -1 and what went wrong.
-int dial_target(const Value& action, std::string& problem) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  const Address wanted{.ip = ip_of(action["host"].as_string()).value_or(0),
-                       .port = static_cast<std::uint16_t>(action["port"].as_int())};
-  const std::string port = fmt::format("{}", reachable(wanted).port);
-  if (const int code = ::getaddrinfo(action["host"].str().c_str(), port.c_str(), &hints, &found);
-      code != 0) {
-    problem = fmt::format("lookup {}: {}", action["host"].as_string(), ::gai_strerror(code));
-    return -1;
-  }
-  const int file = ::socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (file < 0 ||
-      (::connect(file, found->ai_addr, found->ai_addrlen) != 0 && errno != EINPROGRESS)) {
+// The port at which the target of an action is reached on this machine.
+std::uint16_t port_of(const Value& action) {
+  return reachable({.ip = ip_of(action["host"].as_string()).value_or(0),
+                    .port = static_cast<std::uint16_t>(action["port"].as_int())})
+      .port;
+}
+
+// Begins to connect; -1 and what went wrong.
+int dial(const SocketAddress& address, std::string& problem) {
+  const int file = ::socket(address.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (file < 0 || (::connect(file, reinterpret_cast<const sockaddr*>(address.bytes.data()),
+                             static_cast<socklen_t>(address.bytes.size())) != 0 &&
+                   errno != EINPROGRESS)) {
     problem = cause_of(errno);
   }
-  ::freeaddrinfo(found);
   if (!problem.empty() && file >= 0) {
     ::close(file);
   }
@@ -134,7 +129,8 @@ int dial_target(const Value& action, std::string& problem) {
 
 class CheckLoop::Impl {
  public:
-  Impl() : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  explicit Impl(NameLookup::Resolve resolve)
+      : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), lookup_(std::move(resolve)) {
     thread_ = std::jthread([this](const std::stop_token& stop) { loop(stop); });
   }
   Impl(const Impl&) = delete;
@@ -143,6 +139,7 @@ class CheckLoop::Impl {
     thread_.request_stop();
     wake();
     thread_.join();
+    lookup_.reset();  // no answer writes to wake_ any more
     for (const std::vector<Check>* list : {&checks_, &fresh_}) {
       for (const Check& check : *list) {
         if (check.file >= 0) {
@@ -190,6 +187,7 @@ class CheckLoop::Impl {
       std::uint64_t count = 0;
       static_cast<void>(::read(wake_, &count, sizeof count));
       take_codes();
+      take_addresses();
       const Steady::time_point now = Steady::now();
       for (std::size_t i = 0; i < checks_.size(); ++i) {
         turn(checks_[i], polled[i + 1].revents, now);
@@ -249,12 +247,48 @@ class CheckLoop::Impl {
     done(std::move(answer));
   }
 
-  static void begin(Check& check) {
+  // Answers of lookups; a check whose time is over is gone.
+  void take_addresses() {
+    std::map<std::int64_t, Result<SocketAddress>> addresses;
+    {
+      const MutexLock lock(mutex_);
+      addresses.swap(addresses_);
+    }
+    for (auto& [lookup, address] : addresses) {
+      const auto at = std::ranges::find(checks_, lookup, &Check::lookup);
+      if (at != checks_.end() && at->done) {
+        at->lookup = 0;
+        connect(*at, address);
+      }
+    }
+  }
+
+  void begin(Check& check) {
     if (check.action["type"].as_string() == "error") {
       return finish(check, {.errored = true, .message = check.action["message"].str()});
     }
+    const std::string host = check.action["host"].str();
+    const std::uint16_t port = port_of(check.action);
+    if (const auto address = numeric_address(host, port); address.ok()) {
+      return connect(check, address);
+    }
+    check.lookup = ++lookups_;
+    lookup_->ask(host, port, [this, lookup = check.lookup](Result<SocketAddress> address) {
+      {
+        const MutexLock lock(mutex_);
+        addresses_.emplace(lookup, std::move(address));
+      }
+      wake();
+    });
+  }
+
+  static void connect(Check& check, const Result<SocketAddress>& address) {
     std::string problem;
-    check.file = dial_target(check.action, problem);
+    if (address.ok()) {
+      check.file = dial(*address, problem);
+    } else {
+      problem = address.error().message;
+    }
     if (check.file < 0) {
       return finish(check, not_connected(check.action, problem));
     }
@@ -264,10 +298,10 @@ class CheckLoop::Impl {
     }
   }
 
-  static void turn(Check& check, short ready, Steady::time_point now) {
+  void turn(Check& check, short ready, Steady::time_point now) {
     if (check.id != 0) {
       turn_command(check, ready, now);
-    } else if (ready != 0) {
+    } else if (ready != 0 && check.lookup == 0) {
       turn_connection(check);
     }
     if (check.done && check.id == 0 && check.deadline && *check.deadline <= now) {
@@ -275,7 +309,7 @@ class CheckLoop::Impl {
     }
   }
 
-  static void turn_connection(Check& check) {
+  void turn_connection(Check& check) {
     if (!check.connected) {
       int error = 0;
       socklen_t size = sizeof error;
@@ -316,7 +350,7 @@ class CheckLoop::Impl {
   }
 
   // Asks the address of a redirect; the deadline stays.
-  static void go_on_elsewhere(Check& check, Value action) {
+  void go_on_elsewhere(Check& check, Value action) {
     ::close(std::exchange(check.file, -1));
     check.action = std::move(action);
     check.connected = false;
@@ -367,11 +401,15 @@ class CheckLoop::Impl {
   Mutex mutex_{};
   std::vector<Check> fresh_ ATHANOR_GUARDED_BY(mutex_){};
   std::map<std::int64_t, int> codes_ ATHANOR_GUARDED_BY(mutex_){};  // of commands that ended
-  std::vector<Check> checks_{};                                     // of the thread
+  std::map<std::int64_t, Result<SocketAddress>> addresses_ ATHANOR_GUARDED_BY(mutex_){};
+  std::vector<Check> checks_{};  // of the thread
+  std::int64_t lookups_ = 0;     // of the thread
+  std::optional<NameLookup> lookup_;
   std::jthread thread_{};
 };
 
-CheckLoop::CheckLoop() : impl_(std::make_unique<Impl>()) {}
+CheckLoop::CheckLoop(NameLookup::Resolve resolve)
+    : impl_(std::make_unique<Impl>(std::move(resolve))) {}
 CheckLoop::~CheckLoop() = default;
 
 void CheckLoop::ask(const Value& action, Duration timeout, Done done) {

@@ -9,6 +9,7 @@
 
 #include "base/time.hpp"
 #include "embedded/nodes/pod_machine.hpp"
+#include "embedded/nodes/process/checks/name_lookup.hpp"
 #include "kube/value/value.hpp"
 
 namespace athanor::nodes {
@@ -18,7 +19,7 @@ class CheckLoop {
  public:
   using Done = std::function<void(ProbeAnswer answer)>;
 
-  CheckLoop();
+  explicit CheckLoop(NameLookup::Resolve resolve = address_of);
   CheckLoop(const CheckLoop&) = delete;
   CheckLoop& operator=(const CheckLoop&) = delete;
   ~CheckLoop();

@@ -54,18 +54,20 @@ class Removal {
   }
   [[nodiscard]] bool moved() { return std::exchange(moved_since_, moved_) != moved_; }
 
-  // With rights of its owner, whatever the container has made of them.
+  // With rights of its owner, whatever the container has made of them. The mode is changed by a
+  // descriptor: the name may become a link to a folder of the host meanwhile.
   static int open_folder(int parent, const std::string& name) {
-    constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-    struct stat status {};
-    if (::fstatat(parent, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !S_ISDIR(status.st_mode)) {
+    const int entry = ::openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (entry < 0) {
       return -1;
     }
-    if ((status.st_mode & S_IRWXU) != S_IRWXU) {
-      ::fchmodat(parent, name.c_str(), S_IRWXU, 0);
+    struct stat status {};
+    if (::fstat(entry, &status) == 0 && (status.st_mode & S_IRWXU) != S_IRWXU) {
+      static_cast<void>(::chmod(fmt::format("/proc/self/fd/{}", entry).c_str(), S_IRWXU));
     }
-    return ::openat(parent, name.c_str(), kFlags);
+    const int inner = ::openat(entry, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ::close(entry);
+    return inner;
   }
 
  private:

@@ -17,6 +17,7 @@
 
 #include "base/files/folder.hpp"
 #include "embedded/nodes/process/files/folder_removal.hpp"
+#include "embedded/nodes/process/files/group_rights.hpp"
 #include "embedded/nodes/process/files/regular_file.hpp"
 
 namespace athanor::nodes {
@@ -120,26 +121,6 @@ Result<void> write_payload(const std::string& folder, const std::vector<PayloadF
     remove_folder(folder + "/" + before);
   }
   return {};
-}
-
-void give_to_group(const std::string& folder, unsigned group, GroupRights rights) {
-  const mode_t file = rights == GroupRights::Read ? 0440 : 0660;
-  const mode_t inner = rights == GroupRights::Read ? 02550 : 02770;
-  const auto give = [group, file, inner](const std::string& path) {
-    struct stat status {};
-    if (::lstat(path.c_str(), &status) != 0) {
-      return;
-    }
-    static_cast<void>(::lchown(path.c_str(), static_cast<uid_t>(-1), group));
-    if (!S_ISLNK(status.st_mode)) {
-      static_cast<void>(::chmod(
-          path.c_str(), (status.st_mode & 07777) | (S_ISDIR(status.st_mode) ? inner : file)));
-    }
-  };
-  give(folder);
-  for (const std::string& path : paths_below(folder)) {
-    give(path);
-  }
 }
 
 }  // namespace athanor::nodes

@@ -4,7 +4,6 @@
 // them all. So an update is one rename, and a container sees the old state or the new one.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,10 +24,5 @@ Result<void> write_payload(const std::string& folder, const std::vector<PayloadF
                            std::optional<unsigned> group);
 // Returns what a file of the volume holds now, or nullopt.
 std::optional<std::string> payload_data(const std::string& folder, const std::string& path);
-// Rights of a group's members; Read for files that the kubelet writes itself.
-enum class GroupRights : std::uint8_t { Read, ReadAndWrite };
-// Gives a folder with all that is in it to `group`, whose members may then use it as a kubelet
-// has it (fsGroup). Needs root.
-void give_to_group(const std::string& folder, unsigned group, GroupRights rights);
 
 }  // namespace athanor::nodes
