@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/ascii.hpp"
+#include "embedded/apiserver/streaming/channels.hpp"
 #include "embedded/apiserver/streaming/spdy.hpp"
 #include "embedded/apiserver/streaming/tunnels.hpp"
 #include "embedded/apiserver/streaming/websocket_peer.hpp"
@@ -22,13 +23,38 @@ constexpr std::size_t kPullBytes = std::size_t{64} << 10;
 constexpr std::size_t kLongestLine = 4096;  // of a resize
 constexpr unsigned kMostCells = 65535;
 
-// v4.channel.k8s.io and v5.channel.k8s.io.
-constexpr unsigned char kStdin = 0;
-constexpr unsigned char kStdout = 1;
-constexpr unsigned char kStderr = 2;
-constexpr unsigned char kError = 3;
-constexpr unsigned char kResize = 4;
-constexpr unsigned char kCloseChannel = 255;
+// Numbers of channels.
+constexpr std::size_t kStdin = 0;
+constexpr std::size_t kStdout = 1;
+constexpr std::size_t kStderr = 2;
+constexpr std::size_t kError = 3;
+constexpr std::size_t kResize = 4;
+constexpr std::size_t kCloseChannel = 255;
+
+StatusError exit_error(const PodSession::Output& output) {
+  if (!output.failure.empty()) {
+    return status::internal(output.failure);
+  }
+  const int code = output.exit_code.value_or(0);
+  StatusError error;
+  error.code = 0;
+  error.reason = "NonZeroExitCode";
+  error.message = fmt::format(
+      "command terminated with non-zero exit code: command terminated with exit code {}", code);
+  error.details.emplace();
+  error.details->causes.push_back(
+      {.reason = "ExitCode", .message = std::to_string(code), .field = {}});
+  return error;
+}
+
+bool succeeded(const PodSession::Output& output) {
+  return output.failure.empty() && output.exit_code.value_or(0) == 0;
+}
+
+// As before the fourth protocol: nothing at a good end.
+std::string exit_message(const PodSession::Output& output) {
+  return succeeded(output) ? std::string() : exit_error(output).message;
+}
 
 // What a client said at once: handed over in one piece, and of sizes the last, as each costs the
 // session's lock and a system call.
@@ -58,8 +84,8 @@ struct News {
 
 class WebSocketExec final : public Tunnel {
  public:
-  WebSocketExec(std::unique_ptr<PodSession> session, bool input, bool can_close)
-      : session_(std::move(session)), input_(input), can_close_(can_close) {}
+  WebSocketExec(std::unique_ptr<PodSession> session, bool input, const ChannelProtocol& protocol)
+      : session_(std::move(session)), input_(input), protocol_(protocol) {}
 
   void feed(std::string_view bytes) override {
     peer_.feed(bytes, [this](std::string_view message) { take(message); });
@@ -75,36 +101,35 @@ class WebSocketExec final : public Tunnel {
     }
     PodSession::Output output;
     session_->take(output, kPullBytes);
-    add(kStdout, output.out, out);
-    add(kStderr, output.err, out);
+    add(kStdout, std::move(output.out), out);
+    add(kStderr, std::move(output.err), out);
     if (!output.exit_code) {
       return State::Open;
     }
-    add(kError, exit_status(output), out);
+    add(kError, protocol_.has_status ? exit_status(output) : exit_message(output), out);
     constexpr std::uint16_t kNormal = 1000;
     out += websocket_close(kNormal);
     return State::Ended;
   }
 
  private:
-  static void add(unsigned char channel, const std::string& bytes, std::string& out) {
+  void add(std::size_t channel, std::string bytes, std::string& out) const {
     if (!bytes.empty()) {
-      out += websocket_frame(WebSocketOpcode::Binary,
-                             std::string(1, static_cast<char>(channel)) + bytes);
+      out += channel_frame(protocol_, {.channel = channel, .bytes = std::move(bytes)});
     }
   }
 
-  void take(std::string_view message) {
-    if (message.empty()) {
+  void take(std::string_view text) {
+    auto message = read_channel_message(protocol_, text);
+    if (!message) {
       return;
     }
-    const auto channel = static_cast<unsigned char>(message.front());
-    message.remove_prefix(1);
-    if (channel == kStdin && input_) {
-      news_.write(message);
-    } else if (channel == kResize && message.size() <= kLongestLine) {
-      news_.size = message;
-    } else if (channel == kCloseChannel && can_close_ && message == std::string_view("\0", 1)) {
+    if (message->channel == kStdin && input_) {
+      news_.write(message->bytes);
+    } else if (message->channel == kResize && message->bytes.size() <= kLongestLine) {
+      news_.size = std::move(message->bytes);
+    } else if (message->channel == kCloseChannel && protocol_.closes_input &&
+               message->bytes == std::string_view("\0", 1)) {
       news_.closed = true;
     }
   }
@@ -112,7 +137,7 @@ class WebSocketExec final : public Tunnel {
   std::unique_ptr<PodSession> session_;
   News news_{};
   bool input_;
-  bool can_close_;
+  const ChannelProtocol& protocol_;
   WebSocketPeer peer_{};
 };
 
@@ -233,22 +258,7 @@ std::int64_t number_of(const Value& object, std::string_view name) {
 }  // namespace
 
 std::string exit_status(const PodSession::Output& output) {
-  if (!output.failure.empty()) {
-    return json::print(status::internal(output.failure).to_value());
-  }
-  const int code = output.exit_code.value_or(0);
-  if (code == 0) {
-    return json::print(success_status());
-  }
-  StatusError error;
-  error.code = 0;
-  error.reason = "NonZeroExitCode";
-  error.message = fmt::format(
-      "command terminated with non-zero exit code: command terminated with exit code {}", code);
-  error.details.emplace();
-  error.details->causes.push_back(
-      {.reason = "ExitCode", .message = std::to_string(code), .field = {}});
-  return json::print(error.to_value());
+  return json::print(succeeded(output) ? success_status() : exit_error(output).to_value());
 }
 
 void apply_resize(PodSession& session, std::string_view json_text) {
@@ -264,8 +274,9 @@ void apply_resize(PodSession& session, std::string_view json_text) {
 }
 
 std::unique_ptr<Tunnel> websocket_exec(std::unique_ptr<PodSession> session,
-                                       const ExecOptions& options, bool can_close) {
-  return std::make_unique<WebSocketExec>(std::move(session), options.input, can_close);
+                                       const ExecOptions& options,
+                                       const ChannelProtocol& protocol) {
+  return std::make_unique<WebSocketExec>(std::move(session), options.input, protocol);
 }
 
 std::unique_ptr<Tunnel> spdy_exec(std::unique_ptr<PodSession> session, const ExecOptions& options) {

@@ -167,7 +167,8 @@ class WebSocketPorts final : public Tunnel {
     std::uint16_t number = 0;
     std::unique_ptr<PodSession> session{};
   };
-  explicit WebSocketPorts(std::vector<Port> ports) : ports_(std::move(ports)) {
+  WebSocketPorts(std::vector<Port> ports, const ChannelProtocol& protocol)
+      : ports_(std::move(ports)), protocol_(protocol) {
     // Each channel begins with its port, low byte first.
     for (std::size_t i = 0; i < ports_.size(); ++i) {
       const std::string number{static_cast<char>(ports_[i].number & 0xFFU),
@@ -178,14 +179,14 @@ class WebSocketPorts final : public Tunnel {
   }
 
   void feed(std::string_view bytes) override {
-    peer_.feed(bytes, [this](std::string_view message) {
-      if (message.size() < 2) {
+    peer_.feed(bytes, [this](std::string_view text) {
+      const auto message = read_channel_message(protocol_, text);
+      if (!message || message->bytes.empty()) {
         return;
       }
-      const std::size_t channel = static_cast<unsigned char>(message.front());
-      if (channel % 2 == 0 && channel / 2 < ports_.size() &&
-          ports_[channel / 2].session != nullptr) {
-        ports_[channel / 2].session->write(message.substr(1));
+      const std::size_t index = message->channel / 2;
+      if (message->channel % 2 == 0 && index < ports_.size() && ports_[index].session != nullptr) {
+        ports_[index].session->write(message->bytes);
       }
     });
   }
@@ -232,14 +233,14 @@ class WebSocketPorts final : public Tunnel {
   }
 
  private:
-  static void add(std::size_t channel, std::string_view bytes, std::string& out) {
+  void add(std::size_t channel, const std::string& bytes, std::string& out) const {
     if (!bytes.empty()) {
-      out += websocket_frame(WebSocketOpcode::Binary,
-                             std::string(1, static_cast<char>(channel)) + std::string(bytes));
+      out += channel_frame(protocol_, {.channel = channel, .bytes = bytes});
     }
   }
 
   std::vector<Port> ports_;
+  const ChannelProtocol& protocol_;
   std::string start_{};
   WebSocketPeer peer_{};
 };
@@ -283,13 +284,14 @@ std::unique_ptr<Tunnel> spdy_ports(PortDialer dial) {
 }
 
 Result<std::unique_ptr<Tunnel>> websocket_ports(const PortDialer& dial,
-                                                const std::vector<std::uint16_t>& ports) {
+                                                const std::vector<std::uint16_t>& ports,
+                                                const ChannelProtocol& protocol) {
   std::vector<WebSocketPorts::Port> connected;
   for (const std::uint16_t port : ports) {
     ATHANOR_TRY(auto session, dial(port));
     connected.push_back({.number = port, .session = std::move(session)});
   }
-  return std::unique_ptr<Tunnel>(std::make_unique<WebSocketPorts>(std::move(connected)));
+  return std::unique_ptr<Tunnel>(std::make_unique<WebSocketPorts>(std::move(connected), protocol));
 }
 
 std::unique_ptr<Tunnel> inside_websocket(std::unique_ptr<Tunnel> inner) {

@@ -11,14 +11,15 @@
 #include <vector>
 
 #include "embedded/apiserver/request/http.hpp"
+#include "embedded/apiserver/streaming/channels.hpp"
 #include "embedded/apiserver/streaming/pod_streams.hpp"
 
 namespace athanor::apiserver {
 
-// Returns a command or an attached container as channels of WebSocket messages: v4.channel.k8s.io,
-// or v5.channel.k8s.io, where the client can close a channel.
+// Returns a command or an attached container as channels of WebSocket messages, in one of
+// exec_protocols(), which outlives it.
 std::unique_ptr<Tunnel> websocket_exec(std::unique_ptr<PodSession> session,
-                                       const ExecOptions& options, bool can_close);
+                                       const ExecOptions& options, const ChannelProtocol& protocol);
 // Returns the same as streams of SPDY, with v4's status on the error stream.
 std::unique_ptr<Tunnel> spdy_exec(std::unique_ptr<PodSession> session, const ExecOptions& options);
 
@@ -26,9 +27,10 @@ using PortDialer = std::function<Result<std::unique_ptr<PodSession>>(std::uint16
 
 // Pairs of SPDY streams, one pair a connection.
 std::unique_ptr<Tunnel> spdy_ports(PortDialer dial);
-// Returns v4.channel.k8s.io: two channels a port, connected at once.
+// Returns two channels a port, connected at once, in one of port_protocols().
 Result<std::unique_ptr<Tunnel>> websocket_ports(const PortDialer& dial,
-                                                const std::vector<std::uint16_t>& ports);
+                                                const std::vector<std::uint16_t>& ports,
+                                                const ChannelProtocol& protocol);
 // Wraps another tunnel's bytes in binary messages (SPDY/3.1+portforward.k8s.io).
 std::unique_ptr<Tunnel> inside_websocket(std::unique_ptr<Tunnel> inner);
 

@@ -33,7 +33,7 @@ bool stream_flag(const Call& call, std::string_view name) {
 std::string listed(std::span<const std::string> words) {
   std::string text;
   for (const std::string& word : words) {
-    text += (text.empty() ? "" : " ") + word;
+    text += (text.empty() || word.empty() ? "" : " ") + word;
   }
   return "[" + text + "]";
 }
@@ -53,7 +53,10 @@ StatusResult<Agreed> agree(const Request& request, const std::vector<std::string
              request.header("sec-websocket-version") != "13") {
     return status::bad_request("Upgrade request required");
   }
-  const std::vector<std::string> offered = header_elements(offer);
+  std::vector<std::string> offered = header_elements(offer);
+  if (agreed.wire == Wire::WebSocket && offered_subprotocols(request).empty()) {
+    offered.emplace_back();  // the protocol without a name
+  }
   for (const std::string& protocol : offered) {
     if (std::find(served->begin(), served->end(), protocol) != served->end()) {
       agreed.protocol = protocol;
@@ -137,8 +140,8 @@ StatusResult<Response> handle_session(Call& call, bool exec) {
   if (exec && options.command.empty()) {
     return status::bad_request("you must specify at least 1 command");
   }
-  const std::vector<std::string> channels = {"v5.channel.k8s.io", "v4.channel.k8s.io"};
-  ATHANOR_TRY(const Agreed agreed, agree(call.request, channels, {"v4.channel.k8s.io"}));
+  ATHANOR_TRY(const Agreed agreed,
+              agree(call.request, names_of(exec_protocols()), {"v4.channel.k8s.io"}));
   PodStreams& streams = *call.core.dependencies.streams;
   const std::string_view uid = pod->body["metadata"]["uid"].as_string();
   auto session =
@@ -148,11 +151,11 @@ StatusResult<Response> handle_session(Call& call, bool exec) {
         status::internal("unable to upgrade connection: " + session.error().message);
     return error;
   }
-  return switched(
-      call.request, agreed,
-      agreed.wire == Wire::Spdy
-          ? spdy_exec(*std::move(session), options)
-          : websocket_exec(*std::move(session), options, agreed.protocol == "v5.channel.k8s.io"));
+  return switched(call.request, agreed,
+                  agreed.wire == Wire::Spdy
+                      ? spdy_exec(*std::move(session), options)
+                      : websocket_exec(*std::move(session), options,
+                                       find_protocol(exec_protocols(), agreed.protocol)));
 }
 
 StatusResult<std::vector<std::uint16_t>> ports_of(const Call& call) {
@@ -186,15 +189,16 @@ StatusResult<Response> handle_attach(Call& call) {
 StatusResult<Response> handle_port_forward(Call& call) {
   ATHANOR_TRY(const store::StoredPtr pod, running_pod(call));
   const std::string tunnelled = "SPDY/3.1+portforward.k8s.io";
-  ATHANOR_TRY(const Agreed agreed,
-              agree(call.request, {tunnelled, "v4.channel.k8s.io"}, {"portforward.k8s.io"}));
+  std::vector<std::string> served = names_of(port_protocols());
+  served.insert(served.begin(), tunnelled);
+  ATHANOR_TRY(const Agreed agreed, agree(call.request, served, {"portforward.k8s.io"}));
   PortDialer dial = [streams = call.core.dependencies.streams, key = call.key(),
                      uid = pod->body["metadata"]["uid"].str()](std::uint16_t port) {
     return streams->connect(key, uid, port);
   };
-  if (agreed.protocol == "v4.channel.k8s.io") {
+  if (agreed.wire == Wire::WebSocket && agreed.protocol != tunnelled) {
     ATHANOR_TRY(const std::vector<std::uint16_t> ports, ports_of(call));
-    auto tunnel = websocket_ports(dial, ports);
+    auto tunnel = websocket_ports(dial, ports, find_protocol(port_protocols(), agreed.protocol));
     if (!tunnel.ok()) {
       return status::of(tunnel.error());
     }

@@ -106,6 +106,19 @@ TEST_F(UpgradeTest, AgreesOnTheClientsFirstProtocol) {
   EXPECT_EQ(streams_.ports, (std::vector<std::uint16_t>{80, 81}));
 }
 
+TEST_F(UpgradeTest, AgreesOnOldProtocols) {
+  for (const char* protocol :
+       {"channel.k8s.io", "base64.channel.k8s.io", "v4.base64.channel.k8s.io", ""}) {
+    const Response old = call("GET", "p/exec", kRun, websocket(protocol));
+    EXPECT_EQ(old.status, 101) << protocol;
+    EXPECT_EQ(header(old, "Sec-WebSocket-Protocol"), protocol);
+  }
+  EXPECT_EQ(
+      call("GET", "p/portforward", {{"ports", "80"}}, websocket("v4.base64.channel.k8s.io")).status,
+      101);
+  EXPECT_EQ(call("GET", "p/portforward", {{"ports", "80"}}, websocket("")).status, 403);
+}
+
 TEST_F(UpgradeTest, Refusals) {
   const struct {
     const char* pod;
@@ -138,7 +151,8 @@ TEST_F(UpgradeTest, Refusals) {
       {"p/exec", kRun, {{"upgrade", "websocket"}}, 400, "Upgrade request required"},
       {"p/exec", kRun, websocket("v9.channel.k8s.io"), 403,
        "unable to upgrade: unable to negotiate protocol: client supports [v9.channel.k8s.io], "
-       "server accepts [v5.channel.k8s.io v4.channel.k8s.io]"},
+       "server accepts [v5.channel.k8s.io v4.channel.k8s.io v4.base64.channel.k8s.io "
+       "channel.k8s.io base64.channel.k8s.io]"},
       {"p/portforward", {{"ports", "0"}}, websocket("v4.channel.k8s.io"), 400, "invalid port 0"},
       {"p/portforward",
        {},
