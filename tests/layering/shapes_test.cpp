@@ -22,7 +22,7 @@ constexpr std::size_t kMostParameters = 6;
 constexpr std::size_t kMostHeaderLines = 200;
 
 constexpr std::size_t kParameterCeiling = 13;
-constexpr std::size_t kBoolCeiling = 82;
+constexpr std::size_t kBoolCeiling = 81;
 constexpr std::size_t kLongFunctionCeiling = 0;
 constexpr std::size_t kLongHeaderCeiling = 5;
 
