@@ -163,7 +163,10 @@ class Stack(Plane):
         """Writes a Secret's files as a kubelet does."""
         path = f"/api/v1/namespaces/{namespace}/secrets/{name}"
         while not self.ended.wait(0.2):
-            answer = self.http("GET", path)
+            try:
+                answer = self.http("GET", path)
+            except OSError:  # the server restarts
+                continue
             for key, text in (json.loads(answer.text).get("data") or {}).items() if answer.code == 200 else ():
                 content = base64.b64decode(text)
                 file = folder / key

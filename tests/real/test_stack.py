@@ -211,13 +211,14 @@ def test_thirty_jobs_run_on_three_clusters(plane, systems, clusters):
 
 def test_a_job_a_second_is_run_at_once(plane, systems, clusters):
     names = [f"steady-{i}" for i in range(JOBS)]
-    before = sum(1 for _ in plane.requests(systems["kustomize"].replicas[-1].user))
+    asked = Counter(what for what, *_ in plane.requests(systems["kustomize"].replicas[-1].user))
     created = {}
     for i, name in enumerate(names):
         created[name] = submit(plane, clusters[i % 3], name)
         time.sleep(1)  # the pace itself
     jobs_succeed(plane, systems, names)
-    print(f"{(sum(1 for _ in plane.requests(systems['kustomize'].replicas[-1].user)) - before) / JOBS:.1f} requests a job")
+    asked = Counter(what for what, *_ in plane.requests(systems["kustomize"].replicas[-1].user)) - asked
+    print(f"{asked.total() / JOBS:.1f} requests a job: {', '.join(f'{count / JOBS:.1f} {verb} {resource}' for (verb, _, resource), count in asked.most_common())}")
     assert show("one a second", moments(plane, systems, created)) <= 1
 
 
