@@ -4,9 +4,11 @@
 import json
 import os
 import pathlib
+import random
 import shutil
 import subprocess
 import tempfile
+import time
 
 import pytest
 from node import RealNode
@@ -65,6 +67,11 @@ class Agent:
             self.process.terminate()
             assert self.process.wait(30) == 0
         return self
+
+    def kill_and_start(self):
+        self.process.kill()
+        self.process.wait()
+        return self.start()
 
     def slices(self):
         stored = json.loads(self.state.read_text()) if self.state.exists() else {"instances": []}
@@ -182,3 +189,43 @@ def test_what_went_while_the_agent_was_down_is_collected(node, agent):
     wait_for("the pod is gone", lambda: node.lab.http("GET", "/api/v1/namespaces/default/pods/goes").code == 404)
     agent.start()
     wait_for("slices, claims and files are gone", lambda: gone(node, agent), deadline=60)
+
+
+KILLS = int(os.environ.get("NODE_KILLS", "100"))
+LIMITS = ({"nvidia.com/mig-1g.5gb": "2"}, {"nvidia.com/mig-1g.5gb": "1", "nvidia.com/mig-2g.10gb": "1"}, {"nvidia.com/mig-3g.20gb": "1"})
+
+
+def test_an_agent_that_is_killed_again_and_again_leaves_nothing(node, agent):
+    """At any moment of the lives of three pods. A pod that the kubelet admits while no plugin answers fails, as everywhere; one that runs has slices of its own."""
+    moments, kills, ran, rejected = random.Random(35), 0, 0, 0
+
+    def kill_within(seconds):
+        nonlocal kills
+        time.sleep(moments.uniform(0, seconds))  # the moment itself
+        agent.kill_and_start()
+        kills += 1
+
+    def ended_or_runs(name):
+        one = status(node, name)
+        return one.get("phase") == "Failed" or (one.get("phase") == "Running" and seen(node, name))
+
+    while kills < KILLS:
+        names = [f"round-{kills}-{i}" for i in range(len(LIMITS))]
+        for name, limits in zip(names, LIMITS, strict=True):
+            add_pod(node, name, limits, "env; exec sleep 100000", restartPolicy="Never")
+        for _ in range(3):
+            kill_within(1)
+        for name in names:
+            wait_for(f"{name} runs or is rejected", lambda name=name: ended_or_runs(name), deadline=60)
+        running = [name for name in names if status(node, name)["phase"] == "Running"]
+        given = [uuid for name in running for uuid in seen(node, name)[0].split(",")]
+        assert len(given) == len(set(given)) and set(given) <= set(agent.slices()), (given, agent.slices())
+        ran, rejected = ran + len(running), rejected + len(names) - len(running)
+        for name in names:
+            delete(node, name)
+        kill_within(0.5)
+        kill_within(1)
+        wait_for("slices, claims and files are gone", lambda: gone(node, agent), deadline=90)
+        wait_for("the devices are offered again", lambda: offered(node, "mig.das.com/1g.5gb") == 14, deadline=60)
+    print(f"{kills} kills: {ran} pods ran, {rejected} were rejected while no plugin answered")
+    assert ran > rejected
