@@ -32,7 +32,7 @@ POLICY = {
 # What the lab does not run itself.
 INSTALLED = (
     "appwrapper", "appwrapper-nodes", "das-claims", "das-daemonset", "das-operator", "emulated-machine-config", "fournos-gc-jobs", "fournos-gc-pipelineruns",
-    "fournos-gc-secrets", "fournos-gc-workloads", "fournoscluster", "fournosjob", "hearth-discovery", "hearth-queue", "hearth-sentinels", "numaresources",
+    "fournos-gc-secrets", "fournos-gc-workloads", "fournos-labelled", "fournoscluster", "fournosjob", "hearth-discovery", "hearth-queue", "hearth-sentinels", "numaresources",
     "numaresources-hosted-kubeletconfig", "numaresources-kubeletconfig", "numaresourcesscheduler",
 )  # fmt: skip
 # --- rights that no request below uses, and requests that are refused, with their reasons -------------------------
@@ -89,6 +89,7 @@ EXCUSED = {
         ("create delete get patch", "resourceflavors", "one for each cluster"), ("get patch", "clusterqueues", "quota of each cluster"),
         ("get", "workloadpriorityclasses workloads pipelines pipelineruns", LIVE), ("delete patch", "pipelineruns", "a job that is stopped"),
         ("patch", "events", LATER), ("update", "leases", RENEWED),
+        ("patch", "cronjobs", "schedules that are paused until a time"),
     ],
 }  # fmt: skip
 
