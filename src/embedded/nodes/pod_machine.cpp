@@ -141,8 +141,8 @@ void PodMachine::start_mains(Instant now, std::vector<Order>& orders) {
     if (container.init || is_beside(container)) {
       continue;
     }
-    if (container.state == State::Waiting && skip_guarded(i, now, orders)) {
-      continue;
+    if (container.state == State::Waiting) {
+      prepare_step(i, now, orders);
     }
     if (container.state == State::Ended) {
       if (failed(container) && sequential_) {
@@ -304,27 +304,29 @@ void PodMachine::events_written(std::int64_t last) {
   std::erase_if(events_, [last](const Event& event) { return event.number <= last; });
 }
 
-bool PodMachine::skip_guarded(std::size_t index, Instant now, std::vector<Order>& orders) {
+void PodMachine::prepare_step(std::size_t index, Instant now, std::vector<Order>& orders) {
   Container& container = containers_[index];
   if (!sequential_ || container.init) {
-    return false;
+    return;
   }
   StepResults results;
   for (std::size_t i = 0; i < index; ++i) {
     results.add(containers_[i].spec["name"].as_string(), containers_[i].message);
   }
-  if (results.allow(container.spec["when"])) {
-    container.spec = results.substituted(std::move(container.spec));
-    return false;
+  const auto allowed = results.allow(container.spec["when"]);
+  if (allowed && !*allowed) {
+    container.started = now;
+    exited(index, 0, skipped_message(), now);
+    orders.push_back({Order::Type::Skip, index});
+    return;
   }
-  container.state = State::Ended;
-  container.code = 0;
-  container.reason = "Completed";
-  container.message = skipped_message();
-  container.started = now;
-  container.finished = now;
-  orders.push_back({Order::Type::Skip, index});
-  return true;
+  auto spec = allowed ? results.substituted(container.spec) : Result<Value>(allowed.error());
+  if (spec) {
+    container.spec = *std::move(spec);
+  } else {
+    container.started = now;
+    exited(index, 1, spec.error().message, now);
+  }
 }
 
 void PodMachine::skip_from(std::size_t index, Instant now) {

@@ -131,8 +131,9 @@ class PodMachine {
   void start(std::size_t index, Instant now, std::vector<Order>& orders);
   void begin_hook(std::size_t index, HookKind kind, Instant now, std::vector<Order>& orders);
   void skip_from(std::size_t index, Instant now);
-  // Ends a step whose guards do not hold; false when they do.
-  bool skip_guarded(std::size_t index, Instant now, std::vector<Order>& orders);
+  // Fills in what a step takes from earlier ones. Ends one whose guards do not hold, or whose texts
+  // would become too large.
+  void prepare_step(std::size_t index, Instant now, std::vector<Order>& orders);
   void start_beside(Instant now, std::vector<Order>& orders);
   // Starts the next init container; false while one of them holds the others back.
   bool start_inits(Instant now, std::vector<Order>& orders);

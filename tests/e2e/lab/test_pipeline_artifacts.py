@@ -97,6 +97,27 @@ def test_files_that_hold_no_artifacts(artifact_lab, script, status, message):
     assert condition["status"] == status and message in condition["message"]
 
 
+@pytest.mark.parametrize(
+    "name, size, uses, step, text",
+    [
+        ("file", 2 << 20, 0, 0, "/tekton/steps/step-make/artifacts/provenance.json is larger than the 1048576 bytes that the step's results and artifacts leave of 1048576"),
+        ("script", 900_000, 5, 1, "$(steps.make.outputs.image) makes the texts of the step larger than 4 MiB"),
+    ],
+)
+def test_large_artifacts_fail_the_step(artifact_lab, name, size, uses, step, text):
+    lab = artifact_lab
+    assert lab.http("PATCH", FLAGS, {"data": {"enable-artifacts": "true"}}, headers=MERGE).code == 200
+    steps = [
+        {"name": "make", "image": "bash", "script": "head -c SIZE /dev/zero | tr '\\0' x > /tmp/x; { printf '{\"outputs\": [{\"name\": \"image\", \"values\": [{\"uri\": \"'; cat /tmp/x; printf '\"}]}]}'; } > $(step.artifacts.path)".replace("SIZE", str(size))},
+        {"name": "use", "image": "bash", "script": "cat <<END\n" + "$(steps.make.outputs.image)\n" * uses + "END\n"},
+    ]
+    body = {"apiVersion": "tekton.dev/v1", "kind": "TaskRun", "metadata": {"name": f"large-{name}"}, "spec": {"taskSpec": {"steps": steps}}}
+    wait_for("the flag", lambda: post(lab, body).code == 201)
+    status = over(lab, "taskruns", f"large-{name}")["status"]
+    assert status["conditions"][0]["status"] == "False"
+    assert status["steps"][step]["terminated"]["message"] == text, status["steps"]
+
+
 def test_loose_artifacts_are_refused(artifact_lab):
     lab = artifact_lab
     assert lab.http("PATCH", FLAGS, {"data": {"enable-artifacts": "true"}}, headers=MERGE).code == 200

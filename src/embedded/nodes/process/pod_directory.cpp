@@ -367,8 +367,13 @@ void add_results(const std::string& root, const std::string& folder, const Value
   }
 }
 
-// The files of artifacts below `root`, as entries of a step's message. Error: one that is no JSON
-// object.
+Error too_large(std::string message) {
+  return Error{
+      .code = 413, .reason = "TaskRunResultLargerThanAllowedLimit", .message = std::move(message)};
+}
+
+// The files of artifacts below `root`, as entries of a step's message. Errors: one that is no JSON
+// object, or larger than `left`.
 Result<void> add_artifacts(const std::string& root, std::string_view step, std::size_t& left,
                            Value& entries) {
   const std::pair<std::string, int> files[] = {
@@ -378,6 +383,11 @@ Result<void> add_artifacts(const std::string& root, std::string_view step, std::
     auto text = read_regular_below(root, file, left + 1);
     if (!text || text->empty()) {
       continue;
+    }
+    if (text->size() > left) {
+      return too_large(fmt::format(
+          "/{} is larger than the {} bytes that the step's results and artifacts leave of {}", file,
+          left, kMaxMessage));
     }
     const auto content = json::parse(*text);
     if (!content.ok() || !content->is_object()) {
@@ -406,11 +416,9 @@ Result<std::string> PodDirectory::read_results(const Value& container) const {
   }
   std::string text = json::print(results);
   if (text.size() > kMaxMessage) {
-    return Error{.code = 413,
-                 .reason = "TaskRunResultLargerThanAllowedLimit",
-                 .message = fmt::format("Termination message is above max allowed size {}, caused "
-                                        "by large task result.",
-                                        kMaxMessage)};
+    return too_large(fmt::format(
+        "Termination message is above max allowed size {}, caused by large task result.",
+        kMaxMessage));
   }
   return text;
 }

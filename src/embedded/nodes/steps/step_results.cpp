@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/nodes/steps/step_results.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
 #include <utility>
@@ -16,6 +18,9 @@ constexpr int kTaskResult = 1;  // types of entries in a step's message
 constexpr int kInternal = 3;
 constexpr int kStepResult = 4;
 constexpr int kStepArtifacts = 5;
+// Of all texts of a step together, after substitution: more than a command line may hold, and far
+// less than what repeated references to results of 1 MiB could make of an object of 1 MiB.
+constexpr std::size_t kMostText = std::size_t{4} << 20;
 
 using Texts = std::map<std::string, std::string, std::less<>>;
 
@@ -29,29 +34,52 @@ void add_artifacts(const std::string& step, const Value& file, Texts& artifacts)
   }
 }
 
-// Replaces each $(steps.<x>) that `find` knows.
-template <class Find>
-std::string replaced(std::string_view text, const Find& find) {
-  std::string out;
-  while (true) {
-    const std::size_t open = text.find(kOpen);
-    const std::size_t close = open == std::string_view::npos ? open : text.find(')', open);
-    if (close == std::string_view::npos) {
-      return out.append(text);
-    }
-    const std::string_view whole = text.substr(open, close + 1 - open);
-    const std::optional<std::string> value =
-        find(whole.substr(kOpen.size(), whole.size() - kOpen.size() - 1));
-    out.append(text.substr(0, open)).append(value ? *value : std::string(whole));
-    text.remove_prefix(close + 1);
-  }
-}
-
 std::string text_of(const Value& value) {
   return value.is_string() ? value.str() : json::print(value);
 }
 
 }  // namespace
+
+// What the texts of one step may still grow.
+class StepResults::Budget {
+ public:
+  // Counts a text. Error: `variable` made the texts too large.
+  [[nodiscard]] Result<void> take(std::size_t bytes, std::string_view variable) {
+    if (bytes > left_) {
+      return Error{
+          .code = 413,
+          .reason = "TooLarge",
+          .message = fmt::format("$(steps.{}) makes the texts of the step larger than {} MiB",
+                                 variable, kMostText >> 20)};
+    }
+    left_ -= bytes;
+    return {};
+  }
+
+  // Returns the text with each $(steps.<x>) replaced that `find` knows.
+  template <class Find>
+  [[nodiscard]] Result<std::string> replaced(std::string_view text, const Find& find) {
+    std::string out;
+    while (true) {
+      const std::size_t open = text.find(kOpen);
+      const std::size_t close = open == std::string_view::npos ? open : text.find(')', open);
+      if (close == std::string_view::npos) {
+        return out.append(text);
+      }
+      const std::string_view whole = text.substr(open, close + 1 - open);
+      const std::string_view variable = whole.substr(kOpen.size(), whole.size() - kOpen.size() - 1);
+      const std::optional<std::string> value = find(variable);
+      if (value) {
+        ATHANOR_TRY_VOID(take(value->size(), variable));
+      }
+      out.append(text.substr(0, open)).append(value ? *value : std::string(whole));
+      text.remove_prefix(close + 1);
+    }
+  }
+
+ private:
+  std::size_t left_ = kMostText;
+};
 
 void StepResults::add(std::string_view container, std::string_view message) {
   const auto entries = json::parse(message);
@@ -105,12 +133,18 @@ std::optional<std::string> StepResults::find(std::string_view variable) const {
   return member == nullptr ? std::nullopt : std::optional(text_of(*member));
 }
 
-std::string StepResults::substitute(std::string_view text) const {
-  return replaced(text, [this](std::string_view variable) { return find(variable); });
+Result<std::string> StepResults::substitute(std::string_view text) const {
+  Budget budget;
+  return substitute(text, budget);
 }
 
-std::string StepResults::substitute_artifacts(std::string_view script) const {
-  return replaced(script, [this](std::string_view variable) {
+Result<std::string> StepResults::substitute(std::string_view text, Budget& budget) const {
+  return budget.replaced(text, [this](std::string_view variable) { return find(variable); });
+}
+
+Result<std::string> StepResults::substitute_artifacts(std::string_view script,
+                                                      Budget& budget) const {
+  return budget.replaced(script, [this](std::string_view variable) {
     const auto artifact = artifacts_.find(variable);
     return artifact == artifacts_.end() ? std::nullopt : std::optional(artifact->second);
   });
@@ -127,44 +161,67 @@ std::optional<Value> StepResults::find_list(std::string_view text) const {
   return items.ok() && items->is_list() ? std::optional(*std::move(items)) : std::nullopt;
 }
 
-Value StepResults::substituted(Value container) const {
+Result<std::vector<std::string>> StepResults::words_of(std::string_view word,
+                                                       Budget& budget) const {
+  std::vector<std::string> words;
+  if (const auto items = find_list(word)) {
+    for (const Value& item : items->items()) {
+      words.push_back(text_of(item));
+      ATHANOR_TRY_VOID(budget.take(words.back().size(),
+                                   word.substr(kOpen.size(), word.size() - kOpen.size() - 1)));
+    }
+    return words;
+  }
+  ATHANOR_TRY(std::string text, substitute(word, budget));
+  words.push_back(std::move(text));
+  return words;
+}
+
+Result<Value> StepResults::substituted(Value container) const {
   if (values_.empty() && artifacts_.empty()) {
     return container;
   }
+  Budget budget;
   if (container.contains("script")) {
-    container.set("script", substitute_artifacts(container["script"].as_string()));
+    ATHANOR_TRY(std::string script, substitute_artifacts(container["script"].as_string(), budget));
+    container.set("script", std::move(script));
   }
   Value command = Value::list();
   for (const Value& word : container["command"].items()) {
-    if (const auto items = find_list(word.as_string())) {
-      for (const Value& item : items->items()) {
-        command.push_back(text_of(item));
-      }
-    } else {
-      command.push_back(substitute(word.as_string()));
+    ATHANOR_TRY(std::vector<std::string> words, words_of(word.as_string(), budget));
+    for (std::string& text : words) {
+      command.push_back(std::move(text));
     }
   }
   Value env = Value::list();
   for (const Value& pair : container["env"].items()) {
-    env.push_back(Value::list({pair[0], substitute(pair[1].as_string())}));
+    ATHANOR_TRY(std::string text, substitute(pair[1].as_string(), budget));
+    env.push_back(Value::list({pair[0], std::move(text)}));
   }
   container.set("command", std::move(command));
   container.set("env", std::move(env));
   return container;
 }
 
-bool StepResults::allow(const Value& when) const {
-  return std::ranges::all_of(when.items(), [this](const Value& guard) {
-    const std::string input = substitute(guard["input"].as_string());
-    const bool found = std::ranges::any_of(guard["values"].items(), [&](const Value& value) {
-      if (const auto items = find_list(value.as_string())) {
-        return std::ranges::any_of(items->items(),
-                                   [&](const Value& item) { return text_of(item) == input; });
-      }
-      return substitute(value.as_string()) == input;
-    });
-    return guard["operator"].as_string() == "notin" ? !found : found;
-  });
+Result<bool> StepResults::holds(const Value& guard, Budget& budget) const {
+  ATHANOR_TRY(const std::string input, substitute(guard["input"].as_string(), budget));
+  bool found = false;
+  for (const Value& value : guard["values"].items()) {
+    ATHANOR_TRY(const std::vector<std::string> words, words_of(value.as_string(), budget));
+    found = found || std::ranges::find(words, input) != words.end();
+  }
+  return (guard["operator"].as_string() == "notin") != found;
+}
+
+Result<bool> StepResults::allow(const Value& when) const {
+  Budget budget;
+  for (const Value& guard : when.items()) {
+    ATHANOR_TRY(const bool holds_now, holds(guard, budget));
+    if (!holds_now) {
+      return false;
+    }
+  }
+  return true;
 }
 
 std::string skipped_message() {

@@ -93,6 +93,26 @@ TEST_F(PodMachineTest, SkipsStepWithFailedGuardsAndContinues) {
   EXPECT_EQ(skipped["message"], Value(R"([{"key":"Reason","value":"Skipped","type":3}])"));
 }
 
+TEST_F(PodMachineTest, FailsStepWhoseTextsGrowTooLarge) {
+  std::string word;
+  for (int i = 0; i < 5; ++i) {
+    word += "$(steps.a.results.big)";
+  }
+  PodMachine machine =
+      make("sequential: true, containers: [{name: step-a}, {name: step-b, command: ['" + word +
+           "']}, {name: step-c}]");
+  EXPECT_EQ(advance(machine), "run 0");
+  machine.exited(0, 0, R"([{"key":"big","value":")" + std::string(1 << 20, 'x') + R"(","type":4}])",
+                 now);
+  EXPECT_EQ(advance(machine), "");
+  EXPECT_TRUE(machine.over());
+  const Value failed = machine.state()["containers"][1];
+  EXPECT_EQ(failed["exitCode"].as_int(-1), 1);
+  EXPECT_EQ(failed["message"],
+            Value("$(steps.a.results.big) makes the texts of the step larger than 4 MiB"));
+  EXPECT_EQ(machine.state()["containers"][2]["reason"], Value("Skipped"));
+}
+
 TEST_F(PodMachineTest, RunsSidecarsFromFirstStepToLast) {
   PodMachine machine = make(
       "restartPolicy: Never, grace: 5, sequential: true, containers: [{name: step-a}, {name: "

@@ -29,10 +29,11 @@ TEST(StepResults, ArtifactsReachScripts) {
   known.add("step-d", R"([{"key":"/f","type":5,"value":"{\"outputs\":[{\"name\":\"image\",)"
                       R"(\"values\":[{\"uri\":\"pkg:a\"}]}]}"},)"
                       R"({"key":"/g","type":6,"value":"{}"}])");
-  const Value done = known.substituted(
+  const Result<Value> whole = known.substituted(
       yaml::parse("{command: [c], env: [[A, $(steps.d.outputs.image)]], script: 'use "
                   "$(steps.d.outputs.image) $(steps.d.inputs.x) $(steps.a.results.text)'}")
           .value());
+  const Value& done = whole.value();
   EXPECT_EQ(done["env"][0][1], Value(R"([{"uri":"pkg:a"}])"));
   EXPECT_EQ(done["script"],
             Value(R"(use [{"uri":"pkg:a"}] $(steps.d.inputs.x) $(steps.a.results.text))"));
@@ -40,17 +41,18 @@ TEST(StepResults, ArtifactsReachScripts) {
 
 TEST(StepResults, TakeThePlaceOfTheirVariables) {
   const StepResults known = results();
-  EXPECT_EQ(known.substitute("<$(steps.a.results.text)> $(steps.a.results.list[1])"), "<x y> q");
-  EXPECT_EQ(known.substitute("$(steps.a.results.map.k) $(steps.a.results.both)"), "v own");
+  EXPECT_EQ(known.substitute("<$(steps.a.results.text)> $(steps.a.results.list[1])").value(),
+            "<x y> q");
+  EXPECT_EQ(known.substitute("$(steps.a.results.map.k) $(steps.a.results.both)").value(), "v own");
   for (const char* left : {"$(steps.a.results.none)", "$(steps.a.results.list[2])", "$(steps.a",
                            "$(params.x)", "$(steps.a.results.ExitCode)"}) {
-    EXPECT_EQ(known.substitute(left), left);
+    EXPECT_EQ(known.substitute(left).value(), left);
   }
   const Value container = yaml::parse(
                               "{command: [run, '$(steps.a.results.list[*])'], env: [[A, "
                               "'=$(steps.a.results.text)']]}")
                               .value();
-  const Value done = known.substituted(container);
+  const Value done = known.substituted(container).value();
   EXPECT_EQ(json::print(done["command"]), R"(["run","p","q"])");
   EXPECT_EQ(json::print(done["env"]), R"([["A","=x y"]])");
 }
@@ -58,7 +60,7 @@ TEST(StepResults, TakeThePlaceOfTheirVariables) {
 TEST(StepResults, GuardsCompareThem) {
   const StepResults known = results();
   const auto allow = [&](const std::string& when) {
-    return known.allow(yaml::parse(when).value());
+    return known.allow(yaml::parse(when).value()).value();
   };
   EXPECT_TRUE(allow("[]"));
   EXPECT_TRUE(allow("[{input: a, operator: in, values: [b, a]}]"));
@@ -68,6 +70,50 @@ TEST(StepResults, GuardsCompareThem) {
   EXPECT_TRUE(allow("[{input: q, operator: in, values: ['$(steps.a.results.list[*])']}]"));
   EXPECT_FALSE(
       allow("[{input: a, operator: in, values: [a]}, {input: a, operator: in, values: [b]}]"));
+}
+
+std::string repeated(std::string_view text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) {
+    all += text;
+  }
+  return all;
+}
+
+TEST(StepResults, RefuseTextsThatGrowTooLarge) {
+  const std::string large((1 << 20) - 1, 'x');
+  StepResults known;
+  known.add(
+      "step-a",
+      json::print(Value::list({Value::object({{"key", "big"}, {"value", large}, {"type", 4}})})));
+  known.add("step-b", json::print(Value::list({Value::object(
+                          {{"key", "/f"},
+                           {"type", 5},
+                           {"value", R"({"outputs":[{"name":"image","values":[{"uri":")" + large +
+                                         R"("}]}]})"}})})));
+  known.add("step-c", json::print(Value::list({Value::object(
+                          {{"key", "list"}, {"value", "[\"" + large + "\"]"}, {"type", 4}})})));
+  constexpr const char* kBig = "$(steps.a.results.big)";
+  EXPECT_EQ(known.substitute(repeated(kBig, 4)).value().size(), 4 * large.size());
+  const auto error_of = [&](const Value& container) {
+    const auto done = known.substituted(container);
+    return done ? std::string("none") : done.error().message;
+  };
+  const std::string end = " makes the texts of the step larger than 4 MiB";
+  EXPECT_EQ(error_of(Value::object({{"command", Value::list({repeated(kBig, 5)})}})), kBig + end);
+  EXPECT_EQ(error_of(Value::object({{"script", repeated("$(steps.b.outputs.image)", 4)}})),
+            "$(steps.b.outputs.image)" + end);
+  const Value env = Value::list({"A", repeated(kBig, 3)});
+  EXPECT_EQ(error_of(Value::object({{"env", Value::list({env})}})), "none");
+  EXPECT_EQ(error_of(Value::object({{"env", Value::list({env, env})}})), kBig + end);
+  Value words = Value::list();
+  for (int i = 0; i < 5; ++i) {
+    words.push_back("$(steps.c.results.list[*])");
+  }
+  EXPECT_EQ(error_of(Value::object({{"command", words}})), "$(steps.c.results.list[*])" + end);
+  const auto allowed = known.allow(Value::list({Value::object(
+      {{"input", repeated(kBig, 5)}, {"operator", "in"}, {"values", Value::list({"x"})}})}));
+  EXPECT_EQ(allowed ? "none" : allowed.error().message, kBig + end);
 }
 
 }  // namespace
