@@ -54,7 +54,7 @@ class Repositories(BaseHTTPRequestHandler):
             "GIT_PROJECT_ROOT": str(self.server.root),
             "GIT_HTTP_EXPORT_ALL": "1",
             "REQUEST_METHOD": self.command,
-            "PATH_INFO": path.replace("/private", "/tasks.git", 1),
+            "PATH_INFO": path.removeprefix("/private") if "/team/" in path else path.replace("/private", "/tasks.git", 1),
             "QUERY_STRING": query,
             "CONTENT_TYPE": self.headers.get("Content-Type", ""),
             "CONTENT_LENGTH": str(len(body)),
@@ -153,6 +153,22 @@ def test_a_token_of_a_secret_opens_a_private_repository(lab, ns, repositories):
     assert "has no key other" in condition["message"], condition
 
 
+def test_a_repository_is_found_by_its_organization(lab, ns, repositories):
+    server = f"http://127.0.0.1:{repositories.server_port}"
+    secret = {"metadata": {"name": "key"}, "stringData": {"token": "open-sesame"}}
+    assert lab.http("POST", f"/api/v1/namespaces/{ns}/secrets", secret).code == 201
+    (repositories.root / "team").mkdir(exist_ok=True)
+    git(repositories.root, "clone", "-q", "--bare", "tasks.git", "team/open.git")
+    condition = run(lab, ns, "named", org="team", repo="open", serverURL=server, scmType="gitea", pathInRepo="tasks/echo.yaml")
+    assert condition["status"] == "True", condition
+    source = lab.http("GET", f"/apis/tekton.dev/v1/namespaces/{ns}/taskruns/named").json["status"]["provenance"]["refSource"]
+    assert source["uri"] == f"git+{server}/team/open.git"
+    condition = run(lab, ns, "shut", org="private/team", repo="open", serverURL=server, scmType="gitea", pathInRepo="tasks/echo.yaml")
+    assert condition["status"] == "False" and condition["reason"] == "TaskRunResolutionFailed", condition
+    condition = run(lab, ns, "open", org="private/team", repo="open", serverURL=server, scmType="gitea", pathInRepo="tasks/echo.yaml", token="key")
+    assert condition["status"] == "True", condition
+
+
 @pytest.mark.parametrize(
     "name, place, params, text",
     [
@@ -166,7 +182,8 @@ def test_a_token_of_a_secret_opens_a_private_repository(lab, ns, repositories):
         ("unknown", "tasks.git", {"pathInRepo": "tasks/echo.yaml", "revision": "nowhere"}, "couldn't find remote ref nowhere"),
         ("moved", "moved", {"pathInRepo": "tasks/echo.yaml"}, "cannot read 'tasks/echo.yaml'"),
         ("empty", "tasks.git", {}, "missing required git resolver params: pathInRepo"),
-        ("other", "tasks.git", {"pathInRepo": "x", "org": "y"}, "param org is not supported"),
+        ("other", "tasks.git", {"pathInRepo": "x", "org": "y"}, "param org needs param repo"),
+        ("both", "tasks.git", {"pathInRepo": "x", "org": "y", "repo": "z"}, "cannot specify both 'url' and 'repo'"),
     ],
 )
 def test_hostile_repositories_fail_the_run(lab, ns, repositories, name, place, params, text):

@@ -44,14 +44,15 @@ void add_below(const std::string& path, const Value& task_spec,
   }
 }
 
-// Params of the resolver bundles, which reads a folder and no registry.
+// Params of the resolvers git and bundles; the latter reads a folder and no registry.
 void add_ref(const std::string& path, const Value& ref, std::vector<std::string>& sentences) {
-  if (ref["resolver"].as_string() != "bundles") {
+  const bool bundles = ref["resolver"].as_string() == "bundles";
+  if (!bundles && ref["resolver"].as_string() != "git") {
     return;
   }
   for (std::size_t i = 0; i < ref["params"].size(); ++i) {
     const std::string_view name = ref["params"][i]["name"].as_string();
-    if (name == "serviceAccount" || name == "secret") {
+    if (bundles && (name == "serviceAccount" || name == "secret")) {
       sentences.push_back(fmt::format(
           "{}.{} ({}) has no effect: bundles are read from a folder, without credentials", path,
           at("params", i), name));

@@ -79,31 +79,103 @@ Result<std::string> hub_url(const View& view, const Kind& kind, const Value& ref
          "/" + version + "/yaml";
 }
 
+// Returns the address of the server on which a repository of `org` is: serverURL, or the public one
+// of scmType. Error: neither is known.
+Result<std::string> server_of(const Value& ref) {
+  using Public = std::pair<std::string_view, std::string_view>;
+  constexpr std::array<Public, 4> kPublic = {
+      Public{"github", "https://github.com"}, Public{"gitlab", "https://gitlab.com"},
+      Public{"bitbucketcloud", "https://bitbucket.org"}, Public{"gitea", ""}};
+  std::string type = param_of(ref, "scmType");
+  type = type.empty() ? "github" : type;
+  const auto found = std::ranges::find(kPublic, type, &Public::first);
+  if (found == kPublic.end()) {
+    return Error::bad_request("resolver git: scmType " + quoted(type) +
+                              " is not supported by the embedded engine with org and repo: give "
+                              "the address of the repository as url");
+  }
+  std::string server = param_of(ref, "serverURL");
+  server.erase(server.find_last_not_of('/') + 1);
+  if (server.empty()) {
+    server = found->second;
+  }
+  if (!server.starts_with("https://") && !server.starts_with("http://")) {
+    return Error::bad_request("resolver git: param serverURL of scmType " + quoted(type) + " is " +
+                              (server.empty() ? "required" : "no http(s) url: " + quoted(server)));
+  }
+  return server;
+}
+
+// Returns the address of a repository: `url`, or the one that `org` and `repo` have on their server
+// (docs/tekton.md, Differences).
+Result<std::string> repository_of(const Value& ref) {
+  std::string url = param_of(ref, "url");
+  std::string repo = param_of(ref, "repo");
+  const std::string org = param_of(ref, "org");
+  if (!url.empty() && !repo.empty()) {
+    return Error::bad_request("cannot specify both 'url' and 'repo'");
+  }
+  if (repo.empty()) {
+    for (const std::string_view param : {"org", "serverURL", "scmType", "token", "tokenKey"}) {
+      if (!param_of(ref, param).empty()) {
+        return Error::bad_request("resolver git: param " + std::string(param) +
+                                  " needs param repo; with url, a token is named by gitToken and "
+                                  "gitTokenKey");
+      }
+    }
+    return url;
+  }
+  if (!param_of(ref, "gitToken").empty() || !param_of(ref, "gitTokenKey").empty()) {
+    return Error::bad_request(
+        "resolver git: with org and repo, a token is named by token and "
+        "tokenKey, not by gitToken and gitTokenKey");
+  }
+  if (org.empty()) {
+    return Error::bad_request("'org' is required when 'repo' is specified");
+  }
+  for (std::string_view rest = org; !rest.empty();) {
+    const std::size_t slash = std::min(rest.find('/'), rest.size());
+    if (!is_path_word(rest.substr(0, slash)) || slash + 1 == rest.size()) {
+      return Error::bad_request("resolver git: param org is not a name: " + quoted(org));
+    }
+    rest.remove_prefix(std::min(slash + 1, rest.size()));
+  }
+  if (!is_path_word(repo)) {
+    return Error::bad_request("resolver git: param repo is not a name: " + quoted(repo));
+  }
+  ATHANOR_TRY(const std::string server, server_of(ref));
+  return server + "/" + org + "/" + repo + (repo.ends_with(".git") ? "" : ".git");
+}
+
 // Returns the question at a repository. A token is named, never part of the question, which others
 // may see.
 Result<Value> git_question(const Value& ref, std::string_view ns) {
-  constexpr std::array<std::string_view, 5> kParams = {"url", "revision", "pathInRepo", "gitToken",
-                                                       "gitTokenKey"};
+  constexpr std::array<std::string_view, 12> kParams = {
+      "url",  "revision", "pathInRepo", "gitToken",  "gitTokenKey", "org",
+      "repo", "token",    "tokenKey",   "serverURL", "scmType",     "cache"};
   for (const Value& param : ref["params"].items()) {
     const std::string_view name = param["name"].as_string();
     if (std::ranges::find(kParams, name) == kParams.end()) {
       return Error::bad_request("resolver git: param " + std::string(name) +
                                 " is not supported by the embedded engine, which reads "
-                                "repositories by url over https or http");
+                                "repositories by url, or by org and repo, over https or http");
     }
   }
   Value question = Value::object();
-  for (const auto& [param, member] : {std::pair{"url", "url"}, std::pair{"pathInRepo", "path"}}) {
-    const std::string text = param_of(ref, param);
-    if (text.empty()) {
+  ATHANOR_TRY(const std::string url, repository_of(ref));
+  const std::string path = param_of(ref, "pathInRepo");
+  for (const auto& [param, text] : {std::pair{"url", &url}, std::pair{"pathInRepo", &path}}) {
+    if (text->empty()) {
       return Error::bad_request("missing required git resolver params: " + std::string(param));
     }
-    question.set(member, text);
   }
+  question.set("url", url);
+  question.set("path", path);
   const std::string revision = param_of(ref, "revision");
   question.set("revision", revision.empty() ? "main" : revision);
-  if (const std::string secret = param_of(ref, "gitToken"); !secret.empty()) {
-    const std::string key = param_of(ref, "gitTokenKey");
+  const bool by_name = !param_of(ref, "repo").empty();
+  if (const std::string secret = param_of(ref, by_name ? "token" : "gitToken"); !secret.empty()) {
+    const std::string key = param_of(ref, by_name ? "tokenKey" : "gitTokenKey");
     question.set(
         "secret",
         Value::object({{"namespace", ns}, {"name", secret}, {"key", key.empty() ? "token" : key}}));

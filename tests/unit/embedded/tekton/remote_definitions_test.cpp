@@ -9,6 +9,7 @@
 #include <string>
 
 #include "kube/text/json.hpp"
+#include "kube/text/yaml.hpp"
 #include "unit/embedded/tekton/lab.hpp"
 
 namespace athanor::tekton::remote_definitions_test {
@@ -115,6 +116,67 @@ TEST_F(RemoteDefinitions, AskRepositoriesWithNamedTokens) {
   EXPECT_EQ(asked, R"(git:{"url":"https://x.example/r.git","path":"a.yaml","revision":"main",)"
                    R"("secret":{"namespace":"ns","name":"key","key":"token"}})");
   EXPECT_EQ(lab.pod("tr-pod").spec()["containers"][0]["resources"]["limits"]["cpu"], Value("1"));
+}
+
+// The address that params of the resolver git lead to, or what the run says against them.
+class GitAddresses : public RemoteDefinitions {
+ protected:
+  std::string address(const std::string& params) {
+    std::string asked;
+    lab.world.probes["git"] = [&asked](test::FakeWorld&, std::string_view query) -> Result<Value> {
+      asked = std::string(query.substr(4));
+      return Value::object({{"text", kTask}});
+    };
+    std::string named = "{name: pathInRepo, value: a.yaml}";
+    const Value given = yaml::parse(params).value();
+    for (const Member& param : given.members()) {
+      named += ", {name: " + std::string(param.key()) + ", value: '" + param.value.str() + "'}";
+    }
+    const std::string outcome = run_task("{resolver: git, params: [" + named + "]}");
+    lab.world.probes.erase("git");
+    return asked.empty() ? outcome.substr(outcome.rfind("tr: ") + 4)
+                         : json::print(json::parse(asked).value()["url"]) +
+                               json::print(json::parse(asked).value()["secret"]);
+  }
+};
+
+TEST_F(GitAddresses, FollowFromOrganizationAndRepository) {
+  EXPECT_EQ(address("{org: team, repo: tasks}"), R"("https://github.com/team/tasks.git"null)");
+  EXPECT_EQ(address("{org: a/b, repo: tasks.git, scmType: gitlab, token: key, tokenKey: word}"),
+            R"("https://gitlab.com/a/b/tasks.git"{"namespace":"ns","name":"key","key":"word"})");
+  EXPECT_EQ(address("{org: t, repo: r, scmType: gitea, serverURL: 'https://git.example/'}"),
+            R"("https://git.example/t/r.git"null)");
+  EXPECT_EQ(address("{url: 'https://x.example/r', cache: never}"), R"("https://x.example/r"null)");
+}
+
+TEST_F(GitAddresses, NeedCompleteParams) {
+  EXPECT_EQ(address("{url: 'https://x.example/r', org: t, repo: r}"),
+            "cannot specify both 'url' and 'repo'");
+  EXPECT_EQ(address("{repo: r}"), "'org' is required when 'repo' is specified");
+  EXPECT_EQ(
+      address("{url: 'https://x.example/r', token: key}"),
+      "resolver git: param token needs param repo; with url, a token is named by gitToken and "
+      "gitTokenKey");
+  EXPECT_EQ(address("{org: t, repo: r, gitToken: key}"),
+            "resolver git: with org and repo, a token is named by token and tokenKey, not by "
+            "gitToken and gitTokenKey");
+  EXPECT_EQ(address("{org: t, repo: r, scmType: gitea}"),
+            "resolver git: param serverURL of scmType \"gitea\" is required");
+  EXPECT_EQ(
+      address("{org: t, repo: r, scmType: bitbucketserver, serverURL: 'https://b.example'}"),
+      "resolver git: scmType \"bitbucketserver\" is not supported by the embedded engine with "
+      "org and repo: give the address of the repository as url");
+  EXPECT_EQ(address("{org: t, repo: r, serverURL: 'file:///etc'}"),
+            "resolver git: param serverURL of scmType \"github\" is no http(s) url: "
+            "\"file:///etc\"");
+  for (const char* org : {"../x", "a//b", "a/", "/a", "a b"}) {
+    EXPECT_EQ(address(std::string("{repo: r, org: '") + org + "'}"),
+              "resolver git: param org is not a name: \"" + std::string(org) + "\"");
+  }
+  EXPECT_EQ(address("{org: t, repo: '../r'}"), "resolver git: param repo is not a name: \"../r\"");
+  EXPECT_EQ(address("{url: 'https://x.example/r', configKey: k}"),
+            "resolver git: param configKey is not supported by the embedded engine, which reads "
+            "repositories by url, or by org and repo, over https or http");
 }
 
 }  // namespace
