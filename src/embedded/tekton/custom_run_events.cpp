@@ -28,6 +28,7 @@ Plan reconcile_events(const View& view, const Key& key, Instant now) {
     return Plan::done();
   }
   Plan plan;
+  report_undelivered(view, plan, *run, settings);
   announce(view, plan, *run, settings, now);
   return plan;
 }

@@ -148,8 +148,13 @@ void report_undelivered(const View& view, Plan& plan, const Object& run, const S
   if (settings.event_sink.empty() || condition.is_null()) {
     return;
   }
-  static_cast<void>(
-      is_known(view, plan, run, event_id(run, condition, event_stage(run, condition))));
+  const std::string last = event_stage(run, condition);
+  for (const std::string_view earlier : {"started", "running"}) {
+    if (earlier != last) {
+      static_cast<void>(is_known(view, plan, run, event_id(run, condition, earlier)));
+    }
+  }
+  static_cast<void>(is_known(view, plan, run, event_id(run, condition, last)));
 }
 
 }  // namespace athanor::tekton

@@ -31,7 +31,8 @@ void announce_start(const View& view, Plan& plan, const Object& run, const Setti
 void announce_status(const View& view, Plan& plan, const Object& run, const Value& status,
                      const Settings& settings, Instant now);
 
-// Plans the Event CloudEventFailed if the sink refused what was announced last.
+// Plans the Event CloudEventFailed for each refused one of: the stages "started" and "running", and
+// what was announced last. (An id of "unknown" is lost with its reason and message.)
 void report_undelivered(const View& view, Plan& plan, const Object& run, const Settings& settings);
 
 }  // namespace athanor::tekton

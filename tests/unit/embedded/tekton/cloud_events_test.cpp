@@ -75,6 +75,24 @@ TEST_F(CloudEvents, ReportRefusalsOfTheSink) {
   EXPECT_GE(lab.world.event_count("CloudEventFailed", "run"), 1);
 }
 
+// The answer about an event may come when the run has gone on, or is over.
+TEST_F(CloudEvents, ReportRefusalsOfEarlierStages) {
+  lab.put(kConfig);
+  lab.put(kRun);
+  lab.play();
+  EXPECT_EQ(lab.world.event_count("CloudEventFailed", ""), 0);
+  for (const char* stage : {"started", "running"}) {
+    for (const Act& act : std::vector<Act>(lab.world.acts)) {
+      if (act.args["headers"]["Ce-Subject"] == Value("run") &&
+          act.args["headers"]["Ce-Type"].as_string().ends_with(std::string(stage) + ".v1")) {
+        lab.world.fail_observation("cloudevent:" + act.id, Error::unavailable("answered 401"));
+      }
+    }
+  }
+  lab.settle();
+  EXPECT_EQ(lab.world.event_count("CloudEventFailed", "run"), 2);
+}
+
 TEST_F(CloudEvents, NeedASink) {
   lab.put(kRun);
   lab.play();
