@@ -41,13 +41,13 @@ std::string task_run_name(std::string_view run, std::string_view task) {
   return child_name(run, "-" + std::string(task));
 }
 
-std::string matrix_task_run_name(std::string_view run, std::string_view task, std::size_t index) {
-  const std::string ordinal = "-" + std::to_string(index);
-  std::string name = child_name(run, "-" + std::string(task) + ordinal);
+std::string matrix_task_run_name(std::string_view run, std::string_view task,
+                                 std::string_view ordinal) {
+  std::string name = child_name(run, "-" + std::string(task) + std::string(ordinal));
   if (name.ends_with(ordinal)) {
     return name;
   }
-  return task_run_name(run, task).substr(0, kMaxName - ordinal.size()) + ordinal;
+  return task_run_name(run, task).substr(0, kMaxName - ordinal.size()) + std::string(ordinal);
 }
 
 std::string pod_name(std::string_view task_run, std::size_t attempt) {

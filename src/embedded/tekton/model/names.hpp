@@ -13,8 +13,9 @@ namespace athanor::tekton {
 std::string child_name(std::string_view parent, std::string_view suffix);
 // Returns the name of the TaskRun of a pipeline task.
 std::string task_run_name(std::string_view run, std::string_view task);
-// Returns the name of the TaskRun of one combination of a matrix task.
-std::string matrix_task_run_name(std::string_view run, std::string_view task, std::size_t index);
+// Returns the name of the TaskRun of one combination of a matrix task; `ordinal` is "-<i>".
+std::string matrix_task_run_name(std::string_view run, std::string_view task,
+                                 std::string_view ordinal);
 // Returns the name of the pod of a TaskRun's attempt; attempt 0 is the first.
 std::string pod_name(std::string_view task_run, std::size_t attempt);
 // Returns the claim's name for a volumeClaimTemplate; `base` is the template's metadata.name.

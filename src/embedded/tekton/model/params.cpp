@@ -90,7 +90,12 @@ class Defaults {
       ATHANOR_TRY_VOID(resolve_one(other, depth + 1));
     }
     if (!used.empty()) {
-      values_[name] = substitute_param(values_.at(name), replacements_of(values_));
+      Replacements replacements = replacements_of(values_);
+      replacements.count_with(counted_);
+      values_[name] = substitute_param(values_.at(name), replacements);
+      if (const std::string grown = counted_.exceeded(); !grown.empty()) {
+        return Error::bad_request("parameter resolution failed: " + grown);
+      }
     }
     active_.erase(name);
     open_.erase(name);
@@ -100,6 +105,7 @@ class Defaults {
   std::map<std::string, Value>& values_;
   std::set<std::string> open_;
   std::set<std::string> active_{};
+  Replacements counted_{};
 };
 
 void collect_bad_indexes(const Value& tree, const std::map<std::string, Value>& values,

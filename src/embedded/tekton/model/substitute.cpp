@@ -3,6 +3,8 @@
 
 #include <charconv>
 
+#include <fmt/format.h>
+
 namespace athanor::tekton {
 namespace {
 
@@ -44,12 +46,38 @@ void Replacements::erase(std::string_view variable) {
 }
 
 void Replacements::then(Replacements stage) {
+  stage.count_with(*this);
   std::vector<Replacements> more = std::move(stage.later_);
   stage.later_.clear();
   later_.push_back(std::move(stage));
   for (Replacements& one : more) {
     later_.push_back(std::move(one));
   }
+}
+
+void Replacements::count_with(const Replacements& other) {
+  budget_ = other.budget_;
+  for (Replacements& stage : later_) {
+    stage.budget_ = other.budget_;
+  }
+}
+
+bool Replacements::spend(std::string_view variable, std::size_t bytes) const {
+  if (bytes > budget_->left) {
+    if (budget_->exceeded.empty()) {
+      budget_->exceeded = variable;
+    }
+    return false;
+  }
+  budget_->left -= bytes;
+  return true;
+}
+
+std::string Replacements::exceeded() const {
+  return budget_->exceeded.empty()
+             ? std::string()
+             : fmt::format("$({}) makes the values of variables larger than {} MiB",
+                           budget_->exceeded, kMostInserted >> 20);
 }
 
 std::optional<Value> Replacements::find(std::string_view variable) const {
@@ -148,12 +176,25 @@ bool may_hold_variables(const Value& value) {
   return value.is_list() || value.is_object();
 }
 
+// Returns about how many bytes a value has as a text.
+std::size_t size_of(const Value& value) {
+  std::size_t bytes = 2 + value.as_string().size();
+  for (const Value& item : value.items()) {
+    bytes += size_of(item);
+  }
+  for (const Member& member : value.members()) {
+    bytes += member.key().size() + size_of(member.value);
+  }
+  return bytes;
+}
+
 std::string substitute_stage(std::string_view text, const Replacements& replacements) {
   std::string out;
   std::size_t copied = 0;
   for (const Variable& variable : variables_in(text)) {
     const auto value = replacements.find(variable.name);
-    if (!value || !value->is_string()) {
+    if (!value || !value->is_string() ||
+        !replacements.spend(variable.name, value->as_string().size())) {
       continue;
     }
     out += text.substr(copied, variable.begin - copied);
@@ -176,7 +217,7 @@ Value substitute_tree(const Value& value, const Replacements& replacements) {
     for (const Value& item : value.items()) {
       if (const auto name = only_variable(item.as_string())) {
         const auto whole = replacements.find(*name);
-        if (whole && whole->is_list()) {
+        if (whole && whole->is_list() && replacements.spend(*name, size_of(*whole))) {
           for (const Value& part : whole->items()) {
             list.push_back(part);
           }
@@ -200,7 +241,8 @@ Value substitute_tree(const Value& value, const Replacements& replacements) {
 Value substitute_whole(const Value& value, const Replacements& replacements) {
   if (value.is_string()) {
     if (const auto name = only_variable(value.as_string())) {
-      if (auto whole = replacements.find(*name)) {
+      if (auto whole = replacements.find(*name);
+          whole && replacements.spend(*name, size_of(*whole))) {
         return *std::move(whole);
       }
     }

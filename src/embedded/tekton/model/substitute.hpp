@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +15,10 @@
 #include "kube/value/value.hpp"
 
 namespace athanor::tekton {
+
+// The most bytes of values that one set of replacements inserts: values that hold others may grow
+// without end otherwise.
+inline constexpr std::size_t kMostInserted = std::size_t{16} << 20;
 
 // The values of the variables of one stage. A variable is known by its dotted name ("params.p"); a
 // value is a string, a list of strings or an object of strings. The other spellings (params["p"],
@@ -27,6 +32,14 @@ class Replacements {
   // Adds a stage that is applied to what the stages before it leave, their values included.
   void then(Replacements stage);
 
+  // Counts what is inserted together with what `other` inserts.
+  void count_with(const Replacements& other);
+  // Counts a value that is to be inserted. False: it would be too much; the variable then stays as
+  // it is written, and exceeded() names it.
+  [[nodiscard]] bool spend(std::string_view variable, std::size_t bytes) const;
+  // Returns "$(v) makes …" for the first variable that was too much; empty: none was.
+  [[nodiscard]] std::string exceeded() const;
+
   // Returns the value of a variable (between "$(" and ")"): a string, or a whole list or object.
   [[nodiscard]] std::optional<Value> find(std::string_view variable) const;
   [[nodiscard]] bool empty() const { return values_.empty() && later_.empty(); }
@@ -34,9 +47,14 @@ class Replacements {
   [[nodiscard]] std::span<const Replacements> later() const { return later_; }
 
  private:
+  struct Budget {
+    std::size_t left = kMostInserted;
+    std::string exceeded{};
+  };
   [[nodiscard]] std::optional<Value> find_dotted(std::string_view variable) const;
   std::map<std::string, Value, std::less<>> values_{};
   std::vector<Replacements> later_{};
+  std::shared_ptr<Budget> budget_ = std::make_shared<Budget>();  // of all stages and copies
 };
 
 // One $(...) in a text.

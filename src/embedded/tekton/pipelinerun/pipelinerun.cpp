@@ -296,6 +296,9 @@ Result<void, Refusal> Pass::start_children(const RunFacts& facts, const Value& p
       started_references_.push_back(std::move(reference));
       after_.then(std::move(step));
     }
+    if (const std::string grown = context.variables.exceeded(); !grown.empty()) {
+      return Refusal{"CreateRunFailed", "pipeline task " + quoted(task.name) + ": " + grown};
+    }
   }
   return {};
 }

@@ -280,9 +280,7 @@ Replacements pipeline_variables(const Value& spec, const std::map<std::string, V
   return replacements;
 }
 
-Value substituted_pipeline(const Value& spec, const std::map<std::string, Value>& values,
-                           const Object& run) {
-  const Replacements replacements = pipeline_variables(spec, values, run);
+Value substituted_pipeline(const Value& spec, const Replacements& variables) {
   Value result = spec;
   for (const std::string_view part : {"tasks", "finally"}) {
     if (!spec[part].is_list()) {
@@ -290,7 +288,7 @@ Value substituted_pipeline(const Value& spec, const std::map<std::string, Value>
     }
     Value tasks = Value::list();
     for (const Value& task : spec[part].items()) {
-      tasks.push_back(substituted_task(task, replacements));
+      tasks.push_back(substituted_task(task, variables));
     }
     result.set(part, std::move(tasks));
   }
@@ -352,7 +350,12 @@ Result<ResolvedPipeline, Refusal> resolve_pipeline(const View& view, const Objec
     return Refusal{"PipelineValidationFailed", "Failed to apply parameters to Pipeline " +
                                                    names.pipeline + ": " + values.error().message};
   }
-  resolved.spec = substituted_pipeline(spec, *values, run);
+  const Replacements variables = pipeline_variables(spec, *values, run);
+  resolved.spec = substituted_pipeline(spec, variables);
+  if (const std::string grown = variables.exceeded(); !grown.empty()) {
+    return Refusal{"PipelineValidationFailed",
+                   "Failed to apply parameters to Pipeline " + names.pipeline + ": " + grown};
+  }
   if (auto refusal = check_tasks(view, run, resolved.spec, *values)) {
     return *std::move(refusal);
   }

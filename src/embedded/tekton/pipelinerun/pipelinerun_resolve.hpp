@@ -40,10 +40,9 @@ std::string pipeline_label(const Object& run);
 // Returns the name in messages: the Pipeline's, or the run's own when the pipeline is inline.
 std::string pipeline_name(const Object& run);
 
-// Returns the pipeline with everything replaced that is known before a task runs. `values` are the
-// run's params.
-Value substituted_pipeline(const Value& spec, const std::map<std::string, Value>& values,
-                           const Object& run);
+// Returns the pipeline with everything replaced that is known before a task runs: its
+// pipeline_variables().
+Value substituted_pipeline(const Value& spec, const Replacements& variables);
 // Returns the variables of a pipeline that are known from the start, stage by stage.
 Replacements pipeline_variables(const Value& spec, const std::map<std::string, Value>& values,
                                 const Object& run);

@@ -32,10 +32,24 @@ std::size_t next_attempt(const TaskState& task) {
              : attempt_of(task.task_runs.front()) + 1;
 }
 
+// Returns the ordinal, followed by as many "x" as make "<task><ordinal>" no name of a task of the
+// run, whose child has that name.
+std::string ordinal_apart(const RunFacts& facts, const TaskState& task, std::string ordinal) {
+  const auto is_taken = [&] {
+    return std::ranges::any_of(
+        facts.tasks(), [&](const TaskState& other) { return other.name == task.name + ordinal; });
+  };
+  while (is_taken()) {
+    ordinal += 'x';
+  }
+  return ordinal;
+}
+
 // A name already given out is kept.
-std::string name_of(const Object& run, const TaskState& task) {
+std::string name_of(const Object& run, const RunFacts& facts, const TaskState& task) {
   if (const std::size_t attempt = next_attempt(task); attempt > 0) {
-    return task_run_name(run.name(), task.name + "-retry" + std::to_string(attempt));
+    const std::string ordinal = ordinal_apart(facts, task, "-retry" + std::to_string(attempt));
+    return task_run_name(run.name(), task.name + ordinal);
   }
   for (const Value& reference : run.status()["childReferences"].items()) {
     if (reference["pipelineTaskName"].as_string() == task.name) {
@@ -193,7 +207,8 @@ Value pod_template_of(const RunContext& context, const Value& overrides, const V
 Value spec_of(const RunContext& context, const RunFacts& facts, const TaskState& task,
               const Value& combination) {
   const Value& overrides = overrides_of(context.run, task.name);
-  const Replacements results = facts.results_for(task);
+  Replacements results = facts.results_for(task);
+  results.count_with(context.variables);
   const Value& shared = context.run.spec()["taskRunTemplate"];
   Value spec = Value::object();
   if (Value params = params_of(context, task, results); !params.empty()) {
@@ -307,13 +322,16 @@ std::vector<Value> make_task_runs(const RunContext& context, const RunFacts& fac
     return task_run;
   };
   if (!task.task["matrix"].is_object()) {
-    return {made(name_of(context.run, task), {})};
+    return {made(name_of(context.run, facts, task), {})};
   }
   std::vector<Value> task_runs;
-  const Value matrix = substituted_matrix(task.task["matrix"], facts.results_for(task));
+  Replacements results = facts.results_for(task);
+  results.count_with(context.variables);
+  const Value matrix = substituted_matrix(task.task["matrix"], results);
   const std::vector<Value> combinations = matrix_combinations(matrix);
   for (std::size_t i = 0; i < combinations.size(); ++i) {
-    const std::string name = matrix_task_run_name(context.run.name(), task.name, i);
+    const std::string name = matrix_task_run_name(
+        context.run.name(), task.name, ordinal_apart(facts, task, "-" + std::to_string(i)));
     const bool exists = std::any_of(task.task_runs.begin(), task.task_runs.end(),
                                     [&](const Object& one) { return one.name() == name; });
     if (!exists) {

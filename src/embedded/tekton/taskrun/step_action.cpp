@@ -95,6 +95,7 @@ Result<Value, Refusal> replaced(const Value& step, const Value& action,
     return Refusal{"TaskRunValidationFailed", user_error_prefix() + values.error().message};
   }
   Replacements replacements = replacements_of(*values);
+  replacements.count_with(task_params);
   for (const Value& param : params.items()) {
     if (const auto result = whole_step_result(param["value"])) {
       set_result_param(replacements, action, param["name"].str(), *result);
@@ -105,6 +106,9 @@ Result<Value, Refusal> replaced(const Value& step, const Value& action,
     if (const Value* value = action.find(field)) {
       result.set(field, substitute_all(*value, replacements));
     }
+  }
+  if (const std::string grown = task_params.exceeded(); !grown.empty()) {
+    return Refusal{"TaskRunValidationFailed", user_error_prefix() + grown};
   }
   result.erase("ref");
   result.erase("params");

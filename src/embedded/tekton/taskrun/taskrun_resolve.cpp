@@ -218,6 +218,7 @@ Result<ResolvedTask, Refusal> resolve_task(const View& view, const Object& task_
       with_own_variables(substitute_task_spec(merged_step_template(spec), replacements), "steps"),
       "sidecars");
   Replacements workspaces;
+  workspaces.count_with(replacements);
   add_workspaces(workspaces, paths, resolved.bindings);
   for (std::size_t i = 0; i < resolved.bindings.size(); ++i) {
     resolved.bindings.item(i) = substitute_binding(resolved.bindings[i], workspaces);
@@ -225,6 +226,9 @@ Result<ResolvedTask, Refusal> resolve_task(const View& view, const Object& task_
   resolved.spec = substitute_task_spec(replaced, workspaces);
   replacements.then(std::move(workspaces));
   resolved.pod_template = substitute_pod_template(task_run.spec()["podTemplate"], replacements);
+  if (const std::string grown = replacements.exceeded(); !grown.empty()) {
+    return Refusal{"TaskRunValidationFailed", user_error_prefix() + grown};
+  }
   return resolved;
 }
 

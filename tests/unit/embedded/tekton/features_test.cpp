@@ -101,6 +101,29 @@ TEST(Matrix, CompletesFanOutAfterCrash) {
   EXPECT_EQ(lab.world.count(api::kTaskRun), 3U);
 }
 
+TEST(Matrix, KeepsNamesOfOtherTasksFree) {
+  Lab lab;
+  lab.put(R"y(
+apiVersion: tekton.dev/v1
+kind: PipelineRun
+metadata: {name: run}
+spec:
+  pipelineSpec:
+    tasks:
+    - name: a
+      matrix: {params: [{name: v, value: [p, q]}]}
+      taskSpec: {params: [{name: v}], steps: [{name: main, image: i}]}
+    - name: a-1
+      taskSpec: {steps: [{name: main, image: i}]}
+)y");
+  lab.play();
+  EXPECT_EQ(Lab::outcome(lab.run()),
+            "True/Succeeded: Tasks Completed: 2 (Failed: 0, Cancelled 0), Skipped: 0");
+  EXPECT_EQ(lab.task_run("run-a-1").label(kPipelineTaskLabel), "a-1");
+  EXPECT_EQ(lab.task_run("run-a-1x").label(kPipelineTaskLabel), "a");
+  EXPECT_EQ(lab.world.count(api::kTaskRun), 3U);
+}
+
 TEST(Matrix, AnEmptyListSkipsTheTask) {
   Lab lab;
   std::string run(kMatrixRun);

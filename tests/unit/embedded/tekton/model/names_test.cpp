@@ -41,8 +41,8 @@ TEST(TaskRunName, NeverExceedsSixtyThreeAndIsStable) {
 }
 
 TEST(MatrixTaskRunName, KeepsTheOrdinal) {
-  EXPECT_EQ(matrix_task_run_name("run", "task", 3), "run-task-3");
-  const std::string name = matrix_task_run_name(std::string(40, 'r'), std::string(40, 't'), 12);
+  EXPECT_EQ(matrix_task_run_name("run", "task", "-3"), "run-task-3");
+  const std::string name = matrix_task_run_name(std::string(40, 'r'), std::string(40, 't'), "-12");
   EXPECT_TRUE(name.ends_with("-12")) << name;
   EXPECT_LE(name.size(), 63U);
 }

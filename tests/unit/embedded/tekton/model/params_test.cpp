@@ -68,6 +68,20 @@ TEST(ParamValues, RefusesCyclesAndUnknownParams) {
             "parameter resolution failed: param \"a\" references undefined param \"q\"");
 }
 
+// Each value is the one before it, twice.
+TEST(ParamValues, RefusesDefaultsThatGrowWithoutEnd) {
+  Value params = Value::list();
+  for (int i = 10; i < 60; ++i) {
+    const std::string before = "$(params.p" + std::to_string(i - 1) + ")";
+    params.push_back(Value::object({{"name", "p" + std::to_string(i)},
+                                    {"default", i == 10 ? std::string("xxxx") : before + before}}));
+  }
+  const auto values = param_values(params, {});
+  ASSERT_FALSE(values.ok());
+  EXPECT_TRUE(values.error().message.ends_with(" makes the values of variables larger than 16 MiB"))
+      << values.error().message;
+}
+
 TEST(ParamValues, FillsMissingObjectKeysFromDefault) {
   const auto values = param_values(parsed(R"j([{"name":"o","default":{"k":"1","j":"2"}}])j"),
                                    parsed(R"j([{"name":"o","value":{"k":"9"}}])j"));
