@@ -46,9 +46,9 @@ std::string start_text(const Object& job) {
 }  // namespace
 
 const std::vector<std::string>& job_phases() {
-  static const std::vector<std::string> kPhases{"Scheduled", "Resolving", "Pending",
-                                                "Admitted",  "Running",   "Stopping",
-                                                "Succeeded", "Failed",    "Stopped"};
+  static const std::vector<std::string> kPhases{"Scheduled", "Recurring", "Resolving", "Pending",
+                                                "Admitted",  "Running",   "Stopping",  "Succeeded",
+                                                "Failed",    "Stopped"};
   return kPhases;
 }
 

@@ -326,6 +326,9 @@ std::optional<Obstacle> check_gpu_type(const Context& context) {
 
 Plan create(const Context& context) {
   const api::FournosJobSpec& spec = context.job.spec();
+  if (context.job.status().phase == phase::kRecurring) {
+    return recur(context);
+  }
   if (!spec.shutdown.empty()) {
     Plan plan = prepare(context, Label::Skip);
     plan.merge(release_workload(context));
@@ -336,7 +339,7 @@ Plan create(const Context& context) {
     return rejected(context, fmt::format(text::kInvalidTtl, spec.ttl));
   }
   if (!spec.schedule.empty()) {
-    return rejected(context, std::string(text::kRecurring));
+    return recur(context);
   }
   if (auto waiting = await_start(context)) {
     return *std::move(waiting);

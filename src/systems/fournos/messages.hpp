@@ -11,6 +11,7 @@ namespace athanor::fournos {
 namespace phase {
 // Values of status.phase (docs/spec/fournos.md 4).
 inline constexpr std::string_view kScheduled = "Scheduled";
+inline constexpr std::string_view kRecurring = "Recurring";
 inline constexpr std::string_view kResolving = "Resolving";
 inline constexpr std::string_view kPending = "Pending";
 inline constexpr std::string_view kAdmitted = "Admitted";
@@ -62,9 +63,6 @@ inline constexpr std::string_view kInvalidTtl = "Invalid ttl value: '{}'";
 inline constexpr std::string_view kInvalidLockUntil = "Invalid lockUntil: '{}'";
 inline constexpr std::string_view kLockUntilConflict =
     "lockUntil cannot be combined with lockOnly: false";
-inline constexpr std::string_view kRecurring =
-    "spec.schedule: recurring jobs are not supported yet; leave it out, or set "
-    "spec.scheduledStartTime for one run at a later time";
 inline constexpr std::string_view kScheduledFor = "Scheduled to start at {}";
 inline constexpr std::string_view kAwaitingKinds =
     "Waiting for kinds that the cluster does not have: {}";

@@ -23,6 +23,8 @@ Plan hold_phase(const Context& context, Plan plan);
 
 // Handles the empty phase, and Scheduled until its time has come (section 5, 13, 19).
 Plan create(const Context& context);
+// Makes the children of a job with spec.schedule (19). Handles phase Recurring, too.
+Plan recur(const Context& context);
 // Finds out what an engine job runs (docs/spec/fournos.md 6).
 Plan resolve(const Context& context);
 // Waits for quota and says what for (8.1, 8.2).

@@ -103,7 +103,7 @@ Plan by_phase(const Context& context) {
   if (phase == phase::kStopping) {
     return finish_shutdown(context);
   }
-  if (phase.empty() || phase == phase::kScheduled) {
+  if (phase.empty() || phase == phase::kScheduled || phase == phase::kRecurring) {
     return create(context);
   }
   if (!context.job.spec().shutdown.empty()) {
@@ -171,7 +171,7 @@ constexpr const Kind* kReads[] = {&api::kFournosJob,
 constexpr const Kind* kWrites[] = {&api::kFournosJob, &api::kueue::kWorkload, &api::kPipelineRun,
                                    &api::kJob, &api::kSecret};
 constexpr Access kAccess[] = {
-    {&api::kFournosJob, "get patch delete"},
+    {&api::kFournosJob, "get create patch delete"},
     {&api::kFournosJob, "patch", "status"},
     {&api::kFournosJob, "update", "finalizers"},  // of its children's owner
     {&api::kueue::kWorkload, "get create delete"},

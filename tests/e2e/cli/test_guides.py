@@ -60,6 +60,7 @@ ELSEWHERE = {
     "athanor vault sync": "tests/e2e/fournos/test_vault.py",
     "kubectl create -f examples/fournos/sample-job.yaml": "test_guides.py::test_fournos_commands",
     "kubectl create -f examples/fournos/engine/engine-job.yaml": "tests/e2e/cli/test_examples.py",
+    "kubectl annotate fj NAME fournos.dev/trigger-now=true": "tests/e2e/fournos/test_recurring.py::test_copies_run_on_request_and_none_twice",
     "athanor up --data": "support.py starts every lab so",
     "athanor logs JOB": "test_daily.py::test_nothing_failed_is_no_failure",
     "athanor logs NAME": "test_daily.py::test_logs_of_jobs_and_their_flags",

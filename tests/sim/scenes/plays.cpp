@@ -119,6 +119,13 @@ Play workloads_play() {
           .stride = 13};
 }
 
+Play schedules_play() {
+  return {.name = "schedules",
+          .make = schedules_scene,
+          .projection = schedules_as_seen,
+          .storm = stormy()};
+}
+
 // Nothing dies but the engine: schedulers and agents that hand over, caches from the past.
 Play slices_play() {
   return {.name = "slices",
@@ -291,6 +298,7 @@ const std::vector<Play>& plays() {
                                            tekton_play(),
                                            main_job_play(),
                                            workloads_play(),
+                                           schedules_play(),
                                            deaths_play(),
                                            hearth_play(),
                                            hearth_replicas_play(),

@@ -50,6 +50,9 @@ Scene appwrapper_reset_scene();
 Value appwrappers_as_seen(const World& world);
 Scene workloads_scene();
 Value workloads_as_seen(const World& world);
+// Schedules whose every start makes one Job.
+Scene schedules_scene();
+Value schedules_as_seen(const World& world);
 // A few ReplicaSets whose pods run at once, made, scaled, deleted; `bystanders` that nothing
 // happens to.
 Scene small_scene(int bystanders = 0);

@@ -86,7 +86,9 @@ constexpr Row kSpecRows[] = {
     {field<&Spec::scheduled_start_time>("scheduledStartTime", "Do not start before this time.",
                                         {.format = "date-time"}),
      false, false},
-    {field<&Spec::schedule>("schedule", "Not supported yet: a job with a schedule is refused."),
+    {field<&Spec::schedule>(
+         "schedule",
+         "Five fields of cron, in UTC: at each of these times a copy of this job runs."),
      false, false},
     {field<&Spec::lock_until>("lockUntil", "Hold the cluster until this time (RFC 3339)."), false,
      false},
@@ -275,6 +277,8 @@ const TypeInfo& Describe<FournosJobStatus>::type() {
                                       "Cluster of the spec, which did not answer while it waited."),
       field<&Status::redirect_count>("redirectCount", "How often it left such a cluster.",
                                      {.format = "int64", .minimum = 0}),
+      field<&Status::last_scheduled_time>("lastScheduledTime",
+                                          "Latest time of its schedule for which a copy was made."),
   };
   static const TypeInfo kType{.name = "FournosJobStatus", .doc = kStatusDoc, .fields = kFields};
   return kType;

@@ -68,6 +68,7 @@ struct FournosJobStatus {
   std::int64_t evictions = 0;
   std::string redirected_from{};
   std::int64_t redirect_count = 0;
+  std::optional<Instant> last_scheduled_time{};
 };
 
 // A FournosJob.

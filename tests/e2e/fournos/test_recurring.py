@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FournosJobs with spec.schedule: copies of them run, at once on request and across a restart (docs/spec/fournos.md 19)."""
+
+import signal
+
+import pytest
+from support import JOBS, wait_for
+
+PATH = f"/apis/fournos.dev/v1/namespaces/{JOBS}/fournosjobs"
+SPEC = {"cluster": "cluster-1", "schedule": "0 3 1 1 *", "forge": {"project": "llmd", "args": []}}
+
+
+def children(lab, parent):
+    return lab.get(PATH, labelSelector=f"fournos.dev/recurring-parent={parent}")["items"]
+
+
+def trigger(lab, name):
+    lab.kubectl("annotate", "fj", name, "-n", JOBS, "fournos.dev/trigger-now=true", "--overwrite")
+    wait_for("the request is taken", lambda: lab.job(name)["metadata"]["annotations"]["fournos.dev/trigger-now"] == "false")
+
+
+@pytest.fixture
+def own(make_lab):
+    lab = make_lab().start()
+    lab.http("POST", f"/api/v1/namespaces/{JOBS}/configmaps", {"metadata": {"name": "fournos-mock-config"}, "data": {"sleep": "0.1"}})
+    return lab
+
+
+def test_copies_run_on_request_and_none_twice(own):
+    own.submit(SPEC, name="yearly")
+    job = own.wait_phase("yearly", "Recurring")
+    assert job["status"]["message"] == "Recurring schedule: 0 3 1 1 *" and "exclusive" not in job["spec"]
+    trigger(own, "yearly")
+    child = wait_for("the copy", lambda: children(own, "yearly"))[0]
+    name = child["metadata"]["name"]
+    assert child["metadata"]["generateName"] == "yearly-" and name.startswith("yearly-") and "ownerReferences" not in child["metadata"]
+    assert {key: child["spec"][key] for key in ("cluster", "forge")} == {key: SPEC[key] for key in ("cluster", "forge")} and "schedule" not in child["spec"]
+    own.wait_phase(name, "Succeeded")
+    assert own.job("yearly")["status"]["message"] == f"Recurring schedule: 0 3 1 1 * (last child: {name})"
+    own.stop(signal.SIGKILL)
+    own.start()
+    trigger(own, "yearly")
+    assert len(children(own, "yearly")) == 2
+    own.kubectl("patch", "fj", "yearly", "-n", JOBS, "--type", "merge", "-p", '{"spec": {"shutdown": "Stop"}}')
+    own.wait_phase("yearly", "Stopped")
+    own.kubectl("delete", "fj", "yearly", "-n", JOBS)
+    assert len(children(own, "yearly")) == 2
+
+
+def test_a_schedule_of_every_minute_starts_by_itself(own):
+    own.submit({**SPEC, "schedule": "* * * * *"}, name="often")
+    first = wait_for("the first copy", lambda: children(own, "often"), 100)[0]
+    job = own.job("often")
+    assert job["status"]["lastScheduledTime"] == first["metadata"]["annotations"]["fournos.dev/recurring-start"]
+    assert job["status"]["lastScheduledTime"].endswith(":00Z")
+    own.wait_phase(first["metadata"]["name"], "Succeeded")
+
+
+@pytest.mark.parametrize("schedule", ["61 * * * *", "@daily", "* * * *", "soon"])
+def test_what_is_no_schedule_fails(lab, schedule):
+    name = f"wrong-{abs(hash(schedule)) % 10**6}"
+    lab.submit({**SPEC, "schedule": schedule}, name=name)
+    assert lab.wait_phase(name, "Failed")["status"]["message"] == f"Invalid cron expression: {schedule}"
