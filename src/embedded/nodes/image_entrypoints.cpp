@@ -7,12 +7,20 @@
 #include <string>
 #include <utility>
 
+namespace athanor::data {
+std::string_view generic_runner_entrypoint();  // examples/fournos/generic-runner/entrypoint
+}  // namespace athanor::data
+
 namespace athanor::nodes {
 namespace {
+
+// Where images of Fournos' engines have their program (docs/spec/fournos.md 19, engine contract).
+constexpr std::string_view kEnginePath = "/opt/fournos/entrypoint";
 
 enum class Entry : std::uint8_t {
   Options,  // `command` without arguments and in front of options; other arguments are the command
   Program,  // `command` in front of all arguments
+  Runner,   // likewise; `command` runs the text of the generic runner
 };
 
 struct Known {
@@ -63,6 +71,9 @@ constexpr Known kKnown[] = {
     {"jqlang/jq", Entry::Program, {"jq"}},
     // Its work is done by the node before it starts (docs/spec/fournos.md R17.2).
     {"fournos-mock-resolve", Entry::Options, {"/bin/echo", "[mock-resolve] the job is patched"}},
+    {"fournos-generic-runner", Entry::Runner, {"/bin/sh", "-c"}},
+    {"fournos-mock-generic-runner", Entry::Runner, {"/bin/sh", "-c"}},
+    {"fournos-mock-generic-user", Entry::Options, {"env"}},
     // Likewise (docs/spec/dashboard.md B4.10).
     {"athanor", Entry::Program, {"/bin/echo", "[submit] by the node:"}, 0, "submit"},
     {"kubectl", Entry::Program, {"kubectl"}},
@@ -113,6 +124,10 @@ Value entry_words(const Known& image) {
       command.push_back(word);
     }
   }
+  if (image.entry == Entry::Runner) {
+    command.push_back(data::generic_runner_entrypoint());
+    command.push_back(kEnginePath);
+  }
   return command;
 }
 
@@ -134,8 +149,21 @@ std::optional<Value> image_command(std::string_view image, const Value& args, co
     return std::nullopt;
   }
   const bool option = !args.empty() && args[0].as_string().starts_with("-");
-  const bool in_front = found->entry == Entry::Program || args.empty() || option;
+  const bool in_front = found->entry != Entry::Options || args.empty() || option;
   return with_arguments(in_front ? entry_words(*found) : Value::list(), args);
+}
+
+std::optional<Value> engine_command(std::string_view image, const Value& command,
+                                    const Value& args) {
+  const Known* found = known(name_of(image), {});
+  // Upstream's mock of the runner names its interpreter.
+  const std::size_t at = command[0].as_string() == "python3" ? 1 : 0;
+  const bool engine =
+      found != nullptr && (found->entry == Entry::Runner || found->image == "fournos-mock-resolve");
+  if (!engine || command.size() != at + 1 || command[at].as_string() != kEnginePath) {
+    return std::nullopt;
+  }
+  return with_arguments(entry_words(*found), args);
 }
 
 std::optional<std::int64_t> image_user(std::string_view image) {

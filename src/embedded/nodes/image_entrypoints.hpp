@@ -18,6 +18,11 @@ namespace athanor::nodes {
 // when the image is unknown. `own` maps image names to entrypoints and wins; Null: none.
 std::optional<Value> image_command(std::string_view image, const Value& args, const Value& own);
 
+// Returns the command line of a container that names /opt/fournos/entrypoint of a well-known engine
+// image, which this node has no file of; nullopt: another image or command.
+std::optional<Value> engine_command(std::string_view image, const Value& command,
+                                    const Value& args);
+
 // Returns the user id that a well-known image names; nullopt: the image is unknown.
 std::optional<std::int64_t> image_user(std::string_view image);
 

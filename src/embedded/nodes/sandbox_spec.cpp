@@ -217,6 +217,10 @@ Value command_of(const View& view, const Value& container, const Value& step, co
         image, kSimulateAnnotation);
     return Value::list();
   }
+  if (auto engine =
+          engine_command(container["image"].as_string(), container["command"], container["args"])) {
+    return *std::move(engine);
+  }
   Value command = container["command"];
   for (const Value& arg : container["args"].items()) {
     command.push_back(arg);

@@ -39,16 +39,21 @@ Value requests_of(const Context& context) {
   return requests;
 }
 
-Value default_resolve_template() {
+// The built-in template. The release of `current` has no entry point at a fixed path: there an
+// image's own one runs (docs/spec/fournos.md 6.1; 19, engine contract).
+Value default_resolve_template(api::FournosApi served) {
   const auto variable = [](std::string_view key, std::string_view value) {
     return Value::object({{"name", key}, {"value", value}});
   };
-  const Value container = Value::object(
+  Value container = Value::object(
       {{"name", "resolve"},
        {"imagePullPolicy", "Always"},
        {"env", Value::list({variable("FJOB_NAME", ""), variable("FOURNOS_WORKLOAD_NAMESPACE", ""),
                             variable("FOURNOS_STEP", "resolve-fournos-config"),
                             variable("FOURNOS_CI", "true")})}});
+  if (served != api::FournosApi::Current) {
+    container.set("command", Value::list({name::kEngineEntrypoint}));
+  }
   Value job = Value::object();
   job.set_path({"spec", "backoffLimit"}, 0);
   job.set_path({"spec", "template", "spec"},
@@ -145,7 +150,7 @@ Value workload_object(const Context& context, std::optional<std::int64_t> priori
 Value resolve_job_object(const Context& context, std::string_view image) {
   const Job& job = context.job;
   const Value& given = context.settings.resolve_template;
-  Value object = given.is_object() ? given : default_resolve_template();
+  Value object = given.is_object() ? given : default_resolve_template(context.settings.api());
   object.set("apiVersion", "batch/v1");
   object.set("kind", "Job");
   object.erase("status");

@@ -37,6 +37,8 @@ inline constexpr std::string_view kClusterLock = "fournos.dev/cluster-lock";
 inline constexpr std::string_view kClusterSlot = "fournos/cluster-slot";
 inline constexpr std::string_view kVaultEntry = "fournos.dev/vault-entry";
 inline constexpr std::string_view kResolveImage = "fournos.dev/resolve-image";
+// Where an engine's image has its program.
+inline constexpr std::string_view kEngineEntrypoint = "/opt/fournos/entrypoint";
 // Finalizer of the upstream operator; removed when met.
 inline constexpr std::string_view kKopfFinalizer = "kopf.zalando.org/KopfFinalizerMarker";
 // Clusterless jobs: status.cluster and the Secret that stands in for a kubeconfig.

@@ -20,6 +20,9 @@ namespace {
 
 // The claim of the built-in lab (examples/fournos/setup/32-benchmark.yaml).
 constexpr const char* kLabResults = "fournos-results";
+// Of an installation, relative to the working directory (docs/spec/fournos.md 3).
+constexpr const char* kResolveTemplate = "config/forge/resolve_job.yaml";
+constexpr int kAbsent = 404;
 
 std::vector<const Operator*> all_operators() {
   std::vector<const Operator*> operators{fournos_operators().begin(), fournos_operators().end()};
@@ -42,6 +45,29 @@ std::vector<const api::CustomKind*> kinds(const Value& settings) {
   return {&api::fournos_job_crd(dialect)};
 }
 
+// Reads the resolve Job's template, once. The file of the default need not be there; a lab has the
+// built-in one.
+Result<void> read_template(const SettingsSource& source, Settings& settings) {
+  const bool is_default = settings.resolve_template_path.empty();
+  if (!source.read_file || (is_default && source.in_lab)) {
+    return {};
+  }
+  const std::string path = is_default ? kResolveTemplate : settings.resolve_template_path;
+  const auto text = source.read_file(path);
+  if (!text) {
+    return is_default && text.error().code == kAbsent ? Result<void>() : text.error();
+  }
+  auto parsed = yaml::parse(*text);
+  if (!parsed.ok()) {
+    return parsed.error().with_context(path);
+  }
+  if (!parsed->is_object()) {
+    return Error::bad_request(path + ": holds no Job");
+  }
+  settings.resolve_template = *std::move(parsed);
+  return {};
+}
+
 Result<Value> read_settings(const SettingsSource& source) {
   std::map<std::string, std::string> variables = source.variables;
   if (!variables.contains("FOURNOS_WORKLOAD_NAMESPACE") && !source.jobs_namespace.empty()) {
@@ -51,14 +77,7 @@ Result<Value> read_settings(const SettingsSource& source) {
   if (source.in_lab && settings.results_claim.empty()) {
     settings.results_claim = kLabResults;
   }
-  if (!settings.resolve_template_path.empty() && source.read_file) {
-    ATHANOR_TRY(const std::string text, source.read_file(settings.resolve_template_path));
-    auto parsed = yaml::parse(text);
-    if (!parsed.ok()) {
-      return parsed.error().with_context(settings.resolve_template_path);
-    }
-    settings.resolve_template = *std::move(parsed);
-  }
+  ATHANOR_TRY_VOID(read_template(source, settings));
   return api::encode(settings);
 }
 

@@ -122,6 +122,8 @@ def test_the_generic_engine_runs_a_container(prepared, name, generic, phase, sai
     prepared.kubectl("apply", "-f", ENGINE / "20-generic.yaml")
     prepared.submit({"cluster": "cluster-1", "exclusive": False, "pipeline": "fournos-generic", "executionEngine": {"generic": generic}}, name=name)
     prepared.wait_phase(name, phase)
-    assert said in prepared.kubectl("logs", "-n", JOBS, f"{name}-run-pod", "-c", "step-run").out
+    last = f"{name}-run-pod" if "image" in generic else f"job/{name}-resolve"
+    assert said in prepared.kubectl("logs", "-n", JOBS, last, "--all-containers").out
+    assert "hardware" not in prepared.job(name)["spec"] and "secretRefs" not in prepared.job(name)["spec"]
     jobs = prepared.get(f"/apis/batch/v1/namespaces/{JOBS}/jobs", labelSelector="app.kubernetes.io/managed-by=fournos-generic")
     assert not [one for one in jobs["items"] if one["metadata"]["labels"]["fournos.dev/job-name"] == name], "the child is removed"

@@ -39,6 +39,27 @@ TEST(ImageEntrypoints, KnowsTwoWordsOfAgnhost) {
   EXPECT_EQ(command_of(agnhost, "[netexec]"), "unknown");
 }
 
+TEST(ImageEntrypoints, EnginesHaveTheirProgramAtItsPath) {
+  const auto engine = [](std::string_view image, std::string_view command) {
+    const auto found =
+        engine_command(image, yaml::parse(command).value(), yaml::parse("[x]").value());
+    return found ? *found : Value();
+  };
+  const Value runner =
+      engine("r.example/team/fournos-generic-runner:dev", "[/opt/fournos/entrypoint]");
+  ASSERT_EQ(runner.size(), 5U);
+  EXPECT_EQ(runner[0], Value("/bin/sh"));
+  EXPECT_TRUE(runner[2].as_string().starts_with("#!/bin/sh"));
+  EXPECT_EQ(runner[3], Value("/opt/fournos/entrypoint"));
+  EXPECT_EQ(runner[4], Value("x"));
+  EXPECT_EQ(engine("fournos-mock-generic-runner:dev", "[python3, /opt/fournos/entrypoint]"),
+            runner);
+  EXPECT_EQ(json::print(engine("fournos-mock-resolve:dev", "[/opt/fournos/entrypoint]")),
+            R"(["/bin/echo","[mock-resolve] the job is patched","x"])");
+  EXPECT_TRUE(engine("fournos-generic-runner", "[/bin/true]").is_null());
+  EXPECT_TRUE(engine("bash", "[/opt/fournos/entrypoint]").is_null());
+}
+
 TEST(ImageEntrypoints, TheSettingWinsAndOthersAreUnknown) {
   EXPECT_EQ(command_of("quay.io/team/tool:1", "[-q]", "{quay.io/team/tool: [tool, run]}"),
             R"(["tool","run","-q"])");

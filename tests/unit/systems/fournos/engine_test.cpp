@@ -44,7 +44,8 @@ TEST_F(EngineJob, WorkedExample) {
       activeDeadlineSeconds: 300, backoffLimit: 0, template: {
         metadata: {labels: {app.kubernetes.io/managed-by: fournos, fournos.dev/job-name: mix-0412}},
         spec: {serviceAccountName: fournos, restartPolicy: Never, containers: [{
-          name: resolve, image: "mix-engine:7", imagePullPolicy: Always, env: [
+          name: resolve, image: "mix-engine:7", imagePullPolicy: Always,
+          command: [/opt/fournos/entrypoint], env: [
             {name: FJOB_NAME, value: mix-0412}, {name: FOURNOS_WORKLOAD_NAMESPACE, value: bench},
             {name: FOURNOS_STEP, value: resolve-fournos-config}, {name: FOURNOS_CI, value: "true"}]}]}}})"));
 
@@ -88,6 +89,16 @@ TEST_F(EngineJob, WorkedExample) {
   EXPECT_FALSE(world.has(api::kSecret, key("mix-0412-kubeconfig"))) << "copies hold credentials";
   EXPECT_FALSE(world.has(api::kSecret, key("mix-0412-hf-token")));
   EXPECT_TRUE(world.has(api::kSecret, {"psap-secrets", "vault-hf-token"}));
+}
+
+// The release of `current` knows no fixed path: the image's own entry point runs.
+TEST_F(EngineJob, CurrentReleaseRunsEntrypointOfTheImage) {
+  configure({{"FOURNOS_API", "current"}});
+  submit("a", kSpec);
+  const Value container =
+      world.must(api::kJob, key("a-resolve")).spec()["template"]["spec"]["containers"][0];
+  EXPECT_EQ(container["image"], Value("mix-engine:7"));
+  EXPECT_FALSE(container.contains("command"));
 }
 
 TEST_F(EngineJob, ResolutionFails) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "systems/fournos/desired.hpp"
+#include "systems/fournos/system.hpp"
 #include "systems/fournos/ttl.hpp"
 
 namespace athanor::fournos::settings_test {
@@ -70,6 +71,33 @@ TEST(Settings, Accepted) {
                                     {"FOURNOS_PIPELINE_TIMEOUT", "0s"}}) {
     EXPECT_EQ(refusal({{"FOURNOS_NAMESPACE", "a"}, {name, value}}), "") << name;
   }
+}
+
+// The template of the resolve Job: the file that is named, or the one of an installation.
+TEST(Settings, ReadTheResolveTemplate) {
+  const auto read = [](std::map<std::string, std::string> variables,
+                       const std::map<std::string, std::string>& files, bool in_lab) {
+    variables.emplace("FOURNOS_NAMESPACE", "a");
+    const auto settings =
+        system().settings({.variables = variables,
+                           .in_lab = in_lab,
+                           .read_file = [&files](const std::string& path) -> Result<std::string> {
+                             const auto file = files.find(path);
+                             return file == files.end() ? Error::not_found("cannot read " + path)
+                                                        : Result<std::string>(file->second);
+                           }});
+    return settings ? (*settings)["resolveTemplate"]["kind"].str() : settings.error().message;
+  };
+  const std::map<std::string, std::string> installed{
+      {"config/forge/resolve_job.yaml", "kind: Job"}};
+  EXPECT_EQ(read({}, installed, false), "Job");
+  EXPECT_EQ(read({}, installed, true), "") << "a lab has the built-in one";
+  EXPECT_EQ(read({}, {}, false), "");
+  EXPECT_EQ(read({}, {{"config/forge/resolve_job.yaml", "- a"}}, false),
+            "config/forge/resolve_job.yaml: holds no Job");
+  const std::map<std::string, std::string> named{{"FOURNOS_RESOLVE_JOB_TEMPLATE", "own.yaml"}};
+  EXPECT_EQ(read(named, {{"own.yaml", "kind: Own"}}, true), "Own");
+  EXPECT_EQ(read(named, installed, false), "cannot read own.yaml");
 }
 
 // Other pauses must not be zero; this one then keeps no copies at all.
