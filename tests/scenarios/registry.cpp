@@ -3,6 +3,7 @@
 #include "scenarios/registry.hpp"
 
 #include "embedded/workloads/jobs/job.hpp"
+#include "embedded/workloads/node_lifecycle.hpp"
 #include "embedded/workloads/sets/daemon_set.hpp"
 #include "embedded/workloads/sets/replica_set.hpp"
 #include "embedded/workloads/sets/stateful_set.hpp"
@@ -21,7 +22,7 @@ const Operator* find_operator(std::string_view name) {
   for (const Operator* op :
        {&workloads::replica_set_operator(), &workloads::replication_controller_operator(),
         &workloads::stateful_set_operator(), &workloads::daemon_set_operator(),
-        &workloads::job_operator()}) {
+        &workloads::job_operator(), &workloads::node_lifecycle_operator()}) {
     if (op->name == name) {
       return op;
     }

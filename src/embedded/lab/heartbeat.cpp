@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "base/log.hpp"
+#include "embedded/nodes/emulated_node.hpp"
 #include "embedded/nodes/nodes.hpp"
 #include "kube/value/object.hpp"
 
@@ -36,7 +37,9 @@ void Heartbeat::beat(Instant now) {
   const net::Response response = server_.handle(std::move(request), now);
   const Value list = response.value.value_or(Value());
   for (const Value& node : list["items"].items()) {
-    renew(node, now);
+    if (!nodes::has_failed(Object(node))) {
+      renew(node, now);
+    }
   }
 }
 

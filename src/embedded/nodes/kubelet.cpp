@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "api/builtin.hpp"
+#include "embedded/nodes/emulated_node.hpp"
 #include "embedded/nodes/image_entrypoints.hpp"
 #include "embedded/nodes/mixed_runtime.hpp"
 #include "embedded/nodes/nodes.hpp"
@@ -66,6 +67,14 @@ bool on_emulated_node(const View& view, const Object& pod) {
   const auto object = view.get(api::kNode, {"", node});
   // A deleted node's pods are ended by the remaining controllers.
   return object ? object->label(kEmulatedLabel) == "true" : pod.deleting();
+}
+
+// The kubelet of a node that has failed does nothing: what runs goes on, what is to begin or to end
+// waits for its return.
+bool on_failed_node(const View& view, const Object& pod) {
+  const std::string node = pod.spec()["nodeName"].str();
+  const auto object = node.empty() ? std::nullopt : view.get(api::kNode, {"", node});
+  return object && has_failed(*object);
 }
 
 // The pod object is gone, by force or with its namespace: nothing of it may go on running.
@@ -396,7 +405,7 @@ Plan run_pod(const View& view, const Key& key, Instant now,
   if (!runs.empty() && runs != pod->uid()) {
     return clean_up(state);  // an earlier pod of this name goes first
   }
-  if (runs.empty() && !on_emulated_node(view, *pod)) {
+  if ((runs.empty() && !on_emulated_node(view, *pod)) || on_failed_node(view, *pod)) {
     return Plan::done();
   }
   if (pod->deleting()) {

@@ -6,6 +6,7 @@
 
 #include "api/builtin.hpp"
 #include "base/digest.hpp"
+#include "embedded/nodes/emulated_node.hpp"
 #include "embedded/nodes/nodes.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/quantity.hpp"
@@ -145,6 +146,34 @@ Value own_patch(const Object& node, const Resources& resources) {
   return patch;
 }
 
+// A kubelet that says nothing: what it said last is unknown at once, without the grace that its
+// Lease has.
+Plan silent_node(const Object& node, Instant now) {
+  Value conditions = node.status()["conditions"];
+  for (const char* type : {"Ready", "MemoryPressure", "DiskPressure", "PIDPressure"}) {
+    set_condition(conditions,
+                  {.type = type,
+                   .status = "Unknown",
+                   .reason = "NodeStatusUnknown",
+                   .message = "Kubelet stopped posting node status."},
+                  now);
+  }
+  Plan plan;
+  plan.then(Status{.target = {&api::kNode, node.key()},
+                   .status = Value::object({{"conditions", conditions}}),
+                   .guard = {.uid = std::string(node.uid())}});
+  return plan;
+}
+
+// The node was lost: it is heard of now, before its Lease is renewed.
+void note_return(Value& conditions, Instant now) {
+  for (std::size_t i = 0; i < conditions.size(); ++i) {
+    if (conditions[i]["type"].as_string() == "Ready") {
+      conditions.item(i).set("lastHeartbeatTime", format_time(now));
+    }
+  }
+}
+
 Plan reconcile_node(const View& view, const Key& key, Instant now) {
   return report_node(view, key, now, {});
 }
@@ -157,9 +186,13 @@ Plan report_node(const View& view, const Key& key, Instant now,
   if (!node || node->label(kEmulatedLabel) != "true" || node->deleting()) {
     return Plan::done();
   }
+  if (has_failed(*node)) {
+    return silent_node(*node, now);
+  }
   Plan plan;
   const Resources resources = resources_of(view, *node, hooks);
   Value conditions = node->status()["conditions"];
+  const bool lost = condition_is(conditions, "Ready", "Unknown");
   const auto set = [&](const char* type, const char* status, const char* reason,
                        const char* message) {
     set_condition(conditions,
@@ -170,6 +203,9 @@ Plan report_node(const View& view, const Key& key, Instant now,
   set("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure");
   set("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available");
   set("Ready", "True", "KubeletReady", "kubelet is posting ready status");
+  if (lost) {
+    note_return(conditions, now);
+  }
   plan.then(
       Status{.target = {&api::kNode, key},
              .status = Value::object(

@@ -7,7 +7,7 @@
 
 #include "base/digest.hpp"
 #include "embedded/lab/file/lab_file.hpp"
-#include "embedded/nodes/nodes.hpp"
+#include "embedded/nodes/emulated_node.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 
@@ -17,14 +17,6 @@ namespace {
 constexpr const char* kClusterLabel = "fournos.dev/cluster";
 constexpr const char* kQueueAccessLabel = "fournos.dev/queue-access";
 constexpr const char* kKueue = "kueue.x-k8s.io/v1beta2";
-
-Value text_map(const std::map<std::string, std::string>& map) {
-  Value object = Value::object();
-  for (const auto& [key, value] : map) {
-    object.set(key, value);
-  }
-  return object;
-}
 
 Value make_object(const char* api_version, const char* kind, std::string_view name,
                   std::string_view ns = {}) {
@@ -42,27 +34,18 @@ Value namespace_object(const Lab& lab) {
 }
 
 Value node_object(const Node& node, const std::string& name) {
-  Value object = make_object("v1", "Node", name);
-  Value labels = text_map(
-      {{nodes::kHostnameLabel, name}, {nodes::kOsLabel, "linux"}, {nodes::kArchLabel, "amd64"}});
-  for (const auto& [label, value] : node.labels) {
-    labels.set(label, value);
-  }
-  labels.set(nodes::kEmulatedLabel, "true");
-  object.set_path({"metadata", "labels"}, labels);
-  object.set("spec", Value::object());
+  nodes::NewNode made{.name = name,
+                      .capacity = node.capacity,
+                      .labels = node.labels,
+                      .annotations = node.annotations};
   for (const Taint& taint : node.taints) {
     Value entry = Value::object({{"key", taint.key}, {"effect", taint.effect}});
     if (!taint.value.empty()) {
       entry.set("value", taint.value);
     }
-    object.member("spec").member("taints").push_back(std::move(entry));
+    made.taints.push_back(std::move(entry));
   }
-  // The kubelet reports capacity; the lab's wish travels as an annotation that it reads.
-  Value annotations = text_map(node.annotations);
-  annotations.set(nodes::kCapacityAnnotation, json::print(text_map(node.capacity)));
-  object.set_path({"metadata", "annotations"}, annotations);
-  return object;
+  return nodes::node_object(made);
 }
 
 }  // namespace
