@@ -15,6 +15,107 @@ namespace {
 
 constexpr std::size_t kShownStarts = 5;
 
+constexpr Duration kJudgedTime = std::chrono::days(7);
+constexpr Duration kStartPatience = std::chrono::seconds(90);  // until a start's job is there
+constexpr std::size_t kMostJudged = 11'000;                    // starts: a week of one each minute
+constexpr std::size_t kMostAbsent = 50;
+constexpr std::string_view kScheduledAt = "batch.kubernetes.io/cronjob-scheduled-timestamp";
+
+struct CronTimes {
+  CronSchedule schedule{};
+  TimeZone zone{};
+};
+
+Result<CronTimes> cron_times(std::string_view cron, std::string_view zone, const FindZone& find) {
+  auto schedule = CronSchedule::parse(cron);
+  if (!schedule.ok()) {
+    return Error::bad_request(fmt::format("\"{}\": {}", cron, schedule.error().message));
+  }
+  CronTimes times{.schedule = *std::move(schedule)};
+  if (!zone.empty()) {
+    auto found = find(zone);
+    if (!found.ok()) {
+      return Error::bad_request(fmt::format("unknown time zone \"{}\"", zone));
+    }
+    times.zone = *std::move(found);
+  }
+  return times;
+}
+
+// When anything but the status was changed last.
+Instant last_change(const Object& cron) {
+  Instant last = cron.creation_time().value_or(Instant());
+  for (const Value& manager : cron.metadata()["managedFields"].items()) {
+    const auto at = parse_time(manager["time"].as_string());
+    if (manager["subresource"].as_string().empty() && at) {
+      last = std::max(last, *at);
+    }
+  }
+  return last;
+}
+
+Instant scheduled_time(const Object& job) {
+  return parse_time(job.annotation(kScheduledAt)).value_or(Instant());
+}
+
+// The condition with which a Job of batch/v1 ended; Null: it goes on.
+Value end_of_batch_job(const Object& job) {
+  for (const Value& condition : job.status()["conditions"].items()) {
+    const std::string_view type = condition["type"].as_string();
+    if ((type == "Complete" || type == "Failed") && condition["status"].as_string() == "True") {
+      return condition;
+    }
+  }
+  return {};
+}
+
+// Takes the newest time that is not before `at`, out of times in ascending order.
+bool take_run(std::vector<Instant>& runs, Instant at) {
+  if (runs.empty() || runs.back() < at) {
+    return false;
+  }
+  runs.pop_back();
+  return true;
+}
+
+struct StartSpan {
+  Instant at{};
+  Instant end{};  // the next start, or now
+};
+
+// The Job of batch/v1 that a start made; nullptr: there is none.
+const Object* job_of_start(const std::vector<Object>& jobs, Instant at) {
+  const auto found =
+      std::ranges::find_if(jobs, [&](const Object& job) { return scheduled_time(job) == at; });
+  return found == jobs.end() ? nullptr : &*found;
+}
+
+std::optional<AbsentStart> judge_by_events(const StartSpan& start,
+                                           const std::vector<Object>& events) {
+  constexpr std::string_view kTelling[] = {"JobAlreadyActive", "MissSchedule", "TooManyMissedTimes",
+                                           "FailedCreate", "UnknownTimeZone"};
+  for (const Object& event : events) {
+    const Value& body = event.body();
+    const std::string_view reason = body["reason"].as_string();
+    const auto text_time = [&](const char* legacy, const char* fallback) {
+      const auto time = parse_time(body[std::string_view(legacy)].as_string());
+      return time ? time : parse_time(body[std::string_view(fallback)].as_string());
+    };
+    const auto last = text_time("lastTimestamp", "eventTime");
+    const auto first = text_time("firstTimestamp", "eventTime");
+    if (std::ranges::find(kTelling, reason) == std::end(kTelling) || !last || *last < start.at ||
+        first.value_or(*last) >= start.end) {
+      continue;
+    }
+    return AbsentStart{.at = start.at,
+                       .kind = reason == "JobAlreadyActive" ? AbsentStart::Kind::Skipped
+                                                            : AbsentStart::Kind::Missed,
+                       .reason = std::string(reason),
+                       .message = body["message"].str()};
+  }
+  return std::nullopt;
+}
+
 std::string or_none(std::string text) {
   return text.empty() ? "-" : std::move(text);
 }
@@ -39,22 +140,11 @@ Value NextStart::to_value(Instant now) const {
 
 Result<std::vector<NextStart>> next_starts(std::string_view cron, std::string_view zone,
                                            Instant now, std::size_t count, const FindZone& find) {
-  const auto schedule = CronSchedule::parse(cron);
-  if (!schedule.ok()) {
-    return Error::bad_request(fmt::format("\"{}\": {}", cron, schedule.error().message));
-  }
-  TimeZone local;
-  if (!zone.empty()) {
-    auto found = find(zone);
-    if (!found.ok()) {
-      return Error::bad_request(fmt::format("unknown time zone \"{}\"", zone));
-    }
-    local = *std::move(found);
-  }
+  ATHANOR_TRY(const CronTimes times, cron_times(cron, zone, find));
   std::vector<NextStart> starts;
-  for (auto at = schedule->next(now, local); at && starts.size() < count;
-       at = schedule->next(*at, local)) {
-    starts.push_back({.at = *at, .offset_seconds = local.offset(*at)});
+  for (auto at = times.schedule.next(now, times.zone); at && starts.size() < count;
+       at = times.schedule.next(*at, times.zone)) {
+    starts.push_back({.at = *at, .offset_seconds = times.zone.offset(*at)});
   }
   return starts;
 }
@@ -82,6 +172,66 @@ Value ScheduleState::to_value(Instant now) const {
     value.set("problem", problem);
   }
   return value;
+}
+
+Value AbsentStart::to_value() const {
+  return Value::object({{"at", format_time(at)},
+                        {"kind", kind == Kind::Skipped ? "skipped" : "missed"},
+                        {"reason", reason},
+                        {"message", message}});
+}
+
+Result<AbsentStarts> absent_starts(const Object& cron, const ScheduleRuns& runs, Instant now,
+                                   const FindZone& find) {
+  const Value& spec = cron.spec();
+  ATHANOR_TRY(const CronTimes times,
+              cron_times(spec["schedule"].as_string(), spec["timeZone"].as_string(), find));
+  AbsentStarts absent{.since = std::max(last_change(cron), now - kJudgedTime)};
+  std::vector<StartSpan> starts;
+  for (auto at = times.schedule.next(absent.since, times.zone);
+       at && *at + kStartPatience <= now && starts.size() < kMostJudged;
+       at = times.schedule.next(*at, times.zone)) {
+    if (!starts.empty()) {
+      starts.back().end = *at;
+    }
+    starts.push_back({.at = *at, .end = now});
+  }
+  std::vector<Instant> created = runs.created;
+  std::ranges::sort(created);
+  for (auto start = starts.rbegin(); start != starts.rend(); ++start) {
+    if (take_run(created, start->at)) {
+      continue;
+    }
+    std::optional<AbsentStart> found;
+    if (const Object* job = job_of_start(runs.jobs, start->at)) {
+      const Value end = end_of_batch_job(*job);
+      if (end["type"].as_string() != "Failed") {
+        continue;  // its FournosJob is about to come, or was deleted
+      }
+      found = AbsentStart{.at = start->at,
+                          .reason = "JobFailed",
+                          .message = fmt::format("job.batch/{} that submits it failed: {}",
+                                                 job->name(), end["message"].as_string())};
+    }
+    if (!found && spec["suspend"].as_bool()) {
+      found = AbsentStart{.at = start->at,
+                          .kind = AbsentStart::Kind::Skipped,
+                          .reason = "Paused",
+                          .message = "the schedule is paused"};
+    }
+    if (!found) {
+      found = judge_by_events(*start, runs.events);
+    }
+    ++absent.total;
+    if (absent.starts.size() < kMostAbsent) {
+      absent.starts.push_back(found.value_or(
+          AbsentStart{.at = start->at,
+                      .reason = "NoJob",
+                      .message = "no job was created: the controllers did not run at this time, "
+                                 "or its job is no longer known"}));
+    }
+  }
+  return absent;
 }
 
 bool is_schedule(const Object& cron) {

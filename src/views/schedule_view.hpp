@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -55,6 +56,34 @@ struct ScheduleState {
 // Returns true for a CronJob that is a schedule of jobs.
 bool is_schedule(const Object& cron);
 ScheduleState schedule_state(const Object& cron, Instant now, const FindZone& find);
+
+// A start that was due and led to no job.
+struct AbsentStart {
+  enum class Kind : std::uint8_t { Skipped, Missed };  // on purpose; or not
+  Instant at{};
+  Kind kind = Kind::Missed;
+  std::string reason{};   // "Paused", the reason of an event, "JobFailed" or "NoJob"
+  std::string message{};  // a sentence without a period
+  // Returns JSON: {at, kind, reason, message}.
+  [[nodiscard]] Value to_value() const;
+};
+// What is known of the runs of a schedule.
+struct ScheduleRuns {
+  std::vector<Instant> created{};  // when the FournosJobs were created that its starts made
+  std::vector<Object> jobs{};      // of batch/v1 that the CronJob owns
+  std::vector<Object> events{};    // about the CronJob
+};
+// Starts without a job, the newest first, at most `most`.
+struct AbsentStarts {
+  Instant since{};  // earlier starts are not judged: the schedule was another, or a week has passed
+  std::vector<AbsentStart> starts{};
+  std::size_t total = 0;
+};
+// Returns the starts of the last week without a job, since the CronJob was changed last. Errors: as
+// of next_starts().
+Result<AbsentStarts> absent_starts(const Object& cron, const ScheduleRuns& runs, Instant now,
+                                   const FindZone& find);
+
 // Returns the states that --phase takes: Active and Paused.
 const std::vector<std::string>& schedule_phases();
 // Schedules as rows, by name; CronJobs that are none are left out.

@@ -50,6 +50,64 @@ TEST(Schedules, NextStartsFollowTheZone) {
   EXPECT_FALSE(next_starts("@daily", "Mars/Base", Instant(), 1, find_time_zone).ok());
 }
 
+Object hourly(const std::string& spec) {
+  return Object(
+      *yaml::parse("{metadata: {name: h, namespace: n, uid: u, creationTimestamp: "
+                   "\"2026-01-01T00:30:00Z\"}, spec: {schedule: \"0 * * * *\"" +
+                   spec + "}}"));
+}
+
+std::string texts(const AbsentStarts& absent) {
+  std::string text;
+  for (const AbsentStart& start : absent.starts) {
+    text += format_time(start.at) +
+            (start.kind == AbsentStart::Kind::Skipped ? " skipped " : " missed ") + start.reason +
+            "\n";
+  }
+  return text;
+}
+
+TEST(Schedules, NameStartsWithoutJobs) {
+  ScheduleRuns runs{.created = {at("2026-01-01T01:00:03Z"), at("2026-01-01T04:10:00Z")}};
+  runs.jobs.emplace_back(*yaml::parse(R"(
+metadata: {name: h-1, annotations: {batch.kubernetes.io/cronjob-scheduled-timestamp: "2026-01-01T03:00:00Z"}}
+status: {conditions: [{type: Failed, status: "True", message: no image}]})"));
+  runs.jobs.emplace_back(*yaml::parse(R"(
+metadata: {name: h-2, annotations: {batch.kubernetes.io/cronjob-scheduled-timestamp: "2026-01-01T06:00:00+01:00"}}
+status: {conditions: [{type: Complete, status: "True"}]})"));
+  runs.events.emplace_back(*yaml::parse(R"(
+{reason: JobAlreadyActive, message: is running, firstTimestamp: "2026-01-01T06:00:01Z",
+ lastTimestamp: "2026-01-01T06:00:01Z"})"));
+  const auto absent = absent_starts(hourly(""), runs, at("2026-01-01T07:01:00Z"), find_time_zone);
+  ASSERT_TRUE(absent.ok()) << absent.error().message;
+  EXPECT_EQ(texts(*absent),
+            "2026-01-01T06:00:00Z skipped JobAlreadyActive\n"
+            "2026-01-01T03:00:00Z missed JobFailed\n"
+            "2026-01-01T02:00:00Z missed NoJob\n");
+  EXPECT_EQ(absent->starts[1].message, "job.batch/h-1 that submits it failed: no image");
+}
+
+TEST(Schedules, SkipStartsOfAPause) {
+  const auto absent =
+      absent_starts(hourly(", suspend: true"), {}, at("2026-01-01T03:00:00Z"), find_time_zone);
+  ASSERT_TRUE(absent.ok());
+  EXPECT_EQ(texts(*absent),
+            "2026-01-01T02:00:00Z skipped Paused\n2026-01-01T01:00:00Z skipped Paused\n");
+}
+
+TEST(Schedules, JudgeNoStartBeforeTheLastChange) {
+  Object cron = hourly("");
+  Value body = cron.body();
+  body.set_path({"metadata", "managedFields"}, *yaml::parse(R"([{time: "2026-01-01T02:30:00Z"},
+                                 {time: "2026-01-01T09:00:00Z", subresource: status}])"));
+  const auto absent = absent_starts(Object(body), {}, at("2026-01-01T04:30:00Z"), find_time_zone);
+  ASSERT_TRUE(absent.ok());
+  EXPECT_EQ(texts(*absent),
+            "2026-01-01T04:00:00Z missed NoJob\n2026-01-01T03:00:00Z missed NoJob\n");
+  EXPECT_EQ(absent_starts(hourly(""), {}, at("2026-02-01T00:00:00Z"), find_time_zone)->total, 167U)
+      << "a week";
+}
+
 TEST(Schedules, AreStoredAsTheOldInterfaceDoes) {
   const auto cron = schedule_object(nightly());
   ASSERT_TRUE(cron.ok()) << cron.error().message;
