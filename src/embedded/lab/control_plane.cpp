@@ -62,6 +62,7 @@ namespace athanor::lab {
 namespace {
 
 constexpr std::chrono::milliseconds kCloseTime{2000};
+constexpr std::size_t kShownKeys = 1000;                        // of /debug/queue
 constexpr Duration kMetricsPatience = std::chrono::seconds(1);  // with the controllers thread
 
 // A service account token for a pod's volume, asked of the server itself.
@@ -340,6 +341,7 @@ class RunningControlPlane final : public ControlPlane {
         .streams = processes_,
         .audit = audit_.sink.get(),
         .metrics = [this] { return metrics_text(); },
+        .queue = [this] { return queue_state(); },
         .converter = bridge::system_converters(options_.systems),
         .admission =
             [this] {
@@ -551,6 +553,11 @@ class RunningControlPlane final : public ControlPlane {
   }
 
   // Asked once requests are answered: everything is set up by then.
+  [[nodiscard]] Result<Value> queue_state() const {
+    return driver_ ? driver_->debug(kShownKeys, kMetricsPatience)
+                   : Error::unavailable("the controllers do not run yet");
+  }
+
   [[nodiscard]] std::string metrics_text() const {
     return metrics_.text() + (driver_ ? driver_->state_metrics(kMetricsPatience) : "") +
            process_metrics();

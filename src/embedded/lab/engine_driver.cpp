@@ -55,6 +55,9 @@ struct EngineDriver::Impl : std::enable_shared_from_this<Impl> {
   void take_result(const SendWrite& send, const net::Response& response);
   bool probe(const Probe& probe);
   void relist(const Relist& relist);
+  // Has a question answered by the controllers thread; nullopt: not within `patience`.
+  template <class T>
+  std::optional<T> ask(Duration patience, UniqueFunction<T()> question);
 
   DriverOptions options;
   std::shared_ptr<runtime::EngineHost> host;
@@ -155,6 +158,26 @@ void EngineDriver::Impl::relist(const Relist& relist) {
   host->absorb(*std::move(listed));
 }
 
+template <class T>
+std::optional<T> EngineDriver::Impl::ask(Duration patience, UniqueFunction<T()> question) {
+  struct Answer {
+    Mutex mutex{};
+    ConditionVariable there{};
+    std::optional<T> value ATHANOR_GUARDED_BY(mutex){};
+  };
+  auto answer = std::make_shared<Answer>();
+  host->post([answer, question = std::move(question)]() mutable {
+    T value = question();
+    const MutexLock lock(answer->mutex);
+    answer->value = std::move(value);
+    answer->there.notify_one();
+  });
+  MutexLock lock(answer->mutex);
+  answer->there.wait_for(
+      lock, patience, [&]() ATHANOR_REQUIRES(answer->mutex) { return answer->value.has_value(); });
+  return std::move(answer->value);
+}
+
 EngineDriver::EngineDriver(std::span<const Operator* const> operators, DriverOptions options)
     : impl_(std::make_shared<Impl>(operators, std::move(options))) {}
 
@@ -198,22 +221,20 @@ void EngineDriver::observe(std::string query, Result<Value> answer) {
 }
 
 std::string EngineDriver::state_metrics(Duration patience) const {
-  struct Answer {
-    Mutex mutex{};
-    ConditionVariable there{};
-    std::optional<std::string> text ATHANOR_GUARDED_BY(mutex){};
-  };
-  auto answer = std::make_shared<Answer>();
-  impl_->host->post([raw = impl_.get(), answer] {
-    std::string text = raw->host->engine().state_metrics(raw->options.clock->now());
-    const MutexLock lock(answer->mutex);
-    answer->text = std::move(text);
-    answer->there.notify_one();
+  return impl_
+      ->ask<std::string>(patience,
+                         [raw = impl_.get()] {
+                           return raw->host->engine().state_metrics(raw->options.clock->now());
+                         })
+      .value_or("");
+}
+
+Result<Value> EngineDriver::debug(std::size_t limit, Duration patience) const {
+  auto state = impl_->ask<Value>(patience, [raw = impl_.get(), limit] {
+    return raw->host->engine().debug(raw->options.clock->now(), limit);
   });
-  MutexLock lock(answer->mutex);
-  answer->there.wait_for(
-      lock, patience, [&]() ATHANOR_REQUIRES(answer->mutex) { return answer->text.has_value(); });
-  return answer->text.value_or("");
+  return state ? Result<Value>(*std::move(state))
+               : Error::unavailable("the controllers thread does not answer");
 }
 
 bool EngineDriver::idle() const {

@@ -60,6 +60,9 @@ class EngineDriver {
   // Returns the instruments' figures of the caches, in Prometheus' text form; nothing when the
   // controllers thread does not answer within `patience`.
   [[nodiscard]] std::string state_metrics(Duration patience) const;
+  // Returns the engine's state (Engine::debug) with at most `limit` keys. Errors: the controllers
+  // thread does not answer within `patience`.
+  [[nodiscard]] Result<Value> debug(std::size_t limit, Duration patience) const;
   // Returns true when no key is ready, writing or waiting for the caches and the inbox is empty.
   [[nodiscard]] bool idle() const;
 

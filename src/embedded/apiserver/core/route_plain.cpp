@@ -106,6 +106,11 @@ StatusResult<Response> route_plain(Call& call) {
     }
     return metrics_response(std::move(text));
   }
+  if (path == "/debug/queue" && call.core.dependencies.queue) {
+    auto queue = call.core.dependencies.queue();
+    return queue.ok() ? StatusResult<Response>(json_response(*std::move(queue)))
+                      : status::of(queue.error());
+  }
   if (path == "/metrics/slis") {
     return metrics_response(RequestMetrics::health_text(call.core));
   }

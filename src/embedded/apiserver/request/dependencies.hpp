@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/result.hpp"
 #include "base/unique_function.hpp"
+#include "kube/value/value.hpp"
 
 namespace athanor::store {
 class Store;
@@ -40,6 +42,8 @@ struct Dependencies {
   AuditSink* audit = nullptr;              // may be null: nothing is audited
   CrdSchemaCache* crd_schemas = nullptr;   // may be null, or shared by several servers
   std::function<std::string()> metrics{};  // the text of /metrics; may be empty
+  // The JSON of /debug/queue, what the controllers of this process do; may be empty.
+  std::function<Result<Value>()> queue{};
   // Conversion between the versions of a custom kind (group, kind) without a webhook; may be empty
   // or answer null (converter.hpp).
   std::function<const Converter*(std::string_view group, std::string_view kind)> converter{};
