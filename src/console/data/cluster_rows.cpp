@@ -8,6 +8,7 @@
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
+#include "base/saturate.hpp"
 #include "console/data/queue_quota.hpp"
 #include "console/data/row_texts.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
@@ -180,7 +181,8 @@ Value managed_row(const Facts& facts, const JobSurroundings& around, const Objec
 Value quota_against_hardware(const Object& cluster, const ClusterShares& shares) {
   std::map<std::string, std::int64_t> found;
   for (const Value& gpu : cluster.spec()["hardware"]["gpus"].items()) {
-    found[std::string(views::kGpuPrefix) + gpu["shortName"].str()] += gpu["count"].as_int();
+    std::int64_t& count = found[std::string(views::kGpuPrefix) + gpu["shortName"].str()];
+    count = saturating_add(count, gpu["count"].as_int());
   }
   std::set<std::string> resources;
   for (const auto& [resource, share] : shares) {
@@ -343,8 +345,9 @@ Value gpu_totals(const Facts& facts) {
   for (const auto& [cluster, shares] : shares_of_clusters(facts)) {
     for (const auto& [resource, share] : shares) {
       if (resource.starts_with(views::kGpuPrefix)) {
-        sums[views::short_resource(resource)].total += share.total;
-        sums[views::short_resource(resource)].used += share.used;
+        auto& sum = sums[views::short_resource(resource)];
+        sum.total = saturating_add(sum.total, share.total);
+        sum.used = saturating_add(sum.used, share.used);
       }
     }
   }
@@ -379,7 +382,7 @@ Value gpu_hours(std::span<const Value> jobs, std::string_view by, Instant from, 
     Use& use = uses[job[column].str()];
     use.hours += hours;
     ++use.jobs;
-    use.now += ended ? 0 : gpus;
+    use.now = saturating_add(use.now, ended ? 0 : gpus);
     use.types[job["hardware"]["gpuType"].str()] += hours;
   }
   Value items = Value::list();

@@ -11,6 +11,7 @@
 
 #include "api/kueue.hpp"
 #include "base/ascii.hpp"
+#include "base/saturate.hpp"
 #include "console/data/job_rows.hpp"
 #include "console/data/row_texts.hpp"
 #include "kube/text/quantity.hpp"
@@ -257,8 +258,8 @@ class CallMaker {
       if (one["name"].as_string() == question_.cluster) {
         const std::string resource = std::string(views::kGpuPrefix) + type;
         const auto before = Quantity::parse(one["quota"][resource]);
-        one.member("quota").set(resource,
-                                fmt::format("{}", (before ? before->value() : 0) + count));
+        one.member("quota").set(
+            resource, fmt::format("{}", saturating_add(before ? before->value() : 0, count)));
       }
       clusters.push_back(std::move(one));
     }

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "base/saturate.hpp"
+
 namespace athanor::console {
 namespace {
 
@@ -13,7 +15,8 @@ constexpr std::size_t kMostOfCluster = 1000;  // in memory; a cluster that chang
 Value gpus_of(const Object& cluster) {
   std::map<std::string, std::int64_t> counts;
   for (const Value& gpu : cluster.spec()["hardware"]["gpus"].items()) {
-    counts[gpu["shortName"].str()] += gpu["count"].as_int();
+    std::int64_t& count = counts[gpu["shortName"].str()];
+    count = saturating_add(count, gpu["count"].as_int());
   }
   Value gpus = Value::object();
   for (const auto& [type, count] : counts) {
@@ -25,7 +28,7 @@ Value gpus_of(const Object& cluster) {
 Value point(const std::string& at, const Value& gpus) {
   std::int64_t total = 0;
   for (const Member& type : gpus.members()) {
-    total += type.value.as_int();
+    total = saturating_add(total, type.value.as_int());
   }
   return Value::object({{"at", at}, {"gpus", total}, {"byType", gpus}});
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <limits>
 #include <string>
 
 #include "console/history/history.hpp"
@@ -34,6 +35,18 @@ TEST(HardwareLog, RecordsChangesAlone) {
   EXPECT_TRUE(log.see(a100(6), kNow));
   // Two models of one short name are one number.
   EXPECT_FALSE(log.see(cluster("{shortName: a100, count: 4}, {shortName: a100, count: 2}"), kNow));
+}
+
+TEST(HardwareLog, BoundsSumsOfHugeCounts) {
+  const std::string huge = "count: 9223372036854775807";
+  HardwareLog log;
+  const auto record = log.see(cluster("{shortName: a100, " + huge + "}, {shortName: a100, " + huge +
+                                      "}, {shortName: h200, " + huge + "}"),
+                              kNow);
+  ASSERT_TRUE(record);
+  EXPECT_EQ((*record)["gpus"]["a100"].as_int(), std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(log.course("c1", kNow, kNow)[0]["gpus"].as_int(),
+            std::numeric_limits<std::int64_t>::max());
 }
 
 TEST(HardwareLog, ShowsTheStateBeforeTheRange) {

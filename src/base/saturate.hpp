@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums of numbers that come from outside.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace athanor {
+
+// Returns a + b; beyond the range of the type, its nearest end.
+constexpr std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) {
+    return sum;
+  }
+  using Limits = std::numeric_limits<std::int64_t>;
+  return a < 0 ? Limits::min() : Limits::max();
+}
+
+}  // namespace athanor
