@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
@@ -28,19 +29,34 @@ namespace {
 
 constexpr int kWorkers = 4;
 constexpr std::size_t kMostConnections = 512;
-constexpr Duration kRestAfter = std::chrono::minutes(10);  // without viewers
+constexpr Duration kEndpointPatience = std::chrono::seconds(5);  // of the controllers
+constexpr Duration kRestAfter = std::chrono::minutes(10);        // without viewers
+
+// The endpoint of the controllers as a server; the console's own token goes there over TLS alone.
+client::ClusterConfig endpoint_config(const Settings& settings,
+                                      const client::ClusterConfig& cluster) {
+  client::ClusterConfig config{.server = settings.controllers_url,
+                               .certificate_authority = {.file = settings.controllers_ca}};
+  if (config.server.starts_with("https://")) {
+    config.token = cluster.token;
+    config.token_file = cluster.token_file;
+  }
+  return config;
+}
 
 }  // namespace
 
 struct Console::State {
   State(ConsoleOptions given, std::shared_ptr<client::ApiClient> api, std::unique_ptr<Clock> time,
         std::unique_ptr<Entropy> random, std::unique_ptr<HistoryStore> store,
-        std::unique_ptr<LogArchive> archive)
+        std::unique_ptr<LogArchive> archive, std::shared_ptr<client::ApiClient> endpoints)
       : options(std::move(given)),
         clock(std::move(time)),
         entropy(std::move(random)),
         client(std::move(api)),
         port(client, options.settings.request_timeout),
+        controllers(endpoints ? std::optional(ApiPort(std::move(endpoints), kEndpointPatience))
+                              : std::nullopt),
         world(client, followed_kinds(options.settings), *clock, *entropy),
         board(world, options.settings, *clock, [this] { return history.rows(); }),
         history(std::move(store), *clock, options.settings.history_days, [this] { board.touch(); }),
@@ -57,6 +73,7 @@ struct Console::State {
                  .logs = *logs,
                  .follower = follower,
                  .simulator = options.simulator,
+                 .controllers = controllers ? &*controllers : nullptr,
                  .files = options.web.empty() ? embedded_pages() : folder_pages(options.web),
                  .version = options.version,
                  .embedded = options.embedded},
@@ -77,6 +94,9 @@ struct Console::State {
     board.stop();
     world.stop();
     client->stop();
+    if (controllers) {
+      controllers->client().stop();
+    }
   }
 
   Result<void> serve();
@@ -90,6 +110,7 @@ struct Console::State {
   std::unique_ptr<Entropy> entropy;
   std::shared_ptr<client::ApiClient> client;
   ApiPort port;
+  std::optional<ApiPort> controllers;
   World world;
   Board board;
   History history;
@@ -124,7 +145,7 @@ Result<void> Console::State::serve() {
       } else if (change.kind == &api::kPod && change.before) {
         logs->gone(change.before->key());
       } else if (change.kind == &api::kFournosCluster && change.after) {
-        history.see_hardware(*change.after);
+        history.see_cluster(*change.after);
       }
     }
     keep_slices(changes);
@@ -213,8 +234,15 @@ Result<std::unique_ptr<Console>> Console::start(ConsoleOptions options) {
               LogArchive::open(options.data.empty() ? ":memory:" : options.data + "/logs.db",
                                options.settings.log_archive_bytes,
                                ApiPort(client, options.settings.request_timeout)));
+  std::shared_ptr<client::ApiClient> endpoints;
+  if (!options.settings.controllers_url.empty()) {
+    ATHANOR_TRY(endpoints,
+                client::ApiClient::open(endpoint_config(options.settings, options.cluster), *clock,
+                                        *entropy));
+  }
   auto state = std::make_unique<State>(std::move(options), std::move(client), std::move(clock),
-                                       std::move(entropy), std::move(store), std::move(archive));
+                                       std::move(entropy), std::move(store), std::move(archive),
+                                       std::move(endpoints));
   ATHANOR_TRY_VOID(state->serve());
   return std::unique_ptr<Console>(new Console(std::move(state)));
 }

@@ -5,6 +5,7 @@ import { applyChanges, keyOf } from "../src/core/data";
 import { parseFilter, splitTerms, toggleTerm, type Fields } from "../src/core/filter";
 import { changesOf } from "../src/core/stream";
 import { parseSpan, span } from "../src/core/time";
+import { readAmounts } from "../src/pages/fleet/addnode";
 import { holdRows, sortRows } from "../src/ui/order";
 import { windowOf } from "../src/ui/virtual";
 
@@ -116,4 +117,9 @@ describe("Changes", () => {
 describe("Window", () => {
   it("renders only what is in sight", () => expect(windowOf(3000, 600, 30, 5000, 10)).toEqual({ first: 90, last: 130 }));
   it("stays inside of a short list", () => expect(windowOf(9000, 600, 30, 3)).toEqual({ first: 3, last: 3 }));
+});
+
+describe("Amounts of a node", () => {
+  it("are read from a text", () => expect(readAmounts(" cpu=8, nvidia.com/gpu = 4,, memory=8Gi")).toEqual({ cpu: "8", "nvidia.com/gpu": "4", memory: "8Gi" }));
+  it("keep what has no value, so that the server names it", () => expect(readAmounts("cpu")).toEqual({ cpu: "" }));
 });

@@ -41,6 +41,9 @@ Result<std::unique_ptr<console::Console>> start(const ConsoleOptions& options) {
     environment["CONSOLE_READ_ONLY"] = "true";
   }
   ATHANOR_TRY(console::Settings settings, console::read_settings(environment, std::move(initial)));
+  if (options.target.verbosity == 0) {
+    log::configure(settings.log_level, log::Format::Auto);
+  }
   return console::Console::start({.settings = std::move(settings),
                                   .cluster = config,
                                   .data = options.data,
@@ -57,7 +60,7 @@ Result<std::unique_ptr<console::Console>> start_lab_console(const LabConsole& la
   auto environment = environment_map();
   // The lab's console is its owner's own: it listens for this machine alone.
   for (const char* outer :
-       {"CONSOLE_AUTH", "CONSOLE_NAMESPACES", "FOURNOS_NAMESPACE", "DATABASE_URL"}) {
+       {"CONSOLE_AUTH", "CONSOLE_NAMESPACES", "FOURNOS_NAMESPACE", "DATABASE_URL", "LOG_LEVEL"}) {
     environment.erase(outer);
   }
   environment["CONSOLE_ADDR"] = fmt::format("127.0.0.1:{}", lab.port);

@@ -13,7 +13,6 @@
 namespace athanor::console {
 namespace {
 
-constexpr Duration kSessionTime = std::chrono::hours(8);
 constexpr Duration kAllowTime = std::chrono::seconds(60);
 constexpr Duration kDenyTime = std::chrono::seconds(5);
 constexpr std::size_t kMostSessions = 10'000;
@@ -138,7 +137,7 @@ Result<Session> Access::session_of(const net::Request& request) {
       session.viewer.groups.emplace_back("system:authenticated");
       const MutexLock lock(mutex_);
       session.csrf = sha256_hex(anonymous_.csrf + user);
-      session.expires = clock_.now() + kSessionTime;
+      session.expires = clock_.now() + settings_.session_time;
       return session;
     }
     case AuthMode::Token: {
@@ -172,7 +171,7 @@ Result<Session> Access::log_in(const std::string& token) {
   const Instant now = clock_.now();
   Session session{
       .viewer = {.user = status["user"]["username"].str()},
-      .expires = std::min(now + kSessionTime, expiry_of(token).value_or(Instant::max()))};
+      .expires = std::min(now + settings_.session_time, expiry_of(token).value_or(Instant::max()))};
   for (const Value& group : status["user"]["groups"].items()) {
     session.viewer.groups.push_back(group.str());
   }
@@ -274,9 +273,24 @@ Result<bool> Access::may(const Viewer& viewer, std::string_view verb, const Kind
   if (settings_.auth == AuthMode::None) {
     return true;
   }
-  const std::string key =
-      fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", viewer.user, fmt::join(viewer.groups, ","), verb,
-                  kind.group, kind.plural, ns, name);
+  return ask(viewer, "resourceAttributes",
+             Value::object({{"verb", verb},
+                            {"group", kind.group},
+                            {"resource", kind.plural},
+                            {"namespace", ns},
+                            {"name", name}}));
+}
+
+Result<bool> Access::may_get(const Viewer& viewer, std::string_view path) {
+  return ask(viewer, "nonResourceAttributes", Value::object({{"verb", "get"}, {"path", path}}));
+}
+
+Result<bool> Access::ask(const Viewer& viewer, std::string_view member, const Value& attributes) {
+  if (settings_.auth == AuthMode::None) {
+    return true;
+  }
+  const std::string key = fmt::format("{}\n{}\n{}", viewer.user, fmt::join(viewer.groups, ","),
+                                      json::print(attributes));
   {
     const MutexLock lock(mutex_);
     const auto found = verdicts_.find(key);
@@ -288,16 +302,11 @@ Result<bool> Access::may(const Viewer& viewer, std::string_view verb, const Kind
   for (const std::string& group : viewer.groups) {
     groups.push_back(group);
   }
-  const Value review = Value::object(
-      {{"apiVersion", kAccessReview.api_version()},
-       {"kind", kAccessReview.name},
-       {"spec", Value::object({{"user", viewer.user},
-                               {"groups", std::move(groups)},
-                               {"resourceAttributes", Value::object({{"verb", verb},
-                                                                     {"group", kind.group},
-                                                                     {"resource", kind.plural},
-                                                                     {"namespace", ns},
-                                                                     {"name", name}})}})}});
+  Value spec = Value::object({{"user", viewer.user}, {"groups", std::move(groups)}});
+  spec.set(member, attributes);
+  const Value review = Value::object({{"apiVersion", kAccessReview.api_version()},
+                                      {"kind", kAccessReview.name},
+                                      {"spec", std::move(spec)}});
   ATHANOR_TRY(const Object answer, port_.create({}, kAccessReview, review));
   const bool allowed = answer.status()["allowed"].as_bool();
   const Instant now = clock_.now();

@@ -60,6 +60,8 @@ class Access {
   // for 5 s.
   [[nodiscard]] Result<bool> may(const Viewer& viewer, std::string_view verb, const Kind& kind,
                                  std::string_view ns, std::string_view name = {});
+  // Asks whether the viewer may get a path of the API server that is no resource, likewise.
+  [[nodiscard]] Result<bool> may_get(const Viewer& viewer, std::string_view path);
   // Returns the namespaces, among those given, in which the viewer may list the kind.
   [[nodiscard]] Visible visible(const Viewer& viewer, const Kind& kind,
                                 const std::set<std::string>& namespaces);
@@ -72,6 +74,8 @@ class Access {
     Instant until{};
   };
   [[nodiscard]] std::string random_text();
+  [[nodiscard]] Result<bool> ask(const Viewer& viewer, std::string_view member,
+                                 const Value& attributes);
   [[nodiscard]] bool is_own_host(std::string_view host) const;
 
   const Settings& settings_;

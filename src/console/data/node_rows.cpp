@@ -7,8 +7,11 @@
 #include <string>
 
 #include "api/builtin.hpp"
+#include "base/saturate.hpp"
 #include "console/data/accelerator_rows.hpp"
 #include "console/data/row_texts.hpp"
+#include "embedded/nodes/emulated_node.hpp"
+#include "embedded/nodes/nodes.hpp"
 #include "kube/text/quantity.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/numa/model/kinds.hpp"
@@ -51,7 +54,8 @@ std::map<std::string, NodeLoad, std::less<>> loads_of(const Facts& facts) {
     for (const Value& container : pod.spec()["containers"].items()) {
       for (const Member& limit : container["resources"]["limits"].members()) {
         if (is_gpu(limit.key())) {
-          load.gpus[std::string(limit.key())] += count_of_amount(limit.value);
+          std::int64_t& count = load.gpus[std::string(limit.key())];
+          count = saturating_add(count, count_of_amount(limit.value));
         }
       }
     }
@@ -134,6 +138,7 @@ const ListShape& node_shape() {
                                             {"pressure", List},
                                             {"taints", List},
                                             {"emulated", Flag},
+                                            {"failed", Flag},
                                             {"labels", Object},
                                             {"created", Time}},
                                 .words = {{"role", "roles"}, {"phase", "state"}}};
@@ -175,7 +180,9 @@ std::vector<Value> node_rows(const Facts& facts) {
                                    value, taint["effect"].as_string()));
     }
     row.set("taints", std::move(taints));
-    row.set("emulated", node.status()["nodeInfo"]["osImage"].as_string() == "emulated by athanor");
+    const bool emulated = node.label(nodes::kEmulatedLabel) == "true";
+    row.set("emulated", emulated);
+    row.set("failed", emulated && nodes::has_failed(node));
     row.set("labels", node.metadata()["labels"]);
     rows.push_back(std::move(row));
   }

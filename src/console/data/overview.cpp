@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api/kueue.hpp"
+#include "base/saturate.hpp"
 #include "console/data/accelerator_rows.hpp"
 #include "console/data/cluster_rows.hpp"
 #include "console/data/row_texts.hpp"
@@ -299,18 +300,18 @@ Value overview(const Facts& facts, const OverviewRows& rows, Instant now) {
   Value page = Value::object({{"jobs", Value::object({{"phases", counts_by(rows.jobs, "phase")},
                                                       {"sparkline", sparkline(rows.jobs, now)}})},
                               {"queue", queue_card(rows, now)},
-                              {"gpus", gpu_totals(facts)},
                               {"clusters", counts_by(rows.clusters, "state")},
                               {"locks", lock_card(rows.locks, now)},
                               {"appwrappers", counts_by(rows.appwrappers, "phase")},
                               {"failures", failures_of(rows.jobs, now - kDay)}});
-  if (facts.has(das::kNodeAccelerator)) {
+  page.set("gpus", rows.sums.quota ? gpu_totals(facts) : Value::list());
+  if (rows.sums.slices && facts.has(das::kNodeAccelerator)) {
     const Value map = slice_map(facts);
     page.set("mig", Value::object({{"used", map["slots"]["used"]},
                                    {"total", map["slots"]["total"]},
                                    {"unplaceable", map["waiting"].size()}}));
   }
-  if (facts.has(numa::kTopologyKind)) {
+  if (rows.sums.zones && facts.has(numa::kTopologyKind)) {
     const Value map = zone_map(facts, now);
     const auto& nodes = map["nodes"];
     std::int64_t over = 0;
@@ -332,10 +333,10 @@ Value problems(const Facts& facts, const OverviewRows& rows, Instant now) {
   add_cluster_troubles(rows, now, troubles);
   add_job_troubles(rows.jobs, now, troubles);
   add_other_troubles(rows, troubles);
-  if (facts.has(das::kNodeAccelerator)) {
+  if (rows.sums.slices && facts.has(das::kNodeAccelerator)) {
     add_object_troubles(slice_map(facts)["problems"], "athanor slices", troubles);
   }
-  if (facts.has(numa::kTopologyKind)) {
+  if (rows.sums.zones && facts.has(numa::kTopologyKind)) {
     add_object_troubles(zone_map(facts, now)["problems"], "athanor numa", troubles);
   }
   std::ranges::stable_sort(troubles, std::greater(), &Trouble::error);
@@ -353,7 +354,8 @@ Value problems(const Facts& facts, const OverviewRows& rows, Instant now) {
   return items;
 }
 
-Value insights(std::span<const Value> jobs, const Facts& facts, Instant from, Instant now) {
+Value insights(std::span<const Value> jobs, std::span<const Object> workloads, Instant from,
+               Instant now) {
   std::vector<Value> period;
   for (const Value& job : jobs) {
     const auto end = time_in(job, "completed");
@@ -380,13 +382,14 @@ Value insights(std::span<const Value> jobs, const Facts& facts, Instant from, In
     }
   }
   std::map<std::string, std::int64_t> evictions;
-  for (const Object& workload : facts.all(api::kueue::kWorkload)) {
+  for (const Object& workload : workloads) {
     std::int64_t count = 0;
     for (const Value& one : workload.status()["schedulingStats"]["evictions"].items()) {
-      count += one["count"].as_int();
+      count = saturating_add(count, one["count"].as_int());
     }
     if (count > 0) {
-      evictions[workload.spec()["queueName"].str()] += count;
+      std::int64_t& sum = evictions[workload.spec()["queueName"].str()];
+      sum = saturating_add(sum, count);
     }
   }
   Value evicted = Value::list();
@@ -405,6 +408,32 @@ Value insights(std::span<const Value> jobs, const Facts& facts, Instant from, In
                         {"failures", std::move(failures)},
                         {"evictions", std::move(evicted)},
                         {"utilisation", utilisation_of(period, from, now)}});
+}
+
+Value repair_summary(std::span<const Value> repairs) {
+  constexpr std::size_t kShownRepairs = 50;
+  struct Sum {
+    std::int64_t count = 0;
+    std::int64_t fights = 0;
+    std::string last{};
+  };
+  std::map<std::string, Sum> sums;
+  Value newest = Value::list();
+  for (const Value& repair : repairs) {
+    Sum& sum = sums[repair["cluster"].str()];
+    ++sum.count;
+    sum.fights += repair["fight"].as_bool() ? 1 : 0;
+    sum.last = std::max(sum.last, repair["at"].str());
+    if (newest.size() < kShownRepairs) {
+      newest.push_back(repair);
+    }
+  }
+  Value clusters = Value::list();
+  for (const auto& [cluster, sum] : sums) {
+    clusters.push_back(Value::object(
+        {{"cluster", cluster}, {"count", sum.count}, {"fights", sum.fights}, {"last", sum.last}}));
+  }
+  return Value::object({{"clusters", std::move(clusters)}, {"newest", std::move(newest)}});
 }
 
 }  // namespace athanor::console

@@ -10,7 +10,14 @@
 
 namespace athanor::console {
 
-// Rows that the pages are made from.
+// Kinds of the whole cluster whose sums the viewer may see.
+struct OverviewSums {
+  bool quota = true;   // of ClusterQueues
+  bool slices = true;  // of NodeAccelerators
+  bool zones = true;   // of NodeResourceTopologies
+};
+
+// Rows that the pages are made from, and sums that are made from the objects themselves.
 struct OverviewRows {
   std::span<const Value> jobs{};  // live and archived
   std::span<const Value> workloads{};
@@ -18,13 +25,19 @@ struct OverviewRows {
   std::span<const Value> locks{};
   std::span<const Value> appwrappers{};
   std::span<const Value> nodes{};
+  OverviewSums sums{};
 };
 
 // Returns the cards: jobs, queue, GPUs, clusters, locks, MIG, NUMA, AppWrappers, failures.
 Value overview(const Facts& facts, const OverviewRows& rows, Instant now);
 // Returns [{severity, object, since, text, action}], the worst first.
 Value problems(const Facts& facts, const OverviewRows& rows, Instant now);
-// Returns percentiles, failures, evictions and utilisation of a period.
-Value insights(std::span<const Value> jobs, const Facts& facts, Instant from, Instant now);
+// Returns percentiles, failures, evictions and utilisation of a period; `workloads` are those whose
+// evictions are counted.
+Value insights(std::span<const Value> jobs, std::span<const Object> workloads, Instant from,
+               Instant now);
+// Returns {clusters: [{cluster, count, fights, last}], newest: [{at, cluster, fight}]} of repairs
+// of quota, the newest first.
+Value repair_summary(std::span<const Value> repairs);
 
 }  // namespace athanor::console

@@ -15,6 +15,7 @@
 #include "console/data/job_rows.hpp"
 #include "console/data/row_texts.hpp"
 #include "console/history/hardware_log.hpp"
+#include "console/history/repair_log.hpp"
 #include "console/history/slice_log.hpp"
 #include "views/job_view.hpp"
 
@@ -29,13 +30,14 @@ constexpr auto kRetry = std::chrono::seconds(5);
 constexpr auto kSweep = std::chrono::hours(1);
 
 // One write: a job that ended, a state of a job with its event, a record of a change that a viewer
-// made, one of a slice, or one of a cluster's hardware.
+// made, one of a slice, one of a cluster's hardware, or one of a repair of its quota.
 struct HistoryWrite {
   std::optional<HistoryEntry> entry{};
   std::optional<HistoryEvent> event{};  // of `entry`, which then may go on
   std::optional<Value> audit{};
   std::optional<Value> slice{};
   std::optional<Value> hardware{};
+  std::optional<Value> repair{};
 };
 
 Value kept_object(const Object& job) {
@@ -103,6 +105,7 @@ struct History::State {
   std::shared_ptr<const std::vector<Value>> made ATHANOR_GUARDED_BY(mutex){};
   SliceLog slices ATHANOR_GUARDED_BY(mutex){};
   HardwareLog hardware ATHANOR_GUARDED_BY(mutex){};
+  RepairLog repairs ATHANOR_GUARDED_BY(mutex){};
   std::size_t lost ATHANOR_GUARDED_BY(mutex) = 0;
   bool loaded ATHANOR_GUARDED_BY(mutex) = false;
   std::string error ATHANOR_GUARDED_BY(mutex){};
@@ -132,6 +135,9 @@ struct History::State {
     if (write.hardware) {
       ATHANOR_TRY_VOID(store->add_hardware(*write.hardware));
     }
+    if (write.repair) {
+      ATHANOR_TRY_VOID(store->add_repair(*write.repair));
+    }
     return write.audit ? store->add_audit(*write.audit) : Result<void>();
   }
 
@@ -152,11 +158,13 @@ struct History::State {
     std::vector<HistoryEntry> found;
     std::vector<Value> changes;
     std::vector<Value> gpus;
+    std::vector<Value> mended;
     {
       const MutexLock lock(store_mutex);
       ATHANOR_TRY(found, store->load(kMostLoaded));
       ATHANOR_TRY(changes, store->slice_changes("", kMostLoaded));
       ATHANOR_TRY(gpus, store->hardware(kMostLoaded));
+      ATHANOR_TRY(mended, store->repairs(kMostLoaded));
     }
     const MutexLock lock(mutex);
     for (HistoryEntry& entry : found) {
@@ -167,6 +175,7 @@ struct History::State {
     }
     slices.load(changes);
     hardware.load(gpus);
+    repairs.load(mended);
     enqueue_slices(slices.missed(clock.now()));
     loaded = true;
     made.reset();
@@ -214,7 +223,8 @@ struct History::State {
       }
       const HistoryWrite& first = queue.front();
       if ((first.slice && !slices.is_news(*first.slice)) ||
-          (first.hardware && !hardware.is_news(*first.hardware))) {
+          (first.hardware && !hardware.is_news(*first.hardware)) ||
+          (first.repair && !repairs.is_news(*first.repair))) {
         queue.pop_front();
         return true;
       }
@@ -238,6 +248,9 @@ struct History::State {
     }
     if (next.hardware) {
       hardware.stored(*next.hardware);
+    }
+    if (next.repair) {
+      repairs.stored(*next.repair);
     }
     queue.pop_front();
     return true;
@@ -482,11 +495,14 @@ Result<std::vector<Value>> History::slice_changes(Instant from) {
   return changes;
 }
 
-void History::see_hardware(const Object& cluster) {
+void History::see_cluster(const Object& cluster) {
   {
     const MutexLock lock(state_->mutex);
     if (auto record = state_->hardware.see(cluster, state_->clock.now())) {
       state_->enqueue({.hardware = *std::move(record)});
+    }
+    for (Value& repair : state_->repairs.see(cluster)) {
+      state_->enqueue({.repair = std::move(repair)});
     }
   }
   state_->news.notify_all();
@@ -495,6 +511,11 @@ void History::see_hardware(const Object& cluster) {
 Value History::hardware(std::string_view cluster, Instant from) const {
   const MutexLock lock(state_->mutex);
   return state_->hardware.course(cluster, from, state_->clock.now());
+}
+
+std::vector<Value> History::repairs(Instant from) const {
+  const MutexLock lock(state_->mutex);
+  return state_->repairs.since(format_time(from));
 }
 
 HistoryState History::state() const {

@@ -80,6 +80,10 @@ class HistoryStore {
   virtual Result<void> add_hardware(const Value& record) = 0;
   // Reads the records of all clusters, the oldest first; if there are more than `most`, the newest.
   virtual Result<std::vector<Value>> hardware(std::size_t most) = 0;
+  // Notes a repair of a cluster's quota (RepairLog).
+  virtual Result<void> add_repair(const Value& record) = 0;
+  // Reads the repairs, the oldest first; if there are more than `most`, the newest.
+  virtual Result<std::vector<Value>> repairs(std::size_t most) = 0;
 };
 
 // Opens (or makes) an embedded database; ":memory:" lasts as long as the program. Errors: the file
@@ -123,10 +127,12 @@ class History {
   void slices_listed(const std::set<std::string>& uids);
   // Returns the changes of slices since then, the oldest first. Errors: those of the store.
   Result<std::vector<Value>> slice_changes(Instant from);
-  // Takes a state of a FournosCluster. Must not block.
-  void see_hardware(const Object& cluster);
+  // Takes a state of a FournosCluster: its GPUs and repairs of its quota. Must not block.
+  void see_cluster(const Object& cluster);
   // Returns the GPUs of a cluster over time (HardwareLog::course).
   [[nodiscard]] Value hardware(std::string_view cluster, Instant from) const;
+  // Returns the repairs of quota since then (RepairLog), the newest first.
+  [[nodiscard]] std::vector<Value> repairs(Instant from) const;
   [[nodiscard]] HistoryState state() const;
 
  private:

@@ -54,7 +54,10 @@ constexpr const char* kServerTables =
     "CREATE INDEX IF NOT EXISTS athanor_slices_at ON athanor_slices(at);"
     "CREATE TABLE IF NOT EXISTS athanor_hardware("
     " number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at TEXT COLLATE \"C\" NOT NULL,"
-    " cluster TEXT NOT NULL, record TEXT NOT NULL);";
+    " cluster TEXT NOT NULL, record TEXT NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS athanor_repairs("
+    " number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at TEXT COLLATE \"C\" NOT NULL,"
+    " record TEXT NOT NULL);";
 
 struct Finish {
   void operator()(PGconn* connection) const { PQfinish(connection); }

@@ -17,7 +17,7 @@
 namespace athanor::console {
 namespace {
 
-constexpr std::size_t kMostRecords = 100'000;  // of slices and of hardware, in each table
+constexpr std::size_t kMostRecords = 100'000;  // of slices, hardware and repairs, in each table
 constexpr std::size_t kMostAudit = 10'000;
 // How far the times of creation of one job may differ: fournos-ui has its own until it sees it.
 constexpr auto kSameJob = std::chrono::minutes(1);
@@ -305,6 +305,7 @@ class SqlHistory final : public HistoryStore {
       ATHANOR_TRY_VOID(remove(row[0]));
     }
     ATHANOR_TRY_VOID(execute("DELETE FROM athanor_slices WHERE at < $1", {limit}));
+    ATHANOR_TRY_VOID(execute("DELETE FROM athanor_repairs WHERE at < $1", {limit}));
     // The newest record of a cluster is what it has now.
     ATHANOR_TRY_VOID(
         execute("DELETE FROM athanor_hardware WHERE at < $1 AND number NOT IN "
@@ -354,13 +355,19 @@ class SqlHistory final : public HistoryStore {
   }
 
   Result<std::vector<Value>> hardware(std::size_t most) override {
-    ATHANOR_TRY(
-        auto all,
-        records(
-            fmt::format("SELECT record FROM athanor_hardware ORDER BY number DESC LIMIT {}", most),
-            {}));
-    std::ranges::reverse(all);
-    return all;
+    return newest("athanor_hardware", most);
+  }
+
+  Result<void> add_repair(const Value& record) override {
+    return together([&]() -> Result<void> {
+      ATHANOR_TRY_VOID(execute("INSERT INTO athanor_repairs(at, record) VALUES($1, $2)",
+                               {record["at"].str(), json::print(record)}));
+      return shorten("athanor_repairs", kMostRecords);
+    });
+  }
+
+  Result<std::vector<Value>> repairs(std::size_t most) override {
+    return newest("athanor_repairs", most);
   }
 
  private:
@@ -433,6 +440,15 @@ class SqlHistory final : public HistoryStore {
   Result<void> shorten(std::string_view table, std::size_t most) {
     return execute(fmt::format(
         "DELETE FROM {0} WHERE number <= (SELECT max(number) FROM {0}) - {1}", table, most));
+  }
+
+  // The newest records of a table, the oldest first.
+  Result<std::vector<Value>> newest(std::string_view table, std::size_t most) {
+    ATHANOR_TRY(auto all, records(fmt::format("SELECT record FROM {} ORDER BY number DESC LIMIT {}",
+                                              table, most),
+                                  {}));
+    std::ranges::reverse(all);
+    return all;
   }
 
   Result<std::vector<Value>> records(std::string_view sql, const SqlValues& values) {

@@ -35,7 +35,9 @@ constexpr const char* kEmbeddedTables =
     " record TEXT NOT NULL);"
     "CREATE INDEX IF NOT EXISTS athanor_slices_at ON athanor_slices(at);"
     "CREATE TABLE IF NOT EXISTS athanor_hardware(number INTEGER PRIMARY KEY, at TEXT NOT NULL,"
-    " cluster TEXT NOT NULL, record TEXT NOT NULL);";
+    " cluster TEXT NOT NULL, record TEXT NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS athanor_repairs(number INTEGER PRIMARY KEY, at TEXT NOT NULL,"
+    " record TEXT NOT NULL);";
 
 class SqliteDatabase final : public SqlDatabase {
  public:

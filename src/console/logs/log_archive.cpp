@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <map>
@@ -21,6 +22,9 @@ namespace athanor::console {
 namespace {
 
 constexpr auto kAgain = std::chrono::seconds(60);
+constexpr auto kRetryWrite = std::chrono::seconds(5);
+// Bytes of logs that wait in memory while the database cannot be written.
+constexpr std::size_t kMostHeld = std::size_t{64} << 20;
 constexpr std::size_t kMostRead = std::size_t{10'000};  // containers that wait to be read
 
 constexpr const char* kLogTables =
@@ -36,6 +40,12 @@ struct WantedLog {
   std::string job{};
   std::string source{};
   std::string began{};
+};
+
+// A log that could not be written.
+struct HeldLog {
+  WantedLog log{};
+  std::string text{};
 };
 
 // "namespace/name" of the pod's job.
@@ -61,12 +71,22 @@ struct LogArchive::State {
   std::map<std::pair<Key, std::string>, WantedLog> running ATHANOR_GUARDED_BY(mutex){};
   std::set<std::pair<Key, std::string>> done ATHANOR_GUARDED_BY(mutex){};
   std::int64_t bytes ATHANOR_GUARDED_BY(mutex) = 0;
+  std::deque<HeldLog> held ATHANOR_GUARDED_BY(mutex){};
+  std::size_t held_bytes ATHANOR_GUARDED_BY(mutex) = 0;
+  std::size_t lost ATHANOR_GUARDED_BY(mutex) = 0;
+  std::string error ATHANOR_GUARDED_BY(mutex){};
   std::thread thread{};
 
   Result<void> keep(const WantedLog& log, const std::string& text);
   Result<void> make_room();
   Result<std::int64_t> sum();
+  std::vector<KeptLogName> stored_of(const std::string& job);
   void read(const WantedLog& log);
+  // Writes a log, or notes why not; returns true if it is written.
+  bool archive(const WantedLog& log, const std::string& text);
+  // Keeps a log in memory until it can be written; newer text of a container replaces older.
+  void hold(HeldLog log);
+  void write_held();
   void run();
 };
 
@@ -125,21 +145,70 @@ void LogArchive::State::read(const WantedLog& log) {
   if (!text.ok()) {
     return;  // the pod is gone: what was read before stays
   }
-  Result<void> kept;
-  if (static_cast<std::int64_t>(text->size()) <= limit) {
-    kept = keep(log, *text);
+  if (static_cast<std::int64_t>(text->size()) <= limit && !archive(log, *text)) {
+    hold({.log = log, .text = *text});
   }
+}
+
+bool LogArchive::State::archive(const WantedLog& log, const std::string& text) {
+  Result<void> kept = keep(log, text);
   if (kept.ok()) {
     kept = make_room();
   }
-  if (!kept.ok()) {
-    log::warn("a log is not archived", {{"error", kept.error().message}});
+  const MutexLock lock(mutex);
+  const std::string failure = kept.ok() ? "" : kept.error().message;
+  if (failure != error && !kept.ok()) {
+    log::warn("logs are not archived", {{"error", failure}});
+  }
+  error = failure;
+  return kept.ok();
+}
+
+void LogArchive::State::hold(HeldLog log) {
+  const MutexLock lock(mutex);
+  std::erase_if(held, [&](const HeldLog& one) {
+    const bool older = one.log.pod == log.log.pod && one.log.container == log.log.container;
+    held_bytes -= older ? one.text.size() : 0;
+    return older;
+  });
+  held_bytes += log.text.size();
+  held.push_back(std::move(log));
+  while (held_bytes > kMostHeld) {
+    held_bytes -= held.front().text.size();
+    held.pop_front();
+    ++lost;
+  }
+}
+
+void LogArchive::State::write_held() {
+  while (true) {
+    HeldLog next;
+    {
+      const MutexLock lock(mutex);
+      if (held.empty()) {
+        return;
+      }
+      next = std::move(held.front());
+      held.pop_front();
+      held_bytes -= next.text.size();
+    }
+    if (!archive(next.log, next.text)) {
+      const MutexLock lock(mutex);
+      held_bytes += next.text.size();
+      held.push_front(std::move(next));
+      return;
+    }
   }
 }
 
 void LogArchive::State::run() {
   auto next = std::chrono::steady_clock::now() + kAgain;
+  auto next_write = std::chrono::steady_clock::now();
   while (true) {
+    if (std::chrono::steady_clock::now() >= next_write) {
+      next_write = std::chrono::steady_clock::now() + kRetryWrite;
+      write_held();
+    }
     WantedLog wanted;
     {
       MutexLock lock(mutex);
@@ -231,6 +300,14 @@ void LogArchive::gone(const Key& pod) {
 }
 
 std::optional<std::string> LogArchive::find(const Key& pod, const std::string& container) {
+  {
+    const MutexLock lock(state_->mutex);
+    for (const HeldLog& one : state_->held) {
+      if (one.log.pod == pod && one.log.container == container) {
+        return one.text;
+      }
+    }
+  }
   const MutexLock lock(state_->database_mutex);
   auto row = state_->database.prepare(
       "SELECT text FROM athanor_logs WHERE ns = ?1 AND pod = ?2 AND container = ?3");
@@ -244,10 +321,10 @@ std::optional<std::string> LogArchive::find(const Key& pod, const std::string& c
   return stepped.ok() && *stepped ? std::optional(std::string(row->bytes(0))) : std::nullopt;
 }
 
-std::vector<KeptLogName> LogArchive::of_job(const std::string& job) {
+std::vector<KeptLogName> LogArchive::State::stored_of(const std::string& job) {
   std::vector<KeptLogName> names;
-  const MutexLock lock(state_->database_mutex);
-  auto rows = state_->database.prepare(
+  const MutexLock lock(database_mutex);
+  auto rows = database.prepare(
       "SELECT ns, pod, container, source FROM athanor_logs WHERE job = ?1 ORDER BY began");
   if (!rows.ok()) {
     return names;
@@ -264,13 +341,28 @@ std::vector<KeptLogName> LogArchive::of_job(const std::string& job) {
   }
 }
 
-std::int64_t LogArchive::bytes() const {
+std::vector<KeptLogName> LogArchive::of_job(const std::string& job) {
+  std::vector<KeptLogName> names = state_->stored_of(job);
   const MutexLock lock(state_->mutex);
-  return state_->bytes;
+  for (const HeldLog& one : state_->held) {
+    const bool known = std::ranges::any_of(names, [&](const KeptLogName& name) {
+      return name.pod == one.log.pod && name.container == one.log.container;
+    });
+    if (one.log.job == job && !known) {
+      names.push_back(
+          {.pod = one.log.pod, .container = one.log.container, .source = one.log.source});
+    }
+  }
+  return names;
 }
 
-std::int64_t LogArchive::limit() const {
-  return state_->limit;
+LogArchiveState LogArchive::state() const {
+  const MutexLock lock(state_->mutex);
+  return {.bytes = state_->bytes,
+          .limit = state_->limit,
+          .held = state_->held.size(),
+          .lost = state_->lost,
+          .error = state_->error};
 }
 
 }  // namespace athanor::console

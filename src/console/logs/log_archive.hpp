@@ -26,6 +26,15 @@ struct KeptLogName {
   std::string source{};  // "task/step"
 };
 
+// State of the archive, for the page about the system.
+struct LogArchiveState {
+  std::int64_t bytes = 0;
+  std::int64_t limit = 0;
+  std::size_t held = 0;  // logs in memory that could not be written yet
+  std::size_t lost = 0;  // logs that had no place there
+  std::string error{};   // of the last write; empty: it succeeded
+};
+
 // Thread-safe.
 class LogArchive {
  public:
@@ -46,8 +55,7 @@ class LogArchive {
   [[nodiscard]] std::optional<std::string> find(const Key& pod, const std::string& container);
   // Returns the logs of a job ("namespace/name"), in the order in which their pods began.
   [[nodiscard]] std::vector<KeptLogName> of_job(const std::string& job);
-  [[nodiscard]] std::int64_t bytes() const;
-  [[nodiscard]] std::int64_t limit() const;
+  [[nodiscard]] LogArchiveState state() const;
 
  private:
   struct State;

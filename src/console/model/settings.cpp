@@ -13,6 +13,8 @@ namespace athanor::console {
 namespace {
 
 constexpr std::int64_t kMostDays = 36'500;
+constexpr Duration kShortestSession = std::chrono::seconds(1);
+constexpr Duration kLongestSession = std::chrono::hours(168);
 constexpr std::int64_t kMostMegabytes = std::int64_t{1} << 20;
 
 Result<bool> flag_of(const Environment& variables, std::string_view name, bool fallback) {
@@ -80,6 +82,62 @@ std::string masked_url(std::string url) {
   return url;
 }
 
+// The levels of Python's loggers, which fournos-ui takes, and ours.
+Result<void> read_log_level(const Environment& variables, Settings& settings) {
+  constexpr std::pair<std::string_view, log::Level> kLevels[] = {
+      {"critical", log::Level::Error}, {"error", log::Level::Error}, {"warning", log::Level::Warn},
+      {"warn", log::Level::Warn},      {"info", log::Level::Info},   {"debug", log::Level::Debug},
+      {"trace", log::Level::Trace}};
+  const std::string* text = variables.find("LOG_LEVEL");
+  if (text == nullptr) {
+    return {};
+  }
+  const std::string word = lower(*text);
+  const auto found = std::ranges::find(kLevels, std::string_view(word),
+                                       &std::pair<std::string_view, log::Level>::first);
+  if (found == std::end(kLevels)) {
+    return refuse_setting("LOG_LEVEL", *text, "must be debug, info, warning, error or critical");
+  }
+  settings.log_level = found->second;
+  return {};
+}
+
+Result<void> read_times(const Environment& variables, Settings& settings) {
+  if (const std::string* text = variables.find("CONSOLE_SESSION_TIME")) {
+    const auto time = parse_go_duration(*text);
+    if (!time.ok() || *time < kShortestSession || *time > kLongestSession) {
+      return refuse_setting("CONSOLE_SESSION_TIME", *text, "must be a time from 1s to 168h");
+    }
+    settings.session_time = *time;
+  }
+  double seconds = std::chrono::duration<double>(settings.request_timeout).count();
+  ATHANOR_TRY_VOID(variables.seconds("K8S_REQUEST_TIMEOUT", seconds));
+  settings.request_timeout =
+      std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+  return {};
+}
+
+// Where the controllers say how they are.
+Result<void> read_controllers(const Environment& variables, Settings& settings) {
+  variables.text("CONSOLE_CONTROLLERS_URL", settings.controllers_url);
+  variables.text("CONSOLE_CONTROLLERS_CA", settings.controllers_ca);
+  variables.text("CONSOLE_CONTROLLERS_LEASE", settings.controllers_lease);
+  std::string& url = settings.controllers_url;
+  while (url.ends_with('/')) {
+    url.pop_back();
+  }
+  if (!url.empty() && !url.starts_with("http://") && !url.starts_with("https://")) {
+    return refuse_setting("CONSOLE_CONTROLLERS_URL", url, "must begin with http:// or https://");
+  }
+  const std::string& lease = settings.controllers_lease;
+  const std::size_t slash = lease.find('/');
+  if (!lease.empty() && (slash == 0 || slash == std::string::npos || slash + 1 == lease.size() ||
+                         lease.find('/', slash + 1) != std::string::npos)) {
+    return refuse_setting("CONSOLE_CONTROLLERS_LEASE", lease, "must be NAMESPACE/NAME");
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string auth_text(AuthMode mode) {
@@ -121,6 +179,10 @@ std::vector<std::pair<std::string, std::string>> Settings::lines() const {
           {"PROJECTS_CONFIG_PATH", projects_file},
           {"FOURNOS_RESULTS_CLAIM", results_claim},
           {"CONSOLE_RESULTS_IMAGE", results_image},
+          {"CONSOLE_SESSION_TIME", format_go_duration(session_time)},
+          {"CONSOLE_CONTROLLERS_URL", masked_url(controllers_url)},
+          {"CONSOLE_CONTROLLERS_CA", controllers_ca},
+          {"CONSOLE_CONTROLLERS_LEASE", controllers_lease},
           {"FORGE_REPO_PATH", forge_repo},
           {"FORGE_GITHUB_REPO", forge_github}};
 }
@@ -192,10 +254,9 @@ Result<Settings> read_settings(const std::map<std::string, std::string>& environ
   variables.text("CONSOLE_RESULTS_IMAGE", settings.results_image);
   variables.text("FORGE_REPO_PATH", settings.forge_repo);
   variables.text("FORGE_GITHUB_REPO", settings.forge_github);
-  double seconds = std::chrono::duration<double>(settings.request_timeout).count();
-  ATHANOR_TRY_VOID(variables.seconds("K8S_REQUEST_TIMEOUT", seconds));
-  settings.request_timeout =
-      std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+  ATHANOR_TRY_VOID(read_log_level(variables, settings));
+  ATHANOR_TRY_VOID(read_controllers(variables, settings));
+  ATHANOR_TRY_VOID(read_times(variables, settings));
   return settings;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
 
@@ -38,6 +39,11 @@ struct Settings {
   std::string results_claim = "fournos-results";  // PersistentVolumeClaim with files of results
   std::string results_image = "busybox:1.36";     // of the pod that reads them
   Duration request_timeout = std::chrono::seconds(30);
+  log::Level log_level = log::Level::Info;
+  Duration session_time = std::chrono::hours(8);  // at most; a token may end earlier
+  std::string controllers_url{};    // of the controllers' metrics, without a slash at its end
+  std::string controllers_ca{};     // file with the certificate of its authority
+  std::string controllers_lease{};  // "NAMESPACE/NAME"; empty: no election is shown
 
   // Returns true if objects of the namespace are shown.
   [[nodiscard]] bool shows(std::string_view ns) const;

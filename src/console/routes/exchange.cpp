@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "console/routes/exchange.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -89,6 +91,29 @@ Visible visible_namespaces(Exchange& exchange, const Kind& kind) {
   return services.access.visible(exchange.viewer(), kind, namespaces);
 }
 
+Value visible_items(const Value& list, const Visible& visible) {
+  if (visible.all) {
+    return list;
+  }
+  Value items = Value::list();
+  for (const Value& item : list.items()) {
+    if (visible.shows(item["ns"].as_string())) {
+      items.push_back(item);
+    }
+  }
+  return items;
+}
+
+bool may_list(Exchange& exchange, const Kind& kind) {
+  return exchange.services.access.may(exchange.viewer(), "list", kind, "").value_or(false);
+}
+
+net::Response deny(const Kind& kind) {
+  return answer_error(Error{.code = 403,
+                            .reason = "Forbidden",
+                            .message = fmt::format("you may not list {}", kind.plural)});
+}
+
 net::Response answer_list(Exchange& exchange, const ListShape& shape, const Kind& kind,
                           const Rows& rows) {
   const Instant now = exchange.now();
@@ -119,6 +144,10 @@ net::Response answer_list(Exchange& exchange, const ListShape& shape, const Kind
   Value unavailable = Value::list();
   if (const KindObjects* state = facts->state(kind); state != nullptr && state->error) {
     unavailable.push_back(std::string(kind.plural) + ": " + state->error->message);
+  }
+  if (const std::string error = elapsed ? exchange.services.history.state().error : "";
+      !error.empty()) {
+    unavailable.push_back("history: " + error);
   }
   answer.set("unavailable", std::move(unavailable));
   return answer_value(answer);

@@ -38,7 +38,8 @@ struct Services {
   const ApiPort& port;
   LogArchive& logs;
   LogFollower& follower;
-  Simulator simulator{};  // never empty
+  Simulator simulator{};                 // never empty
+  const ApiPort* controllers = nullptr;  // their endpoints; null: none are configured
   PageFiles files{};
   std::string version{};
   bool embedded = false;               // served by `athanor up`
@@ -74,6 +75,14 @@ void note_change(Exchange& exchange, std::string_view action, std::string_view o
 
 // Returns true if the viewer may list the kind in the namespace of a row.
 Visible visible_namespaces(Exchange& exchange, const Kind& kind);
+
+// Returns the items of a list in namespaces that are visible.
+Value visible_items(const Value& list, const Visible& visible);
+
+// Returns true if the viewer may list the kind everywhere.
+bool may_list(Exchange& exchange, const Kind& kind);
+// Answers 403: the viewer may not list the kind.
+net::Response deny(const Kind& kind);
 
 // Reads a list of a topic: rows that the viewer may see, filtered, sorted, cut.
 net::Response answer_list(Exchange& exchange, const ListShape& shape, const Kind& kind,

@@ -34,17 +34,6 @@ using net::Response;
 
 constexpr int kHardwareDays = 30;  // of a cluster's page
 
-Response deny(const Kind& kind) {
-  return answer_error(Error{.code = 403,
-                            .reason = "Forbidden",
-                            .message = fmt::format("you may not list {}", kind.plural)});
-}
-
-// Returns true if the viewer may list the kind everywhere.
-bool may_list(Exchange& exchange, const Kind& kind) {
-  return exchange.services.access.may(exchange.viewer(), "list", kind, "").value_or(false);
-}
-
 Response show_queue(Exchange& exchange) {
   const auto tables = exchange.services.board.tables();
   if (!may_list(exchange, api::kueue::kClusterQueue)) {
@@ -61,8 +50,10 @@ Response show_queue(Exchange& exchange) {
     }
   }
   page.set("tree", std::move(tree));
+  const Visible queues = visible_namespaces(exchange, api::kueue::kLocalQueue);
+  page.set("localQueues", visible_items(page["localQueues"], queues));
   page.set("now", format_time(exchange.now()));
-  page.set("partial", !visible_namespaces(exchange, api::kueue::kWorkload).all);
+  page.set("partial", !queues.all || !visible_namespaces(exchange, api::kueue::kWorkload).all);
   return answer_value(page);
 }
 
@@ -367,7 +358,14 @@ Response show_fleet(Exchange& exchange) {
     return answer_error(Error::bad_request("from must be before to"), "from");
   }
   const auto tables = exchange.services.board.tables();
-  Value timeline = fleet_timeline(visible_jobs(exchange), tables->list("locks"), from, to, now);
+  const Visible clusters = visible_namespaces(exchange, api::kFournosCluster);
+  Rows locks;
+  for (const Value& lock : tables->list("locks")) {
+    if (clusters.shows(lock["ns"].as_string())) {
+      locks.push_back(lock);
+    }
+  }
+  Value timeline = fleet_timeline(visible_jobs(exchange), locks, from, to, now);
   if (const auto cluster = exchange.request.parameter("cluster")) {
     Value lanes = Value::list();
     for (const Value& lane : timeline["lanes"].items()) {
@@ -384,7 +382,11 @@ Response show_slices(Exchange& exchange) {
   if (!may_list(exchange, das::kNodeAccelerator)) {
     return deny(das::kNodeAccelerator);
   }
-  return answer_value(slice_map(*exchange.services.board.tables()->facts));
+  const Visible pods = visible_namespaces(exchange, api::kPod);
+  Value page = slice_map(*exchange.services.board.tables()->facts);
+  page.set("waiting", visible_items(page["waiting"], pods));
+  page.set("partial", !pods.all);
+  return answer_value(page);
 }
 
 // "hours" of the query, from 1 to 90 days; nullopt: anything else.
@@ -425,6 +427,9 @@ Response show_slice_changes(Exchange& exchange) {
 }
 
 Response what_if(Exchange& exchange) {
+  if (!may_list(exchange, das::kNodeAccelerator)) {
+    return deny(das::kNodeAccelerator);
+  }
   const std::int64_t count = exchange.body["count"].as_int(1);
   const std::string profile = exchange.body["profile"].str();
   if (profile.empty()) {
@@ -458,10 +463,25 @@ Response show_zones(Exchange& exchange) {
   if (!may_list(exchange, numa::kTopologyKind)) {
     return deny(numa::kTopologyKind);
   }
-  return answer_value(zone_map(*exchange.services.board.tables()->facts, exchange.now()));
+  const Visible pods = visible_namespaces(exchange, api::kPod);
+  Value page = zone_map(*exchange.services.board.tables()->facts, exchange.now());
+  if (!pods.all) {
+    Value nodes = Value::list();
+    for (const Value& node : page["nodes"].items()) {
+      Value one = node;
+      one.set("pods", visible_items(node["pods"], pods));
+      nodes.push_back(std::move(one));
+    }
+    page.set("nodes", std::move(nodes));
+  }
+  page.set("partial", !pods.all);
+  return answer_value(page);
 }
 
 Response fit_zones(Exchange& exchange) {
+  if (!may_list(exchange, numa::kTopologyKind)) {
+    return deny(numa::kTopologyKind);
+  }
   VerbCall call{.arguments = {{"ACTION", "fit"}}, .ns = exchange.services.settings.jobs_ns};
   std::string devices;
   for (const Member& request : exchange.body["requests"].members()) {
@@ -587,60 +607,6 @@ Response delete_appwrapper(Exchange& exchange) {
                       : answer_error(removed.error());
 }
 
-Response list_nodes(Exchange& exchange) {
-  const auto tables = exchange.services.board.tables();
-  return answer_list(exchange, node_shape(), api::kNode, tables->list("nodes"));
-}
-
-Response show_node(Exchange& exchange) {
-  const auto tables = exchange.services.board.tables();
-  const std::string& name = exchange.part("name");
-  if (!may_list(exchange, api::kNode)) {
-    return deny(api::kNode);
-  }
-  const Object* node = tables->facts->find(api::kNode, {"", name});
-  if (node == nullptr) {
-    return answer_error(Error::not_found(fmt::format("node \"{}\" not found", name)));
-  }
-  const Visible visible = visible_namespaces(exchange, api::kPod);
-  Value pods = Value::list();
-  for (const Object& pod : tables->facts->all(api::kPod)) {
-    if (pod.spec()["nodeName"].as_string() == name && visible.shows(pod.ns())) {
-      pods.push_back(pod_value(pod));
-    }
-  }
-  Value row;
-  for (const Value& one : tables->list("nodes")) {
-    row = one["name"].as_string() == name ? one : row;
-  }
-  return answer_value(Value::object({{"node", std::move(row)},
-                                     {"object", shown_object(*node)},
-                                     {"conditions", condition_list(node->status()["conditions"])},
-                                     {"pods", std::move(pods)}}));
-}
-
-Response cordon_node(Exchange& exchange, bool cordon) {
-  const std::string& name = exchange.part("name");
-  const auto patched = exchange.services.port.patch(
-      exchange.viewer(), api::kNode, {"", name},
-      Value::object(
-          {{"spec", Value::object({{"unschedulable", cordon ? Value(true) : Value()}})}}));
-  note_change(exchange, cordon ? "cordon" : "uncordon", "Node/" + name,
-              patched.ok() ? nullptr : &patched.error());
-  return patched.ok() ? answer_value(Value::object(
-                            {{"message",
-                              fmt::format("{} {}", name, cordon ? "is cordoned" : "takes pods")}}))
-                      : answer_error(patched.error());
-}
-
-Response cordon_node_route(Exchange& exchange) {
-  return cordon_node(exchange, true);
-}
-
-Response uncordon_node_route(Exchange& exchange) {
-  return cordon_node(exchange, false);
-}
-
 }  // namespace
 
 std::vector<Route> fleet_routes() {
@@ -761,25 +727,6 @@ std::vector<Route> fleet_routes() {
        .path = "/api/v1/appwrappers/{ns}/{name}",
        .summary = "Delete an AppWrapper",
        .handle = delete_appwrapper,
-       .guard = Guard::Change},
-      {.method = "GET",
-       .path = "/api/v1/nodes",
-       .summary = "List nodes",
-       .handle = list_nodes,
-       .shape = node_shape},
-      {.method = "GET",
-       .path = "/api/v1/nodes/{name}",
-       .summary = "Show one node with its pods",
-       .handle = show_node},
-      {.method = "POST",
-       .path = "/api/v1/nodes/{name}/cordon",
-       .summary = "Keep new pods off a node",
-       .handle = cordon_node_route,
-       .guard = Guard::Change},
-      {.method = "POST",
-       .path = "/api/v1/nodes/{name}/uncordon",
-       .summary = "Let new pods onto a node",
-       .handle = uncordon_node_route,
        .guard = Guard::Change},
   };
 }

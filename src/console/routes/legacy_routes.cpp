@@ -18,6 +18,7 @@
 #include "console/routes/schedule_changes.hpp"
 #include "kube/text/json.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
+#include "systems/hearth/kinds/fournos_cluster.hpp"
 
 namespace athanor::console {
 namespace {
@@ -215,8 +216,14 @@ Response show_form(Exchange& exchange) {
                            "forge-prepare-only", "forge-replot"}) {
     pipelines.insert(name);
   }
+  // A cluster may be named in a job without the right to list clusters; its state is for others.
+  const Visible visible = visible_namespaces(exchange, api::kFournosCluster);
   Value clusters = Value::list();
   for (const Value& cluster : tables->list("clusters")) {
+    if (!visible.shows(cluster["ns"].as_string())) {
+      clusters.push_back(Value::object({{"name", cluster["name"]}}));
+      continue;
+    }
     Value free = Value::object();
     for (const Value& gpu : cluster["gpus"].items()) {
       free.set(gpu["type"].as_string(), gpu["total"].as_int() - gpu["used"].as_int());

@@ -130,8 +130,8 @@ std::span<const Route> all_routes() {
   static const std::vector<Route> kRoutes = [] {
     std::vector<Route> routes;
     for (std::vector<Route> part :
-         {job_routes(), fleet_routes(), schedule_routes(), log_routes(), result_routes(),
-          what_if_routes(), system_routes(), legacy_routes()}) {
+         {job_routes(), fleet_routes(), node_routes(), schedule_routes(), log_routes(),
+          result_routes(), what_if_routes(), system_routes(), legacy_routes()}) {
       std::ranges::move(part, std::back_inserter(routes));
     }
     return routes;

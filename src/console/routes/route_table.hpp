@@ -49,6 +49,7 @@ Value openapi_document(std::string_view version);
 // Returns the routes of each area.
 std::vector<Route> job_routes();
 std::vector<Route> fleet_routes();
+std::vector<Route> node_routes();
 std::vector<Route> system_routes();
 std::vector<Route> schedule_routes();
 std::vector<Route> log_routes();

@@ -5,11 +5,13 @@
 #include <algorithm>
 
 #include "api/builtin.hpp"
+#include "base/files/time_zone_files.hpp"
 #include "console/data/job_rows.hpp"
 #include "console/data/schedule_rows.hpp"
 #include "console/routes/route_table.hpp"
 #include "console/routes/schedule_changes.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
+#include "views/schedule_view.hpp"
 
 namespace athanor::console {
 namespace {
@@ -86,6 +88,62 @@ Response list_runs(Exchange& exchange) {
     }
   }
   return answer_list(exchange, job_shape(), api::kFournosJob, rows);
+}
+
+struct ListedBeside {
+  const Kind& kind;
+  std::string query{};
+};
+
+// Objects of a kind in the namespace of a schedule; a refusal is added to `unavailable`.
+std::vector<Object> beside_schedule(Exchange& exchange, const Object& schedule,
+                                    const ListedBeside& what, Value& unavailable) {
+  auto listed = exchange.services.port.list(exchange.viewer(), what.kind,
+                                            std::string(schedule.ns()), what.query);
+  if (!listed.ok()) {
+    unavailable.push_back(fmt::format("{}: {}", what.kind.plural, listed.error().message));
+    return {};
+  }
+  return *std::move(listed);
+}
+
+// Starts that led to no job, with the reasons (docs/spec/dashboard.md B4.10).
+Response list_absent_starts(Exchange& exchange) {
+  const auto schedule = find_schedule(exchange, exchange.part("name"));
+  if (!schedule.ok()) {
+    return answer_error(schedule.error());
+  }
+  views::ScheduleRuns runs;
+  for (const Value& row : exchange.services.board.tables()->list("jobs")) {
+    const auto created = parse_time(row["created"].as_string());
+    if (row["schedule"].as_string() == schedule->name() &&
+        row["ns"].as_string() == schedule->ns() && row["trigger"].as_string() != "manual" &&
+        created) {
+      runs.created.push_back(*created);
+    }
+  }
+  Value unavailable = Value::list();
+  for (Object& job : beside_schedule(exchange, *schedule, {api::kJob}, unavailable)) {
+    if (job.owned_by(schedule->uid())) {
+      runs.jobs.push_back(std::move(job));
+    }
+  }
+  const std::string about = fmt::format(
+      "?fieldSelector=involvedObject.name%3D{},involvedObject.kind%3DCronJob", schedule->name());
+  runs.events = beside_schedule(exchange, *schedule, {api::kEvent, about}, unavailable);
+  const auto absent = views::absent_starts(*schedule, runs, exchange.now(), find_time_zone);
+  if (!absent.ok()) {
+    return answer_error(absent.error());
+  }
+  Value items = Value::list();
+  for (const views::AbsentStart& start : absent->starts) {
+    items.push_back(start.to_value());
+  }
+  return answer_value(Value::object({{"items", std::move(items)},
+                                     {"total", absent->total},
+                                     {"since", format_time(absent->since)},
+                                     {"unavailable", std::move(unavailable)},
+                                     {"now", format_time(exchange.now())}}));
 }
 
 Response preview(Exchange& exchange) {
@@ -202,6 +260,10 @@ std::vector<Route> schedule_routes() {
        .summary = "List the jobs of a schedule",
        .handle = list_runs,
        .shape = job_shape},
+      {.method = "GET",
+       .path = "/api/v1/schedules/{name}/absent",
+       .summary = "List starts of a schedule that were skipped or missed, with the reasons",
+       .handle = list_absent_starts},
       {.method = "POST",
        .path = "/schedules",
        .summary = "Create or change a schedule by fournos-ui's form",

@@ -11,6 +11,7 @@
 #include "console/data/features.hpp"
 #include "console/data/overview.hpp"
 #include "console/data/row_texts.hpp"
+#include "console/routes/controllers_page.hpp"
 #include "console/routes/route_table.hpp"
 #include "systems/appwrapper/model/kinds.hpp"
 #include "systems/das/model/kinds.hpp"
@@ -149,14 +150,20 @@ struct VisibleRows {
   Rows jobs{};
   Rows workloads{};
   Rows appwrappers{};
+  Rows clusters{};
+  Rows locks{};
+  Rows nodes{};
+  OverviewSums sums{};
+  Visible workload_namespaces{};
   bool partial = false;
   [[nodiscard]] OverviewRows rows() const {
     return {.jobs = jobs,
             .workloads = workloads,
-            .clusters = tables->list("clusters"),
-            .locks = tables->list("locks"),
+            .clusters = clusters,
+            .locks = locks,
             .appwrappers = appwrappers,
-            .nodes = tables->list("nodes")};
+            .nodes = nodes,
+            .sums = sums};
   }
 };
 
@@ -173,12 +180,22 @@ Rows filtered(const Rows& rows, const Visible& visible) {
 VisibleRows visible_rows(Exchange& exchange) {
   VisibleRows all{.tables = exchange.services.board.tables()};
   const Visible jobs = visible_namespaces(exchange, api::kFournosJob);
+  const Visible clusters = visible_namespaces(exchange, api::kFournosCluster);
   const Visible workloads = visible_namespaces(exchange, api::kueue::kWorkload);
   const Visible wrappers = visible_namespaces(exchange, appwrapper::kAppWrapper);
   all.jobs = filtered(all.tables->list("jobs"), jobs);
   all.workloads = filtered(all.tables->list("workloads"), workloads);
   all.appwrappers = filtered(all.tables->list("appwrappers"), wrappers);
-  all.partial = !jobs.all || !workloads.all || !wrappers.all;
+  all.clusters = filtered(all.tables->list("clusters"), clusters);
+  all.locks = filtered(all.tables->list("locks"), clusters);
+  const bool nodes = may_list(exchange, api::kNode);
+  all.nodes = nodes ? all.tables->list("nodes") : Rows();
+  all.sums = {.quota = may_list(exchange, api::kueue::kClusterQueue),
+              .slices = may_list(exchange, das::kNodeAccelerator),
+              .zones = may_list(exchange, numa::kTopologyKind)};
+  all.workload_namespaces = workloads;
+  all.partial = !jobs.all || !workloads.all || !wrappers.all || !clusters.all || !nodes ||
+                !all.sums.quota || !all.sums.slices || !all.sums.zones;
   return all;
 }
 
@@ -190,9 +207,34 @@ Response show_overview(Exchange& exchange) {
   return answer_value(page);
 }
 
+// Adds what the console itself cannot write, before the problems of the cluster.
+Value with_store_problems(const Services& services, const Value& problems) {
+  Value all = Value::list();
+  const auto add = [&](std::string_view name, const std::string& text) {
+    all.push_back(Value::object({{"severity", "error"},
+                                 {"object", Value::object({{"kind", "Console"}, {"name", name}})},
+                                 {"text", text},
+                                 {"action", "free space for its data, or mend the database"}}));
+  };
+  const HistoryState history = services.history.state();
+  if (!history.error.empty()) {
+    add("history", fmt::format("the history is not written: {}; {} entries wait", history.error,
+                               history.queued));
+  }
+  const LogArchiveState logs = services.logs.state();
+  if (!logs.error.empty()) {
+    add("logs", fmt::format("logs are not archived: {}; {} wait", logs.error, logs.held));
+  }
+  for (const Value& problem : problems.items()) {
+    all.push_back(problem);
+  }
+  return all;
+}
+
 Response show_problems(Exchange& exchange) {
   const VisibleRows rows = visible_rows(exchange);
-  const Value items = problems(*rows.tables->facts, rows.rows(), exchange.now());
+  const Value items = with_store_problems(
+      exchange.services, problems(*rows.tables->facts, rows.rows(), exchange.now()));
   return answer_value(
       Value::object({{"items", items}, {"total", items.size()}, {"partial", rows.partial}}));
 }
@@ -207,9 +249,21 @@ Response show_insights(Exchange& exchange) {
     return answer_error(Error::bad_request("range must be 24h, 7d, 30d or 90d"), "range");
   }
   const VisibleRows rows = visible_rows(exchange);
-  Value page = insights(rows.jobs, *rows.tables->facts,
-                        exchange.now() - std::chrono::days(found->second), exchange.now());
-  page.set("partial", rows.partial);
+  std::vector<Object> workloads;
+  for (const Object& workload : rows.tables->facts->all(api::kueue::kWorkload)) {
+    if (rows.workload_namespaces.shows(workload.ns())) {
+      workloads.push_back(workload);
+    }
+  }
+  Value page = insights(rows.jobs, workloads, exchange.now() - std::chrono::days(found->second),
+                        exchange.now());
+  const Visible clusters = visible_namespaces(exchange, api::kFournosCluster);
+  std::vector<Value> repairs =
+      exchange.services.history.repairs(exchange.now() - std::chrono::days(found->second));
+  std::erase_if(repairs,
+                [&](const Value& repair) { return !clusters.shows(repair["ns"].as_string()); });
+  page.set("repairs", repair_summary(repairs));
+  page.set("partial", rows.partial || !clusters.all);
   return answer_value(page);
 }
 
@@ -227,6 +281,32 @@ Value watch_list(const World& world) {
     list.push_back(std::move(one));
   }
   return list;
+}
+
+// A viewer sees their own changes, and those of objects that they may list.
+bool may_see_record(Exchange& exchange, const Value& record) {
+  const Viewer& viewer = exchange.viewer();
+  if (!viewer.user.empty() && record["user"].as_string() == viewer.user) {
+    return true;
+  }
+  const std::string object = record["object"].str();  // "Kind/namespace/name" or "Kind/name"
+  const std::size_t slash = std::min(object.find('/'), object.size());
+  const std::size_t end = object.find('/', slash + 1);
+  const Kind* kind = find_shown_kind("", object.substr(0, slash));
+  const std::string ns = kind != nullptr && kind->namespaced && end != std::string::npos
+                             ? object.substr(slash + 1, end - slash - 1)
+                             : "";
+  return exchange.services.access.may(viewer, "list", kind == nullptr ? api::kSecret : *kind, ns)
+      .value_or(false);
+}
+
+Value log_state(const LogArchiveState& logs) {
+  Value state = Value::object({{"bytes", logs.bytes},
+                               {"limitBytes", logs.limit},
+                               {"held", logs.held},
+                               {"lost", logs.lost}});
+  set_text(state, "error", logs.error);
+  return state;
 }
 
 Response show_system(Exchange& exchange) {
@@ -255,23 +335,25 @@ Response show_system(Exchange& exchange) {
   set_text(store, "error", history.error);
   Value audit = Value::list();
   for (Value& record : services.history.audit(kShownAudit)) {
-    audit.push_back(std::move(record));
+    if (may_see_record(exchange, record)) {
+      audit.push_back(std::move(record));
+    }
   }
   Value configuration = Value::list();
   for (const auto& [name, value] : services.settings.lines()) {
     configuration.push_back(Value::object({{"name", name}, {"value", value}}));
   }
-  return answer_value(Value::object(
-      {{"version", services.version},
-       {"api", std::move(api)},
-       {"watches", watch_list(services.world)},
-       {"features", feature_list(*services.world.facts(), history.connected)},
-       {"history", std::move(store)},
-       {"logs",
-        Value::object({{"bytes", services.logs.bytes()}, {"limitBytes", services.logs.limit()}})},
-       {"viewers", services.board.viewers()},
-       {"audit", std::move(audit)},
-       {"configuration", std::move(configuration)}}));
+  return answer_value(
+      Value::object({{"version", services.version},
+                     {"api", std::move(api)},
+                     {"watches", watch_list(services.world)},
+                     {"controllers", controllers_page(exchange)},
+                     {"features", feature_list(*services.world.facts(), history.connected)},
+                     {"history", std::move(store)},
+                     {"logs", log_state(services.logs.state())},
+                     {"viewers", services.board.viewers()},
+                     {"audit", std::move(audit)},
+                     {"configuration", std::move(configuration)}}));
 }
 
 Response show_object(Exchange& exchange) {
@@ -341,6 +423,11 @@ Response show_metrics(Exchange& exchange) {
   add("athanor_console_history_lost_total", "counter",
       "Entries that were never written: the queue was full, or the database refuses them.",
       static_cast<double>(history.lost));
+  const LogArchiveState logs = services.logs.state();
+  add("athanor_console_logs_held", "gauge", "Logs in memory that could not be archived yet.",
+      static_cast<double>(logs.held));
+  add("athanor_console_logs_lost_total", "counter", "Logs that had no place in memory.",
+      static_cast<double>(logs.lost));
   text +=
       "# HELP athanor_console_watch_events_total Events of watches by kind.\n"
       "# TYPE athanor_console_watch_events_total counter\n";

@@ -40,7 +40,6 @@ inline constexpr std::string_view kLastProbe = "fournos.dev/last-probe";  // "<t
 inline constexpr std::string_view kLock = "fournos.dev/lock";             // "<since> <owner>"
 inline constexpr std::string_view kLockWarned = "fournos.dev/lock-warned";
 inline constexpr std::string_view kLockRetries = "fournos.dev/lock-retries";  // "<count> <time>"
-inline constexpr std::string_view kQuotaRepairs = "fournos.dev/quota-repairs";
 inline constexpr std::string_view kForcedSince = "fournos.dev/forced-since";
 
 // On the sentinel.

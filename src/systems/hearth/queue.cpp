@@ -36,7 +36,6 @@ namespace {
 constexpr Duration kWindow = std::chrono::milliseconds(100);
 // Another writer removes our entries again and again (8.5).
 constexpr Duration kRepairMemory = std::chrono::minutes(10);
-constexpr std::size_t kMostRepairs = 5;
 constexpr Duration kFightPause = std::chrono::minutes(5);
 
 // One cluster, as far as the queue is concerned.
@@ -360,7 +359,7 @@ class Queue {
   // ---- repairs
 
   void read_repairs(Entry& entry) const {
-    std::string_view text = entry.cluster.object.annotation(name::kQuotaRepairs);
+    std::string_view text = entry.cluster.object.annotation(api::kQuotaRepairs);
     while (!text.empty()) {
       const std::size_t end = std::min(text.find(' '), text.size());
       if (const auto at = read_time(text.substr(0, end)); at && now_ - *at < kRepairMemory) {
@@ -380,7 +379,7 @@ class Queue {
 
   void limit_repairs(const Value& groups) {
     for (Entry& entry : entries_) {
-      if (entry.judged || entry.repairs.size() <= kMostRepairs ||
+      if (entry.judged || entry.repairs.size() <= api::kMostQuotaRepairs ||
           find_flavor(groups, entry.wish.cluster) != nullptr) {
         continue;
       }
@@ -398,13 +397,13 @@ class Queue {
   }
 
   void note_repair(Entry& entry) {
-    const bool fight = entry.repairs.size() >= kMostRepairs;
+    const bool fight = entry.repairs.size() >= api::kMostQuotaRepairs;
     entry.repairs.push_back(now_);
     std::string text;
     for (const Instant at : entry.repairs) {
       text += (text.empty() ? "" : " ") + format_time(at);
     }
-    annotate(entry, name::kQuotaRepairs, text);
+    annotate(entry, api::kQuotaRepairs, text);
     emit(entry, "Normal", "QuotaRepaired",
          fmt::format("put the cluster's quota back into ClusterQueue {}", settings_.cluster_queue));
     if (fight) {

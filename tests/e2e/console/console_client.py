@@ -42,12 +42,12 @@ class Console:
 class ConsoleProcess(Console):
     """`athanor console` on a port of its own."""
 
-    def __init__(self, lab, folder, *arguments, **environment):
+    def __init__(self, lab, folder, *arguments, wrapper=(), **environment):
         self.out_path, self.err_path = folder / "console.out", folder / "console.err"
         kept = {name: value for name, value in os.environ.items() if not name.startswith("CONSOLE_")}
         with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
             self.process = subprocess.Popen(
-                [ATHANOR, "console", "--address", "127.0.0.1:0", "--data", folder, "--kubeconfig", lab.kubeconfig, *arguments],
+                [*wrapper, ATHANOR, "console", "--address", "127.0.0.1:0", "--data", folder, "--kubeconfig", lab.kubeconfig, *arguments],
                 stdout=out,
                 stderr=err,
                 stdin=subprocess.DEVNULL,

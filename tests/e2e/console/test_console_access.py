@@ -148,6 +148,26 @@ def test_a_session_ends_with_its_streams(console, token):
     assert viewer.request("GET", "/api/v1/jobs")[0].status == 401, "a replayed cookie"
 
 
+def test_a_session_ends_by_time(lab, token, tmp_path):
+    """The shorter of CONSOLE_SESSION_TIME and the token's own time; the stream says so, the cookie opens nothing afterwards."""
+    console = ConsoleProcess(lab, tmp_path, CONSOLE_AUTH="token", CONSOLE_SESSION_TIME="4s")
+    try:
+        viewer = Viewer(console, token)
+        (age,) = [int(word.split("=")[1]) for word in viewer.set_cookie.split("; ") if word.startswith("Max-Age=")]
+        assert age <= 4
+        assert viewer.get("/api/v1/session")["expires"]
+        connection = http.client.HTTPConnection("127.0.0.1", console.port, timeout=60)
+        connection.request("GET", "/api/v1/stream?topics=jobs", headers={"Host": console.host, "Cookie": viewer.cookie})
+        assert "event: auth" in connection.getresponse().read().decode(), "the stream ends with the session"
+        connection.close()
+        wait_for("the end of the session", lambda: viewer.request("GET", "/api/v1/jobs")[0].status == 401)
+        answer, data = viewer.request("POST", f"/api/v1/jobs/{JOBS}/access-job/stop", {})
+        assert (answer.status, json.loads(data)["error"]["reason"]) == (401, "Unauthorized")
+        assert Viewer(console, token).get("/api/v1/session")["user"].endswith(":ann"), "one may log in again"
+    finally:
+        console.stop()
+
+
 def test_streams_carry_what_the_viewer_may_see(lab, team, console, ann):
     connection = http.client.HTTPConnection("127.0.0.1", console.port, timeout=120)
     connection.request("GET", "/api/v1/stream?topics=jobs,nodes", headers={"Host": console.host, "Cookie": ann.cookie})
@@ -193,3 +213,33 @@ def test_other_peers_are_no_proxies(lab, tmp_path):
         assert answer.status == 401, data
     finally:
         console.stop()
+
+
+def test_sums_and_records_are_those_a_viewer_may_see(lab, team, console, ann):
+    """Ann may list jobs of her namespace alone: no page counts or names what is beyond."""
+    overview = ann.get("/api/v1/overview")
+    assert overview["partial"] and overview["clusters"] == {} and not overview["gpus"] and "mig" not in overview and "numa" not in overview, overview
+    assert overview["locks"] == {"held": 0, "acquiring": 0, "expiringSoon": 0}
+    kinds = {one["object"]["kind"] for one in ann.get("/api/v1/problems")["items"]}
+    assert kinds <= {"FournosJob", "Console"}, kinds
+    insights = ann.get("/api/v1/insights?range=7d")
+    assert insights["partial"] and insights["evictions"] == [] and insights["repairs"] == {"clusters": [], "newest": []}
+    for method, path, body in (("POST", "/api/v1/mig/whatif", {"profile": "1g.5gb"}), ("POST", "/api/v1/numa/fit", {"requests": {"cpu": "1"}}), ("GET", "/api/v1/mig", None), ("GET", "/api/v1/numa", None), ("GET", "/api/v1/queue", None)):
+        answer, data = ann.request(method, path, body)
+        assert answer.status == 403, (path, answer.status, data[:300])
+    assert all(set(one) == {"name"} for one in ann.get("/api/v1/form")["clusters"])
+
+    lab.kubectl("create", "clusterrolebinding", "console-boss", "--clusterrole=cluster-admin", "--serviceaccount=kube-system:console-boss")
+    lab.kubectl("create", "serviceaccount", "console-boss", "-n", "kube-system")
+    boss = Viewer(console, lab.kubectl("create", "token", "console-boss", "-n", "kube-system").out.strip())
+    try:
+        assert boss.get("/api/v1/overview")["clusters"] or boss.get("/api/v1/overview")["gpus"]
+        assert boss.job("boss-job", JOBS)[0].status == 201 and ann.job("ann-job", team)[0].status == 201
+        objects = lambda viewer: {one["object"] for one in viewer.get("/api/v1/system")["audit"]}  # noqa: E731
+        wait_for("both records", lambda: {f"FournosJob/{JOBS}/boss-job", f"FournosJob/{team}/ann-job"} <= objects(boss))
+        assert f"FournosJob/{team}/ann-job" in objects(ann)
+        assert f"FournosJob/{JOBS}/boss-job" not in objects(ann), "a record of another namespace"
+        assert ann.get("/api/v1/system")["controllers"]["items"] == []
+    finally:
+        lab.kubectl("delete", "clusterrolebinding", "console-boss")
+        lab.kubectl("delete", "serviceaccount", "console-boss", "-n", "kube-system")

@@ -43,9 +43,9 @@ PAGES = {
     "submit": ("/submit", "[data-testid=field-project]"),
     "submit-yaml": ("/submit?mode=yaml", "[data-testid=yaml-editor]"),
     "schedules": ("/schedules", "[data-testid=row-schedule-fournos-jobs-nightly-llmd]"),
-    "runs": ("/schedules/nightly-llmd/runs", "[data-testid=table-runs] tbody tr"),
+    "runs": ("/schedules/nightly-llmd/runs", "[data-testid=absent-starts] td"),
     "insights": ("/insights", ".heat td"),
-    "system": ("/system", "[data-testid=features] td"),
+    "system": ("/system", "[data-testid=controllers] td"),
     "absent": ("/jobs/ghost", "[role=alert] a"),
     "nowhere": ("/jobs/a/b/c", ".empty"),
 }

@@ -20,6 +20,7 @@ Where docs/spec/dashboard.md B10 is tested:
 | T12 | test_console_pages.py::test_absent_systems_leave_the_navigation_and_say_why |
 """
 
+import json
 import re
 import socket
 
@@ -126,3 +127,16 @@ def test_viewers_add_no_watch(own_lab, console):
         for one in viewers:
             one.close()
     wait_for("their end", lambda: console.get("/api/v1/system")["viewers"] < VIEWERS)
+
+
+def test_repairs_of_quota_are_counted(own_lab, console):
+    """A cluster's share that another writer took out of the queue: Hearth puts it back, Insights counts it."""
+    queue = next(one["metadata"]["name"] for one in json.loads(own_lab.kubectl("get", "clusterqueues", "-o", "json").out)["items"])
+    flavors = lambda: [one["name"] for one in json.loads(own_lab.kubectl("get", "clusterqueue", queue, "-o", "json").out)["spec"]["resourceGroups"][0]["flavors"]]  # noqa: E731
+    wait_for("the share", lambda: CLUSTER in flavors())
+    index = flavors().index(CLUSTER)
+    own_lab.kubectl("patch", "clusterqueue", queue, "--type=json", "-p", json.dumps([{"op": "remove", "path": f"/spec/resourceGroups/0/flavors/{index}"}]))
+    wait_for("its return", lambda: CLUSTER in flavors())
+    repairs = wait_for("the record", lambda: (found := console.get("/api/v1/insights?range=24h")["repairs"])["clusters"] and found)
+    assert [(one["cluster"], one["count"], one["fights"]) for one in repairs["clusters"]] == [(CLUSTER, 1, 0)], repairs
+    assert repairs["newest"][0]["cluster"] == CLUSTER and repairs["newest"][0]["at"] == repairs["clusters"][0]["last"]

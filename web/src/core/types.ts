@@ -339,6 +339,7 @@ export interface NodeRow extends Named {
   pressure?: string[];
   taints?: string[];
   emulated?: boolean;
+  failed?: boolean;
   created?: string;
 }
 

@@ -173,6 +173,10 @@ class Answers:
             "groups": groups,
             "failures": [{"reason": "PipelineFailed", "count": 9}, {"reason": "ClusterLost", "count": 2}],
             "evictions": [{"queue": "fournos", "count": 3}],
+            "repairs": {
+                "clusters": [{"cluster": "cluster-1", "count": 7, "fights": 2, "last": data.ago(400)}],
+                "newest": [{"at": data.ago(400), "ns": "hearth", "cluster": "cluster-1", "fight": True}],
+            },
             "utilisation": [
                 {"cluster": name, "hour": h, "percent": float((h * 13 + i * 29) % 101)} for i, name in enumerate(data.CLUSTERS) for h in range(24)
             ],
@@ -195,6 +199,17 @@ class Answers:
                 }
                 for kind in ("fournosjobs", "workloads", "fournosclusters", "nodes")
             ],
+            "controllers": {
+                "source": "this lab",
+                "items": [
+                    {"name": "fournosjob", "state": "failing", "why": "1 keys are tried again after an error", "queue": 3, "active": 1, "errors": 7, "failing": 1, "lastError": "psap/forge-1: no answer"},
+                    {"name": "kubelet", "state": "healthy", "queue": 0, "active": 0, "errors": 0, "failing": 0},
+                ],
+                "ready": [{"check": "ping ok", "ok": True}],
+                "leader": {"name": "athanor-system/athanor", "held": True, "holder": "athanor-controllers-1", "since": data.ago(7000), "renewed": data.ago(2)},
+                "leads": True,
+                "errors": [],
+            },
             "features": [
                 {"name": name, "present": on, **({} if on else {"reason": f"the cluster has no kinds of {name}"})}
                 for name, on in server.features.items()

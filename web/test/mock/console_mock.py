@@ -300,6 +300,10 @@ class Handler(BaseHTTPRequestHandler):
                     if good
                     else {"valid": False, "error": "a schedule has five fields"},
                 )
+            case ["schedules", _, "absent"]:
+                starts = [("skipped", "JobAlreadyActive", "prior execution is running"), ("missed", "NoJob", "no job was created")]
+                items = [{"at": data.ago(3600 * (k + 1)), "kind": kind, "reason": reason, "message": text} for k, (kind, reason, text) in enumerate(starts)]
+                self.send(200, {"items": items, "total": 2, "since": data.ago(86400), "unavailable": []})
             case ["schedules", _, "runs"]:
                 self.listed([row for row in server.rows["jobs"] if row.get("schedule")], query)
             case ["locks"]:

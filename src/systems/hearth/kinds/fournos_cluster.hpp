@@ -2,6 +2,7 @@
 // The FournosCluster (docs/spec/hearth.md section 2): one GPU cluster that jobs may run on.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -78,6 +79,11 @@ struct FournosCluster {
 
 // Annotation: "true" cordons a cluster while its kubeconfig is not valid.
 inline constexpr std::string_view kAutoCordon = "fournos.dev/auto-cordon";
+// Annotation: when the cluster's quota was put back into its queue, of the last ten minutes:
+// "<time> <time>", the oldest first.
+inline constexpr std::string_view kQuotaRepairs = "fournos.dev/quota-repairs";
+// Number of repairs in this time after which one more is a fight (docs/spec/hearth.md 4).
+inline constexpr std::size_t kMostQuotaRepairs = 5;
 // Returns true if the cluster admits nothing new (docs/spec/hearth.md 8.6): by its spec, or by
 // itself.
 bool is_cordoned(const FournosCluster& cluster);

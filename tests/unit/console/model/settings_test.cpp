@@ -62,5 +62,27 @@ TEST(ConsoleSettings, ShowNoPassword) {
   }
 }
 
+TEST(ConsoleSettings, ReadSessionTimesAndEndpoints) {
+  const auto settings = read_settings({{"CONSOLE_SESSION_TIME", "90m"},
+                                       {"LOG_LEVEL", "WARNING"},
+                                       {"CONSOLE_CONTROLLERS_URL", "http://c:8080/"},
+                                       {"CONSOLE_CONTROLLERS_LEASE", "ns/athanor"}});
+  ASSERT_TRUE(settings.ok()) << settings.error().message;
+  EXPECT_EQ(settings->session_time, std::chrono::minutes(90));
+  EXPECT_EQ(settings->log_level, log::Level::Warn);
+  EXPECT_EQ(settings->controllers_url, "http://c:8080");
+  const std::pair<const char*, const char*> wrong[] = {
+      {"CONSOLE_SESSION_TIME", "0s"},        {"CONSOLE_SESSION_TIME", "169h"},
+      {"CONSOLE_SESSION_TIME", "8"},         {"LOG_LEVEL", "loud"},
+      {"CONSOLE_CONTROLLERS_URL", "c:8080"}, {"CONSOLE_CONTROLLERS_LEASE", "athanor"},
+      {"CONSOLE_CONTROLLERS_LEASE", "/x"},   {"CONSOLE_CONTROLLERS_LEASE", "a/"},
+      {"CONSOLE_CONTROLLERS_LEASE", "a/b/c"}};
+  for (const auto& [name, value] : wrong) {
+    const auto refused = read_settings({{name, value}});
+    ASSERT_FALSE(refused.ok()) << name << "=" << value;
+    EXPECT_NE(refused.error().message.find(name), std::string::npos) << refused.error().message;
+  }
+}
+
 }  // namespace
 }  // namespace athanor::console::settings_test

@@ -2,13 +2,11 @@
 // One node: its GPUs, its pods, its YAML.
 import { route } from "../../core/api";
 import { useData } from "../../core/data";
-import { useSession } from "../../core/session";
 import type { Manifest, NodeRow, Pod } from "../../core/types";
 import { Age, Bar, Facts, Section, To } from "../../ui/basics";
-import { confirm } from "../../ui/dialog";
 import { Pods, Trouble, YamlTab } from "../../ui/object";
 import { Tabs } from "../../ui/tabs";
-import { cordonQuestion, NodeState } from "./nodes";
+import { NodeActions, NodeState } from "./nodes";
 
 interface NodeDetail {
   node: NodeRow;
@@ -19,7 +17,6 @@ interface NodeDetail {
 // The page.
 export function NodePage({ args }: { args: string[] }) {
   const name = args[0]!;
-  const session = useSession();
   const { data, error } = useData<NodeDetail>(`/nodes${route(name)}`, ["nodes"]);
   if (!data) return error ? <Trouble error={error} back={["/nodes", "All nodes"]} /> : <p class="loading">Loading…</p>;
   const { node } = data;
@@ -31,13 +28,9 @@ export function NodePage({ args }: { args: string[] }) {
         </span>
         <b class="object-name">{name}</b>
         <NodeState state={node.state} />
-        {node.emulated && <span class="badge idle">emulated</span>}
+        {node.emulated && <span class="badge idle">emulated{node.failed ? ", failed" : ""}</span>}
         <span class="grow" />
-        {!session.readOnly && (
-          <button type="button" onClick={() => confirm(cordonQuestion(node))}>
-            {node.state === "SchedulingDisabled" ? "Uncordon" : "Cordon"}
-          </button>
-        )}
+        <NodeActions node={node} />
       </div>
       <Tabs
         label="Parts of the node"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes of the cluster that the console looks at.
+import { useState } from "preact/hooks";
 import { useRows } from "../../core/data";
 import { act, route } from "../../core/api";
 import type { Fields } from "../../core/filter";
@@ -9,6 +10,7 @@ import type { NodeRow } from "../../core/types";
 import { Age, Badge, Empty, To, type Tone } from "../../ui/basics";
 import { confirm } from "../../ui/dialog";
 import { DataTable, type Column } from "../../ui/table";
+import { AddNode } from "./addnode";
 
 const kTones: Record<string, Tone> = { Ready: "good", NotReady: "bad", SchedulingDisabled: "warn" };
 
@@ -45,7 +47,34 @@ export function cordonQuestion(node: NodeRow) {
   };
 }
 
-function columns(readOnly: boolean): Column<NodeRow>[] {
+// Returns the question before an emulated node fails or recovers.
+export function failureQuestion(node: NodeRow) {
+  return {
+    title: `${node.failed ? "Recover" : "Fail"} ${node.name}?`,
+    effect: node.failed ? `The kubelet of ${node.name} reports again; the node becomes ready.` : `The kubelet of ${node.name} falls silent, as when its network is cut: the node becomes not ready, and its pods are evicted after the time that they tolerate.`,
+    action: node.failed ? "Recover" : "Fail",
+    danger: !node.failed,
+    run: () => act("POST", `/nodes${route(node.name)}/${node.failed ? "recover" : "fail"}`),
+  };
+}
+
+// Buttons of what can be done with a node; failures are for the emulated nodes of a lab.
+export function NodeActions({ node, small }: { node: NodeRow; small?: boolean }) {
+  const session = useSession();
+  if (session.readOnly) return null;
+  const questions = [cordonQuestion(node), ...(session.embedded && node.emulated ? [failureQuestion(node)] : [])];
+  return (
+    <span class="buttons">
+      {questions.map((question) => (
+        <button type="button" class={small ? "small" : ""} key={question.action} aria-label={`${question.action} ${node.name}`} onClick={() => confirm(question)}>
+          {question.action}
+        </button>
+      ))}
+    </span>
+  );
+}
+
+function columns(readOnly: boolean, embedded: boolean): Column<NodeRow>[] {
   return [
     { id: "state", title: "State", width: 136, sort: (row) => row.state, text: (row) => row.state, cell: (row) => <NodeState state={row.state} /> },
     { id: "name", title: "Node", width: 180, grow: true, sort: (row) => row.name, text: (row) => row.name, cell: (row) => <><To path={`/nodes/${encodeURIComponent(row.name)}`} class="name">{row.name}</To>{row.emulated && <span class="dim"> emulated</span>}</> },
@@ -56,7 +85,7 @@ function columns(readOnly: boolean): Column<NodeRow>[] {
     { id: "pressure", title: "Pressure", width: 110, text: (row) => (row.pressure ?? []).join(", "), cell: (row) => (row.pressure?.length ? <span class="bad-text">{row.pressure.join(", ")}</span> : <span class="dim">none</span>) },
     { id: "taints", title: "Taints", width: 200, grow: true, text: (row) => (row.taints ?? []).join(", ") },
     { id: "created", title: "Age", width: 66, right: true, sort: (row) => millis(row.created), cell: (row) => <Age time={row.created} /> },
-    ...(readOnly ? [] : [{ id: "action", title: "Action", width: 92, cell: (row: NodeRow) => <button type="button" class="small" aria-label={`${row.state === "SchedulingDisabled" ? "Uncordon" : "Cordon"} ${row.name}`} onClick={() => confirm(cordonQuestion(row))}>{row.state === "SchedulingDisabled" ? "Uncordon" : "Cordon"}</button> }]),
+    ...(readOnly ? [] : [{ id: "action", title: "Action", width: embedded ? 164 : 92, cell: (row: NodeRow) => <NodeActions node={row} small /> }]),
   ];
 }
 
@@ -64,7 +93,25 @@ function columns(readOnly: boolean): Column<NodeRow>[] {
 export function NodesPage() {
   const session = useSession();
   const source = useRows<NodeRow>("/nodes", "nodes");
+  const [adds, setAdds] = useState(false);
+  const lab = !!session.embedded && !session.readOnly;
   return (
-    <DataTable<NodeRow> page="nodes" kind="node" label="Nodes" fill source={source} columns={columns(session.readOnly)} fields={fields} words={words} sort="name" chips={{ key: "state", values: ["Ready", "NotReady", "SchedulingDisabled"], of: (row) => row.state }} empty={<Empty title="No nodes" hint="A lab has the nodes of its lab file." command="athanor up --lab examples/numa/lab.yaml" />} />
+    <>
+      <DataTable<NodeRow>
+        page="nodes"
+        kind="node"
+        label="Nodes"
+        fill
+        source={source}
+        columns={columns(session.readOnly, !!session.embedded)}
+        fields={fields}
+        words={words}
+        sort="name"
+        chips={{ key: "state", values: ["Ready", "NotReady", "SchedulingDisabled"], of: (row) => row.state }}
+        tools={lab ? <button type="button" class="primary" onClick={() => setAdds(true)} data-testid="add-node">Add node</button> : undefined}
+        empty={<Empty title="No nodes" hint="A lab has the nodes of its lab file." command="athanor up --lab examples/numa/lab.yaml" />}
+      />
+      {adds && <AddNode models={source.rows.filter((row) => row.emulated)} onClose={() => setAdds(false)} />}
+    </>
   );
 }

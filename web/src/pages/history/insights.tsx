@@ -3,9 +3,9 @@
 import { useMemo } from "preact/hooks";
 import { useData } from "../../core/data";
 import { useParam } from "../../core/router";
-import { seconds } from "../../core/time";
+import { absolute, seconds } from "../../core/time";
 import { Heat } from "../../charts/spark";
-import { Bar, Empty, Section, To } from "../../ui/basics";
+import { Age, Bar, Empty, Section, To } from "../../ui/basics";
 import { PlainTable } from "../../ui/table";
 import { Ranges } from "../jobs/timeline";
 
@@ -24,6 +24,7 @@ interface Insights {
   groups?: Group[];
   failures?: { reason: string; count: number }[];
   evictions?: { queue: string; count: number }[];
+  repairs?: { clusters?: { cluster: string; count: number; fights: number; last?: string }[]; newest?: { at: string; cluster: string; fight?: boolean }[] };
   utilisation?: { cluster: string; hour: number; percent: number }[];
 }
 
@@ -78,6 +79,9 @@ export function InsightsPage() {
           )}
         </Section>
         <Section title="Preemptions and evictions">{data?.evictions?.length ? <PlainTable label="Evictions" titles={["Queue", "Count"]} right={[1]} rows={data.evictions.map((one) => [one.queue, one.count])} /> : <p class="dim">Nothing was evicted.</p>}</Section>
+        <Section title="Repairs of quota" note="a cluster's share that was removed from its queue and put back" testid="repairs">
+          <Repairs repairs={data?.repairs} />
+        </Section>
       </div>
       {clusters.length > 0 && (
         <Section title="Use of clusters by hour of the day" note="per cent of GPUs, UTC">
@@ -85,6 +89,25 @@ export function InsightsPage() {
         </Section>
       )}
     </>
+  );
+}
+
+function Repairs({ repairs }: { repairs: Insights["repairs"] }) {
+  if (!repairs?.clusters?.length) return <p class="dim">No quota was changed by another writer.</p>;
+  const shown = new Map<string, string[]>();
+  for (const one of repairs.newest ?? []) shown.set(one.cluster, [...(shown.get(one.cluster) ?? []), `${absolute(one.at)}${one.fight ? " · fight" : ""}`]);
+  return (
+    <PlainTable
+      label="Repairs of quota"
+      titles={["Count", "Cluster", "Last", "In a fight"]}
+      right={[0, 3]}
+      rows={repairs.clusters.map((one) => [
+        <span title={shown.get(one.cluster)?.join("\n")}>{one.count}</span>,
+        <To path={`/clusters/${encodeURIComponent(one.cluster)}`}>{one.cluster}</To>,
+        <Age time={one.last} suffix=" ago" />,
+        <span class={one.fights ? "bad-text" : ""}>{one.fights}</span>,
+      ])}
+    />
   );
 }
 

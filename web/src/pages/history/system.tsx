@@ -2,18 +2,28 @@
 // The console itself: its connection, watches, history, features, audit log and settings.
 import { useData } from "../../core/data";
 import type { Feature } from "../../core/types";
-import { Age, Badge, Bar, Facts, Section } from "../../ui/basics";
+import { Age, Badge, Bar, Facts, Section, type Tone } from "../../ui/basics";
 import { PlainTable } from "../../ui/table";
 import { bytes } from "../jobs/artifacts";
+
+interface Controllers {
+  source?: string;
+  absent?: string;
+  items?: { name: string; state: string; why?: string; queue: number; active: number; errors: number; failing: number; lastError?: string }[];
+  ready?: { check: string; ok: boolean }[];
+  leader?: { name: string; held: boolean; holder?: string; since?: string; renewed?: string };
+  leads?: boolean;
+  errors?: string[];
+}
 
 interface System {
   version?: string;
   api?: { server?: string; version?: string; connected: boolean; since?: string; error?: string; latencySeconds?: number };
   watches?: { kind: string; listed: boolean; watching: boolean; events: number; objects: number; lists: number; error?: string }[];
-  controllers?: { name: string; healthy?: boolean; queue?: number; lastError?: string; leader?: string }[];
+  controllers?: Controllers;
   features?: Feature[];
-  history?: { backend?: string; connected: boolean; jobs?: number; queued?: number; error?: string };
-  logs?: { bytes: number; limitBytes: number };
+  history?: { backend?: string; connected: boolean; jobs?: number; queued?: number; lost?: number; error?: string };
+  logs?: { bytes: number; limitBytes: number; held?: number; lost?: number; error?: string };
   viewers?: number;
   audit?: { at: string; user?: string; action: string; object?: string; outcome?: string }[];
   configuration?: { name: string; value?: string }[];
@@ -45,8 +55,11 @@ export function SystemPage() {
               ["Version", data.version],
               ["Viewers", String(data.viewers ?? 0)],
               ["History", <><Badge state={history?.backend ?? "none"} tone={history?.connected ? "good" : "bad"} /> {history?.jobs ?? 0} jobs{history?.queued ? `, ${history.queued} wait to be written` : ""}</>],
-              ["Error", history?.error && <span class="bad-text">{history.error}</span>],
+              ["History error", history?.error && <span class="bad-text">{history.error}</span>],
+              ["Lost entries", history?.lost ? <span class="bad-text">{history.lost}</span> : ""],
               ["Log archive", logs && <span class="usage"><span class="nowrap">{bytes(logs.bytes)} of {bytes(logs.limitBytes)}</span><Bar total={logs.limitBytes} label={`${bytes(logs.bytes)} of ${bytes(logs.limitBytes)}`} parts={[{ value: logs.bytes, tone: "used", name: "used" }]} /></span>],
+              ["Log error", logs?.error && <span class="bad-text">{logs.error}</span>],
+              ["Logs in memory", logs?.held || logs?.lost ? `${logs.held ?? 0} wait to be archived${logs.lost ? `, ${logs.lost} lost` : ""}` : ""],
             ]}
           />
         </Section>
@@ -54,11 +67,7 @@ export function SystemPage() {
       <Section title="Features" testid="features">
         <PlainTable label="Features" titles={["Feature", "State", "Why"]} rows={(data.features ?? []).map((one) => [one.name, <Badge state={one.present ? "present" : "absent"} tone={one.present ? "good" : "idle"} />, one.reason])} />
       </Section>
-      {(data.controllers?.length ?? 0) > 0 && (
-        <Section title="Controllers">
-          <PlainTable label="Controllers" titles={["Controller", "State", "Queue", "Leader", "Last error"]} right={[2]} rows={data.controllers!.map((one) => [one.name, <Badge state={one.healthy === false ? "unhealthy" : "healthy"} tone={one.healthy === false ? "bad" : "good"} />, one.queue ?? 0, one.leader, one.lastError])} />
-        </Section>
-      )}
+      <ControllersSection controllers={data.controllers} />
       <Section title="Watches" note="one for each kind, whatever the number of viewers">
         <PlainTable
           label="Watches"
@@ -76,5 +85,46 @@ export function SystemPage() {
         </Section>
       </div>
     </>
+  );
+}
+
+const kTones: Record<string, Tone> = { healthy: "good", failing: "warn", waiting: "wait", stuck: "bad" };
+
+// Health, queues and leader of the controllers.
+function ControllersSection({ controllers }: { controllers: Controllers | undefined }) {
+  if (!controllers) return null;
+  const { leader } = controllers;
+  const checks = controllers.ready ?? [];
+  const failed = checks.filter((one) => !one.ok);
+  return (
+    <Section title="Controllers" note={controllers.source && `from ${controllers.source}`} testid="controllers">
+      {controllers.errors?.map((text) => (
+        <p class="notice bad" role="alert">
+          ✕ {text}
+        </p>
+      ))}
+      {controllers.absent && <p class="dim">{controllers.absent}</p>}
+      {(controllers.source || leader) && (
+        <Facts
+          facts={[
+            ["Ready", controllers.source && <Badge state={failed.length ? "not ready" : checks.length ? "ready" : "unknown"} tone={failed.length ? "bad" : checks.length ? "good" : "idle"} />],
+            ["Failed checks", failed.length > 0 && <span class="bad-text">{failed.map((one) => one.check).join("; ")}</span>],
+            ["This replica", controllers.source && (controllers.leads === undefined ? "takes part in no election" : controllers.leads ? "leads" : "does not lead")],
+            ["Leader", leader && <><Badge state={leader.held ? "held" : "not held"} tone={leader.held ? "good" : "bad"} /> {leader.holder ?? "nobody"}</>],
+            ["Lease", leader?.name],
+            ["Leads since", leader?.since && <Age time={leader.since} suffix=" ago" />],
+            ["Renewed", leader?.renewed && <Age time={leader.renewed} suffix=" ago" />],
+          ]}
+        />
+      )}
+      {(controllers.items?.length ?? 0) > 0 && (
+        <PlainTable
+          label="Controllers"
+          titles={["Controller", "State", "Queue", "Active", "Errors", "Why", "Last error"]}
+          right={[2, 3, 4]}
+          rows={controllers.items!.map((one) => [one.name, <Badge state={one.state} tone={kTones[one.state] ?? "idle"} />, one.queue, one.active, one.errors, one.why, one.lastError && <span class="bad-text">{one.lastError}</span>])}
+        />
+      )}
+    </Section>
   );
 }
