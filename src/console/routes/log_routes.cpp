@@ -12,6 +12,7 @@
 #include "console/logs/log_text.hpp"
 #include "console/routes/job_changes.hpp"
 #include "console/routes/route_table.hpp"
+#include "net/serving/gzip.hpp"
 #include "views/job_labels.hpp"
 
 namespace athanor::console {
@@ -22,6 +23,7 @@ using net::Response;
 constexpr std::size_t kMostLines = 200'000;
 constexpr std::size_t kDefaultLines = 1000;
 constexpr std::size_t kMostMatches = 100'000;
+constexpr std::size_t kPackedFrom = std::size_t{16} << 10;  // bytes of a log that is sent packed
 
 // A log that may not be read by this viewer is refused by the API server: requests are the
 // viewer's own.
@@ -104,6 +106,16 @@ Response answer_lines(Exchange& exchange, const std::vector<LogLine>& lines, boo
   return answer_value(page);
 }
 
+// The name with other characters than a-z, 0-9, "-" and "." replaced.
+std::string plain_file_name(const std::string& name) {
+  std::string file;
+  for (const char c : name) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+    file += plain ? c : '_';
+  }
+  return file;
+}
+
 Response answer_plain(Exchange& exchange, const std::vector<LogLine>& lines,
                       const std::string& name) {
   const bool times = is_set(exchange, "timestamps");
@@ -112,15 +124,26 @@ Response answer_plain(Exchange& exchange, const std::vector<LogLine>& lines,
     text += (times && !line.at.empty() ? line.at + " " : "") +
             (line.source.empty() ? "" : "[" + line.source + "] ") + line.text + "\n";
   }
-  Response response = answer_text(std::move(text), "text/plain; charset=utf-8");
+  // "gzip" is a file of its own; other answers are only packed on their way.
+  const bool archive = exchange.request.parameter("download").value_or("") == "gzip";
+  const bool encoded =
+      !archive && text.size() >= kPackedFrom &&
+      exchange.request.header_list("accept-encoding").find("gzip") != std::string::npos;
+  std::string packed = archive || encoded ? net::gzip(text) : "";
+  if (archive && packed.empty()) {
+    return answer_error(Error::unavailable("the log cannot be packed now"));
+  }
+  const bool is_packed = !packed.empty();
+  Response response = answer_text(is_packed ? std::move(packed) : std::move(text),
+                                  archive ? "application/gzip" : "text/plain; charset=utf-8");
+  if (encoded && is_packed) {
+    response.headers.emplace_back("Content-Encoding", "gzip");
+  }
+  response.headers.emplace_back("Vary", "Accept-Encoding");
   if (is_set(exchange, "download")) {
-    std::string file;
-    for (const char c : name) {
-      const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
-      file += plain ? c : '_';
-    }
     response.headers.emplace_back("Content-Disposition",
-                                  fmt::format("attachment; filename=\"{}.log\"", file));
+                                  fmt::format("attachment; filename=\"{}.log{}\"",
+                                              plain_file_name(name), archive ? ".gz" : ""));
   }
   return response;
 }

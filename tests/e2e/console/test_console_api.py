@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The console's JSON API in a lab: what it serves is what kubectl sees (docs/spec/dashboard.md B5, A3, B9)."""
 
+import gzip
 import http.client
 import json
 import re
@@ -180,6 +181,12 @@ def test_logs_are_merged_and_searched(console, done_job):
     page = json.loads(data)
     assert answer.status == 200 and page["total"] > 0, page
     assert page["sources"]
+    path = f"/api/v1/jobs/{JOBS}/{done_job}/logs"
+    answer, plain = console.request("GET", f"{path}?download=1")
+    assert answer.status == 200 and answer.getheader("Content-Disposition") == f'attachment; filename="{done_job}.log"'
+    answer, packed = console.request("GET", f"{path}?download=gzip")
+    assert (answer.getheader("Content-Type"), answer.getheader("Content-Disposition")) == ("application/gzip", f'attachment; filename="{done_job}.log.gz"')
+    assert gzip.decompress(packed) == plain and plain.count(b"\n") == page["total"]
     word = re.search(r"\w{4,}", " ".join(line["text"] for line in page["lines"])).group(0)
     found = console.get(f"/api/v1/jobs/{JOBS}/{done_job}/logs?q={word}")
     assert found["total"] >= 1
@@ -194,7 +201,10 @@ def test_schedules_live_as_cron_jobs(lab, console):
     assert row["words"] == "every day at 03:00" and len(row["next"]) == 5
     assert console.request("POST", "/api/schedules/console-nightly/toggle", "")[0].status == 200
     assert listed(lab, "cronjob", "console-nightly", "-n", JOBS)["spec"]["suspend"] is True
+    absent = console.get("/api/v1/schedules/console-nightly/absent")
+    assert (absent["items"], absent["total"], absent["unavailable"]) == ([], 0, []) and absent["since"], absent
     lab.kubectl("create", "cronjob", "foreign", "-n", JOBS, "--image=x", "--schedule=@daily")
+    assert console.request("GET", "/api/v1/schedules/foreign/absent")[0].status == 404, "not managed"
     assert console.request("POST", "/api/schedules/foreign/toggle", "")[0].status == 404, "not managed"
     assert console.request("DELETE", "/api/v1/schedules/console-nightly")[0].status == 200
     lab.kubectl("delete", "cronjob", "foreign", "-n", JOBS)

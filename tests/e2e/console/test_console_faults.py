@@ -7,12 +7,13 @@ import pathlib
 import re
 import socket
 import time
+import urllib.parse
 
 import pytest
 from console_browser import chromium, console, make_console, tabs  # noqa: F401
 from console_client import ConsoleProcess
 from faulty_server import Door
-from support import JOBS, Lab, wait_for
+from support import JOBS, ROOT, Lab, wait_for
 
 SLOW, LABELS, CHANGES = 200, 300, 40
 JOB = {"owner": "faults", "cluster": "cluster-1", "forge": {"project": "testproj/llmd", "args": ["a"]}}
@@ -141,3 +142,29 @@ def test_a_session_of_another_console_is_none(timed, tmp_path):
     finally:
         for one in consoles:
             one.stop()
+
+
+def test_a_session_ends_below_an_open_page(timed, tmp_path, tabs):  # noqa: F811
+    """The page asks for a login once the session's time is over, and then shows what it showed."""
+    console = ConsoleProcess(timed, tmp_path, "--web", ROOT / "web/dist", CONSOLE_AUTH="token", CONSOLE_SESSION_TIME="8s")  # noqa: F811
+    try:
+        timed.kubectl("create", "serviceaccount", "sleeper", "-n", JOBS)
+        timed.kubectl("create", "clusterrolebinding", "sleeper", "--clusterrole=view", f"--serviceaccount={JOBS}:sleeper")
+        token = timed.kubectl("create", "token", "sleeper", "-n", JOBS).out.strip()
+        tab = tabs(f"http://{console.host}")
+        page = tab.page
+        page.goto(f"{tab.url}/jobs?filter=owner:nobody")
+
+        def log_in():
+            wait_for("the login", lambda: page.evaluate("location.pathname") == "/login")
+            page.get_by_label("Bearer token").fill(token)
+            page.locator("form.login button[type=submit]").click()
+            wait_for("the page", lambda: "/jobs?filter=owner:nobody" in urllib.parse.unquote(page.evaluate("location.href")))
+            page.wait_for_selector("[data-testid=table-jobs]")
+
+        log_in()
+        log_in()
+        tab.faults = [fault for fault in tab.faults if "401" not in fault]
+    finally:
+        console.stop()
+        timed.kubectl("delete", "clusterrolebinding", "sleeper")

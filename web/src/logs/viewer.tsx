@@ -112,6 +112,7 @@ export function LogViewer({ path, follow, name }: { path: string; follow: boolea
         {follow && <button type="button" class="toggle" aria-pressed={stick} onClick={() => setStick(!stick)}>Follow</button>}
         <a class="button" href={api(path)} target="_blank" rel="noopener" data-native>Raw</a>
         <a class="button" href={api(`${path}${mark}download=1`)} download={`${name}.log`} data-native>Download</a>
+        <a class="button" href={api(`${path}${mark}download=gzip`)} download={`${name}.log.gz`} title="Download, packed with gzip" data-native>.gz</a>
       </div>
       {error && <p class="notice bad" role="alert">✕ {error}</p>}
       {gaps.map((gap) => (
