@@ -51,6 +51,14 @@ export function Events({ events }: { events: EventRow[] | undefined }) {
   );
 }
 
+// The events of an object that the page reads for itself.
+export function ObjectEvents({ apiVersion, kind, ns, name, topics }: { apiVersion: string; kind: string; ns?: string; name: string; topics: string[] }) {
+  const query = new URLSearchParams({ apiVersion, kind, ns: ns ?? "", name });
+  const { data, error } = useData<{ events?: EventRow[] }>(`/objects?${query}`, topics);
+  if (error) return <Trouble error={error} back={["/", "Overview"]} />;
+  return data ? <Events events={data.events} /> : <p class="loading">Loading…</p>;
+}
+
 // Conditions with the time of their last change.
 export function Conditions({ conditions }: { conditions: Condition[] | undefined }) {
   if (!conditions?.length) return <p class="dim">No conditions.</p>;

@@ -8,7 +8,7 @@ import { absolute } from "../../core/time";
 import type { AppWrapper, Manifest, Tree } from "../../core/types";
 import { Age, Badge, Command, Facts, Left, Section, To } from "../../ui/basics";
 import { confirm } from "../../ui/dialog";
-import { Conditions, TreeView, Trouble, YamlTab } from "../../ui/object";
+import { Conditions, ObjectEvents, TreeView, Trouble, YamlTab } from "../../ui/object";
 import { PlainTable } from "../../ui/table";
 import { Tabs } from "../../ui/tabs";
 
@@ -85,6 +85,7 @@ export function AppWrapperPage({ args }: { args: string[] }) {
               </>
             ),
           },
+          { id: "events", name: "Events", body: () => <ObjectEvents apiVersion="workload.codeflare.dev/v1beta2" kind="AppWrapper" ns={ns} name={name} topics={["appwrappers"]} /> },
           { id: "yaml", name: "YAML", body: () => <YamlTab object={data.object} command={`kubectl get appwrapper ${name} -n ${ns} -o yaml`} /> },
         ]}
       />
