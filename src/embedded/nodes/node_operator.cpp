@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An emulated node: reports its capacity, is ready, and gives back the volumes claims ask for.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -146,10 +148,18 @@ Value own_patch(const Object& node, const Resources& resources) {
   return patch;
 }
 
+Emit state_event(const Object& node, const char* state) {
+  return {.about = {&api::kNode, node.key()},
+          .about_uid = std::string(node.uid()),
+          .reason = state,
+          .note = fmt::format("Node {} status is now: {}", node.name(), state)};
+}
+
 // A kubelet that says nothing: what it said last is unknown at once, without the grace that its
 // Lease has.
 Plan silent_node(const Object& node, Instant now) {
   Value conditions = node.status()["conditions"];
+  const bool was_ready = condition_is(conditions, "Ready", "True");
   for (const char* type : {"Ready", "MemoryPressure", "DiskPressure", "PIDPressure"}) {
     set_condition(conditions,
                   {.type = type,
@@ -162,6 +172,9 @@ Plan silent_node(const Object& node, Instant now) {
   plan.then(Status{.target = {&api::kNode, node.key()},
                    .status = Value::object({{"conditions", conditions}}),
                    .guard = {.uid = std::string(node.uid())}});
+  if (was_ready) {
+    plan.then(state_event(node, "NodeNotReady"));
+  }
   return plan;
 }
 
@@ -217,6 +230,9 @@ Plan report_node(const View& view, const Key& key, Instant now,
                                 Value::object({{"type", "Hostname"}, {"address", key.name}})})},
                   {"nodeInfo", node_info(*node)}}),
              .guard = {.uid = std::string(node->uid())}});
+  if (lost) {
+    plan.then(state_event(*node, "NodeReady"));
+  }
   if (Value patch = own_patch(*node, resources); !patch.empty()) {
     plan.then(Patch{.target = {&api::kNode, key},
                     .merge = std::move(patch),
@@ -227,8 +243,9 @@ Plan report_node(const View& view, const Key& key, Instant now,
 
 const Operator& node_operator() {
   static const Kind* const kReads[] = {&api::kNode};
-  static const Kind* const kWrites[] = {&api::kNode};
-  static const Access kAccess[] = {{&api::kNode, "patch"}, {&api::kNode, "patch", "status"}};
+  static const Kind* const kWrites[] = {&api::kNode, &api::kEvent};
+  static const Access kAccess[] = {
+      {&api::kNode, "patch"}, {&api::kNode, "patch", "status"}, {&api::kEvent, "create patch"}};
   static const Operator kOperator{.name = "emulated-node",
                                   .primary = &api::kNode,
                                   .reads = kReads,

@@ -129,3 +129,5 @@ def test_the_page_lets_a_node_fail_recover_and_adds_one(own_lab, console, tabs):
     page.locator("[data-testid=row-node--from-the-page]").wait_for()
     wait_for("its capacity", lambda: node(own_lab, "from-the-page")["status"]["capacity"]["cpu"] == "5")
     tab.faults = [fault for fault in tab.faults if "400 (Bad Request)" not in fault]
+    page = tab.open(f"/nodes/{name}?tab=events")
+    page.locator("table[aria-label=Events] td", has_text="NodeNotReady").first.wait_for()
