@@ -120,18 +120,25 @@ void add_queue(const Value& queue, Controllers& all) {
   }
 }
 
+// "1 key is", "2 keys are".
+std::string keys_text(std::size_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count,
+                     count == 1 ? fmt::format("key {}", one) : fmt::format("keys {}", many));
+}
+
 Value row_of_controller(const std::string& name, const ControllerFacts& facts) {
   std::string state = "healthy";
   std::string why;
   if (facts.overdue > 0) {
     state = "stuck";
-    why = fmt::format("{:.0f} keys wait longer than 10 s for the caches", facts.overdue);
+    why = fmt::format("{} longer than 10 s for the caches",
+                      keys_text(static_cast<std::size_t>(facts.overdue), "waits", "wait"));
   } else if (!facts.waits_for.empty()) {
     state = "waiting";
     why = "not listed yet: " + facts.waits_for;
   } else if (facts.failing > 0) {
     state = "failing";
-    why = fmt::format("{} keys are tried again after an error", facts.failing);
+    why = fmt::format("{} tried again after an error", keys_text(facts.failing, "is", "are"));
   }
   Value row = Value::object({{"name", name},
                              {"state", state},

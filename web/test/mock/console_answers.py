@@ -202,7 +202,7 @@ class Answers:
             "controllers": {
                 "source": "this lab",
                 "items": [
-                    {"name": "fournosjob", "state": "failing", "why": "1 keys are tried again after an error", "queue": 3, "active": 1, "errors": 7, "failing": 1, "lastError": "psap/forge-1: no answer"},
+                    {"name": "fournosjob", "state": "failing", "why": "1 key is tried again after an error", "queue": 3, "active": 1, "errors": 7, "failing": 1, "lastError": "psap/forge-1: no answer"},
                     {"name": "kubelet", "state": "healthy", "queue": 0, "active": 0, "errors": 0, "failing": 0},
                 ],
                 "ready": [{"check": "ping ok", "ok": True}],

@@ -76,8 +76,9 @@ export function NodeActions({ node, small }: { node: NodeRow; small?: boolean })
 
 function columns(readOnly: boolean, embedded: boolean): Column<NodeRow>[] {
   return [
-    { id: "state", title: "State", width: 136, sort: (row) => row.state, text: (row) => row.state, cell: (row) => <NodeState state={row.state} /> },
+    { id: "state", title: "State", width: 170, sort: (row) => row.state, text: (row) => row.state, cell: (row) => <NodeState state={row.state} /> },
     { id: "name", title: "Node", width: 180, grow: true, sort: (row) => row.name, text: (row) => row.name, cell: (row) => <><To path={`/nodes/${encodeURIComponent(row.name)}`} class="name">{row.name}</To>{row.emulated && <span class="dim"> emulated</span>}</> },
+    ...(readOnly ? [] : [{ id: "action", title: "Action", width: embedded ? 164 : 92, cell: (row: NodeRow) => <NodeActions node={row} small /> }]),
     { id: "roles", title: "Roles", width: 100, sort: (row) => row.roles?.join(), text: (row) => (row.roles ?? []).join(", ") },
     { id: "gpus", title: "GPUs used/total", width: 190, sort: (row) => row.gpuList?.reduce((sum, one) => sum + one.total, 0), text: gpuText },
     { id: "numa", title: "NUMA policy", width: 140, sort: (row) => row.numaPolicy, text: (row) => row.numaPolicy ?? "" },
@@ -85,7 +86,6 @@ function columns(readOnly: boolean, embedded: boolean): Column<NodeRow>[] {
     { id: "pressure", title: "Pressure", width: 110, text: (row) => (row.pressure ?? []).join(", "), cell: (row) => (row.pressure?.length ? <span class="bad-text">{row.pressure.join(", ")}</span> : <span class="dim">none</span>) },
     { id: "taints", title: "Taints", width: 200, grow: true, text: (row) => (row.taints ?? []).join(", ") },
     { id: "created", title: "Age", width: 66, right: true, sort: (row) => millis(row.created), cell: (row) => <Age time={row.created} /> },
-    ...(readOnly ? [] : [{ id: "action", title: "Action", width: embedded ? 164 : 92, cell: (row: NodeRow) => <NodeActions node={row} small /> }]),
   ];
 }
 

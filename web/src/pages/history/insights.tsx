@@ -79,7 +79,7 @@ export function InsightsPage() {
           )}
         </Section>
         <Section title="Preemptions and evictions">{data?.evictions?.length ? <PlainTable label="Evictions" titles={["Queue", "Count"]} right={[1]} rows={data.evictions.map((one) => [one.queue, one.count])} /> : <p class="dim">Nothing was evicted.</p>}</Section>
-        <Section title="Repairs of quota" note="a cluster's share that was removed from its queue and put back" testid="repairs">
+        <Section title="Repairs of quota" note="shares put back into their queues" testid="repairs">
           <Repairs repairs={data?.repairs} />
         </Section>
       </div>

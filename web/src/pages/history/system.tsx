@@ -64,10 +64,10 @@ export function SystemPage() {
           />
         </Section>
       </div>
+      <ControllersSection controllers={data.controllers} />
       <Section title="Features" testid="features">
         <PlainTable label="Features" titles={["Feature", "State", "Why"]} rows={(data.features ?? []).map((one) => [one.name, <Badge state={one.present ? "present" : "absent"} tone={one.present ? "good" : "idle"} />, one.reason])} />
       </Section>
-      <ControllersSection controllers={data.controllers} />
       <Section title="Watches" note="one for each kind, whatever the number of viewers">
         <PlainTable
           label="Watches"
