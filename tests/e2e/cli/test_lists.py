@@ -95,6 +95,12 @@ def test_wrong_usage_ends_with_two(lab, args, says):
     assert says in done.err, done.err
 
 
+@pytest.mark.parametrize("verb", ["queues", "slices", "numa", "submit", "logs", "events"])
+def test_flags_of_another_meaning_are_no_hint(lab, verb):
+    done = lab.athanor(verb, "--phase", "Failed", code=2)
+    assert "--phase" in done.err and "did you mean" not in done.err, done.err
+
+
 def test_man_prints_the_page_of_a_verb(lab, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = lab.athanor("man", "jobs").out

@@ -13,6 +13,7 @@ TEST(NearName, IsTheOneWithTheFewestEdits) {
   EXPECT_EQ(near_name("submti", known), "submit");
   EXPECT_EQ(near_name("cluster-9", known), "cluster-1");
   EXPECT_EQ(near_hint("job", known), ", did you mean jobs?");
+  EXPECT_EQ(near_name("jbos", known), "jobs") << "swapped";
 }
 
 TEST(NearName, MayBeOneThatBeginsSo) {
@@ -26,6 +27,10 @@ TEST(NearName, IsNothingWhereNoneIsNear) {
   EXPECT_EQ(near_name("help", known), "");
   EXPECT_EQ(near_name("nonsense", known), "");
   EXPECT_EQ(near_hint("nonsense", known), "");
+  const std::vector<std::string> flags{"--as", "--owner", "--since"};
+  EXPECT_EQ(near_name("--phase", flags), "") << "another meaning";
+  const std::vector<std::string> states{"Valid", "Paused"};
+  EXPECT_EQ(near_name("Failed", states), "");
 }
 
 }  // namespace
