@@ -18,6 +18,10 @@ namespace athanor::views {
 namespace {
 
 constexpr double kPercent = 100.0;
+// Kubernetes' times are whole seconds: the length of a run may be off by nearly one.
+constexpr double kSlackSeconds = 1.0;
+// A percentage needs a base that is known to a tenth.
+constexpr double kLeastOverSlack = 10.0;
 
 std::string text_of(const Value& value) {
   return value.is_string() ? value.str() : json::print(value);
@@ -78,8 +82,10 @@ void add_duration(std::vector<Comparison::Row>& rows, const std::string& name, s
   const double seconds = std::chrono::duration<double>(lasted).count();
   // The runs of a task that ran again count together.
   cell.number = cell.number.value_or(0) + seconds;
-  cell.text =
-      format_age(std::chrono::duration_cast<Duration>(std::chrono::duration<double>(*cell.number)));
+  cell.slack += kSlackSeconds;
+  cell.text = *cell.number < kSlackSeconds ? "<1s"
+                                           : format_age(std::chrono::duration_cast<Duration>(
+                                                 std::chrono::duration<double>(*cell.number)));
 }
 
 void add_durations(Comparison& comparison, const JobRecord& record, std::size_t job,
@@ -97,21 +103,31 @@ void add_durations(Comparison& comparison, const JobRecord& record, std::size_t 
   }
 }
 
+// Sets the difference from the first cell where the numbers are known well enough for one.
 void set_percents(std::vector<Comparison::Row>& rows) {
   for (Comparison::Row& row : rows) {
-    const std::optional<double> base = row.cells.front().number;
+    const Comparison::Cell& base = row.cells.front();
     for (std::size_t i = 1; i < row.cells.size(); ++i) {
       Comparison::Cell& cell = row.cells[i];
-      if (!base || !cell.number) {
+      if (!base.number || !cell.number) {
         continue;
       }
-      if (*base != 0) {
-        cell.percent = (*cell.number - *base) / std::abs(*base) * kPercent;
+      const bool known = *base.number >= kLeastOverSlack * base.slack && *cell.number >= cell.slack;
+      if ((base.slack > 0 || cell.slack > 0) && !known) {
+        continue;
+      }
+      if (*base.number != 0) {
+        cell.percent = (*cell.number - *base.number) / std::abs(*base.number) * kPercent;
       } else if (*cell.number == 0) {
         cell.percent = 0;
       }
     }
   }
+}
+
+// Returns true for numbers whose difference has no percentage.
+bool lacks_percent(const Comparison::Row& row, const Comparison::Cell& cell) {
+  return &cell != &row.cells.front() && row.cells.front().number && cell.number && !cell.percent;
 }
 
 std::string percent_text(double percent) {
@@ -132,6 +148,8 @@ void add_table(std::string& text, const Comparison& comparison, const char* titl
       std::string shown = cell.text.empty() ? "-" : cell.text;
       if (cell.percent) {
         shown += fmt::format(" ({})", percent_text(*cell.percent));
+      } else if (lacks_percent(row, cell)) {
+        shown += " (n/a)";
       }
       cells.push_back(std::move(shown));
     }
@@ -257,6 +275,12 @@ std::string Comparison::text(std::size_t columns) const {
   shown.insert(shown.end(), parameters.begin(), parameters.end());
   add_table(text, *this, "PARAMETER", shown, columns);
   add_table(text, *this, "DURATION", durations, columns);
+  if (std::ranges::any_of(durations, [](const Row& row) {
+        return std::ranges::any_of(row.cells,
+                                   [&](const Cell& cell) { return lacks_percent(row, cell); });
+      })) {
+    text += "n/a: times are whole seconds, too coarse for a percentage of less than 10s\n";
+  }
   add_table(text, *this, "RESULT", results, columns);
   return text;
 }

@@ -45,6 +45,7 @@ struct Comparison {
     std::string text{};               // empty: this job has none
     std::optional<double> number{};   // of results; of durations seconds
     std::optional<double> percent{};  // more than the first job's number; not of the first job
+    double slack = 0;                 // by how much the number may be off
   };
   struct Row {
     std::string name{};

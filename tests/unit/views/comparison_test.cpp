@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <tuple>
+
 #include "kube/text/yaml.hpp"
 #include "views/result_files.hpp"
 
@@ -81,6 +84,36 @@ TEST(Comparison, PrintsTheSameAsItsValue) {
   const Value& throughput = value["results"][0];
   EXPECT_EQ(throughput["name"].as_string(), "throughput");
   EXPECT_FALSE(throughput["cells"][1].contains("percent")) << "a change from nothing";
+}
+
+// The two jobs' text; both last so many seconds.
+std::string durations(const std::string& before, const std::string& after) {
+  const std::string text =
+      compare_jobs({record("a", "64", before, "1", "1"), record("b", "64", after, "1", "1")},
+                   Parameters::Different, Instant())
+          .text(0);
+  const std::size_t at = text.find("measure ");
+  return at == std::string::npos ? text : text.substr(at, text.find('\n', at) - at);
+}
+
+TEST(Comparison, GivesNoPercentageOfTinyDurations) {
+  for (const auto& [before, after, shown] :
+       {std::tuple("01", "00", "1s <1s (n/a)"), std::tuple("00", "01", "<1s 1s (n/a)"),
+        std::tuple("00", "00", "<1s <1s (n/a)"), std::tuple("30", "00", "30s <1s (n/a)"),
+        std::tuple("02", "30", "2s 30s (n/a)"), std::tuple("10", "30", "10s 30s (+200.0%)")}) {
+    std::string text = durations(before, after);
+    // One blank between cells.
+    text.erase(std::unique(text.begin(), text.end(),
+                           [](char one, char other) { return one == ' ' && other == ' '; }),
+               text.end());
+    EXPECT_EQ(text, std::string("measure ") + shown);
+  }
+  const Comparison comparison =
+      compare_jobs({record("a", "64", "01", "0", "1"), record("b", "64", "00", "5", "1")},
+                   Parameters::Different, Instant());
+  EXPECT_NE(comparison.text(0).find("too coarse for a percentage"), std::string::npos);
+  EXPECT_NE(comparison.text(0).find("5 (n/a)"), std::string::npos) << "a result from 0 to 5";
+  EXPECT_FALSE(comparison.to_value()["durations"][0]["cells"][1].contains("percent"));
 }
 
 TEST(Comparison, TakesWholeNumbersAlone) {
