@@ -18,6 +18,7 @@ constexpr std::string_view kSlots = "fournos/cluster-slot";
 constexpr std::string_view kBusy = "insufficient unused quota for ";
 constexpr std::string_view kNever = "insufficient quota for ";
 constexpr std::string_view kUncovered = " unavailable in ClusterQueue";
+constexpr std::string_view kElsewhere = " doesn't match node affinity";
 constexpr std::string_view kPodSet = "couldn't assign flavors to pod set ";
 
 // One flavor without enough quota: `lacks` more are needed, or `asked` exceeds all that it has.
@@ -143,6 +144,11 @@ struct Verdict {
   std::optional<Shortage> never{};
 };
 
+bool shortages_of_one_flavor(const std::vector<Shortage>& group) {
+  return std::ranges::all_of(
+      group, [&](const Shortage& one) { return one.flavor == group.front().flavor; });
+}
+
 Verdict verdict_of(const std::vector<Shortage>& group) {
   std::set<std::string> too_small;
   Verdict verdict;
@@ -197,8 +203,13 @@ std::string clear_reason(std::string_view message, const FlavorGroups& groups) {
       if (!verdict.waits.empty()) {
         waits = waits.empty() ? verdict.waits : waits;
       } else if (verdict.never && never.empty()) {
-        never = fmt::format("{} {} fit in no cluster (at most {})", verdict.never->asked,
-                            short_resource(verdict.never->resource), verdict.never->most);
+        // The other flavors are not asked: the job is for this one.
+        const bool pinned = shortages_of_one_flavor(shortages) &&
+                            pod_set.find(kElsewhere) != std::string_view::npos;
+        never = fmt::format(
+            "{} {} {} (at most {})", verdict.never->asked, short_resource(verdict.never->resource),
+            pinned ? "do not fit in " + verdict.never->flavor : std::string("fit in no cluster"),
+            verdict.never->most);
       }
     }
   }

@@ -416,9 +416,11 @@ std::string misfit(const Submission& job, const lab::Lab& fleet, std::string_vie
   }
   if (most < job.gpus) {
     return fmt::format(
-        "{} GPUs of type {} fit in no cluster of {} (at most {}); ask for fewer, or "
-        "raise a quota of {} there",
-        job.gpus, job.gpu_type, fleet_name, most, resource);
+        "{} GPUs of type {} {} of {} (at most {}); ask for fewer, or raise a quota of {} there",
+        job.gpus, job.gpu_type,
+        job.cluster.empty() ? std::string("fit in no cluster")
+                            : fmt::format("do not fit in cluster {}", job.cluster),
+        fleet_name, most, resource);
   }
   return {};
 }

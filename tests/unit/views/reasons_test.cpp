@@ -34,6 +34,14 @@ TEST(Reasons, NameLargestClusterForImpossibleRequests) {
             "9 cpu fit in no cluster (at most 4)");
 }
 
+TEST(Reasons, NameTheClusterOfPinnedJobs) {
+  EXPECT_EQ(clear_reason("couldn't assign flavors to pod set launcher: flavor cluster-2 doesn't "
+                         "match node affinity, insufficient quota for fournos/gpu-h200 in flavor "
+                         "cluster-1, previously considered podsets requests (0) + current podset "
+                         "request (8) > maximum capacity (0)"),
+            "8 h200 do not fit in cluster-1 (at most 0)");
+}
+
 // A cluster whose slots are all taken may also be one that never has enough GPUs.
 TEST(Reasons, NameTheLastingObstacleFirst) {
   const std::string slots =

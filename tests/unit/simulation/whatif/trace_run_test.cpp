@@ -244,14 +244,18 @@ TEST(Replay, RefusesJobsThatCanNeverRun) {
   const lab::Lab fleet = one_cluster();
   Submission pinned = job(0, "a", 1, 60);
   pinned.cluster = "other";
+  Submission large = job(0, "a", 16, 60);
+  large.cluster = "only";
   const struct {
     Submission job{};
     const char* says = "";
-  } cases[] = {{job(0, "a", 16, 60),
-                "t.csv:2: 16 GPUs of type h200 fit in no cluster of f.yaml (at most 8)"},
-               {pinned, "t.csv:2: cluster \"other\" is not in f.yaml; add it there"},
-               {job(0, "a", 1, 60, "urgent"),
-                "t.csv:2: priority \"urgent\" is not in f.yaml; it has manual, adhoc"}};
+  } cases[] = {
+      {job(0, "a", 16, 60),
+       "t.csv:2: 16 GPUs of type h200 fit in no cluster of f.yaml (at most 8)"},
+      {large, "t.csv:2: 16 GPUs of type h200 do not fit in cluster only of f.yaml (at most 8)"},
+      {pinned, "t.csv:2: cluster \"other\" is not in f.yaml; add it there"},
+      {job(0, "a", 1, 60, "urgent"),
+       "t.csv:2: priority \"urgent\" is not in f.yaml; it has manual, adhoc"}};
   for (const auto& one : cases) {
     const auto fits = check_fit({.name = "t.csv", .jobs = {one.job}}, fleet, "f.yaml");
     ASSERT_FALSE(fits.ok());
