@@ -51,19 +51,23 @@ Plan reconcile_cluster(const View& view, const Key& key, Instant now) {
   return plan;
 }
 
+// Returns the pod of a job without one of its own. The entry point runs as the head does: by a
+// command where the head has one, otherwise as its image decides, which may be to take time only.
+Value default_submitter(const Object& job) {
+  const Value& head =
+      job.spec()["rayClusterSpec"]["headGroupSpec"]["template"]["spec"]["containers"][0];
+  Value container = Value::object({{"name", "ray-job-submitter"}, {"image", head["image"]}});
+  container.set(head.contains("command") ? "command" : "args",
+                Value::list({"sh", "-c", job.spec()["entrypoint"]}));
+  return Value::object(
+      {{"spec", Value::object({{"restartPolicy", "Never"},
+                               {"containers", Value::list({std::move(container)})}})}});
+}
+
 Member submitter(const Object& job) {
   Value from = job.spec()["submitterPodTemplate"];
   if (!from.is_object()) {
-    const Value& head = job.spec()["rayClusterSpec"]["headGroupSpec"]["template"]["spec"];
-    from = Value::object(
-        {{"spec",
-          Value::object(
-              {{"restartPolicy", "Never"},
-               {"containers",
-                Value::list({Value::object(
-                    {{"name", "ray-job-submitter"},
-                     {"image", head["containers"][0]["image"]},
-                     {"command", Value::list({"sh", "-c", job.spec()["entrypoint"]})}})})}})}});
+    from = default_submitter(job);
   }
   const Value spec = Value::object({{"backoffLimit", 2}, {"template", std::move(from)}});
   return member_of(api::kJob, job, std::string(job.name()), Value::object({{"spec", spec}}),

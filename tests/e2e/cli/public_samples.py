@@ -87,6 +87,25 @@ def ray_cluster_spec(**head):
     return {"rayVersion": "2.9.0", "headGroupSpec": group("ray-head", **head), "workerGroupSpecs": [group("ray-worker", groupName="small-group", replicas=1, minReplicas=1, maxReplicas=10)]}
 
 
+def ray_job(name):
+    """With its code in a ConfigMap, as the sample's page applies it first."""
+    code = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ray-job-code-sample", "namespace": "default"}, "data": {"sample_code.py": "import ray\n"}}
+    image, resources = "rayproject/ray:2.52.0", {"limits": {"cpu": "1", "memory": "5Gi"}, "requests": {"cpu": "1", "memory": "2Gi"}}
+    head = {"name": "ray-head", "image": image, "ports": [{"containerPort": 8265, "name": "dashboard"}], "resources": resources,
+            "volumeMounts": [{"mountPath": "/home/ray/samples", "name": "code-sample"}]}  # fmt: skip
+    volume = {"name": "code-sample", "configMap": {"name": "ray-job-code-sample", "items": [{"key": "sample_code.py", "path": "sample_code.py"}]}}
+    worker = {**container(image, cpu="200m", name="ray-worker"), "lifecycle": {"preStop": {"exec": {"command": ["/bin/sh", "-c", "ray stop"]}}}}
+    cluster = {
+        "rayVersion": "2.52.0",
+        "headGroupSpec": {"rayStartParams": {"dashboard-host": "0.0.0.0"}, "template": {"spec": {"containers": [head], "volumes": [volume]}}},
+        "workerGroupSpecs": [
+            {"groupName": "small-group", "replicas": 1, "minReplicas": 1, "maxReplicas": 5, "rayStartParams": {}, "template": {"spec": {"containers": [worker]}}}
+        ],
+    }
+    spec = {"shutdownAfterJobFinishes": True, "entrypoint": "python /home/ray/samples/sample_code.py", "runtimeEnvYAML": "env_vars: {counter_name: test_counter}\n", "rayClusterSpec": cluster}
+    return [code, {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": named(name), "spec": spec}]
+
+
 def priority_class(name, value):
     return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}
 
@@ -129,6 +148,7 @@ KUEUE = {
     "jobs/sample-jobset-tas-required.yaml": Sample([job_set("jobset-tas-required", ("workers", 4, sh("sleep 0.2", "busybox", cpu="1", memory="200Mi")))], "Succeeded"),
     "jobs/sample-pytorchjob.yaml": Sample([pytorch("pytorch-simple", mnist(), mnist(), queue="main")], "Waiting", "LocalQueue/default/main: does not exist; namespace default has default-queue, user-queue"),
     "jobs/ray-cluster-sample.yaml": Sample([{"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": named("raycluster-complete"), "spec": ray_cluster_spec()}], "Running"),
+    "jobs/ray-job-sample.yaml": Sample(ray_job("rayjob-sample"), "Succeeded", 'Image "rayproject/ray:2.52.0" is not run here'),
     "tas/sample-job-required.yaml": Sample([job("tas-sample-required", HELLO, count=10, queue="tas-user-queue")], "Waiting", "names one that is there"),
     "appwrapper/deployment-sample.yaml": Sample([wrapper("sample-appwrapper-deployment", deployment("nginx", 3, container(NGINX, cpu="100m")))], "Running"),
     "serving-workloads/sample-leaderworkerset.yaml": Sample([leader_worker_set("nginx-leaderworkerset")], "Running"),
@@ -139,6 +159,10 @@ KUEUE = {
 CODEFLARE = {
     "wrapped-pod.yaml": Sample([wrapper("sample-pod", bare(pod("sample-pod", sh("sleep 1", cpu="1"))))], "Succeeded"),
     "wrapped-job.yaml": Sample([wrapper("sample-job", bare(job("sample-job", sh("sleep 1", cpu="1"))))], "Succeeded"),
+    "wrapped-gpu-job.yaml": Sample([wrapper("sample-gpu-job", bare(job("sample-gpu-job", sh("sleep 1", cpu="1", gpu="4"))), annotations={"successTTLDuration": "1m"})], "Succeeded"),
+    "wrapped-gpu-job.yaml on Kueue's queue": Sample(
+        [*SETUP, wrapper("sample-gpu-job", bare(job("sample-gpu-job", sh("sleep 1", cpu="1", gpu="4"))))], "Waiting", "nvidia.com/gpu"
+    ),
     "wrapped-deployment.yaml": Sample([wrapper("sample-deployment", deployment("sample-deployment", 2, sh("sleep 10000", cpu="1")))], "Running"),
     "wrapped-failing-pod.yaml": Sample(
         [wrapper("sample-failing-pod", bare(pod("sample-failing-pod", sh("exit 1", cpu="1"))), annotations={"failureGracePeriodDuration": "0s", "retryLimit": "0"})], "Failed"
