@@ -51,6 +51,7 @@ Result<Waited> waited_of(const views::SubjectName& subject, const std::string& j
       return Waited{.kind = &api::kueue::kWorkload, .ns = jobs_ns, .subject = subject};
     case views::Subject::Slices:
     case views::Subject::Zones:
+    case views::Subject::Schedule:
       break;
   }
   return wrong_usage(
@@ -89,13 +90,12 @@ Result<int> wait_all(const WaitOptions& options) {
   const Instant start = wall_clock()->now();
   std::optional<Instant> end;
   if (!options.timeout.empty()) {
-    // Reads the same lengths of time as --since.
-    const auto back = parse_since(options.timeout, start);
-    if (!back || *back > start) {
+    const auto length = parse_length(options.timeout);
+    if (!length) {
       return wrong_usage(fmt::format("--timeout {}: not a length of time such as 90s, 1h30m or 2d",
                                      options.timeout));
     }
-    end = start + (start - *back);
+    end = start + *length;
   }
   ATHANOR_TRY(Session session, Session::open(options.target, Session::Home::Jobs));
   std::vector<Waited> all;

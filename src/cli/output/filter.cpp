@@ -49,25 +49,6 @@ Result<std::vector<std::string>> known_phases(const std::vector<std::string>& as
   return asked;
 }
 
-// Hours, minutes and seconds of Go with whole days before them.
-std::optional<Duration> parse_span_of_days(std::string_view text) {
-  Duration days{};
-  if (const std::size_t end = text.find('d'); end != std::string_view::npos) {
-    int count = 0;
-    const auto [at, error] = std::from_chars(text.data(), text.data() + end, count);
-    if (error != std::errc() || at != text.data() + end || count < 0) {
-      return std::nullopt;
-    }
-    days = std::chrono::hours(24) * count;
-    text.remove_prefix(end + 1);
-    if (text.empty()) {
-      return days;
-    }
-  }
-  const auto rest = parse_go_duration(text);
-  return rest.ok() && *rest >= Duration::zero() ? std::optional(days + *rest) : std::nullopt;
-}
-
 // Numbers, quantities and ages ("5m", "2d3h") by size, other texts as bytes; absent ones first.
 struct SortKey {
   int rank = 0;  // absent, number, text
@@ -89,7 +70,7 @@ SortKey key_of(const std::string& text) {
   if (error == std::errc() && end == plain.data() + plain.size()) {
     return {.rank = 1, .number = number, .text = {}};
   }
-  if (const auto span = parse_span_of_days(text)) {
+  if (const auto span = parse_length(text)) {
     return {.rank = 1, .number = std::chrono::duration<double>(*span).count(), .text = {}};
   }
   if (const auto quantity = Quantity::parse(std::string_view(text))) {
@@ -108,8 +89,29 @@ SortKey key_of(const Value& value) {
 
 }  // namespace
 
+std::optional<Duration> parse_length(std::string_view text) {
+  constexpr int kMostDays = 36'500;
+  Duration days{};
+  if (const std::size_t end = text.find('d'); end != std::string_view::npos) {
+    int count = 0;
+    const auto [at, error] = std::from_chars(text.data(), text.data() + end, count);
+    if (error != std::errc() || at != text.data() + end || count < 0 || count > kMostDays) {
+      return std::nullopt;
+    }
+    days = std::chrono::hours(24) * count;
+    text.remove_prefix(end + 1);
+    if (text.empty()) {
+      return days;
+    }
+  }
+  const auto rest = parse_go_duration(text);
+  const bool fits =
+      rest.ok() && *rest >= Duration::zero() && *rest <= std::chrono::hours(24) * kMostDays - days;
+  return fits ? std::optional(days + *rest) : std::nullopt;
+}
+
 std::optional<Instant> parse_since(std::string_view text, Instant now) {
-  if (const auto span = parse_span_of_days(text)) {
+  if (const auto span = parse_length(text)) {
     return now - *span;
   }
   return parse_time(text);

@@ -37,6 +37,8 @@ class ListFilter {
   std::optional<Instant> since_{};
 };
 
+// Reads a length of time: "90s", "1h30m", "2d3h"; nullopt: it is none, or longer than 36500 days.
+std::optional<Duration> parse_length(std::string_view text);
 // Reads a length of time ("90s", "1h30m", "2d") before `now`, or an RFC 3339 time.
 std::optional<Instant> parse_since(std::string_view text, Instant now);
 

@@ -13,13 +13,6 @@
 namespace athanor::cli {
 namespace {
 
-// "90s", "1h30m", "2d".
-std::optional<Duration> parse_length(std::string_view text) {
-  const Instant zero{};
-  const auto back = parse_since(text, zero);
-  return back && *back <= zero ? std::optional(zero - *back) : std::nullopt;
-}
-
 // "key:value" with a word as key; "a/b:c" and times such as 08:00 are free text.
 bool is_key(std::string_view key) {
   return !key.empty() && std::ranges::all_of(key, [](char c) {

@@ -83,12 +83,23 @@ TEST(Listing, SortsByColumnAndByPath) {
   EXPECT_EQ(shown({.limit = 2, .sort_by = "name"}), "ab");
 }
 
+TEST(Lengths, AreReadWithinBounds) {
+  EXPECT_EQ(parse_length("1d2h"), std::chrono::hours(26));
+  EXPECT_EQ(parse_length("36500d"), std::chrono::hours(24) * 36'500);
+  for (const char* text : {"", "d", "36500d1s", "36501d", "9223372036854775807d", "-1h", "876001h",
+                           "2026-01-01T00:00:00Z"}) {
+    EXPECT_EQ(parse_length(text), std::nullopt) << text;
+  }
+}
+
 TEST(Listing, RefusesWrongValuesWithTheirPlace) {
   EXPECT_EQ(shown({.phases = {"Faild"}}),
             "--phase Faild: unknown; known are Running, Failed, Pending, did you mean Failed?");
   EXPECT_NE(shown({.labels = "a in b"}).find("--selector a in b: "), std::string::npos);
   EXPECT_NE(shown({.fields = "a"}).find("--field-selector a: "), std::string::npos);
   EXPECT_NE(shown({.since = "soon"}).find("--since soon: neither"), std::string::npos);
+  EXPECT_NE(shown({.since = "2147483647d"}).find("--since 2147483647d: neither"),
+            std::string::npos);
   EXPECT_EQ(shown({.sort_by = "size"}),
             "--sort-by size: neither a column (name, gpus, age) nor a path such as "
             ".metadata.creationTimestamp");
