@@ -16,13 +16,17 @@
 #include "systems/das/model/names.hpp"
 #include "systems/das/verb/gpu_states.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
+#include "systems/fournos/schedules/scheduled_job.hpp"
 #include "systems/hearth/kinds/fournos_cluster.hpp"
 #include "systems/numa/model/kinds.hpp"
+#include "views/cluster_view.hpp"
 #include "views/job_labels.hpp"
 #include "views/queue_view.hpp"
 
 namespace athanor::views {
 namespace {
+
+constexpr int kNotThere = 404;
 
 std::vector<Object> listed(VerbContext& context, const Kind& kind, const std::string& ns,
                            const std::string& labels = {}) {
@@ -54,10 +58,17 @@ Result<Description> describe_one_job(DescribeSource& source, const std::string& 
 }
 
 Result<Description> describe_one_cluster(DescribeSource& source, const std::string& name) {
-  ATHANOR_TRY(const Object cluster,
-              source.context.get(api::kFournosCluster, {source.clusters_ns, name}));
-  return describe_cluster(cluster, listed(source.context, api::kFournosJob, ""),
-                          listed(source.context, api::kueue::kClusterQueue, ""));
+  const auto cluster = source.context.get(api::kFournosCluster, {source.clusters_ns, name});
+  const std::vector<Object> jobs = listed(source.context, api::kFournosJob, "");
+  const std::vector<Object> queues = listed(source.context, api::kueue::kClusterQueue, "");
+  if (cluster.ok()) {
+    return describe_cluster(*cluster, jobs, queues);
+  }
+  const auto flavor = source.context.get(api::kueue::kResourceFlavor, {"", name});
+  if (cluster.error().code == kNotThere && flavor.ok() && is_cluster_flavor(*flavor)) {
+    return describe_bare_cluster(*flavor, jobs, queues, source.clusters_ns);
+  }
+  return cluster.error();
 }
 
 Result<Description> describe_one_queue(DescribeSource& source, const std::string& name) {
@@ -120,6 +131,10 @@ Result<Description> describe_one_appwrapper(DescribeSource& source, const std::s
   }
   for (const Object& pod : listed(source.context, api::kPod, source.jobs_ns,
                                   fmt::format("{}={}", appwrapper::name::kLabel, name))) {
+    // A pod that is a component is one child, with its phase.
+    std::erase_if(description.children, [&](const Description::Child& child) {
+      return child.kind == pod.kind() && child.name == pod.name();
+    });
     add_child(description, pod);
   }
   description.why = why_waiting(source, source.jobs_ns, name);
@@ -194,6 +209,21 @@ Result<Description> describe_zones(DescribeSource& source, const std::string& no
   return description;
 }
 
+Result<Description> describe_one_schedule(DescribeSource& source, const std::string& name) {
+  ATHANOR_TRY(const Object cron, source.context.get(api::kCronJob, {source.jobs_ns, name}));
+  if (!is_schedule(cron)) {
+    return Error::not_found(
+        fmt::format("schedule \"{}\" not found in namespace {}: the CronJob lacks the label {}",
+                    name, source.jobs_ns, fournos::kScheduleSelector));
+  }
+  std::vector<Object> runs = listed(source.context, api::kJob, source.jobs_ns);
+  std::erase_if(runs, [&](const Object& job) { return !job.owned_by(cron.uid()); });
+  std::ranges::move(listed(source.context, api::kFournosJob, source.jobs_ns,
+                           fmt::format("{}={}", fournos::kScheduleName, name)),
+                    std::back_inserter(runs));
+  return describe_schedule(cron, runs, source.now, source.find_zone);
+}
+
 Result<Description> read_description(DescribeSource& source, const SubjectName& subject) {
   switch (subject.kind) {
     case Subject::Job:
@@ -210,6 +240,8 @@ Result<Description> read_description(DescribeSource& source, const SubjectName& 
       return describe_zones(source, subject.name);
     case Subject::Workload:
       return describe_workload(source, subject.name);
+    case Subject::Schedule:
+      return describe_one_schedule(source, subject.name);
   }
   return Error::internal("unknown kind of subject");
 }

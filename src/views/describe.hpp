@@ -3,10 +3,12 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/result.hpp"
 #include "runtime/view/verb.hpp"
 #include "views/description.hpp"
+#include "views/schedule_view.hpp"
 #include "views/subjects.hpp"
 
 namespace athanor::views {
@@ -17,6 +19,7 @@ struct DescribeSource {
   std::string jobs_ns{};      // of jobs, AppWrappers and Workloads
   std::string clusters_ns{};  // of FournosClusters
   Instant now{};
+  FindZone find_zone{};  // of schedules
 };
 
 // Describes an object. Errors: it does not exist, or cannot be read. Parts that only add to it and
@@ -28,5 +31,12 @@ Description describe_job(const Object& job, const std::vector<Object>& children,
 // Describes a FournosCluster with the jobs on it. Pure.
 Description describe_cluster(const Object& cluster, const std::vector<Object>& jobs,
                              const std::vector<Object>& cluster_queues);
+// Describes a cluster that the queue alone has, with the jobs on it. Pure.
+Description describe_bare_cluster(const Object& flavor, const std::vector<Object>& jobs,
+                                  const std::vector<Object>& cluster_queues,
+                                  std::string_view clusters_ns);
+// Describes a schedule with the runs that it started. Pure; `runs` are Jobs and FournosJobs.
+Description describe_schedule(const Object& cron, const std::vector<Object>& runs, Instant now,
+                              const FindZone& find);
 
 }  // namespace athanor::views

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pure descriptions of jobs and clusters.
+// Pure descriptions of jobs, clusters and schedules.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "systems/fournos/schedules/resume.hpp"
 #include "views/cluster_view.hpp"
 #include "views/describe.hpp"
 #include "views/job_labels.hpp"
@@ -33,12 +34,56 @@ void add_task(Description& description, const Object& run) {
                                   .lasted = ended ? std::optional(*ended - *began) : std::nullopt});
 }
 
+// Adds the jobs that hold the described cluster.
+void add_jobs_on(Description& description, const std::vector<Object>& jobs) {
+  for (const Object& job : jobs) {
+    if (job.status()["cluster"].as_string() == description.name && !is_over(job)) {
+      add_child(description, job);
+    }
+  }
+}
+
 std::string joined_names(const Value& list) {
   std::string text;
   for (const Value& item : list.items()) {
     text += (text.empty() ? "" : ", ") + item.str();
   }
   return text;
+}
+
+constexpr std::size_t kShownRuns = 20;
+
+// A start is a Job of the CronJob; the FournosJob that it submits has its name.
+void add_start(Description& description, const Object& run) {
+  const auto began = parse_time(run.status()["startTime"].as_string());
+  const auto ended = parse_time(run.status()["completionTime"].as_string());
+  if (!began) {
+    return;
+  }
+  description.timeline.push_back({.at = *began,
+                                  .what = fmt::format("start {}", run.name()),
+                                  .lasted = ended ? std::optional(*ended - *began) : std::nullopt});
+}
+
+void add_state(Description& description, const Object& cron, const ScheduleState& state) {
+  const Value& spec = cron.spec();
+  add_fact(description, "State", state.paused ? "Paused" : "Active");
+  if (state.paused) {
+    add_fact(description, "Paused until", std::string(cron.annotation(fournos::kPausedUntil)));
+  }
+  add_fact(description, "Schedule", state.cron);
+  add_fact(description, "Zone", state.zone.empty() ? "UTC" : state.zone);
+  add_fact(description, "Overlap",
+           spec["concurrencyPolicy"].str().empty() ? "Allow" : spec["concurrencyPolicy"].str());
+  if (spec.contains("startingDeadlineSeconds")) {
+    add_fact(description, "Deadline", fmt::format("{}s", spec["startingDeadlineSeconds"].as_int()));
+  }
+  add_fact(description, "Project", state.project);
+  add_fact(description, "Pipeline", state.pipeline);
+  add_fact(description, "Cluster", state.cluster);
+  add_fact(description, "Owner", state.owner);
+  add_fact(description, "Last start", state.last_start ? format_time(*state.last_start) : "never");
+  add_fact(description, "Submitting now", std::to_string(state.running));
 }
 
 }  // namespace
@@ -117,10 +162,55 @@ Description describe_cluster(const Object& cluster, const std::vector<Object>& j
     description.why += trouble + "\n";
   }
   add_conditions(description, cluster);
-  for (const Object& job : jobs) {
-    if (job.status()["cluster"].as_string() == cluster.name() && !is_over(job)) {
-      add_child(description, job);
+  add_jobs_on(description, jobs);
+  finish_timeline(description, std::nullopt);
+  return description;
+}
+
+Description describe_bare_cluster(const Object& flavor, const std::vector<Object>& jobs,
+                                  const std::vector<Object>& cluster_queues,
+                                  std::string_view clusters_ns) {
+  Description description{.kind = std::string(flavor.kind()), .name = std::string(flavor.name())};
+  const ClusterUse use = cluster_use(cluster_queues, flavor.name());
+  add_fact(description, "GPUs", use.gpus);
+  add_fact(description, "In use", use.details);
+  add_fact(description, "Queues", use.queues);
+  description.why = unmanaged_text(flavor.name(), clusters_ns) + "\n";
+  add_conditions(description, flavor);
+  add_jobs_on(description, jobs);
+  finish_timeline(description, std::nullopt);
+  return description;
+}
+
+Description describe_schedule(const Object& cron, const std::vector<Object>& runs, Instant now,
+                              const FindZone& find) {
+  Description description{.kind = std::string(cron.kind()),
+                          .ns = std::string(cron.ns()),
+                          .name = std::string(cron.name())};
+  const ScheduleState state = schedule_state(cron, now, find);
+  add_state(description, cron, state);
+  for (std::size_t i = 0; i < state.next.size(); ++i) {
+    const NextStart& start = state.next[i];
+    add_fact(description, fmt::format("Next start {}", i + 1),
+             fmt::format("{} (in {})", start.local_text(), format_age(start.at - now)));
+  }
+  if (state.paused) {
+    description.why =
+        fmt::format("paused: nothing starts until athanor schedules resume {}\n", cron.name());
+  } else if (!state.problem.empty()) {
+    description.why = state.problem + "\n";
+  }
+  add_conditions(description, cron);
+  std::vector<Object> newest = runs;
+  std::ranges::stable_sort(newest, std::ranges::greater{}, [](const Object& run) {
+    return run.creation_time().value_or(Instant());
+  });
+  newest.resize(std::min(newest.size(), kShownRuns));
+  for (const Object& run : newest) {
+    if (run.kind() == "Job") {
+      add_start(description, run);
     }
+    add_child(description, run);
   }
   finish_timeline(description, std::nullopt);
   return description;

@@ -88,6 +88,12 @@ void add_child(Description& description, const Object& object) {
       child.message = clear_reason(condition["message"].as_string());
     }
   }
+  for (const char* type : {"Complete", "Failed"}) {
+    if (child.state.empty() && condition_is(object.status()["conditions"], type, "True")) {
+      child.state = type;
+      child.message = find_condition(object.status()["conditions"], type)["message"].str();
+    }
+  }
   description.children.push_back(std::move(child));
 }
 

@@ -54,7 +54,8 @@ struct Description {
 void add_conditions(Description& description, const Object& object);
 // Sorts the timeline; a moment without a length lasts until the next one. `end`: of the last one.
 void finish_timeline(Description& description, std::optional<Instant> end);
-// Adds a child with its phase, or the reason of its condition Admitted, Succeeded or Ready.
+// Adds a child with its phase, the reason of its condition Finished, Admitted, Succeeded or
+// QuotaReserved, or the end of a batch Job.
 void add_child(Description& description, const Object& object);
 // Adds the events that are about the object or its children, the oldest first; at most the last 20.
 void add_events(Description& description, const std::vector<Object>& events);

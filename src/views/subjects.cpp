@@ -16,7 +16,7 @@
 namespace athanor::views {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Subject>, 22> kKinds{
+constexpr std::array<std::pair<std::string_view, Subject>, 33> kKinds{
     {{"jobs", Subject::Job},
      {"job", Subject::Job},
      {"fournosjob", Subject::Job},
@@ -38,14 +38,60 @@ constexpr std::array<std::pair<std::string_view, Subject>, 22> kKinds{
      {"zones", Subject::Zones},
      {"zone", Subject::Zones},
      {"workloads", Subject::Workload},
-     {"workload", Subject::Workload}}};
+     {"workload", Subject::Workload},
+     {"schedules", Subject::Schedule},
+     {"schedule", Subject::Schedule},
+     {"cronjobs", Subject::Schedule},
+     {"cronjob", Subject::Schedule},
+     {"resourceflavors", Subject::Cluster},
+     {"resourceflavor", Subject::Cluster},
+     {"nodeaccelerators", Subject::Slices},
+     {"nodeaccelerator", Subject::Slices},
+     {"noderesourcetopologies", Subject::Zones},
+     {"noderesourcetopology", Subject::Zones},
+     {"nrt", Subject::Zones}}};
+
+// API groups in which a subject's objects may be.
+std::string_view groups_of(Subject subject) {
+  switch (subject) {
+    case Subject::Job:
+      return "fournos.dev";
+    case Subject::Cluster:
+      return "fournos.dev kueue.x-k8s.io";
+    case Subject::Queue:
+    case Subject::Workload:
+      return "kueue.x-k8s.io";
+    case Subject::AppWrapper:
+      return "workload.codeflare.dev";
+    case Subject::Slices:
+      return "inference.redhat.com";
+    case Subject::Zones:
+      return "topology.node.k8s.io";
+    case Subject::Schedule:
+      return "batch";
+  }
+  return {};
+}
+
+// Returns true for "fournos.dev" and "v1.fournos.dev" of a job.
+bool has_group(Subject subject, std::string_view group) {
+  return std::ranges::any_of(words_of(groups_of(subject), ' '), [&](std::string_view one) {
+    return group == one || (group.size() > one.size() && group.ends_with(one) &&
+                            group[group.size() - one.size() - 1] == '.');
+  });
+}
 
 std::optional<Subject> find_kind(std::string_view word) {
-  // "fournosjob.fournos.dev", as -o name prints it.
-  const std::string plain = lower(word.substr(0, word.find('.')));
+  // "fournosjob.fournos.dev", as -o name prints it; "job.batch" is another kind.
+  const std::size_t dot = std::min(word.find('.'), word.size());
+  const std::string plain = lower(word.substr(0, dot));
   const auto* const found =
       std::ranges::find(kKinds, plain, &std::pair<std::string_view, Subject>::first);
-  return found == kKinds.end() ? std::nullopt : std::optional(found->second);
+  if (found == kKinds.end() ||
+      (dot < word.size() && !has_group(found->second, word.substr(dot + 1)))) {
+    return std::nullopt;
+  }
+  return found->second;
 }
 
 Error unknown_kind(std::string_view word) {
@@ -56,7 +102,7 @@ Error unknown_kind(std::string_view word) {
   }
   return wrong_usage(
       fmt::format("unknown kind \"{}\"{}; known are jobs, clusters, queues, appwrappers, slices, "
-                  "zones and workloads",
+                  "zones, schedules and workloads",
                   word, near_hint(word, known)));
 }
 

@@ -11,7 +11,16 @@
 namespace athanor::views {
 
 // Kinds that describe and wait know.
-enum class Subject : std::uint8_t { Job, Cluster, Queue, AppWrapper, Slices, Zones, Workload };
+enum class Subject : std::uint8_t {
+  Job,
+  Cluster,
+  Queue,
+  AppWrapper,
+  Slices,
+  Zones,
+  Workload,
+  Schedule
+};
 
 struct SubjectName {
   Subject kind = Subject::Job;

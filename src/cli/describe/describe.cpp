@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "base/clock.hpp"
+#include "base/files/time_zone_files.hpp"
 #include "cli/output/formats.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/session/elsewhere.hpp"
@@ -34,17 +36,16 @@ const Kind* kind_of(views::Subject subject) {
     case views::Subject::Slices:
     case views::Subject::Zones:
       return nullptr;
+    case views::Subject::Schedule:
+      return &api::kCronJob;
   }
   return nullptr;
 }
 
-// Describes one object; of a cluster that is not managed, the error says so.
+// Describes one object; the error names other namespaces that have one of its name.
 Result<views::Description> described(views::DescribeSource& source, Session& session,
                                      const views::SubjectName& subject) {
   auto description = views::describe(source, subject);
-  if (!description.ok() && subject.kind == views::Subject::Cluster) {
-    return explain_unmanaged(session, subject.name, description.error());
-  }
   const Kind* kind = kind_of(subject.kind);
   if (!description.ok() && kind != nullptr) {
     return with_other_namespaces(session, *kind, subject.name, description.error());
@@ -60,7 +61,8 @@ Result<int> describe_all(const DescribeOptions& options) {
   views::DescribeSource source{.context = *context,
                                .jobs_ns = session.ns(),
                                .clusters_ns = options.clusters_ns,
-                               .now = wall_clock()->now()};
+                               .now = wall_clock()->now(),
+                               .find_zone = find_time_zone};
   const Terminal out(STDOUT_FILENO);
   std::vector<Value> values;
   std::string text;

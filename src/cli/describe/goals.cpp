@@ -27,6 +27,7 @@ std::string phase_of(views::Subject kind, const Object& object) {
     case views::Subject::AppWrapper:
     case views::Subject::Slices:
     case views::Subject::Zones:
+    case views::Subject::Schedule:
       break;
   }
   return object.status()["phase"].str();
@@ -51,6 +52,7 @@ std::optional<GoalOutcome> end_of_object(views::Subject kind, const Object& obje
     case views::Subject::Workload:
     case views::Subject::Slices:
     case views::Subject::Zones:
+    case views::Subject::Schedule:
       break;
   }
   return good || bad ? std::optional(GoalOutcome{.code = good ? 0 : 1, .text = text})

@@ -68,7 +68,7 @@ void add_submit(flags::Verb& app, SubmitOptions& options) {
       "printed from a stored job makes a job with a new name.\n"
       "Stays for a second: a job that fails at once is reported with its reason and exit code 1.\n"
       "With --follow the exit code is 0 only if the job Succeeded, and 3 when the API server went\n"
-      "away before its end was known: the job goes on.");
+      "away before its end was known: the job continues.");
   add_target(verb, options.target);
   verb.add_option("-f,--file", options.files,
                   "manifest of FournosJobs, YAML or JSON, or a folder of such; - reads standard "
@@ -102,7 +102,8 @@ void add_describe(flags::Verb& app, DescribeOptions& options) {
       "  athanor describe jobs/my-job\n"
       "  athanor describe clusters/cluster-1 queues/fournos-queue\n"
       "  athanor describe slices/gpu-node -o json\n\n"
-      "Kinds: jobs, clusters, queues, appwrappers, slices and zones (of a node), workloads.");
+      "Kinds: jobs, clusters, queues, appwrappers, schedules, slices and zones (of a node), "
+      "workloads.");
   add_target(verb, options.target);
   verb.add_option("objects", options.objects, "KIND/NAME; a name alone is a job")->required();
   verb.add_option("--clusters-namespace", options.clusters_ns, "namespace of the FournosClusters")
@@ -112,7 +113,7 @@ void add_describe(flags::Verb& app, DescribeOptions& options) {
 }
 
 void add_wait(flags::Verb& app, WaitOptions& options) {
-  auto& verb = *app.add_subcommand("wait", "Stay until objects are over, or as --for says");
+  auto& verb = *app.add_subcommand("wait", "Wait until objects end, or reach the state of --for");
   verb.footer(
       "  athanor wait jobs/a jobs/b --timeout 2h\n"
       "  athanor wait clusters/edge --for condition=Locked\n"
@@ -147,7 +148,7 @@ void add_logs(flags::Verb& app, LogsOptions& options) {
       "Each line begins with [task/step] or [pod/container].");
   add_target(verb, options.target);
   verb.add_option("workload", options.words, "KIND/NAME, or the name alone")->required();
-  verb.add_flag("-f,--follow", options.follow, "go on until the workload is over");
+  verb.add_flag("-f,--follow", options.follow, "print new lines until the workload ends");
   verb.add_option("--task", options.task, "this pipeline task alone");
   verb.add_option("-c,--container", options.container,
                   "this container or step alone; containers for the start are printed only so");

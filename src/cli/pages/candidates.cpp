@@ -52,14 +52,15 @@ constexpr std::pair<std::string_view, NameSource> kArgumentSources[] = {
     {"numa", NameSource::Nodes},        {"slices", NameSource::Nodes},
     {"backup", NameSource::Files},      {"restore", NameSource::Files},
     {"replay", NameSource::Files},      {"simulate", NameSource::Files},
-    {"envtest", NameSource::Files},
+    {"envtest", NameSource::Files},     {"schedules", NameSource::Schedules},
 };
 
 // Kinds in front of names, with where the names come from.
 constexpr std::pair<std::string_view, NameSource> kSubjects[] = {
-    {"jobs/", NameSource::Jobs},     {"clusters/", NameSource::Clusters},
-    {"queues/", NameSource::Queues}, {"appwrappers/", NameSource::AppWrappers},
-    {"slices/", NameSource::Nodes},  {"zones/", NameSource::Nodes},
+    {"jobs/", NameSource::Jobs},           {"clusters/", NameSource::Clusters},
+    {"queues/", NameSource::Queues},       {"appwrappers/", NameSource::AppWrappers},
+    {"slices/", NameSource::Nodes},        {"zones/", NameSource::Nodes},
+    {"schedules/", NameSource::Schedules},
 };
 
 NameSource source_in(std::span<const std::pair<std::string_view, NameSource>> table,

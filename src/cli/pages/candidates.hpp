@@ -28,6 +28,7 @@ enum class NameSource : std::uint8_t {
   Priorities,
   Pods,
   Nodes,
+  Schedules,
   Subjects,  // KIND/NAME
 };
 

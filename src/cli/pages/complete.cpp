@@ -17,6 +17,7 @@
 #include "client/kubeconfig.hpp"
 #include "systems/appwrapper/model/kinds.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
+#include "systems/fournos/schedules/scheduled_job.hpp"
 #include "systems/hearth/kinds/fournos_cluster.hpp"
 
 namespace athanor::cli {
@@ -25,9 +26,10 @@ namespace {
 constexpr unsigned kPatience = 3;  // seconds: a shell waits for no cluster that does not answer
 constexpr const char* kClustersNamespace = "";  // FournosClusters of every namespace
 
-std::set<std::string> names_of(Session& session, const Kind& kind, const std::string& ns) {
+std::set<std::string> names_of(Session& session, const Kind& kind, const std::string& ns,
+                               const std::string& labels = {}) {
   std::set<std::string> names;
-  const auto objects = session.list(kind, kind.namespaced ? ns : "");
+  const auto objects = session.list(kind, kind.namespaced ? ns : "", labels);
   if (objects.ok()) {
     for (const Object& object : *objects) {
       names.emplace(object.name());
@@ -92,6 +94,9 @@ std::set<std::string> names_from(NameSource source, Session& session) {
       return names_of(session, api::kPod, session.ns());
     case NameSource::Nodes:
       return names_of(session, api::kNode, "");
+    case NameSource::Schedules:
+      return names_of(session, api::kCronJob, session.ns(),
+                      std::string(fournos::kScheduleSelector));
     case NameSource::Contexts:
     case NameSource::Nothing:
     case NameSource::Files:
@@ -141,8 +146,8 @@ std::optional<int> complete_line(const std::vector<std::string>& words) {
   if (found.source == NameSource::Contexts) {
     names = context_names(found.target.kubeconfig);
   } else {
-    const Session::Home home =
-        found.source == NameSource::Jobs ? Session::Home::Jobs : Session::Home::Default;
+    const bool of_jobs = found.source == NameSource::Jobs || found.source == NameSource::Schedules;
+    const Session::Home home = of_jobs ? Session::Home::Jobs : Session::Home::Default;
     auto session = Session::open(found.target, home);
     if (session.ok()) {
       names = names_from(found.source, *session);

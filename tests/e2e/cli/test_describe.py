@@ -5,6 +5,7 @@ import json
 import re
 
 import pytest
+import yaml
 from support import JOBS, ROOT, forge, wait_for
 
 
@@ -26,6 +27,37 @@ def test_a_job_is_waited_for_and_described(lab):
     assert "is Failed" in lab.athanor("wait", failing_job(lab), "-n", JOBS, code=1).out
     assert "not found" in lab.athanor("wait", "jobs/none", "-n", JOBS, code=1).err
     assert "is not in phase Running after 1s" in lab.athanor("wait", waiting_job(lab), "-n", JOBS, "--for", "phase=Running", "--timeout", "1s", code=1).err
+
+
+@pytest.mark.parametrize("words", [["schedules/yearly"], ["schedule", "yearly"]])
+def test_a_schedule_is_described(lab, words):
+    lab.athanor("schedules", "create", "yearly", "-n", JOBS, "--cron", "0 2 1 1 *", "--zone", "Europe/Berlin", "--cluster", "cluster-1", "--project", "p", "--replace")
+    try:
+        lab.athanor("schedules", "trigger", "yearly", "-n", JOBS)
+        shown = wait_for("its job", lambda: (
+            value := json.loads(lab.athanor("describe", *words, "-n", JOBS, "-o", "json").out)) and "FournosJob" in [child["kind"] for child in value["children"]] and value)
+        assert shown["facts"]["Schedule"] == "0 2 1 1 *" and " 02:00:00 +01:00 (in " in shown["facts"]["Next start 5"], shown
+        assert any(moment["what"].startswith("start yearly-") for moment in shown["timeline"]), shown
+    finally:
+        lab.athanor("schedules", "delete", "yearly", "-n", JOBS)
+    assert 'cronjobs.batch "yearly" not found' in lab.athanor("describe", *words, "-n", JOBS, code=1).err
+
+
+def test_every_name_that_lists_print_is_described(lab, ns):
+    """The words of -o name, as in athanor describe $(athanor clusters -o name)."""
+    sample = yaml.safe_load((ROOT / "samples/appwrapper.yaml").read_text(encoding="utf-8"))
+    del sample["metadata"]["labels"]  # its queue is not in this namespace
+    lab.kubectl("apply", "-n", ns, "-f", "-", stdin=json.dumps(sample))
+    names = {verb: lab.athanor(verb, "-o", "name", "-n", ns if verb == "appwrappers" else JOBS).out.split() for verb in ("clusters", "appwrappers")}
+    assert "resourceflavor.kueue.x-k8s.io/cluster-1" in names["clusters"]
+    text = lab.athanor("describe", *names["clusters"]).out
+    assert "ResourceFlavor cluster-1\n" in text and "cluster-1 is in the queue alone" in text and "fournos-queue" in text
+    (app,) = names["appwrappers"]
+    wait_for("its pod", lambda: "Pod" in lab.athanor("describe", app, "-n", ns).out)
+    shown = json.loads(lab.athanor("describe", app, "-n", ns, "-o", "json").out)
+    children = [(child["kind"], child["name"]) for child in shown["children"]]
+    assert ("Pod", "sample") in children and len(children) == len(set(children)), children
+    assert "unknown kind" in lab.athanor("describe", "job.batch/x", code=2).err
 
 
 def failing_job(lab):
@@ -76,7 +108,9 @@ def test_several_jobs_are_checked_first(lab, tmp_path):
         (["describe", "clustr/a"], "did you mean cluster?"),
         (["wait", "jobs/a", "--for", "soon"], "--for soon: write phase=PHASE"),
         (["wait", "jobs/a", "--timeout", "soon"], "--timeout soon: not a length of time"),
+        (["wait", "jobs/a", "--timeout", "2001-01-01T00:00:00Z"], "not a length of time"),
         (["wait", "slices/a"], "nothing to wait for"),
+        (["wait", "schedules/a"], "nothing to wait for"),
         (["submit", "--project", "p", "--label", "x"], "--label x: give it as NAME=VALUE"),
         (["submit", "--engine", "[1]"], "--engine [1]: give a mapping"),
         (["describe"], "objects is required"),

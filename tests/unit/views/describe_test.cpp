@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/files/time_zone_files.hpp"
 #include "kube/text/yaml.hpp"
 #include "runtime/view/usage.hpp"
 
@@ -92,6 +93,60 @@ TEST(Describe, ShowsClusterWithJobsAndTroubles) {
   EXPECT_EQ(value["why"].as_string(), "GPUDiscovered: DiscoveryFailed: HTTP 403 Forbidden\n");
 }
 
+TEST(Describe, ShowsClustersOfTheQueueAlone) {
+  const Object flavor = object("{kind: ResourceFlavor, metadata: {name: edge}}");
+  const Object queue = object(
+      "{metadata: {name: q}, spec: {resourceGroups: [{coveredResources: [fournos/gpu-a100], "
+      "flavors: [{name: edge, resources: [{name: fournos/gpu-a100, nominalQuota: 8}]}]}]}}");
+  const Object running = object(
+      "{kind: FournosJob, metadata: {name: r, namespace: ns}, status: {phase: Running, cluster: "
+      "edge}}");
+  const Value value =
+      describe_bare_cluster(flavor, {running, failed_job()}, {queue}, "hearth").to_value();
+  EXPECT_EQ(value["facts"]["GPUs"].as_string(), "8x A100");
+  EXPECT_EQ(value["facts"]["Queues"].as_string(), "q");
+  EXPECT_EQ(value["children"].size(), 1U);
+  EXPECT_NE(value["why"].as_string().find("edge is in the queue alone"), std::string::npos);
+  EXPECT_NE(value["why"].as_string().find("namespace hearth"), std::string::npos);
+}
+
+TEST(Describe, ShowsScheduleWithStartsAndRuns) {
+  const auto cron = [](const std::string& spec, const std::string& annotation) {
+    return object(
+        "{kind: CronJob, metadata: {name: nightly, namespace: ns, creationTimestamp: "
+        "\"2026-01-01T00:00:00Z\", labels: {fournos-launcher/managed-by: fournos-dashboard}, "
+        "annotations: {fournos-launcher/project: llmd" +
+        annotation + "}}, spec: {schedule: 0 2 * * *, timeZone: Europe/Berlin" + spec +
+        "}, status: {lastScheduleTime: \"2026-01-01T00:30:00Z\"}}");
+  };
+  const Object start = object(
+      "{kind: Job, metadata: {name: nightly-1, creationTimestamp: \"2026-01-01T00:30:00Z\"}, "
+      "status: {startTime: \"2026-01-01T00:30:00Z\", completionTime: \"2026-01-01T00:30:05Z\", "
+      "conditions: [{type: Complete, status: \"True\", reason: CompletionsReached}]}}");
+  const Object job = object(
+      "{kind: FournosJob, metadata: {name: nightly-1, creationTimestamp: "
+      "\"2026-01-01T00:30:04Z\"}, status: {phase: Running}}");
+  const Value value =
+      describe_schedule(cron("", ""), {start, job}, kNow, find_time_zone).to_value();
+  EXPECT_EQ(value["facts"]["State"].as_string(), "Active");
+  EXPECT_EQ(value["facts"]["Project"].as_string(), "llmd");
+  EXPECT_EQ(value["facts"]["Next start 2"].as_string(), "2026-01-03 02:00:00 +01:00 (in 2d)");
+  EXPECT_TRUE(value["facts"].contains("Next start 5"));
+  ASSERT_EQ(value["children"].size(), 2U);
+  EXPECT_EQ(value["children"][0]["state"].as_string(), "Running");
+  EXPECT_EQ(value["children"][1]["state"].as_string(), "Complete");
+  EXPECT_EQ(value["timeline"][1]["what"].as_string(), "start nightly-1");
+  EXPECT_EQ(value["timeline"][1]["seconds"].as_double(), 5);
+  const Value paused =
+      describe_schedule(
+          cron(", suspend: true", ", fournos-launcher/paused-until: \"2026-02-01T00:00:00Z\""), {},
+          kNow, find_time_zone)
+          .to_value();
+  EXPECT_EQ(paused["facts"]["Paused until"].as_string(), "2026-02-01T00:00:00Z");
+  EXPECT_NE(paused["why"].as_string().find("schedules resume nightly"), std::string::npos);
+  EXPECT_FALSE(paused["facts"].contains("Next start 1"));
+}
+
 std::string subjects(const std::vector<std::string>& words) {
   const auto parsed = parse_subjects(words);
   if (!parsed.ok()) {
@@ -108,6 +163,13 @@ std::string subjects(const std::vector<std::string>& words) {
 TEST(Subjects, AreKindsAndNames) {
   EXPECT_EQ(subjects({"jobs/a", "fournosjob.fournos.dev/b", "c"}), "0a 0b 0c ");
   EXPECT_EQ(subjects({"clusters", "a", "b"}), "1a 1b ");
+  EXPECT_EQ(subjects({"schedules/a", "cronjob.batch/b"}), "7a 7b ");
+  EXPECT_EQ(subjects({"fournosjob.v1.fournos.dev/a", "resourceflavor.kueue.x-k8s.io/b",
+                      "nodeaccelerator.inference.redhat.com/c",
+                      "noderesourcetopology.topology.node.k8s.io/d"}),
+            "0a 1b 4c 5d ")
+      << "as lists print names";
+  EXPECT_NE(subjects({"job.batch/a"}).find("unknown kind \"job.batch\""), std::string::npos);
   EXPECT_EQ(subjects({"jobs"}), "0jobs ") << "a job may have this name";
   EXPECT_NE(subjects({"clustr/a"}).find("did you mean cluster?"), std::string::npos);
   EXPECT_EQ(subjects({"jobs/"}), "jobs/: the name is missing");
