@@ -13,6 +13,7 @@ constexpr std::size_t kLeastCell = 6;
 constexpr std::size_t kLastResort = 8;  // of names
 constexpr std::array<std::string_view, 6> kNames{"NAME",  "WORKLOAD",  "REQUESTS",
                                                  "QUEUE", "NAMESPACE", "GPUS"};
+constexpr std::array<std::string_view, 3> kStates{"PHASE", "PLACE", "STATE"};
 constexpr std::array<std::string_view, 2> kOptional{"START", "DURATION"};
 
 bool is_among(auto& known, const std::string& title) {
@@ -38,10 +39,11 @@ class Fitter {
         layout_.widths[static_cast<std::size_t>(at - titles_.begin())] = 0;
       }
     }
-    // Below their titles only where even short names do not help.
+    // Below their titles, and states at all, only where even short names do not help.
     const auto is_other = [&](std::size_t i) { return !is_among(kNames, titles_[i]); };
     shrink(kLeastCell, [&](std::size_t i) {
-      return is_other(i) && layout_.widths[i] > display_width(titles_[i]);
+      return is_other(i) && !is_among(kStates, titles_[i]) &&
+             layout_.widths[i] > display_width(titles_[i]);
     });
     shrink(kLastResort, [&](std::size_t i) { return is_among(kNames, titles_[i]); });
     shrink(kLeastCell, is_other);

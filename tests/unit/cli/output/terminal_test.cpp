@@ -42,6 +42,20 @@ TEST(Tables, KeepThirtyPlacesForTheReason) {
             "fournos-…  3      benchmar…  100       fournos/…  waits for a100: cluster-1 lac…\n");
 }
 
+TEST(Tables, CutNamesBeforeStates) {
+  views::Table queue({"QUEUE", "PLACE", "WORKLOAD", "PRIORITY", "REQUESTS", "WHY"});
+  queue.add({"fournos-queue", "running", "bench/benchmark-a1b2c", "0", "fournos/cluster-slot=1",
+             "on cluster-2, since the morning of yesterday"});
+  EXPECT_NE(queue.text(80).find(" running "), std::string::npos) << queue.text(80);
+  EXPECT_NE(queue.text(80).find("on cluster-2, since the morni…"), std::string::npos)
+      << queue.text(80);
+  views::Table jobs(
+      {"NAMESPACE", "NAME", "OWNER", "PHASE", "CLUSTER", "START", "DURATION", "AGE", "MESSAGE"});
+  jobs.add({"fournos-local-dev", "benchmark-a1b2c", "ann", "Running", "cluster-2",
+            "2026-01-31 08:00:05", "5m3s", "2d", "Pipeline running: Tasks Completed: 1"});
+  EXPECT_NE(jobs.text(80).find(" Running "), std::string::npos) << jobs.text(80);
+}
+
 TEST(Tables, LeaveOutStartAndDurationOnNarrowScreens) {
   views::Table table({"NAME", "OWNER", "PHASE", "CLUSTER", "START", "DURATION", "AGE", "MESSAGE"});
   table.add({"benchmark-of-the-largest-model", "llm-team", "Failed", "cluster-2",
