@@ -7,11 +7,14 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "api/builtin.hpp"
 #include "base/clock.hpp"
 #include "base/files/time_zone_files.hpp"
+#include "base/interrupt.hpp"
 #include "base/near_name.hpp"
 #include "cli/flags/environment.hpp"
 #include "cli/jobs/job_builder.hpp"
@@ -21,6 +24,7 @@
 #include "cli/output/listing.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/session/elsewhere.hpp"
+#include "cli/session/reconnection.hpp"
 #include "cli/session/verbs.hpp"
 #include "runtime/view/usage.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
@@ -31,6 +35,9 @@
 namespace athanor::cli {
 namespace {
 
+constexpr std::chrono::milliseconds kPause{100};
+constexpr Duration kLook = std::chrono::seconds(2);  // between two lists that are watched
+constexpr Duration kAway = std::chrono::seconds(60);
 constexpr int kMissing = 404;
 constexpr int kTaken = 409;
 
@@ -60,17 +67,64 @@ std::string verb_meant(const std::string& word) {
   return other != kOtherWords.end() ? other->second : near_name(word, kVerbs);
 }
 
+Result<std::vector<Object>> read_schedules(Session& session, const SchedulesOptions& options) {
+  return session.list(api::kCronJob, options.all_namespaces ? "" : session.ns(),
+                      std::string(fournos::kScheduleSelector));
+}
+
+// Prints the rows of schedules that change, until Ctrl-C. `crons`: what is printed already.
+Result<int> watch_schedules(Session& session, const SchedulesOptions& options,
+                            const ListFilter& filter, const std::vector<Object>& crons) {
+  std::map<Key, std::string> versions;
+  for (const Object& cron : crons) {
+    versions.insert_or_assign(cron.key(), cron.resource_version());
+  }
+  ListOptions rows = options.list;
+  rows.no_headers = true;
+  const Terminal out(STDOUT_FILENO);
+  const Interrupt interrupt;
+  Reconnection reconnection("schedules", kAway);
+  while (true) {
+    for (Duration waited{}; waited < kLook; waited += kPause) {
+      if (interrupt.came()) {
+        return kInterrupted;
+      }
+      std::this_thread::sleep_for(kPause);
+    }
+    const Instant now = wall_clock()->now();
+    auto listed = read_schedules(session, options);
+    if (!listed.ok()) {
+      if (!is_passing(listed.error())) {
+        return listed.error();
+      }
+      reconnection.failed(listed.error(), now);
+      if (reconnection.lost(now)) {
+        return listed.error();
+      }
+      continue;
+    }
+    reconnection.answered();
+    std::erase_if(*listed, [&](const Object& cron) {
+      std::string& known = versions[cron.key()];
+      return std::exchange(known, std::string(cron.resource_version())) == cron.resource_version();
+    });
+    views::Listing changed =
+        views::schedule_listing(*listed, options.all_namespaces, now, find_time_zone);
+    ATHANOR_TRY_VOID(arrange(changed, filter, rows));
+    if (!changed.rows.empty()) {
+      ATHANOR_TRY(const std::string text, print_listing(changed, rows, out.columns()));
+      out.print(text);
+    }
+  }
+}
+
 Result<int> list_schedules(const SchedulesOptions& options) {
   ATHANOR_TRY(Session session, Session::open(options.target, Session::Home::Jobs));
   const ListOptions& list = options.list;
   const Instant now = wall_clock()->now();
   ATHANOR_TRY(const ListFilter filter, ListFilter::parse(list, views::schedule_phases(), now));
-  if (list.watch) {
-    return wrong_usage("schedules are listed once; athanor jobs -w shows the jobs that they start");
-  }
-  ATHANOR_TRY(const std::vector<Object> crons,
-              session.list(api::kCronJob, options.all_namespaces ? "" : session.ns(),
-                           std::string(fournos::kScheduleSelector)));
+  ATHANOR_TRY_VOID(check_watch(list));
+  ATHANOR_TRY(const std::vector<Object> crons, read_schedules(session, options));
   const std::vector<std::string> missing = filter.missing(crons);
   if (missing.size() == 1 && list.names.size() > 1 && missing.front() == list.names.front()) {
     if (const std::string verb = verb_meant(missing.front()); !verb.empty()) {
@@ -81,11 +135,12 @@ Result<int> list_schedules(const SchedulesOptions& options) {
   views::Listing listing =
       views::schedule_listing(crons, options.all_namespaces, now, find_time_zone);
   ATHANOR_TRY_VOID(arrange(listing, filter, list));
-  if (listing.rows.empty() && missing.empty() && list.format.is_table()) {
+  if (listing.rows.empty() && missing.empty() && list.format.is_table() && !list.watch) {
     Terminal(STDERR_FILENO)
         .print(fmt::format(
-            "No schedules in {}. Make one: athanor schedules create NAME --cron '0 2 * * *' "
+            "No schedules{} in {}. Make one: athanor schedules create NAME --cron '0 2 * * *' "
             "--project P ...\n{}",
+            is_filtered(list) ? " that the flags select" : "",
             options.all_namespaces ? "any namespace" : "namespace " + session.ns(),
             options.all_namespaces ? ""
                                    : hint_elsewhere(session, api::kCronJob, "schedules",
@@ -95,6 +150,9 @@ Result<int> list_schedules(const SchedulesOptions& options) {
   const Terminal out(STDOUT_FILENO);
   ATHANOR_TRY(const std::string text, print_listing(listing, list, out.columns()));
   out.print(text);
+  if (list.watch && missing.empty()) {
+    return watch_schedules(session, options, filter, crons);
+  }
   return report_missing("schedule", missing);
 }
 

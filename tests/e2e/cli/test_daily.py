@@ -12,6 +12,7 @@ import select
 import shutil
 import signal
 import struct
+import subprocess
 import termios
 import threading
 
@@ -163,6 +164,23 @@ def test_a_schedule_starts_each_job_once(lab):
     finally:
         lab.athanor("schedules", "delete", "each", "-n", JOBS)
     assert "not found" in lab.athanor("schedules", "pause", "each", "-n", JOBS, code=1).err
+
+
+def test_schedules_are_watched(lab):
+    lab.athanor("schedules", "create", "watched", "-n", JOBS, "--cron", "0 2 1 1 *", *BENCHMARK)
+    watching = subprocess.Popen([str(lab.program), "schedules", "watched", "-w", "-n", JOBS], env=lab.env, stdout=subprocess.PIPE, text=True)
+    stop = threading.Timer(DEADLINE, watching.kill)
+    stop.start()
+    try:
+        assert watching.stdout.readline().startswith("NAME") and "Active" in watching.stdout.readline()
+        lab.athanor("schedules", "pause", "watched", "-n", JOBS)
+        assert re.match(r"watched +Paused ", watching.stdout.readline())
+        watching.send_signal(signal.SIGINT)
+        assert watching.wait(DEADLINE) == 130
+    finally:
+        stop.cancel()
+        watching.kill()
+        lab.athanor("schedules", "delete", "watched", "-n", JOBS)
 
 
 def jobs_of(lab, schedule):
