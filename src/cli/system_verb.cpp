@@ -50,6 +50,15 @@ std::optional<std::string> found_in(const std::map<std::string, std::string, std
   return found == given.end() ? std::nullopt : std::optional(found->second);
 }
 
+// Returns true where the first argument is an action of a list's verb.
+bool acts(const SystemVerbOptions& options) {
+  const Verb& verb = *options.verb;
+  const auto first = verb.arguments.empty()
+                         ? std::nullopt
+                         : found_in(options.arguments, verb.arguments.front().name);
+  return first && std::ranges::find(verb.actions, std::string_view(*first)) != verb.actions.end();
+}
+
 class ClusterContext final : public VerbContext {
  public:
   ClusterContext(Session session, const SystemVerbOptions& options, ListFilter filter)
@@ -64,6 +73,19 @@ class ClusterContext final : public VerbContext {
   }
   [[nodiscard]] std::optional<std::string> argument(std::string_view name) const override {
     return found_in(options_.arguments, name);
+  }
+  [[nodiscard]] std::vector<std::string> names() const override {
+    std::vector<std::string> names;
+    if (options_.verb->names.empty() || acts(options_)) {
+      return names;
+    }
+    for (const VerbArgument& argument : options_.verb->arguments) {
+      if (auto given = found_in(options_.arguments, argument.name)) {
+        names.push_back(*std::move(given));
+      }
+    }
+    names.insert(names.end(), options_.more_names.begin(), options_.more_names.end());
+    return names;
   }
   [[nodiscard]] const std::string& ns() const override { return ns_; }
   [[nodiscard]] std::string_view output() const override {
@@ -111,6 +133,7 @@ class ClusterContext final : public VerbContext {
   }
   void wait(Duration time) override { std::this_thread::sleep_for(time); }
 
+  [[nodiscard]] bool filtered() const override { return is_filtered(options_.list); }
   [[nodiscard]] bool selects(const Object& object) const override {
     return filter_.takes(object, {});
   }
@@ -169,6 +192,7 @@ class ClusterContext final : public VerbContext {
   }
 
   void print_at_once() { at_once_ = true; }
+  [[nodiscard]] const std::string& printed() const { return text_; }
   // Errors: a format or an order that does not fit what was printed.
   [[nodiscard]] Result<void> check() const {
     return error_ ? Result<void>(*error_) : Result<void>();
@@ -241,7 +265,11 @@ Result<int> run_list(ClusterContext& context, const SystemVerbOptions& options) 
   const Interrupt interrupt;
   std::string last;
   while (true) {
-    ATHANOR_TRY(const int code, options.verb->run(context));
+    const auto code = options.verb->run(context);
+    if (!code.ok()) {
+      out.print(context.printed());  // of the names that were found
+      return code;
+    }
     ATHANOR_TRY(const std::string text, context.take_text());
     if (text != last) {
       out.print(last.empty() ? text : "\n" + text);
@@ -261,20 +289,19 @@ Result<int> run_list(ClusterContext& context, const SystemVerbOptions& options) 
 
 Result<int> run_verb(Session session, const SystemVerbOptions& options) {
   const Verb& verb = *options.verb;
-  const auto first = verb.arguments.empty()
-                         ? std::nullopt
-                         : found_in(options.arguments, verb.arguments.front().name);
-  const bool acts =
-      first && std::ranges::find(verb.actions, std::string_view(*first)) != verb.actions.end();
-  if (acts && has_list_flags(options.list)) {
+  const bool action = acts(options);
+  if (action && has_list_flags(options.list)) {
     return wrong_usage(fmt::format(
-        "{} {} is no list: it takes no selector, --sort-by, --limit, --no-headers or -w", verb.name,
-        *first));
+        "{} {} is no list: it takes no selector, --since, --sort-by, --limit, --no-headers or -w",
+        verb.name, *found_in(options.arguments, verb.arguments.front().name)));
+  }
+  if (action && !options.more_names.empty()) {
+    return wrong_usage(fmt::format("unexpected argument \"{}\"", options.more_names.front()));
   }
   ATHANOR_TRY_VOID(check_watch(options.list));
   ATHANOR_TRY(ListFilter filter, ListFilter::parse(options.list, {}, wall_clock()->now()));
   ClusterContext context(std::move(session), options, std::move(filter));
-  return verb.lists && !acts ? run_list(context, options) : run_action(context, options);
+  return verb.lists && !action ? run_list(context, options) : run_action(context, options);
 }
 
 }  // namespace

@@ -95,8 +95,8 @@ struct CancelOptions {
 // Options of `athanor queue`.
 struct QueueOptions {
   Target target{};
-  std::string name{};     // a queue or cohort, as of the verb queues
-  std::string explain{};  // a job
+  std::vector<std::string> names{};  // queues or cohorts, as of the verb queues
+  std::string explain{};             // a job
   bool all_namespaces = false;
   ListOptions list{};  // without names and owners
 };

@@ -52,8 +52,8 @@ Exit codes:
   0    done (submit --follow: the job Succeeded)
   1    failed, refused or not found; stderr says why
   2    wrong usage: an unknown verb or flag, a missing or impossible value
-  3    the outcome is unknown: the API server went away while a job was followed; the job goes on
-  130  Ctrl-C while something was followed or watched; the job goes on)";
+  3    the outcome is unknown: the API server went away while a job was followed; the job continues
+  130  Ctrl-C while something was followed or watched; the job continues)";
 
 struct Parsed {
   UpOptions up{};
@@ -108,7 +108,7 @@ void add_backups(flags::Verb& app, Parsed& parsed) {
 // The flags of the first two are parsed elsewhere, as Kubernetes' programs parse them.
 void add_stand_ins(flags::Verb& app, EnvtestOptions& envtest) {
   app.add_subcommand("apiserver", "The API server alone, with kube-apiserver's flags");
-  app.add_subcommand("etcd", "What test suites start beside kube-apiserver; stores nothing");
+  app.add_subcommand("etcd", "Stand in for the etcd that test suites start; stores nothing");
   auto& verb = *app.add_subcommand(
       "envtest",
       "Put kube-apiserver, etcd and kubectl where a controller-runtime suite finds them");
@@ -139,12 +139,13 @@ void add_readers(flags::Verb& app, Parsed& parsed) {
   add_logs(app, parsed.logs);
   add_cancel(app, parsed.cancel);
 
-  auto& queue = *app.add_subcommand("queue", "Who waits for what, and why");
+  auto& queue =
+      *app.add_subcommand("queue", "List waiting workloads, their requests, and why they wait");
   add_target(queue, parsed.queue.target);
-  queue.add_option("name", parsed.queue.name, "a queue or cohort: its quota and use");
+  queue.add_option("names", parsed.queue.names, "queues or cohorts: their quota and use");
   queue
       .add_option("--explain", parsed.queue.explain,
-                  "why this job waits, who is ahead of it, whom it would preempt")
+                  "why this job waits, which workloads are ahead of it, which it would preempt")
       ->type_name("JOB");
   queue.add_flag("-A,--all-namespaces", parsed.queue.all_namespaces,
                  "workloads of every namespace");
@@ -152,9 +153,9 @@ void add_readers(flags::Verb& app, Parsed& parsed) {
                  {.names = {},
                   .phases = "running or waiting",
                   .since = true,
-                  .watch = "go on printing who moves, is admitted, or waits for another reason"});
+                  .watch = "print changes of position, admission and reason"});
   for (const char* flag : {"--watch", "--phase", "--since"}) {
-    queue.get_option(flag)->excludes("--explain")->excludes("name");
+    queue.get_option(flag)->excludes("--explain")->excludes("names");
   }
 }
 
@@ -185,7 +186,8 @@ void add_appwrappers(flags::Verb& app, Parsed& parsed) {
 }
 
 void add_rbac(flags::Verb& app, RbacOptions& options) {
-  auto& rbac = *app.add_subcommand("rbac", "Print the least roles that the controllers need");
+  auto& rbac =
+      *app.add_subcommand("rbac", "Print roles with the least rights that the controllers need");
   rbac.add_flag("--people", options.people,
                 "print the roles of people instead: our kinds in Kubernetes' view, edit and admin; "
                 "of all systems, or of those that --controllers names");
@@ -258,6 +260,9 @@ void add_system_verb(flags::Verb& app, SystemVerbOptions& options) {
         added.add_option_function(std::string(argument.name), take, std::string(argument.help));
     option->required(argument.required);
   }
+  if (!verb.names.empty()) {
+    added.add_option("names", options.more_names, fmt::format("further {}", verb.names));
+  }
   for (const VerbFlag& flag : verb.flags) {
     const std::string name(flag.name);
     if (flag.value.empty()) {
@@ -276,7 +281,8 @@ void add_system_verb(flags::Verb& app, SystemVerbOptions& options) {
     }
   }
   if (verb.lists) {
-    add_list_flags(added, options.list, {.watch = "print the list again whenever it changes"});
+    add_list_flags(added, options.list,
+                   {.since = true, .watch = "print the list again whenever it changes"});
   } else {
     add_output(added, options.list.format.output,
                {Output::Table, Output::Wide, Output::Json, Output::Yaml, Output::Name});
@@ -422,7 +428,7 @@ std::optional<Message> refused_verb(const flags::Verb& app, std::span<const std:
 // `queue NAME` and `queue --explain JOB` are what the verb `queues` does.
 Command chosen_queue(Parsed& parsed) {
   QueueOptions& queue = parsed.queue;
-  if (queue.name.empty() && queue.explain.empty()) {
+  if (queue.names.empty() && queue.explain.empty()) {
     return std::move(queue);
   }
   const auto verb = std::ranges::find_if(
@@ -431,9 +437,13 @@ Command chosen_queue(Parsed& parsed) {
                           .target = std::move(queue.target),
                           .all_namespaces = queue.all_namespaces,
                           .list = std::move(queue.list)};
-  asked.arguments.emplace("WHAT", queue.explain.empty() ? queue.name : "explain");
-  if (!queue.explain.empty()) {
+  if (queue.explain.empty()) {
+    asked.arguments.emplace("WHAT", queue.names.front());
+    asked.more_names.assign(queue.names.begin() + 1, queue.names.end());
+  } else {
+    asked.arguments.emplace("WHAT", "explain");
     asked.arguments.emplace("NAME", queue.explain);
+    asked.more_names = std::move(queue.names);  // an explanation takes none
   }
   return asked;
 }

@@ -238,9 +238,10 @@ struct SystemVerbOptions {
   const Verb* verb = nullptr;
   Target target{};
   bool all_namespaces = false;
-  ListOptions list{};  // without names, phases, owners and times
+  ListOptions list{};                                       // without names, phases and owners
   std::map<std::string, std::string, std::less<>> flags{};  // those given
   std::map<std::string, std::string, std::less<>> arguments{};
+  std::vector<std::string> more_names{};  // of a list, behind the arguments
 };
 
 // Options of `athanor vault sync`.

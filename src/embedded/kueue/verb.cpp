@@ -248,6 +248,20 @@ Result<int> try_request(VerbContext& context, Reading& reading, const std::strin
   return fits ? 0 : 1;
 }
 
+void print_tree(VerbContext& context, const Value& tree, const std::string& note) {
+  if (is_value(context)) {
+    context.values({tree.items().begin(), tree.items().end()});
+  } else if (context.output() == "name") {
+    context.print(queue_tree_names(tree));
+  } else if (context.output() == "wide") {
+    context.table(queue_tree_header(), queue_tree_rows(tree));
+  } else {
+    context.print(!tree.empty()        ? queue_tree_text(tree) + note
+                  : context.filtered() ? "no ClusterQueue that the flags select\n"
+                                       : "there are no ClusterQueues\n");
+  }
+}
+
 Result<int> run(VerbContext& context) {
   const std::optional<std::string> what = context.argument("WHAT");
   const std::optional<std::string> name = context.argument("NAME");
@@ -266,41 +280,37 @@ Result<int> run(VerbContext& context) {
   if (what == kExplain && !name) {
     return wrong_usage("queues explain needs the name of a job or Workload");
   }
-  if (name && what != kExplain) {
-    return wrong_usage(fmt::format("queues {} {}: did you mean queues explain {}?",
-                                   what.value_or(""), *name, *name));
-  }
   ATHANOR_TRY(const Reading reading, read_world(context));
   Reads reads;
   const View view(reading.world, reads);
-  if (name) {
+  if (what == kExplain) {
     return explain_one(context, view, *name);
   }
   Value tree = selected_nodes(context, view, queue_tree(view));
-  if (what) {
+  std::vector<std::string> names = context.names();
+  if (names.empty() && what) {
+    names.push_back(*what);
+  }
+  std::string missing;
+  if (!names.empty()) {
     Value found = Value::list();
-    find_nodes(tree, *what, found);
-    if (found.empty()) {
-      return Error{.code = kNotFound,
-                   .reason = "NotFound",
-                   .message = fmt::format("no cohort, ClusterQueue or LocalQueue \"{}\"", *what)};
+    for (const std::string& one : names) {
+      const std::size_t before = found.size();
+      find_nodes(tree, one, found);
+      if (found.size() == before) {
+        missing += fmt::format("{}\"{}\"", missing.empty() ? "" : ", ", one);
+      }
     }
     tree = std::move(found);
   }
-  if (is_value(context)) {
-    context.values({tree.items().begin(), tree.items().end()});
-    return 0;
+  if (missing.empty() || !tree.empty()) {
+    print_tree(context, tree, note_of(reading));
   }
-  if (context.output() == "name") {
-    context.print(queue_tree_names(tree));
-    return 0;
+  if (!missing.empty()) {
+    return Error{.code = kNotFound,
+                 .reason = "NotFound",
+                 .message = fmt::format("no cohort, ClusterQueue or LocalQueue {}", missing)};
   }
-  if (context.output() == "wide") {
-    context.table(queue_tree_header(), queue_tree_rows(tree));
-    return 0;
-  }
-  context.print(tree.empty() ? "there are no ClusterQueues\n"
-                             : queue_tree_text(tree) + note_of(reading));
   return 0;
 }
 
@@ -316,27 +326,29 @@ Result<Explanation> explain_named(VerbContext& context, const std::string& ns,
 }
 
 Verb queues_verb() {
-  return {.name = "queues",
-          .summary = "Show quota and use of every queue, or why a job waits",
-          .footer =
-              "Examples:\n"
-              "  athanor queues                    cohorts and queues as a tree\n"
-              "  athanor queues fournos-queue      one of them\n"
-              "  athanor queues explain my-job     why it waits, who is ahead, what would "
-              "be preempted\n"
-              "  athanor queues --fits cpu=4,nvidia.com/gpu=8 fournos-queue -n jobs\n"
-              "                                    whether that would be admitted now; creates "
-              "nothing\n",
-          .arguments = {{.name = "WHAT", .help = "a cohort or queue, or the word explain"},
-                        {.name = "NAME", .help = "a job or Workload to explain"}},
-          .flags = {{.name = "fits",
-                     .value = "REQUESTS",
-                     .help = "would one pod with these requests be admitted to the LocalQueue now"},
-                    {.name = "count", .value = "N", .help = "with --fits: so many pods"},
-                    {.name = "priority", .value = "N", .help = "with --fits: of this priority"}},
-          .lists = true,
-          .actions = {kExplain},
-          .run = run};
+  return {
+      .name = "queues",
+      .summary = "Show quota and use of every queue, or why a job waits",
+      .footer =
+          "Examples:\n"
+          "  athanor queues                    cohorts and queues as a tree\n"
+          "  athanor queues fournos-queue      one of them\n"
+          "  athanor queues explain my-job     why it waits, who is ahead, what would "
+          "be preempted\n"
+          "  athanor queues --fits cpu=4,nvidia.com/gpu=8 fournos-queue -n jobs\n"
+          "                                    whether that would be admitted now; creates "
+          "nothing\n",
+      .arguments = {{.name = "WHAT", .help = "a cohort or queue, or the word explain"},
+                    {.name = "NAME", .help = "a job or Workload to explain, or a second queue"}},
+      .flags = {{.name = "fits",
+                 .value = "REQUESTS",
+                 .help = "would one pod with these requests be admitted to the LocalQueue now"},
+                {.name = "count", .value = "N", .help = "with --fits: so many pods"},
+                {.name = "priority", .value = "N", .help = "with --fits: of this priority"}},
+      .lists = true,
+      .actions = {kExplain},
+      .names = "cohorts or queues of the list",
+      .run = run};
 }
 
 }  // namespace athanor::kueue

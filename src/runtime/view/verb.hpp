@@ -39,6 +39,8 @@ class VerbContext {
   // Returns nullopt if it is not given. A flag without value is given as "".
   [[nodiscard]] virtual std::optional<std::string> flag(std::string_view name) const = 0;
   [[nodiscard]] virtual std::optional<std::string> argument(std::string_view name) const = 0;
+  // Returns the names of a list: every argument unless the first is an action; empty: all objects.
+  [[nodiscard]] virtual std::vector<std::string> names() const { return {}; }
   // Returns the namespace to work in; empty with --all-namespaces.
   [[nodiscard]] virtual const std::string& ns() const = 0;
   // Returns "table", "wide", "json", "yaml" or "name"; "json" also for formats with a pattern.
@@ -72,6 +74,8 @@ class VerbContext {
 
   virtual void wait(Duration time) = 0;
 
+  // Returns true for a list that shows a part of the objects: selectors, times, names.
+  [[nodiscard]] virtual bool filtered() const { return false; }
   // Returns true if the list's selectors take the object.
   [[nodiscard]] virtual bool selects(const Object& /*object*/) const { return true; }
 
@@ -95,6 +99,7 @@ struct Verb {
   // argument is one of `actions`.
   bool lists = false;
   std::vector<std::string_view> actions{};
+  std::string_view names{};       // what a list's arguments name ("nodes"); empty: no names
   bool namespaced = true;         // takes -A, too
   std::string_view default_ns{};  // where -n is not given; empty: the context's
   // Returns the exit code; an error prints as "athanor: MESSAGE" and exits with 1.

@@ -52,18 +52,7 @@ std::string age_of(const Object& topology, Instant now) {
   return fmt::format("{}s", std::max<std::int64_t>(age.count(), 0));
 }
 
-Result<int> show(VerbContext& context, const std::string& node) {
-  ATHANOR_TRY(std::vector<Object> topologies, context.list(kTopologyKind, ""));
-  std::erase_if(topologies, [&](const Object& object) {
-    return (!node.empty() && object.name() != node) || !context.selects(object);
-  });
-  if (topologies.empty()) {
-    return Error::not_found(
-        node.empty() ? "no node has a NodeResourceTopology; is an exporter running?"
-                     : "node " + node +
-                           " has no NodeResourceTopology (actions: explain, fit; tools: athanor "
-                           "numa --help)");
-  }
+void print_topologies(VerbContext& context, const std::vector<Object>& topologies) {
   if (prints_objects(context)) {
     std::vector<Value> bodies;
     bodies.reserve(topologies.size());
@@ -76,14 +65,14 @@ Result<int> show(VerbContext& context, const std::string& node) {
       bodies.push_back(std::move(body));
     }
     context.values(bodies);
-    return 0;
+    return;
   }
   if (context.output() == "name") {
     for (const Object& object : topologies) {
       context.print(
           fmt::format("noderesourcetopology.{}/{}\n", kTopologyKind.group, object.name()));
     }
-    return 0;
+    return;
   }
   std::vector<std::string> header = overview_header();
   header.emplace_back("UPDATED");
@@ -95,6 +84,36 @@ Result<int> show(VerbContext& context, const std::string& node) {
     }
   }
   context.table(header, rows);
+}
+
+// Prints the zones of these nodes; empty: of all.
+Result<int> show(VerbContext& context, const std::vector<std::string>& nodes) {
+  ATHANOR_TRY(std::vector<Object> topologies, context.list(kTopologyKind, ""));
+  std::string missing;
+  for (const std::string& node : nodes) {
+    if (named(topologies, node) == nullptr) {
+      missing += (missing.empty() ? "" : ", ") + node;
+    }
+  }
+  std::erase_if(topologies, [&](const Object& object) {
+    return (!nodes.empty() && std::ranges::find(nodes, object.name()) == nodes.end()) ||
+           !context.selects(object);
+  });
+  if (!topologies.empty()) {
+    print_topologies(context, topologies);
+  }
+  if (!missing.empty()) {
+    return Error::not_found(fmt::format(
+        "node {} has no NodeResourceTopology (actions: explain, fit; tools: athanor numa --help)",
+        missing));
+  }
+  if (topologies.empty()) {
+    return Error::not_found(context.filtered()
+                                ? "no node with a NodeResourceTopology that the flags select"
+                                : "no node has a NodeResourceTopology: on a cluster an exporter "
+                                  "publishes them, nodes of "
+                                  "a lab get zones by `numa` in the lab file (docs/numa.md)");
+  }
   return 0;
 }
 
@@ -320,9 +339,8 @@ Result<int> run(VerbContext& context) {
       return wrong(fmt::format("--{} goes with fit: athanor numa fit --{} AMOUNT", flag, flag));
     }
   }
-  if (action != "explain" && pod) {
-    return wrong(fmt::format("unexpected argument \"{}\": athanor numa {}", *pod,
-                             action == "fit" ? "fit --cpu AMOUNT" : "[NODE]"));
+  if (action == "fit" && pod) {
+    return wrong(fmt::format("unexpected argument \"{}\": athanor numa fit --cpu AMOUNT", *pod));
   }
   if (action == "explain") {
     if (!pod) {
@@ -330,7 +348,7 @@ Result<int> run(VerbContext& context) {
     }
     return explain_pod(context, *pod, context.argument("NODE").value_or(""));
   }
-  return action == "fit" ? try_fit(context) : show(context, action);
+  return action == "fit" ? try_fit(context) : show(context, context.names());
 }
 
 }  // namespace
@@ -341,7 +359,7 @@ Verb numa_verb() {
       .summary = "Show the zones of every node, and whether and why a pod fits on them",
       .footer =
           "  athanor numa\n"
-          "  athanor numa worker-1\n"
+          "  athanor numa worker-1 worker-2\n"
           "  athanor numa explain POD [NODE]\n"
           "  athanor numa fit --cpu 8 --memory 16Gi --device nvidia.com/gpu=1\n"
           "  athanor numa validate --verbose\n"
@@ -353,13 +371,14 @@ Verb numa_verb() {
           "zones.\n"
           "\n`fit` exits with 3 where no node's zones have the room.",
       .arguments = {{.name = "ACTION", .help = "explain, fit, or the name of a node"},
-                    {.name = "POD", .help = "whom to explain"},
+                    {.name = "POD", .help = "pod to explain"},
                     {.name = "NODE", .help = "on this node alone"}},
       .flags = {{.name = "cpu", .value = "AMOUNT", .help = "CPUs that have to fit"},
                 {.name = "memory", .value = "AMOUNT", .help = "memory that has to fit"},
                 {.name = "device", .value = "NAME=COUNT,...", .help = "devices that have to fit"}},
       .lists = true,
       .actions = {"explain", "fit"},
+      .names = "nodes of the list",
       .run = run};
 }
 

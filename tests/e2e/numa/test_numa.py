@@ -53,6 +53,9 @@ def test_the_verb_shows_zones_and_says_what_fits(make_lab):
     assert {line.split()[0] for line in shown.splitlines()[1:]} == {"worker-1", "worker-2"}
     assert "worker-2" not in lab.athanor("numa", "worker-1").out
     assert "has no NodeResourceTopology" in lab.athanor("numa", "control", code=1).err
+    several = lab.athanor("numa", "worker-2", "control", "nowhere", "worker-1", code=1)
+    assert {line.split()[0] for line in several.out.splitlines()[1:]} == {"worker-1", "worker-2"}
+    assert "node control, nowhere has no NodeResourceTopology" in several.err
     fits = lab.athanor("numa", "fit", "--cpu", "12", "--memory", "8Gi").out
     assert any(line.split() == ["worker-1", "node-1", "fits"] for line in fits.splitlines()), fits
     lab.athanor("numa", "fit", "--cpu", "13", code=3)
@@ -64,7 +67,7 @@ def test_the_verb_shows_zones_and_says_what_fits(make_lab):
         (("fit", "--device", "=1"), 'device: "=1" is not NAME=COUNT'),
         (("fit", "--device", "vendor.io/nic=500m"), 'device: "vendor.io/nic=500m" is not NAME=COUNT'),
         (("fit", "worker-1", "--cpu", "1"), 'unexpected argument "worker-1"'),
-        (("worker-1", "worker-2"), 'unexpected argument "worker-2"'),
+        (("explain", "pod", "worker-1", "worker-2"), 'unexpected argument "worker-2"'),
         (("worker-1", "--cpu", "1"), "--cpu goes with fit"),
         (("explain", "pod", "-A"), "-n, not -A"),
         (("explain", "pod", "-o", "name"), "explain prints decisions"),

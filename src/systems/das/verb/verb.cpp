@@ -25,9 +25,38 @@ namespace {
 
 constexpr int kMostAsked = 1000;
 
+// Keeps what the names and selectors take: these nodes with their claims. Errors (wrong usage): a
+// name that is no node's.
+Result<void> narrow(const VerbContext& context, World& world) {
+  const std::vector<std::string> names = context.names();
+  const auto has_node = [&](std::string_view name) {
+    return std::ranges::any_of(world.nodes, [&](const Object& one) { return one.name() == name; });
+  };
+  for (const std::string& name : names) {
+    if (!has_node(name)) {
+      return wrong_usage(
+          fmt::format("unknown action or node \"{}\"; known are explain POD, what-if "
+                      "PROFILE:COUNT, defrag, and "
+                      "nodes with GPUs",
+                      name));
+    }
+  }
+  const std::size_t all = world.nodes.size();
+  std::erase_if(world.nodes, [&](const Object& node) {
+    return !context.selects(node) ||
+           (!names.empty() && std::ranges::find(names, node.name()) == names.end());
+  });
+  if (world.nodes.size() < all) {
+    std::erase_if(world.claims, [&](const Object& claim) {
+      return !has_node(claim.spec()["nodename"].as_string());
+    });
+  }
+  return {};
+}
+
 Result<int> show(VerbContext& context) {
   ATHANOR_TRY(World world, read_world(context));
-  std::erase_if(world.nodes, [&](const Object& node) { return !context.selects(node); });
+  ATHANOR_TRY_VOID(narrow(context, world));
   if (context.output() == "name") {
     for (const auto* objects : {&world.nodes, &world.claims}) {
       for (const Object& object : *objects) {
@@ -58,10 +87,12 @@ Result<int> show(VerbContext& context) {
     return 0;
   }
   const std::string text = slice_map(states);
-  context.print(text.empty() ? "no node has GPUs that can be sliced or shared; the nodes of a lab "
-                               "get them by EMULATED_MODE=enabled or "
-                               "`gpus` in the lab file (docs/das.md)\n"
-                             : text);
+  context.print(text.empty() && context.filtered() ? "no node with GPUs that the flags select\n"
+                : text.empty()
+                    ? "no node has GPUs that can be sliced or shared; the nodes of a lab "
+                      "get them by EMULATED_MODE=enabled or "
+                      "`gpus` in the lab file (docs/das.md)\n"
+                    : text);
   return 0;
 }
 
@@ -270,7 +301,7 @@ Result<int> what_if(VerbContext& context, const std::string& wish) {
 Result<int> run(VerbContext& context) {
   const std::string action = context.argument("ACTION").value_or("");
   const auto subject = context.argument("SUBJECT");
-  if (action.empty()) {
+  if (action.empty() || !context.names().empty()) {
     return show(context);
   }
   if (context.output() == "name" || context.output() == "wide") {
@@ -294,27 +325,30 @@ Result<int> run(VerbContext& context) {
 }  // namespace
 
 Verb slices_verb() {
-  return {.name = "slices",
-          .summary = "Show slots and shares of every GPU, what still fits, why a pod fits or not",
-          .footer =
-              "  athanor slices\n"
-              "  athanor slices explain POD\n"
-              "  athanor slices what-if 3g.20gb:4\n"
-              "  athanor slices defrag --dry-run --for POD\n"
-              "  athanor slices defrag --yes --max-moves 2\n"
-              "\nExit code 3: nothing fits, or no moves help.",
-          .arguments = {{.name = "ACTION", .help = "explain, what-if or defrag"},
-                        {.name = "SUBJECT", .help = "a pod, or PROFILE:COUNT"}},
-          .flags = {{.name = "das-namespace",
-                     .value = "NAME",
-                     .help = "namespace of DAS (das-operator)"},
-                    {.name = "dry-run", .help = "defrag: print the moves, evict nothing"},
-                    {.name = "yes", .help = "defrag: evict the pods, one after the other"},
-                    {.name = "max-moves", .value = "N", .help = "defrag: at most so many pods (5)"},
-                    {.name = "for", .value = "POD", .help = "defrag: make room for this pod"}},
-          .lists = true,
-          .actions = {"explain", "what-if", "defrag"},
-          .run = run};
+  return {
+      .name = "slices",
+      .summary = "Show slots and shares of every GPU, what still fits, why a pod fits or not",
+      .footer =
+          "  athanor slices\n"
+          "  athanor slices gpu-node -o wide\n"
+          "  athanor slices explain POD\n"
+          "  athanor slices what-if 3g.20gb:4\n"
+          "  athanor slices defrag --dry-run --for POD\n"
+          "  athanor slices defrag --yes --max-moves 2\n"
+          "\nExit code 3: nothing fits, or no moves help.",
+      .arguments = {{.name = "ACTION", .help = "explain, what-if or defrag, or the name of a node"},
+                    {.name = "SUBJECT", .help = "a pod, or PROFILE:COUNT"}},
+      .flags = {{.name = "das-namespace",
+                 .value = "NAME",
+                 .help = "namespace of DAS (das-operator)"},
+                {.name = "dry-run", .help = "defrag: print the moves, evict nothing"},
+                {.name = "yes", .help = "defrag: evict the pods, one after the other"},
+                {.name = "max-moves", .value = "N", .help = "defrag: at most so many pods (5)"},
+                {.name = "for", .value = "POD", .help = "defrag: make room for this pod"}},
+      .lists = true,
+      .actions = {"explain", "what-if", "defrag"},
+      .names = "nodes of the list",
+      .run = run};
 }
 
 }  // namespace athanor::das

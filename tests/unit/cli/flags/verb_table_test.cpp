@@ -44,6 +44,21 @@ const std::vector<Words>& lists() {
   return kLists;
 }
 
+TEST(VerbTable, GivesListsSeveralNamesAndTimes) {
+  for (const Words& list : lists()) {
+    if (list.front() == "events") {
+      continue;  // of one object
+    }
+    EXPECT_EQ(refusal_of(with(list, {"a", "b", "c", "d"})), "") << list.front();
+  }
+  for (const char* list : {"jobs", "queue", "clusters", "appwrappers", "schedules", "events",
+                           "slices", "numa", "queues"}) {
+    EXPECT_EQ(refusal_of({list, "--since", "1h"}), "") << list;
+  }
+  EXPECT_EQ(refusal_of({"queue", "a", "--since", "1h"}).find("athanor: "), 0U)
+      << "of waiting workloads alone";
+}
+
 TEST(VerbTable, GivesListsTheSameFlags) {
   const std::vector<Words> flags{{"-l", "a=b"},
                                  {"--selector", "a in (b,c)"},

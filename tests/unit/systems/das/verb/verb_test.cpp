@@ -12,6 +12,7 @@
 
 #include "api/builtin.hpp"
 #include "kube/text/yaml.hpp"
+#include "runtime/view/usage.hpp"
 #include "systems/das/gpus/inventory.hpp"
 #include "systems/das/gpus/mode.hpp"
 #include "systems/das/makers/vendor.hpp"
@@ -32,6 +33,7 @@ class Context final : public VerbContext {
   [[nodiscard]] std::optional<std::string> argument(std::string_view name) const override {
     return arguments_.find(name)->second;
   }
+  [[nodiscard]] std::vector<std::string> names() const override { return listed; }
   [[nodiscard]] const std::string& ns() const override { return ns_; }
   [[nodiscard]] std::string_view output() const override { return format; }
   [[nodiscard]] Instant now() const override { return {}; }
@@ -129,6 +131,7 @@ class Context final : public VerbContext {
   [[nodiscard]] const std::string& text() const { return text_; }
 
   std::vector<Value> printed{};
+  std::vector<std::string> listed{};
   std::map<std::string, std::string, std::less<>> flags{};
   std::string format = "json";
   std::string calls{};  // writes, in order
@@ -166,6 +169,30 @@ TEST(SlicesVerb, ExplainsByTheSchedulersPolicy) {
                       "0, 3g.20gb: 0, 4g.20gb: 0.5, 7g.40gb: 0}"),
             "n1 0 0, ")
       << "only 4g.20gb counts, for which the first GPU has no room any more";
+}
+
+TEST(SlicesVerb, ListsNamedNodesWithTheirClaims) {
+  const auto listed = [](const std::vector<std::string>& names) {
+    Context context(names.empty() ? "" : names.front(), "");
+    context.listed = names;
+    for (const char* node : {"n1", "n2", "n3"}) {
+      context.put_node(node, 1);
+      context.put_claim(node, 0, 2);
+    }
+    const auto done = context.run();
+    if (!done.ok()) {
+      EXPECT_EQ(done.error().reason, kWrongUsage);
+      return done.error().message;
+    }
+    std::string text;
+    for (const Value& item : context.printed) {
+      text += item["metadata"]["name"].str() + " ";
+    }
+    return text;
+  };
+  EXPECT_EQ(listed({"n3", "n1"}), "n1 n3 n102 n302 ");
+  EXPECT_EQ(listed({}), "n1 n2 n3 n102 n202 n302 ");
+  EXPECT_NE(listed({"n1", "frob"}).find("unknown action or node \"frob\""), std::string::npos);
 }
 
 TEST(SlicesVerb, PlacesByTheExtendersVariables) {
