@@ -28,7 +28,7 @@ void add_asker(flags::Verb& verb, std::string& owner, bool& take_over) {
 }
 
 void add_timeout(flags::Verb& verb, int& seconds) {
-  verb.add_option("--timeout", seconds, "seconds after which waiting is given up")
+  verb.add_option("--timeout", seconds, "longest wait, in seconds")
       ->check(flags::in_range(1, 86400))
       ->capture_default_str();
 }
@@ -38,7 +38,7 @@ void add_cluster_adding(flags::Verb& clusters, ClusterAddOptions& options) {
       "add", "Make a cluster known: a labelled Secret with its kubeconfig, Hearth does the rest");
   verb.footer(
       "  athanor clusters add edge --kubeconfig edge.kubeconfig --wait\n\n"
-      "Without --kubeconfig a cluster that was removed comes back with the Secret it left.");
+      "Without --kubeconfig, a removed cluster is onboarded again from its remaining Secret.");
   add_hub(verb, options.target);
   verb.add_option("name", options.name, "the cluster")->required();
   verb.add_option("--kubeconfig", options.kubeconfig,
@@ -46,21 +46,20 @@ void add_cluster_adding(flags::Verb& clusters, ClusterAddOptions& options) {
   verb.add_option("--secrets-namespace", options.secrets_namespace, "where the Secret goes")
       ->envname("HEARTH_SECRETS_NAMESPACE")
       ->capture_default_str();
-  verb.add_option("--owner", options.owner, "who holds the cluster from its first moment");
-  verb.add_option("--for", options.lock_time, "how long, as 30m, 4h or 2d (default: for ever)");
+  verb.add_option("--owner", options.owner, "owner of the cluster's lock from the start");
+  verb.add_option("--for", options.lock_time, "duration, as 30m, 4h or 2d (default: no end)");
   verb.add_flag("--replace", options.replace, "take this kubeconfig when there is one already");
-  verb.add_flag("--no-check", options.no_check,
-                "take the kubeconfig as it is, even if Hearth will call it Invalid");
-  verb.add_flag("--wait", options.wait, "stay until the cluster was asked for its GPUs");
+  verb.add_flag("--no-check", options.no_check, "do not check the kubeconfig first");
+  verb.add_flag("--wait", options.wait, "wait until the GPUs of the cluster are known");
   add_timeout(verb, options.timeout);
 }
 
 void add_cordons(flags::Verb& clusters, ClusterVerbs& parsed) {
   ClusterCordonOptions& options = parsed.cordon;
   const std::tuple<const char*, const char*, ClusterCordonVerb> verbs[] = {
-      {"cordon", "Let no further job in; running ones go on", ClusterCordonVerb::Cordon},
-      {"uncordon", "Let jobs in again", ClusterCordonVerb::Uncordon},
-      {"drain", "Cordon a cluster and stay until its jobs are over", ClusterCordonVerb::Drain}};
+      {"cordon", "Admit no new jobs; running jobs continue", ClusterCordonVerb::Cordon},
+      {"uncordon", "Admit new jobs again", ClusterCordonVerb::Uncordon},
+      {"drain", "Cordon a cluster and wait until its jobs have ended", ClusterCordonVerb::Drain}};
   for (const auto& [name, help, chosen] : verbs) {
     auto& verb = *clusters.add_subcommand(name, help);
     add_file(verb, options.target);
@@ -129,19 +128,20 @@ void add_cluster_verbs(flags::Verb& app, ClusterVerbs& parsed) {
 
 void add_locks(flags::Verb& app, ClusterVerbs& parsed) {
   LockOptions& options = parsed.lock;
-  auto& lock = *app.add_subcommand("lock", "Take a whole cluster: running jobs end, others wait");
+  auto& lock =
+      *app.add_subcommand("lock", "Lock a whole cluster: running jobs finish, new ones wait");
   lock.footer("  athanor lock edge --for 4h --wait");
   add_file(lock, options.target);
   add_hub(lock, options.target);
   lock.add_option("name", options.name, "the cluster")->required();
   lock.add_option("--for", options.lock_time,
                   "how long, as 30m, 4h or 2d (default: until it is unlocked)");
-  lock.add_option("--owner", options.owner, "for whom (default: $USER)");
+  lock.add_option("--owner", options.owner, "owner of the lock (default: $USER)");
   lock.add_flag("--take-over,--force", options.take_over, "also when another owner holds it");
   lock.add_flag("--wait", options.wait, "stay until the lock is held");
   add_timeout(lock, options.timeout);
 
-  auto& unlock = *app.add_subcommand("unlock", "Give a cluster back");
+  auto& unlock = *app.add_subcommand("unlock", "Release the lock of a cluster");
   add_file(unlock, parsed.unlock.target);
   add_hub(unlock, parsed.unlock.target);
   unlock.add_option("name", parsed.unlock.name, "the cluster")->required();

@@ -96,16 +96,14 @@ void add_status_server(flags::Verb& verb, ControllersOptions& options) {
   verb.add_option(
       "--metrics-address", options.metrics_address,
       "HOST:PORT of /metrics and /debug; 0: none (default: 127.0.0.1:8080; in a pod :8080)");
-  verb.add_flag(
-          "--metrics-secure", options.metrics_secure,
-          "serve metrics over TLS, to those whom the API server knows by their token and lets "
-          "get /metrics")
+  verb.add_flag("--metrics-secure", options.metrics_secure,
+                "serve metrics over TLS to clients whose token may get /metrics")
       ->each(
           [&options](const std::string& text) { options.upstream_flags["metrics-secure"] = text; });
   verb.add_option("--health-address", options.health_address,
                   "HOST:PORT of /healthz, /livez and /readyz; 0: none (default: the metrics')");
   verb.add_option("--liveness", options.liveness,
-                  "http://HOST:PORT/PATH of the health endpoint, for those who know kopf's flag");
+                  "http://HOST:PORT/PATH of the health endpoint, in the form of kopf's flag");
   verb.add_option("--log-level", options.log_level,
                   "error, warn, info, debug or trace (default: FOURNOS_LOG_LEVEL, "
                   "HEARTH_LOG_LEVEL, then info)")
@@ -150,15 +148,15 @@ void add_upstream(flags::Verb& verb, ControllersOptions& options) {
       {"vmodule", "accepted; the log has one level"},
       {"add_dir_header", "accepted; records name no source file", true},
       {"alsologtostderr", "accepted; the log goes to standard error", true},
-      {"legacy_stderr_threshold_behavior", "accepted, likewise", true},
+      {"legacy_stderr_threshold_behavior", "accepted; the log goes to standard error", true},
       {"log_backtrace_at", "accepted; records have no stack traces"},
       {"log_dir", "accepted; the log goes to standard error"},
-      {"log_file", "accepted, likewise"},
-      {"log_file_max_size", "accepted, likewise"},
-      {"logtostderr", "accepted, likewise", true},
-      {"one_output", "accepted, likewise", true},
+      {"log_file", "accepted; the log goes to standard error"},
+      {"log_file_max_size", "accepted; the log goes to standard error"},
+      {"logtostderr", "accepted; the log goes to standard error", true},
+      {"one_output", "accepted; the log goes to standard error", true},
       {"skip_headers", "accepted; records have no headers", true},
-      {"skip_log_headers", "accepted, likewise", true},
+      {"skip_log_headers", "accepted; records have no headers", true},
       {"stderrthreshold", "accepted; the log goes to standard error"}};
   for (const Flag& flag : kFlags) {
     const std::string name = flag.name;

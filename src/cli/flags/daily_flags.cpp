@@ -52,7 +52,9 @@ void add_results(flags::Verb& app, DailyVerbs& parsed) {
       "  athanor compare nightly-a nightly-b nightly-c -o json\n\n"
       "Numbers of the second and further jobs are followed by their difference from the first, in "
       "per\n"
-      "cent. Parameters that are equal are left out, unless --all is given.");
+      "cent; n/a where it has no meaning: a base of 0, durations of a few seconds. Parameters that "
+      "are\n"
+      "equal are left out, unless --all is given.");
   add_target(side, compare.target);
   side.add_option("jobs", compare.jobs, "two jobs or more")->required();
   side.add_flag("--all", compare.all, "parameters that are equal, too");
@@ -121,7 +123,7 @@ void add_schedules(flags::Verb& app, DailyVerbs& parsed) {
       {.names = "these schedules", .phases = "Active or Paused", .owners = true, .since = true});
   add_schedule_create(list, parsed.schedule_create);
   const std::tuple<const char*, const char*, ScheduleVerb> verbs[] = {
-      {"pause", "Leave starts out until it is resumed", ScheduleVerb::Pause},
+      {"pause", "Skip starts until it is resumed", ScheduleVerb::Pause},
       {"resume", "Start again when due", ScheduleVerb::Resume},
       {"trigger", "Start the job now, whether or not it is paused", ScheduleVerb::Trigger},
       {"delete", "Delete schedules; their jobs stay", ScheduleVerb::Delete}};
@@ -190,7 +192,7 @@ void add_events(flags::Verb& app, EventsOptions& options) {
       ->check(flags::one_of({"Normal", "Warning"}))
       ->type_name("TYPE");
   verb.add_flag("-A,--all-namespaces", options.all_namespaces, "events of every namespace");
-  add_list_flags(verb, options.list, {.since = true, .watch = "go on printing events"});
+  add_list_flags(verb, options.list, {.since = true, .watch = "print new events as they happen"});
 }
 
 void add_top(flags::Verb& app, TopOptions& options) {

@@ -95,8 +95,8 @@ void add_looks(flags::Verb& verb, ExtenderOptions& options) {
       "--metrics-address", options.metrics_address,
       "HOST:PORT of /metrics and /debug; 0: none (default: 127.0.0.1:8080; in a pod :8080)");
   verb.add_flag("--metrics-secure", options.metrics_secure,
-                "serve metrics over TLS, to those whom the API server knows by their token and "
-                "lets get /metrics; of --print-rbac: with the rights that it takes");
+                "serve metrics over TLS to clients whose token may get /metrics; with "
+                "--print-rbac: include the rights for it");
   verb.add_option("--health-address", options.health_address,
                   "HOST:PORT of /healthz, /livez and /readyz; 0: none (default: the metrics')");
   verb.add_option("--log-level", options.log_level, "error, warn, info, debug or trace")

@@ -35,7 +35,7 @@ void add_serving(flags::Verb& verb, UpOptions& options) {
   verb.add_option("--encryption-provider-config", options.serving.encryption_config,
                   "which objects are kept encrypted on the disk, and the keys");
   verb.add_option("--request-timeout", options.request_timeout,
-                  "how long a request may take that is no watch")
+                  "timeout of requests other than watches")
       ->capture_default_str();
 }
 
@@ -105,8 +105,8 @@ void add_up(flags::Verb& app, UpOptions& options) {
       ->default_str("256MiB");
   add_serving(verb, options);
   verb.add_flag("--proxy-named-endpoints", options.serving.proxy_named_endpoints,
-                "services/NAME/proxy goes where a Service's annotation athanor.dev/endpoint or its "
-                "externalName says: whoever may edit Services reaches every port of this machine");
+                "services/NAME/proxy follows a Service's annotation athanor.dev/endpoint or its "
+                "externalName; users who may edit Services then reach every port of this machine");
   add_settings(verb, options.settings);
   verb.add_option("--console", options.console,
                   "port of the console's pages on 127.0.0.1; 0 picks a free one; off: no console")
@@ -124,8 +124,9 @@ void add_up(flags::Verb& app, UpOptions& options) {
   verb.add_option("--allocation-api", options.allocation_api,
                   "what hands out emulated GPUs: device plugins, DRA, or each some of them")
       ->check(flags::one_of({"deviceplugin", "dra", "both"}));
-  verb.add_flag("--unsafe-no-sync", options.unsafe_no_sync,
-                "do not wait for the disk: what a crash of the machine loses is lost");
+  verb.add_flag(
+      "--unsafe-no-sync", options.unsafe_no_sync,
+      "acknowledge writes before they are on the disk: a crash of the machine may lose them");
   verb.add_flag(
       "--repair", options.repair,
       "salvage what is readable of damaged data into a new database, naming what is lost");
@@ -135,7 +136,7 @@ void add_up(flags::Verb& app, UpOptions& options) {
 
 void add_simulate(flags::Verb& app, SimulateOptions& options) {
   auto& verb = *app.add_subcommand(
-      "simulate", "How long would these jobs wait on this fleet? Weeks in seconds, nothing runs");
+      "simulate", "Simulate how long the jobs of a trace wait on a fleet; no job runs");
   verb.footer(
       "  athanor simulate --generate --jobs 2000 --days 28 > trace.csv\n"
       "  athanor simulate trace.csv --fleet lab.yaml\n"

@@ -21,7 +21,7 @@ struct ListTraits {
   std::string phases{};  // of --phase; empty: no such flag
   bool owners = false;
   bool since = false;
-  std::string watch = "go on printing changes";
+  std::string watch = "print changes as they happen";
   std::vector<Output> more{};  // formats besides those of every list
 };
 

@@ -71,7 +71,7 @@ constexpr std::array kFlags = {
     FlagSpec{"proxy-client-cert-file", Text, "",
              "certificate shown to aggregated API servers, PEM"},
     FlagSpec{"proxy-client-key-file", Text, "", "its key, PEM"},
-    FlagSpec{"request-timeout", Time, "1m0s", "how long a request may take that is no watch"},
+    FlagSpec{"request-timeout", Time, "1m0s", "timeout of requests other than watches"},
     FlagSpec{"requestheader-allowed-names", List, "",
              "names of authenticating proxies' certificates; empty: any"},
     FlagSpec{"requestheader-client-ca-file", Text, "",
