@@ -151,6 +151,10 @@ KUEUE = {
     "jobs/ray-job-sample.yaml": Sample(ray_job("rayjob-sample"), "Succeeded", 'Image "rayproject/ray:2.52.0" is not run here'),
     "tas/sample-job-required.yaml": Sample([job("tas-sample-required", HELLO, count=10, queue="tas-user-queue")], "Waiting", "names one that is there"),
     "appwrapper/deployment-sample.yaml": Sample([wrapper("sample-appwrapper-deployment", deployment("nginx", 3, container(NGINX, cpu="100m")))], "Running"),
+    "jobs/appwrapper-leaderworkerset-sample.yaml": Sample(
+        [wrapper("sample-lws", bare(leader_worker_set("nginx-leaderworkerset")), pod_sets=[
+            {"path": "template.spec.leaderWorkerTemplate.leaderTemplate", "replicas": 2}, {"path": "template.spec.leaderWorkerTemplate.workerTemplate", "replicas": 3}])], "Running"
+    ),  # fmt: skip
     "serving-workloads/sample-leaderworkerset.yaml": Sample([leader_worker_set("nginx-leaderworkerset")], "Running"),
     "a job that is larger than the queue": Sample([job("too-large", container("busybox", cpu="64", command=["true"]))], "Waiting", "insufficient quota for cpu"),
     "admin/single-clusterqueue-setup.yaml": Sample([*SETUP, job("after-setup", HELLO, count=3)], "Succeeded"),

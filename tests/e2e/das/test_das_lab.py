@@ -98,6 +98,9 @@ def test_slices_shows_the_map(das_lab):
     assert "gpu-node  GPU 0  NVIDIA A100-PCIE-40GB  GPU-" in out
     assert "  | A | B | . | . | . | . | . | . |" in out
     assert "default/test-pod-multi  inUse" in out
+    assert das_lab.athanor("slices", "gpu-node").out == out
+    shown = json.loads(das_lab.athanor("describe", "slices/gpu-node", "-o", "json").out)
+    assert [(one["name"], one["state"]) for one in shown["children"]] == [("default/test-pod-multi", "inUse")] * 2 and "GPU 1" in shown["facts"]
 
 
 def test_slices_answers_what_would_fit_and_who_could_move(das_lab):

@@ -83,6 +83,9 @@ def test_why_a_job_waits(queues):
     text = athanor(lab, "queues", "explain", "waits", "-n", "tree").out
     assert "waits in ClusterQueue tree-a, 0 ahead of it" in text and "estimate: starts" in text
     assert "ends when 1 more cpu of flavor tree become free" in text
+    shown = json.loads(athanor(lab, "describe", "queues/tree-a", "-o", "json").out)
+    states = {child["name"].split("/")[1].rsplit("-", 1)[0]: child["state"] for child in shown["children"] if child["kind"] == "Workload"}
+    assert states["job-waits"] == "waits at 1" and states["job-behind"] == "waits at 2", shown
 
 
 def test_whether_a_request_would_fit(queues):
