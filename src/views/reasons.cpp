@@ -149,6 +149,17 @@ bool shortages_of_one_flavor(const std::vector<Shortage>& group) {
       group, [&](const Shortage& one) { return one.flavor == group.front().flavor; });
 }
 
+// A cluster without any slot is one that Hearth takes out of use.
+std::string never_text(const Shortage& one, bool pinned) {
+  if (one.resource == kSlots && one.most == "0") {
+    return (pinned ? one.flavor + " is" : std::string("all its clusters are")) +
+           " cordoned or out of service";
+  }
+  return fmt::format("{} {} {} (at most {})", one.asked, short_resource(one.resource),
+                     pinned ? "do not fit in " + one.flavor : std::string("fit in no cluster"),
+                     one.most);
+}
+
 Verdict verdict_of(const std::vector<Shortage>& group) {
   std::set<std::string> too_small;
   Verdict verdict;
@@ -203,13 +214,10 @@ std::string clear_reason(std::string_view message, const FlavorGroups& groups) {
       if (!verdict.waits.empty()) {
         waits = waits.empty() ? verdict.waits : waits;
       } else if (verdict.never && never.empty()) {
-        // The other flavors are not asked: the job is for this one.
+        // Other flavors that are not asked: the job is for this one.
         const bool pinned = shortages_of_one_flavor(shortages) &&
                             pod_set.find(kElsewhere) != std::string_view::npos;
-        never = fmt::format(
-            "{} {} {} (at most {})", verdict.never->asked, short_resource(verdict.never->resource),
-            pinned ? "do not fit in " + verdict.never->flavor : std::string("fit in no cluster"),
-            verdict.never->most);
+        never = never_text(*verdict.never, pinned);
       }
     }
   }

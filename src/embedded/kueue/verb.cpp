@@ -181,6 +181,20 @@ void print_job(VerbContext& context, const Object& job) {
                             message.empty() ? "" : ": ", message));
 }
 
+// Returns what a FournosJob that waits says of its cluster: a cordon, a lock, no answer. Empty: it
+// waits for quota alone, or the Workload is not of such a job.
+std::string message_of_job(const View& view, const Object& workload) {
+  const auto owner = workload.controller();
+  const auto job = owner && owner->kind == api::kFournosJob.name
+                       ? view.get(api::kFournosJob, {std::string(workload.ns()), owner->name})
+                       : std::nullopt;
+  const std::string message = job ? job->status()["message"].str() : "";
+  return job && job->status()["phase"].as_string() == "Pending" &&
+                 (message.starts_with("Cluster ") || message.starts_with("All eligible clusters "))
+             ? message
+             : std::string();
+}
+
 Result<int> explain_one(VerbContext& context, const View& view, const std::string& name) {
   auto found = find_workload(view, context.ns(), name);
   if (!found.ok()) {
@@ -198,10 +212,16 @@ Result<int> explain_one(VerbContext& context, const View& view, const std::strin
   }
   ATHANOR_TRY(const Object workload, std::move(found));
   const Explanation why = explain(view, workload, context.now());
+  const std::string message = message_of_job(view, workload);
   if (is_value(context)) {
-    context.values({why.to_value()});
+    Value value = why.to_value();
+    if (!message.empty()) {
+      value.set("jobMessage", message);
+    }
+    context.values({std::move(value)});
   } else {
-    context.print(why.text(context.now()));
+    context.print(why.text(context.now()) +
+                  (message.empty() ? "" : fmt::format("  the job says: {}\n", message)));
   }
   return 0;
 }

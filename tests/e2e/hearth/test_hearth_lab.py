@@ -285,6 +285,10 @@ def test_clusters_are_cordoned_drained_and_described(hearth_lab):
     assert lab.athanor("clusters", "drain", "edge", "--timeout", "60").out.endswith("edge is drained\n")
     shown = json.loads(lab.athanor("clusters", "describe", "edge", "-o", "json").out)
     assert shown["kind"] == "FournosCluster" and shown["facts"]["State"] == "Cordoned" and shown["timeline"]
+    lab.athanor("submit", "--cluster", "edge", "--project", "p", "--name", "held", code=None)
+    wait_for("the queue says cordoned", lambda: "cordoned or out of service" in lab.athanor("queue").out)
+    wait_for("the job says so", lambda: "the job says: Cluster edge is cordoned" in lab.athanor("queue", "--explain", "held").out)
+    lab.athanor("cancel", "held")
     assert lab.athanor("clusters", "uncordon", "edge").out == "edge is uncordoned\n"
     wait_for("its slots are back", lambda: quotas(lab)["edge"].get("fournos/cluster-slot") == 100)
     assert "edge is Valid" in lab.athanor("wait", "clusters/edge", "--timeout", "60s").out

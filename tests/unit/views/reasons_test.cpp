@@ -40,6 +40,14 @@ TEST(Reasons, NameTheClusterOfPinnedJobs) {
                          "cluster-1, previously considered podsets requests (0) + current podset "
                          "request (8) > maximum capacity (0)"),
             "8 h200 do not fit in cluster-1 (at most 0)");
+  const std::string cordoned =
+      "insufficient quota for fournos/cluster-slot in flavor edge, previously considered podsets "
+      "requests (0) + current podset request (1) > maximum capacity (0)";
+  EXPECT_EQ(clear_reason("couldn't assign flavors to pod set launcher: flavor c doesn't match node "
+                         "affinity, " +
+                         cordoned),
+            "edge is cordoned or out of service");
+  EXPECT_EQ(clear_reason(cordoned), "all its clusters are cordoned or out of service");
 }
 
 // A cluster whose slots are all taken may also be one that never has enough GPUs.
