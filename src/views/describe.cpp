@@ -19,6 +19,7 @@
 #include "systems/fournos/schedules/scheduled_job.hpp"
 #include "systems/hearth/kinds/fournos_cluster.hpp"
 #include "systems/numa/model/kinds.hpp"
+#include "systems/numa/report.hpp"
 #include "views/cluster_view.hpp"
 #include "views/job_labels.hpp"
 #include "views/queue_view.hpp"
@@ -197,12 +198,15 @@ Result<Description> describe_zones(DescribeSource& source, const std::string& no
   for (const Value& attribute : topology.body()["attributes"].items()) {
     add_fact(description, attribute["name"].str(), attribute["value"].str());
   }
+  // NODE, ZONE, RESOURCE, FREE, ALLOCATABLE, as the list prints them.
+  const std::vector<numa::Row> rows = numa::overview({&topology, 1});
   for (const Value& zone : topology.body()["zones"].items()) {
     std::string amounts;
-    for (const Value& resource : zone["resources"].items()) {
-      amounts +=
-          fmt::format("{}{} {} of {}", amounts.empty() ? "" : ", ", resource["name"].as_string(),
-                      resource["available"].str(), resource["allocatable"].str());
+    for (const numa::Row& row : rows) {
+      if (row.at(1) == zone["name"].as_string()) {
+        amounts += fmt::format("{}{} {} of {}", amounts.empty() ? "" : ", ", row.at(2), row.at(3),
+                               row.at(4));
+      }
     }
     add_fact(description, zone["name"].str(), amounts.empty() ? "nothing" : amounts + " free");
   }
