@@ -265,7 +265,7 @@ Result<int> run_list(ClusterContext& context, const SystemVerbOptions& options) 
   const Interrupt interrupt;
   std::string last;
   while (true) {
-    const auto code = options.verb->run(context);
+    Result<int> code = options.verb->run(context);
     if (!code.ok()) {
       out.print(context.printed());  // of the names that were found
       return code;

@@ -16,7 +16,8 @@ namespace {
 
 // A task from its start to its end, with the code of a step that failed.
 void add_task(Description& description, const Object& run) {
-  const auto began = parse_time(run.status()["startTime"].as_string());
+  const auto started = parse_time(run.status()["startTime"].as_string());
+  const auto began = started ? started : run.creation_time();  // until a controller has seen it
   const auto ended = parse_time(run.status()["completionTime"].as_string());
   if (!began) {
     return;
@@ -55,7 +56,8 @@ constexpr std::size_t kShownRuns = 20;
 
 // A start is a Job of the CronJob; the FournosJob that it submits has its name.
 void add_start(Description& description, const Object& run) {
-  const auto began = parse_time(run.status()["startTime"].as_string());
+  const auto started = parse_time(run.status()["startTime"].as_string());
+  const auto began = started ? started : run.creation_time();  // until a controller has seen it
   const auto ended = parse_time(run.status()["completionTime"].as_string());
   if (!began) {
     return;

@@ -19,6 +19,7 @@
 #include "kube/text/json.hpp"
 #include "runtime/view/usage.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
+#include "systems/fournos/recurring_messages.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -64,6 +65,12 @@ Result<std::vector<Value>> jobs_of(const SubmitOptions& options, Session& sessio
   }
   for (Value& job : jobs) {
     ATHANOR_TRY_VOID(override_job(job, options));
+    if (options.follow && !job["spec"]["schedule"].as_string().empty()) {
+      return wrong_usage(
+          fmt::format("--follow: a job with spec.schedule has no end; submit it without, and list "
+                      "its runs by `athanor jobs -l {}=NAME`",
+                      fournos::name::kRecurringParent));
+    }
   }
   return jobs;
 }

@@ -166,7 +166,7 @@ bool LogArchive::State::archive(const WantedLog& log, const std::string& text) {
 
 void LogArchive::State::hold(HeldLog log) {
   const MutexLock lock(mutex);
-  std::erase_if(held, [&](const HeldLog& one) {
+  std::erase_if(held, [&](const HeldLog& one) ATHANOR_REQUIRES(mutex) {
     const bool older = one.log.pod == log.log.pod && one.log.container == log.log.container;
     held_bytes -= older ? one.text.size() : 0;
     return older;

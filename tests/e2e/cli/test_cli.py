@@ -44,6 +44,13 @@ def test_submit_from_a_file_and_from_standard_input(lab):
     assert dry["kind"] == "FournosJob" and lab.http("GET", f"/apis/fournos.dev/v1/namespaces/{JOBS}/fournosjobs/{dry['metadata']['name']}").code == 404
 
 
+def test_submit_follows_no_job_without_an_end(lab):
+    body = {"apiVersion": "fournos.dev/v1", "kind": "FournosJob", "metadata": {"name": "recurs"}, "spec": {"cluster": "cluster-1", "schedule": "0 3 1 1 *", "forge": {"project": "p", "args": []}}}
+    done = lab.athanor("submit", "-n", JOBS, "-f", "-", "--follow", stdin=json.dumps(body), code=2)
+    assert "has no end" in done.err and "fournos.dev/recurring-parent=NAME" in done.err
+    assert lab.http("GET", f"/apis/fournos.dev/v1/namespaces/{JOBS}/fournosjobs/recurs").code == 404
+
+
 def test_submit_of_a_failing_job_fails(lab):
     done = lab.athanor("submit", "-n", JOBS, "--cluster", "nowhere", "--project", "p", "--follow", code=1)
     assert "Cluster 'nowhere' not found" in done.out + done.err

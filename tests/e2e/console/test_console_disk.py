@@ -14,13 +14,19 @@ JOB = {"owner": "disk", "cluster": "cluster-1", "forge": {"project": "testproj/l
 
 
 @pytest.fixture
-def small(lab, tmp_path):
+def own(make_lab):
+    """A lab without the jobs of other tests, whose history would fill the disk."""
+    return make_lab().start()
+
+
+@pytest.fixture
+def small(own, tmp_path):
     """A console whose data are on a file system of 2 MiB that it alone sees, and that folder through /proc."""
     folder = tmp_path / "console"
     folder.mkdir()
     if subprocess.run(["unshare", "-Urm", "mount", "-t", "tmpfs", "-o", "size=1m", "t", str(folder)], capture_output=True, check=False).returncode != 0:
         pytest.skip("this machine lets no user mount")
-    console = ConsoleProcess(lab, folder, wrapper=["unshare", "-Urm", "sh", "-c", f'mount -t tmpfs -o size=2m t {folder} && exec "$0" "$@"'])
+    console = ConsoleProcess(own, folder, wrapper=["unshare", "-Urm", "sh", "-c", f'mount -t tmpfs -o size=2m t {folder} && exec "$0" "$@"'])
     yield console, pathlib.Path(f"/proc/{console.process.pid}/root{folder}")
     console.stop()
 
@@ -36,8 +42,8 @@ def fill(folder):
     assert os.statvfs(folder).f_bavail == 0
 
 
-def test_a_full_disk_is_named_and_loses_nothing(lab, small):
-    console, folder = small
+def test_a_full_disk_is_named_and_loses_nothing(own, small):
+    lab, (console, folder) = own, small
     lab.submit(JOB, name="disk-before")
     lab.wait_phase("disk-before", "Succeeded")
     state = lambda: console.get("/api/v1/system")  # noqa: E731

@@ -183,20 +183,21 @@ Result<Value> StepResults::substituted(Value container) const {
   }
   Budget budget;
   if (container.contains("script")) {
-    ATHANOR_TRY(std::string script, substitute_artifacts(container["script"].as_string(), budget));
-    container.set("script", std::move(script));
+    ATHANOR_TRY(const std::string script,
+                substitute_artifacts(container["script"].as_string(), budget));
+    container.set("script", script);
   }
   Value command = Value::list();
   for (const Value& word : container["command"].items()) {
-    ATHANOR_TRY(std::vector<std::string> words, words_of(word.as_string(), budget));
-    for (std::string& text : words) {
-      command.push_back(std::move(text));
+    ATHANOR_TRY(const std::vector<std::string> words, words_of(word.as_string(), budget));
+    for (const std::string& text : words) {
+      command.push_back(text);
     }
   }
   Value env = Value::list();
   for (const Value& pair : container["env"].items()) {
-    ATHANOR_TRY(std::string text, substitute(pair[1].as_string(), budget));
-    env.push_back(Value::list({pair[0], std::move(text)}));
+    ATHANOR_TRY(const std::string text, substitute(pair[1].as_string(), budget));
+    env.push_back(Value::list({pair[0], text}));
   }
   container.set("command", std::move(command));
   container.set("env", std::move(env));
