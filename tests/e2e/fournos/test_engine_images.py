@@ -60,7 +60,19 @@ def load(lab, folder, name, entrypoint):
     engine_image(folder / "engine.tar", name, entrypoint)
     lab.athanor("images", str(folder / "engine.tar"), "--data", str(lab.data))
     (folder / "engine.tar").unlink()
+    wait_for("a running lab to look for new images", lambda: has_entrypoint(lab, name))
     return name
+
+
+def has_entrypoint(lab, image):
+    """Whether a pod with the image finds the entry point, which this machine does not have."""
+    pods = f"/api/v1/namespaces/{JOBS}/pods"
+    container = {"name": "c", "image": image, "command": ["/bin/busybox", "test", "-x", "/opt/fournos/entrypoint"]}
+    pod = lab.http("POST", pods, {"metadata": {"generateName": "looks-"}, "spec": {"restartPolicy": "Never", "containers": [container]}}).json["metadata"]["name"]
+    try:
+        return wait_for("its end", lambda: (phase := lab.get(f"{pods}/{pod}")["status"]["phase"]) in ("Succeeded", "Failed") and phase) == "Succeeded"
+    finally:
+        lab.http("DELETE", f"{pods}/{pod}?gracePeriodSeconds=0")
 
 
 @pytest.fixture(scope="module", autouse=True)
