@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Questions before an action and messages after it. The browser's <dialog> keeps the focus inside and closes on Escape.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { problemOf } from "../core/api";
 
 // A modal window; `onClose` runs on Escape, too.
 export function Dialog({ title, onClose, children, wide }: { title: string; onClose: () => void; children: ComponentChildren; wide?: boolean }) {
   const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // Opened in the same turn as it is drawn: an Escape that comes at once closes it.
+  useLayoutEffect(() => {
     const dialog = ref.current!;
     const before = document.activeElement as HTMLElement | null;
     if (!dialog.open) dialog.showModal();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // "What if": the live fleet and its jobs, played as they are and with one change. Changes nothing.
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { route } from "../../core/api";
 import { useData, useRows } from "../../core/data";
 import { setQuery, usePlace } from "../../core/router";
@@ -74,14 +74,13 @@ function Form({ asked, busy }: { asked: Question; busy: boolean }) {
   const types = [...new Set(clusters.rows.flatMap((one) => (one.gpus ?? []).map((gpu) => gpu.type)))].sort();
   const choices = draft.change === "unlock" ? locked : names;
   const isJob = draft.change === "job";
-  // A cluster must be named, except by a job with GPUs.
-  useEffect(() => {
-    if (!isJob && choices.length && !choices.includes(draft.cluster)) set("cluster")(choices[0]!);
-  }, [draft.change, choices.join()]);
+  // A cluster must be named, except by a job with GPUs: the first one, until another is chosen.
+  const cluster = isJob || choices.includes(draft.cluster) ? draft.cluster : (choices[0] ?? draft.cluster);
   const play = (event: Event) => {
     event.preventDefault();
-    const use = taken(draft);
-    setQuery({ ...Object.fromEntries(kNames.map((name) => [name, use.includes(name) ? draft[name] || null : null])), play: "1" });
+    const question = { ...draft, cluster };
+    const use = taken(question);
+    setQuery({ ...Object.fromEntries(kNames.map((name) => [name, use.includes(name) ? question[name] || null : null])), play: "1" });
   };
   return (
     <form class="question" onSubmit={play} aria-label="Question">
@@ -94,7 +93,7 @@ function Form({ asked, busy }: { asked: Question; busy: boolean }) {
       </span>
       <div class="question-fields">
         <Field label={draft.change === "cluster" ? "Like" : "Cluster"}>
-          <select value={draft.cluster} onChange={(event) => set("cluster")(event.currentTarget.value)} data-testid="question-cluster">
+          <select value={cluster} onChange={(event) => set("cluster")(event.currentTarget.value)} data-testid="question-cluster">
             {isJob && <option value="">any</option>}
             {choices.map((one) => (
               <option value={one}>{one}</option>
