@@ -17,6 +17,7 @@
 #include "cluster/narrow_watch.hpp"
 #include "cluster/write_call.hpp"
 #include "runtime/engine/engine_host.hpp"
+#include "runtime/engine/host_question.hpp"
 #include "runtime/view/live.hpp"
 #include "runtime/view/step.hpp"
 #include "runtime/view/tls_profile.hpp"
@@ -345,28 +346,10 @@ Value ClusterDriver::Impl::debug(std::size_t limit) const {
   return state;
 }
 
-// Has a question answered by the controllers thread.
 template <class T>
 Result<T> ClusterDriver::Impl::ask(Duration patience, UniqueFunction<T()> question) {
-  struct Answer {
-    Mutex mutex{};
-    ConditionVariable there{};
-    std::optional<T> value ATHANOR_GUARDED_BY(mutex){};
-  };
-  auto answer = std::make_shared<Answer>();
-  host->post([answer, question = std::move(question)]() mutable {
-    T value = question();
-    const MutexLock lock(answer->mutex);
-    answer->value = std::move(value);
-    answer->there.notify_one();
-  });
-  MutexLock lock(answer->mutex);
-  if (!answer->there.wait_for(lock, patience, [&]() ATHANOR_REQUIRES(answer->mutex) {
-        return answer->value.has_value();
-      })) {
-    return Error::unavailable("the controllers are busy");
-  }
-  return *std::move(answer->value);
+  auto answer = runtime::ask_host<T>(*host, patience, std::move(question));
+  return answer ? Result<T>(*std::move(answer)) : Error::unavailable("the controllers are busy");
 }
 
 ClusterDriver::ClusterDriver(std::span<const Operator* const> operators, DriverOptions options)

@@ -36,8 +36,8 @@ Value problems(const Facts& facts, const OverviewRows& rows, Instant now);
 // evictions are counted.
 Value insights(std::span<const Value> jobs, std::span<const Object> workloads, Instant from,
                Instant now);
-// Returns {clusters: [{cluster, count, fights, last}], newest: [{at, cluster, fight}]} of repairs
-// of quota, the newest first.
+// Returns {clusters: [{cluster, count, fights, last}], newest: [{at, cluster, fight}]}: a summary
+// of repairs of quota, which are given with the newest first.
 Value repair_summary(std::span<const Value> repairs);
 
 }  // namespace athanor::console

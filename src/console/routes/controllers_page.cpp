@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kMetricsPath = "/metrics";
 
-// What a process of controllers answers; an error is noted in the page.
+// Reads the endpoints of a controllers process; notes an error in the page.
 class ControllerSource {
  public:
   ControllerSource(const ApiPort& port, const Viewer& viewer, Value& errors)

@@ -7,8 +7,8 @@
 
 namespace athanor::console {
 
-// Returns {source, absent, items, ready, leader, leads, errors}: what the controllers' process says
-// of itself, and the Lease of their election. The process is that of the lab, or the one at
+// Returns {source, absent, items, ready, leader, leads, errors}: the state that the controllers
+// process reports, and the Lease of the election. Reads the lab's own process, or the one at
 // CONSOLE_CONTROLLERS_URL. Waits for both.
 Value controllers_page(Exchange& exchange);
 

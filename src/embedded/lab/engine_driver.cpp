@@ -9,15 +9,14 @@
 #include <vector>
 
 #include "base/check.hpp"
-#include "base/condition_variable.hpp"
 #include "base/log.hpp"
-#include "base/mutex.hpp"
 #include "embedded/bridge/calls.hpp"
 #include "embedded/bridge/kind_feed.hpp"
 #include "embedded/bridge/live_read.hpp"
 #include "embedded/bridge/loops.hpp"
 #include "embedded/lab/background_queue.hpp"
 #include "runtime/engine/engine_host.hpp"
+#include "runtime/engine/host_question.hpp"
 
 namespace athanor::lab {
 
@@ -55,9 +54,6 @@ struct EngineDriver::Impl : std::enable_shared_from_this<Impl> {
   void take_result(const SendWrite& send, const net::Response& response);
   bool probe(const Probe& probe);
   void relist(const Relist& relist);
-  // Has a question answered by the controllers thread; nullopt: not within `patience`.
-  template <class T>
-  std::optional<T> ask(Duration patience, UniqueFunction<T()> question);
 
   DriverOptions options;
   std::shared_ptr<runtime::EngineHost> host;
@@ -158,26 +154,6 @@ void EngineDriver::Impl::relist(const Relist& relist) {
   host->absorb(*std::move(listed));
 }
 
-template <class T>
-std::optional<T> EngineDriver::Impl::ask(Duration patience, UniqueFunction<T()> question) {
-  struct Answer {
-    Mutex mutex{};
-    ConditionVariable there{};
-    std::optional<T> value ATHANOR_GUARDED_BY(mutex){};
-  };
-  auto answer = std::make_shared<Answer>();
-  host->post([answer, question = std::move(question)]() mutable {
-    T value = question();
-    const MutexLock lock(answer->mutex);
-    answer->value = std::move(value);
-    answer->there.notify_one();
-  });
-  MutexLock lock(answer->mutex);
-  answer->there.wait_for(
-      lock, patience, [&]() ATHANOR_REQUIRES(answer->mutex) { return answer->value.has_value(); });
-  return std::move(answer->value);
-}
-
 EngineDriver::EngineDriver(std::span<const Operator* const> operators, DriverOptions options)
     : impl_(std::make_shared<Impl>(operators, std::move(options))) {}
 
@@ -221,16 +197,16 @@ void EngineDriver::observe(std::string query, Result<Value> answer) {
 }
 
 std::string EngineDriver::state_metrics(Duration patience) const {
-  return impl_
-      ->ask<std::string>(patience,
-                         [raw = impl_.get()] {
-                           return raw->host->engine().state_metrics(raw->options.clock->now());
-                         })
+  return runtime::ask_host<std::string>(
+             *impl_->host, patience,
+             [raw = impl_.get()] {
+               return raw->host->engine().state_metrics(raw->options.clock->now());
+             })
       .value_or("");
 }
 
 Result<Value> EngineDriver::debug(std::size_t limit, Duration patience) const {
-  auto state = impl_->ask<Value>(patience, [raw = impl_.get(), limit] {
+  auto state = runtime::ask_host<Value>(*impl_->host, patience, [raw = impl_.get(), limit] {
     return raw->host->engine().debug(raw->options.clock->now(), limit);
   });
   return state ? Result<Value>(*std::move(state))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What users and clients see of recurring jobs (docs/spec/fournos.md 19); a part of messages.hpp.
+// Labels, annotations and texts of recurring jobs (docs/spec/fournos.md 19). The texts of other
+// jobs are in messages.hpp.
 #pragma once
 
 #include <string_view>

@@ -20,7 +20,8 @@ namespace {
 
 // The claim of the built-in lab (examples/fournos/setup/32-benchmark.yaml).
 constexpr const char* kLabResults = "fournos-results";
-// Of an installation, relative to the working directory (docs/spec/fournos.md 3).
+// An installation's template of resolve Jobs, relative to the working directory
+// (docs/spec/fournos.md 3).
 constexpr const char* kResolveTemplate = "config/forge/resolve_job.yaml";
 constexpr int kAbsent = 404;
 

@@ -51,7 +51,7 @@ bool succeeded(const PodSession::Output& output) {
   return output.failure.empty() && output.exit_code.value_or(0) == 0;
 }
 
-// As before the fourth protocol: nothing at a good end.
+// Returns the text of a failed end, as protocols before v4 have it; empty: the command succeeded.
 std::string exit_message(const PodSession::Output& output) {
   return succeeded(output) ? std::string() : exit_error(output).message;
 }

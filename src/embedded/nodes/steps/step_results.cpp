@@ -18,8 +18,8 @@ constexpr int kTaskResult = 1;  // types of entries in a step's message
 constexpr int kInternal = 3;
 constexpr int kStepResult = 4;
 constexpr int kStepArtifacts = 5;
-// Of all texts of a step together, after substitution: more than a command line may hold, and far
-// less than what repeated references to results of 1 MiB could make of an object of 1 MiB.
+// Bounds all texts of a step together, after substitution: more than a command line may hold, and
+// far less than what repeated references to results of 1 MiB could make of an object of 1 MiB.
 constexpr std::size_t kMostText = std::size_t{4} << 20;
 
 using Texts = std::map<std::string, std::string, std::less<>>;
@@ -40,7 +40,7 @@ std::string text_of(const Value& value) {
 
 }  // namespace
 
-// What the texts of one step may still grow.
+// Counts the bytes by which the texts of one step may still grow.
 class StepResults::Budget {
  public:
   // Counts a text. Error: `variable` made the texts too large.

@@ -31,8 +31,9 @@ void announce_start(const View& view, Plan& plan, const Object& run, const Setti
 void announce_status(const View& view, Plan& plan, const Object& run, const Value& status,
                      const Settings& settings, Instant now);
 
-// Plans the Event CloudEventFailed for each refused one of: the stages "started" and "running", and
-// what was announced last. (An id of "unknown" is lost with its reason and message.)
+// Plans an Event CloudEventFailed for each CloudEvent that the sink refused: of the stages
+// "started" and "running", and the latest one. An earlier one of the stage "unknown" is not
+// reported, as its id depends on a reason and message that the run no longer has.
 void report_undelivered(const View& view, Plan& plan, const Object& run, const Settings& settings);
 
 }  // namespace athanor::tekton

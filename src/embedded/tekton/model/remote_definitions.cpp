@@ -79,8 +79,8 @@ Result<std::string> hub_url(const View& view, const Kind& kind, const Value& ref
          "/" + version + "/yaml";
 }
 
-// Returns the address of the server on which a repository of `org` is: serverURL, or the public one
-// of scmType. Error: neither is known.
+// Returns the address of the server that has the repositories of `org`: serverURL, or the public
+// server of scmType. Requires one of them.
 Result<std::string> server_of(const Value& ref) {
   using Public = std::pair<std::string_view, std::string_view>;
   constexpr std::array<Public, 4> kPublic = {
