@@ -1,4 +1,4 @@
-# athanor_layer(NAME DIRS DEP...): records a library's folders and what it is built on, for the test of the layers.
+# athanor_layer(NAME DIRS DEP...): records a library's folders and what it links, for the test of the layers.
 function(athanor_layer name dirs)
   string(REPLACE ";" " " dirs "${dirs}")
   string(REPLACE ";" " " deps "${ARGN}")
@@ -34,7 +34,9 @@ function(athanor_library name)
   if(ARG_RECURSE)
     set(glob GLOB_RECURSE)
   endif()
-  athanor_layer(${name} "${ARG_DIR}" ${ARG_DEPS})
+  set(others ${ARG_PRIVATE})
+  list(FILTER others EXCLUDE REGEX "^athanor_")  # generated code is no layer
+  athanor_layer(${name} "${ARG_DIR}" ${ARG_DEPS} ${others})
   list(TRANSFORM ARG_DIR REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/src/\\1/*.cpp" OUTPUT_VARIABLE source_globs)
   list(TRANSFORM ARG_DIR REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/tests/unit/\\1/*_test.cpp" OUTPUT_VARIABLE test_globs)
   file(${glob} sources CONFIGURE_DEPENDS ${source_globs})

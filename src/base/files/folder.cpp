@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -28,6 +29,15 @@ bool is_real_folder(const std::string& path) {
 }
 
 }  // namespace
+
+Result<std::string> make_unique_folder(const std::string& prefix) {
+  std::string path = prefix + "XXXXXX";
+  if (::mkdtemp(path.data()) == nullptr) {
+    return Error::internal(fmt::format("cannot make a folder {}...: {}", prefix,
+                                       std::generic_category().message(errno)));
+  }
+  return path;
+}
 
 Result<std::vector<std::string>> list_folder(const std::string& path) {
   DIR* entries = ::opendir(path.c_str());

@@ -10,6 +10,9 @@
 
 namespace athanor {
 
+// Makes a new folder for its owner alone, whose path begins with `prefix`; returns the path. Error:
+// 500, which names the prefix and the cause.
+Result<std::string> make_unique_folder(const std::string& prefix);
 // Returns the names in a folder, sorted. Error: 404 where there is no folder, 400 where it cannot
 // be read.
 Result<std::vector<std::string>> list_folder(const std::string& path);

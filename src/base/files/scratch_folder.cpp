@@ -3,20 +3,16 @@
 
 #include <fmt/core.h>
 
-#include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
+#include "base/files/folder.hpp"
+
 namespace athanor {
 
 Result<ScratchFolder> ScratchFolder::make(const std::string& parent, const std::string& prefix) {
-  std::string path = fmt::format("{}/{}XXXXXX", parent, prefix);
-  if (::mkdtemp(path.data()) == nullptr) {
-    return Error::internal(fmt::format("cannot make a folder in {}: {}", parent,
-                                       std::generic_category().message(errno)));
-  }
+  ATHANOR_TRY(std::string path, make_unique_folder(fmt::format("{}/{}", parent, prefix)));
   return ScratchFolder(std::move(path));
 }
 
