@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/mutex.hpp"
@@ -19,6 +21,21 @@ using SteadyClock = std::chrono::steady_clock;
 // Of the interner, 32 bytes each: with 100,000 objects fewer forget parts before they come again.
 constexpr std::size_t kSlots = std::size_t{1} << 16;
 constexpr auto kSweep = std::chrono::minutes(5);  // unreferenced parts
+constexpr auto kSecond = std::chrono::seconds(1);
+
+// Returns when the object of an event was written, to the second; nullopt: it does not say. The
+// time of a deletion is not among its managers'.
+std::optional<Instant> written_at(const Value& event) {
+  const Value& metadata = event["object"]["metadata"];
+  if (event["type"].as_string() == "DELETED" || metadata.contains("deletionTimestamp")) {
+    return std::nullopt;
+  }
+  std::string_view newest;
+  for (const Value& manager : metadata["managedFields"].items()) {
+    newest = std::max(newest, manager["time"].as_string());
+  }
+  return parse_time(newest);
+}
 
 }  // namespace
 
@@ -29,18 +46,21 @@ struct Feed::State : std::enable_shared_from_this<Feed::State> {
     std::shared_ptr<ApiStream> stream{};
     std::uint64_t stream_id = 0;
     std::uint64_t timer = 0;  // counts SetTimer: an older one's call is stale
+    std::optional<SteadyClock::time_point> heard{};  // the server confirmed the objects
+    std::optional<Duration> late{};                  // of ReflectorStatus
   };
   struct WaitingList {
     std::size_t slot = 0;
     Reflector::Request request{};
   };
 
-  State(ApiClient& api, Sink to, const Clock& clock, const FeedOptions& how)
-      : client(api), sink(std::move(to)), options(how), origin(clock.now()) {}
+  State(ApiClient& api, Sink to, const Clock& time, const FeedOptions& how)
+      : client(api), sink(std::move(to)), options(how), clock(time), origin(time.now()) {}
 
   ApiClient& client;  // outlives what is not stopped
   const Sink sink;
   const FeedOptions options;
+  const Clock& clock;
   const Instant origin;  // time goes on steadily from here, whatever the wall's clock does
   const SteadyClock::time_point steady_origin = SteadyClock::now();
 
@@ -60,6 +80,7 @@ struct Feed::State : std::enable_shared_from_this<Feed::State> {
   mutable Mutex status_mutex{};
   std::vector<std::pair<const Kind*, ReflectorStatus>> statuses ATHANOR_GUARDED_BY(status_mutex){};
   std::vector<bool> settled ATHANOR_GUARDED_BY(status_mutex){};  // listed, or refused for good
+  std::vector<std::optional<SteadyClock::time_point>> heard ATHANOR_GUARDED_BY(status_mutex){};
 
   [[nodiscard]] Instant now() const {
     return origin + std::chrono::duration_cast<Duration>(SteadyClock::now() - steady_origin);
@@ -79,9 +100,31 @@ struct Feed::State : std::enable_shared_from_this<Feed::State> {
     start_lists();
   }
 
+  // Notes that the server confirmed the objects of a kind.
+  void hear(std::size_t slot) ATHANOR_REQUIRES(mutex) { slots[slot].heard = SteadyClock::now(); }
+
+  // Notes how late an event came.
+  void hear(std::size_t slot, const Value& event) ATHANOR_REQUIRES(mutex) {
+    const std::string_view type = event["type"].as_string();
+    if (type == "ERROR") {
+      return;
+    }
+    hear(slot);
+    if (type == "BOOKMARK") {
+      slots[slot].late = Duration{};
+    } else if (const auto written = written_at(event)) {
+      // Written in the course of that second: less than a second is none.
+      const auto seconds =
+          std::chrono::floor<std::chrono::seconds>(clock.now() - *written) - kSecond;
+      slots[slot].late = std::max<Duration>(seconds, Duration{});
+    }
+  }
+
   void note(std::size_t slot) ATHANOR_REQUIRES(mutex) {
     const MutexLock lock(status_mutex);
     statuses[slot].second = slots[slot].reflector.status();
+    statuses[slot].second.late = slots[slot].late;
+    heard[slot] = slots[slot].heard;
     settled[slot] = settled[slot] || statuses[slot].second.listed;
   }
 
@@ -159,6 +202,9 @@ struct Feed::State : std::enable_shared_from_this<Feed::State> {
         with(weak, [&](State& state) {
           state.mutex.assert_held();
           --state.lists;
+          if (!result.error) {
+            state.hear(slot);
+          }
           state.feed(slot, Reflector::Answer{.id = id,
                                              .body = std::move(result.body),
                                              .error = std::move(result.error),
@@ -193,6 +239,7 @@ struct Feed::State : std::enable_shared_from_this<Feed::State> {
              [weak, slot, id] {
                with(weak, [&](State& state) {
                  state.mutex.assert_held();
+                 state.hear(slot);
                  state.feed(slot, Reflector::Opened{.id = id});
                });
              },
@@ -200,6 +247,7 @@ struct Feed::State : std::enable_shared_from_this<Feed::State> {
              [weak, slot, id](Value event) {
                with(weak, [&](State& state) {
                  state.mutex.assert_held();
+                 state.hear(slot, event);
                  state.feed(slot, Reflector::Line{.id = id, .event = std::move(event)});
                });
              },
@@ -241,6 +289,7 @@ Feed::Feed(std::shared_ptr<ApiClient> client, std::vector<FeedScope> scopes, Sin
     state_->slots.emplace_back(Reflector(std::move(scope), options.reflector, entropy));
   }
   state_->settled.resize(state_->slots.size());
+  state_->heard.resize(state_->slots.size());
 }
 
 Feed::~Feed() {
@@ -292,7 +341,14 @@ bool Feed::synced() const {
 
 std::vector<std::pair<const Kind*, ReflectorStatus>> Feed::status() const {
   const MutexLock lock(state_->status_mutex);
-  return state_->statuses;
+  auto statuses = state_->statuses;
+  for (std::size_t slot = 0; slot < statuses.size(); ++slot) {
+    if (const auto heard = state_->heard[slot]) {
+      statuses[slot].second.quiet =
+          std::chrono::duration_cast<Duration>(SteadyClock::now() - *heard);
+    }
+  }
+  return statuses;
 }
 
 }  // namespace athanor::client

@@ -21,7 +21,8 @@
 namespace athanor::client {
 
 // The probe's name: its queries begin with it and a colon, and go on with
-// {"url": …, "revision": …, "path": …, "secret": {namespace, name, key}}; secret may be missing.
+// {"url": …, "revision": …, "path": …, "folder": …, "secret": {namespace, name, key}}; folder (of
+// repositories on this machine) and secret may be missing.
 inline constexpr std::string_view kGitProbe = "git";
 
 struct GitSourceOptions {
@@ -31,11 +32,11 @@ struct GitSourceOptions {
   std::int64_t most_bytes = std::int64_t{128} << 20;  // of what is fetched
 };
 
-// Thread-safe. Fetches one after another on a thread of its own; destroying it ends what is under
-// way.
+// Thread-safe. Fetches on four threads of its own, at most two questions of one host at a time;
+// destroying it ends what is under way.
 class GitSource {
  public:
-  // Called once; {"text": …, "commit": …}, or an error that names the URL.
+  // Called once, on one of the threads; {"text": …, "commit": …}, or an error that names the URL.
   using Done = std::function<void(Result<Value>)>;
 
   explicit GitSource(GitSourceOptions options);

@@ -87,6 +87,13 @@ Trim trim_fields(std::vector<std::vector<std::string>> dropped_paths, Managers a
   };
 }
 
+std::optional<Duration> watch_lag(const ReflectorStatus& status) {
+  if (!status.listed) {
+    return std::nullopt;
+  }
+  return status.watching ? status.late.value_or(Duration{}) : status.quiet;
+}
+
 struct Reflector::Impl {
   enum class Phase : std::uint8_t { Idle, Listing, Watching, Waiting };
   using Effects = std::vector<Effect>;
@@ -218,7 +225,11 @@ struct Reflector::Impl {
 
   void fail(const Error& error, std::optional<Duration> retry_after, Instant now,
             Effects& effects) {
-    status.last_error = error;
+    // A refusal stays what is known of the kind while later tries are not answered: readiness must
+    // not fail for a kind that counts as seen.
+    if (!refused || refused_for_good(error)) {
+      status.last_error = error;
+    }
     if (!refused_for_good(error) || is_warming_up(error, now)) {
       back_off(retry_after, now, effects);
       return;

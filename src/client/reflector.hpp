@@ -92,7 +92,16 @@ struct ReflectorStatus {
   std::uint64_t watches = 0;
   std::uint64_t events = 0;
   std::optional<Error> last_error{};
+  // ---- filled in by Feed, which has the clock
+  // Time since the server last confirmed the objects by a list, an event or an opened watch.
+  std::optional<Duration> quiet{};
+  // Time between the newest write and its event, in whole seconds, rounded down; zero after a
+  // bookmark.
+  std::optional<Duration> late{};
 };
+// Returns how far the objects are behind the server: `late` while they are watched, else `quiet`.
+// nullopt: they were never listed.
+std::optional<Duration> watch_lag(const ReflectorStatus& status);
 
 // Keeps up with one kind: a state machine without I/O, from answers to requests and FeedItems.
 class Reflector {

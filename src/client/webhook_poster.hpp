@@ -33,10 +33,11 @@ class WebhookPoster {
   // called once, on the poster's thread: with {status}, or an error for any answer that is not 2xx.
   void ask(const std::string& query, Done done);
 
-  // Posts {url, headers, body} until it is accepted: a receiver that is away, busy or broken is
-  // asked ten times more, after 0.1 s, 0.2 s and so on to 30 s. `done` is called once, on the
-  // poster's thread: with {status}, or the last attempt's error. Refuses a message while 1000
-  // others, or 64 MiB of them, are under way.
+  // Posts {url, headers, body, line, id} until it is accepted: a receiver that is away, busy or
+  // broken is asked ten times more, after 0.1 s, 0.2 s and so on to 30 s. `done` is called once, on
+  // any thread, after those of earlier messages with the same `line` (any text): with {status} or
+  // {error} of the last attempt, and `earlier`, a list of {id, error}, where such messages failed.
+  // Refuses a message while 1000 others, or 64 MiB of them, are under way.
   void deliver(const Value& message, Done done);
 
  private:

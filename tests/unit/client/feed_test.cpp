@@ -9,8 +9,10 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <thread>
 
 #include "embedded/apiserver/core/server.hpp"
 #include "embedded/store/store.hpp"
@@ -271,6 +273,37 @@ TEST_F(FeedTest, DeliversNothingAfterStop) {
   cluster.create("a", "y");
   ASSERT_FALSE(client->call({.path = "/api/v1/namespaces/a/configmaps"}).error.has_value());
   EXPECT_TRUE(mirror.wait([](Mirror& known) { return known.size() == 1; }));
+}
+
+TEST_F(FeedTest, MeasuresHowFarItIsBehind) {
+  cluster.create("a", "x");
+  const auto feed = follow({{.kind = &kConfigMap, .ns = "a", .trim = trim_fields()}});
+  const auto status = [&] { return feed->status().at(0).second; };
+  const auto until = [&](const std::function<bool()>& done) {
+    for (int i = 0; i < 3000 && !done(); ++i) {
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+    return done();
+  };
+  ASSERT_TRUE(until([&] { return status().watching; }));
+  EXPECT_EQ(watch_lag(status()), Duration{});
+
+  // Without a connection it grows by the clock.
+  cluster.stop();
+  cluster.change("x", "while away");
+  ASSERT_TRUE(until([&] { return watch_lag(status()).value_or(Duration{}) > seconds(2); }));
+  EXPECT_FALSE(status().watching);
+
+  // The event of then says how late it came.
+  cluster.start();
+  ASSERT_TRUE(mirror.wait([](Mirror& known) {
+    return known.texts_at({"a", "x"}) == "while away";
+  }));
+  ASSERT_TRUE(until([&] { return status().late.has_value() && status().watching; }));
+  EXPECT_GE(*watch_lag(status()), seconds(1));
+  EXPECT_LT(*status().quiet, *watch_lag(status()));
+  cluster.change("x", "new");
+  EXPECT_TRUE(until([&] { return watch_lag(status()) == Duration{}; }));
 }
 
 TEST_F(FeedTest, AClientThatStopsFirstDoesNoHarm) {

@@ -302,6 +302,20 @@ TEST(Reflector, ReportsRefusedKindOnceAndRetriesSlowly) {
   }
 }
 
+// /readyz counts a refused kind as seen; one answer that gets lost must not take that back.
+TEST(Reflector, KeepsRefusalWhileRetriesAreNotAnswered) {
+  for (const int code : {403, 404}) {
+    World world;
+    world.fail(error(code));
+    world.sleep();
+    world.fail(error(503));
+    EXPECT_EQ(world.reflector.status().last_error->code, code);
+    world.sleep();
+    world.fail(error(code == 403 ? 404 : 403));
+    EXPECT_NE(world.reflector.status().last_error->code, code) << "another refusal is news";
+  }
+}
+
 // docs/spec/das.md 10.6, O-B6.
 TEST(Reflector, RetriesAbsentKindEveryTenMinutes) {
   World world({.kind = &kJob, .absent_retry = minutes(10)});
