@@ -112,6 +112,13 @@ std::string not_updated(const Object& workload, std::string_view what) {
                      workload.key().text(), what);
 }
 
+std::string owned_by_another(const Object& workload) {
+  const auto owner = workload.controller();
+  return fmt::format(
+      "The prebuilt Workload {} belongs to {} {}: another object needs a Workload of its own",
+      workload.key().text(), owner ? owner->kind : "", owner ? owner->name : "");
+}
+
 std::string left_queue(std::string_view kind) {
   return fmt::format(
       "metadata.labels[{}queue-name] is removed: the {} stays suspended, and its Workload keeps "

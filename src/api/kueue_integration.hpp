@@ -68,6 +68,10 @@ ClassChange class_change(const Object& workload, std::string_view label, bool pr
 inline constexpr std::string_view kNotUpdated = "WorkloadNotUpdated";
 std::string not_updated(const Object& workload, std::string_view what);
 
+// Reason and note of the event about an object whose prebuilt Workload has another owner.
+inline constexpr std::string_view kNameConflict = "WorkloadNameConflict";
+std::string owned_by_another(const Object& workload);
+
 // Returns the warning about a suspended job whose queue label is removed: nothing starts it.
 std::string left_queue(std::string_view kind);
 

@@ -69,6 +69,11 @@ Flag* Flag::default_str(std::string text) {
   return this;
 }
 
+Flag* Flag::shown_default(std::string text) {
+  default_ = std::move(text);
+  return this;
+}
+
 Flag* Flag::default_val(std::string value) {
   default_ = value;
   otherwise_ = std::move(value);
@@ -87,6 +92,11 @@ Flag* Flag::group(std::string title) {
 
 Flag* Flag::delimiter(char separator) {
   separator_ = separator;
+  return this;
+}
+
+Flag* Flag::joined(char separator) {
+  joint_ = separator;
   return this;
 }
 
@@ -174,6 +184,9 @@ std::vector<std::string> Flag::choices() const {
 }
 
 void Flag::keep(std::string value) {
+  if (joint_ != '\0' && !values_.empty() && !values_.back().empty()) {
+    value = values_.back() + joint_ + value;
+  }
   if (takes_ != Takes::Values) {
     values_.clear();
   }

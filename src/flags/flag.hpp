@@ -37,6 +37,8 @@ class Flag {
   // Shows the variable's present value as the default.
   Flag* capture_default_str();
   Flag* default_str(std::string text);
+  // Shows this default, which the flag's owner knows.
+  Flag* shown_default(std::string text);
   // Hands this over where neither the command line nor the environment has a value.
   Flag* default_val(std::string value);
   // Reads this variable of the environment where the command line has no value.
@@ -45,6 +47,8 @@ class Flag {
   Flag* group(std::string title);
   // Splits each value.
   Flag* delimiter(char separator);
+  // Adds what is given again to the value, behind this separator.
+  Flag* joined(char separator);
   // Takes one value behind each "--x" (false), or the words that follow, too (true, the default).
   Flag* allow_extra_args(bool allow);
   // Allows the value to be missing: (0, 1).
@@ -98,6 +102,7 @@ class Flag {
   std::string variable_{};
   std::string group_{};
   char separator_ = '\0';
+  char joint_ = '\0';
   bool required_ = false;
   bool extra_args_ = true;
   std::vector<const Flag*> needs_{};

@@ -33,6 +33,9 @@ std::string Verb::path() const {
 }
 
 std::string Verb::help() const {
+  if (manner_ == Manner::Kubernetes) {
+    return kubernetes_help();
+  }
   std::string text = fmt::format("{}\nUsage: {} [OPTIONS]", help_, path());
   std::string arguments;
   std::vector<std::string> titles{""};

@@ -192,6 +192,12 @@ Verb* Verb::footer(std::string text) {
   return this;
 }
 
+Verb* Verb::as_kubernetes(std::string opening) {
+  manner_ = Manner::Kubernetes;
+  opening_ = std::move(opening);
+  return this;
+}
+
 void Verb::set_version_flag(std::string_view names, std::string text) {
   version_ = std::move(text);
   add(names, "Print the version and exit", Takes::Nothing, {},
@@ -433,6 +439,9 @@ Result<void> Verb::check_flags() const {
 }
 
 Result<Ending> Verb::parse(std::span<const std::string> words) {
+  if (manner_ == Manner::Kubernetes) {
+    return parse_as_kubernetes(words);
+  }
   Reader reader{.words = words, .verb = this};
   ATHANOR_TRY_VOID(reader.read());
   if (reader.help != nullptr) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verb: a table of flags and arguments, the verbs below it, and the parser that reads them. Values
 // follow a flag as "--x=y", "--x y", "-xy", "-x y" or, as Go's programs take them, "-x=y" and
-// "-long=y"; "--" ends the flags.
+// "-long=y"; "--" ends the flags. A verb that stands in for a program of Kubernetes reads and words
+// its command line as that program does (Manner).
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,12 @@ struct Ending {
   enum class Kind : std::uint8_t { Run, Help, Version };
   Kind kind = Kind::Run;
   std::string text{};  // of Help and Version
+};
+
+// Whose command line a verb takes.
+enum class Manner : std::uint8_t {
+  Own,
+  Kubernetes,  // "_" counts as "-", a switch takes a value only as "--x=false", errors as pflag's
 };
 
 // One verb, or the program itself. Owns its flags and the verbs below it.
@@ -60,6 +67,9 @@ class Verb {
   Verb* require_subcommand(int least, int most);
   Verb* require_subcommand(int count) { return require_subcommand(count, count); }
   Verb* footer(std::string text);
+  // Reads and helps in the manner of Kubernetes' programs; `opening` with the usage is shown above
+  // the flags. Such a verb has no verbs below it and takes no arguments.
+  Verb* as_kubernetes(std::string opening);
   // Prints `text` for the flag.
   void set_version_flag(std::string_view names, std::string text);
   // Calls `done` when the verb was chosen and its values are there.
@@ -97,11 +107,16 @@ class Verb {
   [[nodiscard]] Flag* find_long(std::string_view name) const;
   [[nodiscard]] Flag* find_short(char letter) const;
   [[nodiscard]] Result<void> check_flags() const;
+  struct KubernetesReader;
+  Result<Ending> parse_as_kubernetes(std::span<const std::string> words);
+  [[nodiscard]] std::string kubernetes_help() const;
   [[nodiscard]] std::string path() const;
 
   std::string name_;
   std::string help_;
   std::string footer_{};
+  Manner manner_ = Manner::Own;
+  std::string opening_{};  // of Manner::Kubernetes
   const Verb* parent_ = nullptr;
   std::vector<std::unique_ptr<Flag>> flags_{};
   std::vector<std::unique_ptr<Verb>> below_{};

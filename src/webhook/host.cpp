@@ -207,7 +207,8 @@ void Host::State::make_driver() {
                                                                          {"status"}}
                                  : std::vector<std::vector<std::string>>());
                        },
-                   .journal = this});
+                   .journal = this,
+                   .platform_look = options.platform_look});
 }
 
 Result<std::unique_ptr<Host>> Host::open(HostOptions options) {

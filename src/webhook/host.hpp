@@ -13,6 +13,7 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "base/time.hpp"
 #include "client/api_client.hpp"
 #include "cluster/cluster_driver.hpp"
 #include "cluster/leadership.hpp"
@@ -38,6 +39,7 @@ struct HostOptions {
   std::string address{};
   net::TlsLimits tls{};       // of its port
   bool platform_tls = false;  // the limits are those of OpenShift's TLS profile instead
+  Duration platform_look = std::chrono::minutes(10);  // as DriverOptions has it
   std::vector<Webhook> webhooks{};
   Settings settings{};
   bool conversions = false;  // keep the bundle in custom resource definitions, too

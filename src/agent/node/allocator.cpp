@@ -33,6 +33,7 @@ using das::Claim;
 
 constexpr std::chrono::seconds kReleaseRetry{60};
 constexpr std::chrono::seconds kLookPatience{2};
+constexpr std::chrono::seconds kReadPatience{1};
 // A kubelet that ended is back by then; a slice in use cannot be destroyed anyway.
 constexpr std::chrono::seconds kCompareRetry{1};
 constexpr int kCompareTries = 30;
@@ -62,7 +63,7 @@ struct Allocator::State final : das::AllocateWorld {
 
   // ---- the world of one Allocate call, on the questions' thread
   das::NodeSight look() override;
-  std::optional<Object> find_pod(const Claim& claim) override;
+  Result<std::optional<Object>> find_pod(const Claim& claim) override;
   void wait(Duration time) override {
     MutexLock lock(mutex);
     woken.wait_for(lock, time, [this]() ATHANOR_REQUIRES(mutex) { return stopping; });
@@ -149,13 +150,17 @@ das::NodeSight Allocator::State::look() {
   return sight;
 }
 
-std::optional<Object> Allocator::State::find_pod(const Claim& claim) {
-  auto pod = options.writes->get({&api::kPod, claim.pod});
+Result<std::optional<Object>> Allocator::State::find_pod(const Claim& claim) {
+  constexpr int kNotFound = 404;
+  auto pod = options.writes->get({&api::kPod, claim.pod}, kReadPatience);
+  if (!pod.ok() && pod.error().code != kNotFound) {
+    return std::move(pod).error();
+  }
   if (!pod.ok() || pod->uid() != claim.pod_uid ||
       pod->spec()["nodeName"].as_string() != options.node) {
-    return std::nullopt;
+    return std::optional<Object>();
   }
-  return *std::move(pod);
+  return std::optional<Object>(*std::move(pod));
 }
 
 void Allocator::State::note(std::vector<Object> objects) {

@@ -106,12 +106,12 @@ void ApiWrites::tell(const Emit& event) {
   });
 }
 
-Result<Object> ApiWrites::get(const Ref& ref) {
+Result<Object> ApiWrites::get(const Ref& ref, Duration patience) {
   client::ApiRequest request;
   request.path =
       runtime::collection_path(*ref.kind, ref.key.ns) + "/" + client::escape(ref.key.name);
   request.lane = client::Lane::Urgent;
-  request.timeout = kTimeout;
+  request.timeout = patience;
   client::ApiResult result = client_->call(std::move(request));
   if (result.error) {
     return *std::move(result.error);

@@ -31,8 +31,8 @@ class ApiWrites {
   Result<std::vector<Object>> run(const std::vector<Step>& steps);
   // Sends an event and does not wait.
   void tell(const Emit& event);
-  // Returns the object. Error NotFound: there is none.
-  Result<Object> get(const Ref& ref);
+  // Returns the object. Error NotFound: there is none; another one: no answer within `patience`.
+  Result<Object> get(const Ref& ref, Duration patience = std::chrono::seconds(5));
 
  private:
   std::shared_ptr<client::ApiClient> client_;

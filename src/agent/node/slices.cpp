@@ -27,8 +27,15 @@ using das::SliceRecord;
 
 constexpr int kDestroyTries = 5;
 constexpr int kCreateTries = 3;
-// A kubelet waits 10 s for all of an answer (docs/spec/das.md N-B14).
-constexpr std::chrono::seconds kCreatePatience{2};
+
+using Steady = std::chrono::steady_clock;
+constexpr Steady::time_point kNoLimit = Steady::time_point::max();
+
+// Returns true if a try after the pause ends in time, if it takes as long as the one before.
+bool has_time(Steady::time_point last_began, Duration pause, Steady::time_point until) {
+  const Steady::time_point now = Steady::now();
+  return until == kNoLimit || now + pause + (now - last_began) <= until;
+}
 
 SlicePlace place_of(const SliceRecord& record) {
   return {.gpu = record.gpu, .start = record.start, .size = record.size, .device = record.device};
@@ -118,6 +125,7 @@ class RealSlices final : public Slices {
       : options_(std::move(options)), records_(options_.folder->records()) {}
 
   Result<std::vector<std::string>> make(std::span<const Claim> claims) override {
+    const Steady::time_point until = Steady::now() + options_.patience;
     std::map<std::string, std::vector<std::size_t>> by_gpu;
     for (std::size_t i = 0; i < claims.size(); ++i) {
       by_gpu[claims[i].gpu].push_back(i);
@@ -128,9 +136,9 @@ class RealSlices final : public Slices {
     works.reserve(by_gpu.size());
     for (const auto& [gpu, wanted] : by_gpu) {
       works.emplace_back(
-          [this, claims, &names, &wanted = wanted, &failed = failures[works.size()]] {
+          [this, claims, until, &names, &wanted = wanted, &failed = failures[works.size()]] {
             for (const std::size_t i : wanted) {
-              auto made = make_one(claims[i]);
+              auto made = make_one(claims[i], until);
               if (!made.ok()) {
                 failed = std::move(made).error();
                 return;
@@ -151,7 +159,7 @@ class RealSlices final : public Slices {
     }
     for (std::size_t i = 0; i < claims.size(); ++i) {
       if (!names[i].empty()) {
-        static_cast<void>(destroy(claims[i]));
+        undo(claims[i], until);
       }
     }
     return *std::move(failure);
@@ -162,21 +170,7 @@ class RealSlices final : public Slices {
     return known.claim_uid.empty() ? Result<void>() : destroy(known);
   }
 
-  Result<void> destroy(const SliceRecord& record) override {
-    const Timed timed(*options_.metrics, kDestroyMetric, kDestroyHelp);
-    const MutexLock gpu(gpu_mutex(record.gpu));
-    const SliceRecord known = record_for(record.claim_uid);
-    if (!same_place(known, record) || known.device != record.device ||
-        (record.leaving && !known.leaving)) {
-      return {};  // destroyed meanwhile, and perhaps made anew
-    }
-    if (is_lost(record.gpu)) {
-      return Error{.code = 503,
-                   .reason = "GpuIsLost",
-                   .message = record.gpu + " vanished: its slices are destroyed when it returns"};
-    }
-    return clear(known);
-  }
+  Result<void> destroy(const SliceRecord& record) override { return destroy_by(record, kNoLimit); }
 
   void forget(const SliceRecord& record) override {
     const MutexLock lock(mutex_);
@@ -204,7 +198,36 @@ class RealSlices final : public Slices {
         options_.gpus(), [&](const das::FoundGpu& gpu) { return gpu.uuid == uuid && !gpu.lost; });
   }
 
-  Result<std::string> make_one(const Claim& claim) {
+  Result<void> destroy_by(const SliceRecord& record, Steady::time_point until) {
+    const Timed timed(*options_.metrics, kDestroyMetric, kDestroyHelp);
+    const MutexLock gpu(gpu_mutex(record.gpu));
+    const SliceRecord known = record_for(record.claim_uid);
+    if (!same_place(known, record) || known.device != record.device ||
+        (record.leaving && !known.leaving)) {
+      return {};  // destroyed meanwhile, and perhaps made anew
+    }
+    if (is_lost(record.gpu)) {
+      return Error{.code = 503,
+                   .reason = "GpuIsLost",
+                   .message = record.gpu + " vanished: its slices are destroyed when it returns"};
+    }
+    return clear(known, until);
+  }
+
+  // Destroys what a failed call made. A slice that the driver keeps has its record still: the next
+  // try for the claim, or its end, destroys it first.
+  void undo(const Claim& claim, Steady::time_point until) {
+    const SliceRecord known = record_for(std::string(claim.object.uid()));
+    if (known.claim_uid.empty()) {
+      return;
+    }
+    if (const auto undone = destroy_by(known, until); !undone.ok()) {
+      log::warn("a slice of a failed call was not destroyed; its record stays",
+                {{"claim", claim.object.name()}, {"error", undone.error().message}});
+    }
+  }
+
+  Result<std::string> make_one(const Claim& claim, Steady::time_point until) {
     const Timed timed(*options_.metrics, kCreateMetric, kCreateHelp);
     const MutexLock gpu(gpu_mutex(claim.gpu));
     if (std::string known = name_of(claim); !known.empty()) {
@@ -213,10 +236,10 @@ class RealSlices final : public Slices {
     if (const SliceRecord begun = record_for(std::string(claim.object.uid()));
         !begun.claim_uid.empty()) {
       // A run before this one ended while it made or destroyed the slice, or that failed.
-      ATHANOR_TRY_VOID(clear(begun));
+      ATHANOR_TRY_VOID(clear(begun, until));
     }
     if (das::is_share(claim.object)) {
-      ATHANOR_TRY(std::string device, share_one(claim));
+      ATHANOR_TRY(std::string device, share_one(claim, until));
       if (!device.empty()) {
         return device;
       }
@@ -231,9 +254,9 @@ class RealSlices final : public Slices {
                    .message = "create GPU instance: Insufficient Resources"};
     }
     // A driver that fails once may succeed at once: the pod would be lost.
-    const auto began = std::chrono::steady_clock::now();
     Duration pause = options_.pause;
     for (int tries = 1;; ++tries) {
+      const Steady::time_point began = Steady::now();
       ATHANOR_TRY_VOID(record(intent));
       auto made = options_.driver->create(order);
       if (made.ok()) {
@@ -244,13 +267,13 @@ class RealSlices final : public Slices {
         forget(intent);
         return made;
       }
-      if (const auto undone = clear(intent); !undone.ok()) {
+      if (const auto undone = clear(intent, until); !undone.ok()) {
         log::warn("a slice that was not made may be there; its record stays",
                   {{"claim", claim.object.name()}, {"error", undone.error().message}});
         return made;
       }
       if (made.error().reason == "GpuIsLost" || tries == kCreateTries ||
-          std::chrono::steady_clock::now() - began > kCreatePatience) {
+          !has_time(began, pause, until)) {
         return made;
       }
       log::info("a slice was not made; tried again",
@@ -263,7 +286,7 @@ class RealSlices final : public Slices {
   // Destroys what is at the record's place, and forgets the record when the place is free. Calls
   // that fail are tried again: other programs look at instances for a moment, and use them then.
   // The GPU's mutex is held.
-  Result<void> clear(const SliceRecord& known) {
+  Result<void> clear(const SliceRecord& known, Steady::time_point until) {
     if (is_superseded(known, records())) {
       forget(known);
       return {};
@@ -275,14 +298,18 @@ class RealSlices final : public Slices {
     }
     Duration pause = options_.pause;
     for (int tries = 1;; ++tries) {
+      const Steady::time_point began = Steady::now();
       auto done = options_.driver->destroy(place_of(leaving));
       if (done.ok()) {
         forget(leaving);
         return {};
       }
-      if (done.error().reason == "GpuIsLost" || tries == kDestroyTries) {
+      if (done.error().reason == "GpuIsLost" || tries == kDestroyTries ||
+          !has_time(began, pause, until)) {
         return done;
       }
+      log::info("a slice was not destroyed; tried again",
+                {{"claim", leaving.claim}, {"error", done.error().message}});
       std::this_thread::sleep_for(pause);
       pause *= 2;
     }
@@ -290,14 +317,14 @@ class RealSlices final : public Slices {
 
   // Returns the slice that another claim has made at the place, recorded for this one, too; empty:
   // there is none.
-  Result<std::string> share_one(const Claim& claim) {
+  Result<std::string> share_one(const Claim& claim, Steady::time_point until) {
     for (const SliceRecord& known : records()) {
       if (known.gpu != claim.gpu || known.start != claim.start || known.size != claim.size) {
         continue;
       }
       if (known.device.empty() || known.leaving) {
         // A run before this one ended while it made or destroyed the slice.
-        ATHANOR_TRY_VOID(clear(known));
+        ATHANOR_TRY_VOID(clear(known, until));
       } else if (known.profile == claim.profile) {
         ATHANOR_TRY_VOID(record(das::record_of(claim, known.device)));
         return known.device;

@@ -39,8 +39,9 @@ bool is_shared(const das::SliceRecord& record, std::span<const das::SliceRecord>
 class Slices {
  public:
   virtual ~Slices() = default;
-  // Names of the claims' slices, in order; those that are there already are found. A driver that
-  // fails is asked three times. After an error none that this call made is left.
+  // Returns the names of the claims' slices, in order; existing ones are used again. Retries a
+  // failing driver twice within RealSlicesOptions::patience. On an error destroys what it made; a
+  // slice that cannot be destroyed in time keeps its record.
   virtual Result<std::vector<std::string>> make(std::span<const das::Claim> claims) = 0;
   // Destroys the slice of a claim, and tries again if that fails: five times, from 0.2 s on. One
   // that other claims share stays. Its record is kept until the GPU shows its place free.
@@ -65,6 +66,9 @@ struct RealSlicesOptions {
   KnownGpus gpus{};
   Metrics* metrics = nullptr;
   Duration pause = std::chrono::milliseconds(200);  // before a second try; twice as long each time
+  // Limit of all tries of one make(). A kubelet waits 10 s for an answer (docs/spec/das.md N-B14);
+  // looking for claims (3.1 s, systems/das/agent/looks.hpp) and reading pods (3 s) come before.
+  Duration patience = std::chrono::seconds(3);
 };
 
 std::unique_ptr<Slices> emulated_slices(const Emulation& emulation, Metrics& metrics);

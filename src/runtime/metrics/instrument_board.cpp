@@ -101,7 +101,8 @@ void InstrumentBoard::happened(const Happening& happening, Instant now, const Sn
 
 void InstrumentBoard::add_role(const Instruments& instruments, Sample& sample) const {
   const auto info = infos_.find(sample.metric);
-  if (!instruments.role_label.empty() && info != infos_.end() && !info->second->without_role) {
+  if (!instruments.role_label.empty() && sample.act != Sample::Act::Clear && info != infos_.end() &&
+      !info->second->without_role) {
     sample.labels.emplace_back(instruments.role_label, role_);
   }
 }
@@ -137,6 +138,9 @@ void InstrumentBoard::count(const Instruments& instruments, const Happening& hap
       case Sample::Act::Drop:
         marks_.erase({info->second->name, sample.labels});
         metrics_->remove(std::string(sample.metric), sample.labels);
+        break;
+      case Sample::Act::Clear:
+        metrics_->remove_all(std::string(sample.metric), sample.labels);
         break;
       case Sample::Act::Enter:
       case Sample::Act::Leave:

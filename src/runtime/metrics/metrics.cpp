@@ -8,6 +8,7 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
 #include <map>
 
 #include "base/check.hpp"
@@ -107,6 +108,38 @@ void Metrics::remove(const std::string& name, const MetricLabels& labels) {
     const auto known = families.find(name);
     if (known != families.end() && known->second->Has(to_labels(labels))) {
       known->second->Remove(&known->second->Add(to_labels(labels), more...));
+    }
+  };
+  remove_from(impl_->counters);
+  remove_from(impl_->gauges);
+  remove_from(impl_->histograms, std::vector<double>{});
+}
+
+void Metrics::remove_all(const std::string& name, const MetricLabels& labels) {
+  const MutexLock lock(impl_->mutex);
+  const auto matches = [&](const prometheus::ClientMetric& series) {
+    return std::ranges::all_of(labels, [&](const auto& label) {
+      return std::ranges::any_of(series.label, [&](const auto& its) {
+        return its.name == label.first && its.value == label.second;
+      });
+    });
+  };
+  const auto remove_from = [&](auto& families, auto... more) {
+    const auto known = families.find(name);
+    if (known == families.end()) {
+      return;
+    }
+    for (const prometheus::MetricFamily& family : known->second->Collect()) {
+      for (const prometheus::ClientMetric& series : family.metric) {
+        if (!matches(series)) {
+          continue;
+        }
+        prometheus::Labels its;
+        for (const auto& label : series.label) {
+          its.emplace(label.name, label.value);
+        }
+        known->second->Remove(&known->second->Add(its, more...));
+      }
     }
   };
   remove_from(impl_->counters);

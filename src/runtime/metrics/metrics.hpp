@@ -62,6 +62,8 @@ class Metrics {
                       const std::vector<double>& buckets, const MetricLabels& labels = {});
   // Removes the series of these labels; its handles must not be used any more.
   void remove(const std::string& name, const MetricLabels& labels);
+  // Removes every series of the metric with these labels among its own; its handles as above.
+  void remove_all(const std::string& name, const MetricLabels& labels);
   // Returns exposition format 0.0.4 ("text/plain; version=0.0.4").
   [[nodiscard]] std::string text() const;
 

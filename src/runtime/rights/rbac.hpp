@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The least that operators need to be allowed, from what they declare (Operator::reads, access).
+// The minimal RBAC permissions of operators, derived from their declarations (Operator::reads,
+// access).
 #pragma once
 
 #include <span>

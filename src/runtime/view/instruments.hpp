@@ -38,6 +38,7 @@ struct Sample {
   enum class Act : std::uint8_t {
     Put,    // sets a gauge, adds to a counter, goes into a histogram
     Drop,   // the series of these labels goes: what it was about is gone
+    Clear,  // all series with these labels among theirs go, whatever the role was
     Enter,  // `key` enters a stage; the time in the one it leaves goes there, under its labels
     Leave,  // `key` leaves its stage, and enters none
     Begin,  // `key` is in this stage; start time unknown

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "api/builtin.hpp"
 #include "runtime/engine/engine.hpp"
 #include "runtime/metrics/metrics.hpp"
+#include "runtime/view/live.hpp"
 #include "unit/runtime/object_fixture.hpp"
 
 namespace athanor::runtime {
@@ -78,6 +80,11 @@ inline Plan follow_orders(const View& view, const Key& key, Instant now) {
       plan.then(
           Status{.target = {&kConfigMap, key}, .status = Value::object({{"seen", *seen.value}})});
     }
+  }
+  if (data.contains("live")) {
+    const Live live = read_live(view, kConfigMap, key, now, map->resource_version());
+    const std::int64_t count = live.known ? static_cast<std::int64_t>(live.objects.size()) : -1;
+    plan.then(Status{.target = {&kConfigMap, key}, .status = Value::object({{"live", count}})});
   }
   if (data.contains("list")) {
     const auto pods = view.list(kPod, {.ns = "a", .labels = {{"app", data["list"].str()}}});

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "runtime/view/live.hpp"
+
 namespace athanor::runtime {
 
 const Observed* Observations::find(std::string_view query) const {
@@ -59,6 +61,16 @@ bool Observations::record(const std::string& query, const std::optional<Error>& 
   return news;
 }
 
+void Observations::take_written(const Kind& kind, const Object& object, Instant now) {
+  if (read_live_.empty() ||
+      !read_live_.contains({std::string(kind.group), std::string(kind.plural)})) {
+    return;
+  }
+  LiveQuery query = LiveQuery::of(kind, object.key());
+  query.seen = object.resource_version();
+  entry(query.text()) = {.value = LiveQuery::answer({object}), .at = now};
+}
+
 void Observations::probe_stale(const std::vector<std::pair<std::string, Duration>>& queries,
                                Instant now, std::vector<Effect>& out) {
   for (const auto& [query, max_age] : queries) {
@@ -77,6 +89,9 @@ void Observations::probe_stale(const std::vector<std::pair<std::string, Duration
     }
     last->second = {.id = ++last_question_, .at = now};
     known.in_flight = true;
+    if (const auto live = LiveQuery::parse(query); live && !live->seen.empty()) {
+      read_live_.emplace(live->group, live->plural);
+    }
     out.emplace_back(Probe{.query = query, .id = last_question_});
   }
 }

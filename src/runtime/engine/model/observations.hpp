@@ -6,12 +6,15 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/time.hpp"
+#include "kube/value/kind.hpp"
+#include "kube/value/object.hpp"
 #include "runtime/engine/model/messages.hpp"
 #include "runtime/engine/model/read_index.hpp"
 #include "runtime/view/view.hpp"
@@ -46,6 +49,10 @@ class Observations {
   // Records what the engine itself found; nullopt takes it back. Returns true if it is news.
   bool record(const std::string& query, const std::optional<Error>& error, Instant now);
 
+  // Takes what the server returned for a write as the answer to a live read of that version, for
+  // kinds that have been read so (LiveQuery): the question need not be sent.
+  void take_written(const Kind& kind, const Object& object, Instant now);
+
   // Appends a Probe for each query whose answer is older than the age that its reader accepts.
   void probe_stale(const std::vector<std::pair<std::string, Duration>>& queries, Instant now,
                    std::vector<Effect>& out);
@@ -67,6 +74,7 @@ class Observations {
   std::map<std::string, Observed, std::less<>> known_{};
   std::vector<std::string> maybe_unread_{};  // superset of the queries without readers
   std::map<std::string, Question, std::less<>> probed_{};
+  std::set<std::pair<std::string, std::string>> read_live_{};  // groups and plurals
   std::uint64_t last_question_ = 0;
   Instant next_sweep_{};
 };

@@ -123,6 +123,7 @@ void PlanRunner::written(Task& task, const Sent& sent, const WriteResult& result
     seen->second = *result.object;
   }
   note_loop(task, sent, *result.object, now);
+  core_.observations.take_written(*ref.kind, *result.object, now);
   task.work->written.insert_or_assign(Ref{ref.kind, result.object->key()}, *result.object);
 }
 

@@ -20,16 +20,19 @@ constexpr MetricInfo kMetrics[] = {
 };
 const Instant kStart = *parse_time("2026-01-01T00:00:00Z");
 
-// The query says what to answer: "run x", "enter k stage", "leave k", "begin k stage", "drop x".
+// The query says what to answer: "run x", "enter k stage", "leave k", "begin k stage", "drop x",
+// "clear x".
 void obey(const QuestionAnswered& asked, Samples& samples) {
   std::vector<std::string> words(1);
   for (const char c : asked.query) {
     c == ' ' ? words.emplace_back() : words.back() += c;
   }
-  if (words[0] == "run" || words[0] == "drop") {
+  if (words[0] == "run" || words[0] == "drop" || words[0] == "clear") {
     samples.push_back({.metric = "t_runs_total",
                        .labels = {{"what", words[1]}},
-                       .act = words[0] == "run" ? Sample::Act::Put : Sample::Act::Drop});
+                       .act = words[0] == "run"    ? Sample::Act::Put
+                              : words[0] == "drop" ? Sample::Act::Drop
+                                                   : Sample::Act::Clear});
     return;
   }
   Sample sample{.metric = "t_stage_seconds",
@@ -76,6 +79,23 @@ TEST_F(Board, HidesDroppedSeries) {
   EXPECT_TRUE(shows("t_runs_total{what=\"b\"} 1"));
   say("run a");
   EXPECT_TRUE(shows("t_runs_total{what=\"a\"} 1")) << "it begins anew";
+}
+
+TEST(BoardOfRoles, ClearsCountsOfEachRole) {
+  static constexpr Instruments kOfARole{
+      .metrics = kMetrics, .role_label = "role", .answered = obey};
+  Metrics metrics;
+  InstrumentBoard board({&kOfARole}, &metrics);
+  const auto say = [&](std::string_view words) {
+    board.happened(QuestionAnswered{.query = words}, kStart);
+  };
+  say("run a");
+  board.set_role("leader");
+  say("run a");
+  say("run b");
+  say("clear a");
+  EXPECT_EQ(metrics.text().find("\"a\""), std::string::npos) << metrics.text();
+  EXPECT_NE(metrics.text().find("t_runs_total{role=\"leader\",what=\"b\"} 1"), std::string::npos);
 }
 
 TEST_F(Board, AStageIsTimedWhenItIsLeft) {
