@@ -7,11 +7,18 @@
 #include "embedded/workloads/sets/daemon_set.hpp"
 #include "embedded/workloads/sets/replica_set.hpp"
 #include "embedded/workloads/sets/stateful_set.hpp"
+#include "product/hooked.hpp"
 #include "product/list.hpp"
 
 namespace athanor::test {
 
 const Operator* find_operator(std::string_view name) {
+  // Scheduler, kubelet and nodes are those of a lab: with what the systems add to them.
+  for (const Operator* op : hooked_operators()) {
+    if (op->name == name) {
+      return op;
+    }
+  }
   for (const System* system : all_systems()) {
     for (const Operator* op : system->operators) {
       if (op->name == name) {

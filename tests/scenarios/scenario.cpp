@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/digest.hpp"
 #include "kube/apply/patch.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
@@ -15,6 +16,7 @@
 #include "runtime/view/live.hpp"
 #include "runtime/view/step.hpp"
 #include "runtime/view/view.hpp"
+#include "scenarios/answers.hpp"
 #include "scenarios/match.hpp"
 #include "scenarios/registry.hpp"
 #include "scenarios/review.hpp"
@@ -92,6 +94,7 @@ class Player {
       put(object);
     }
     observe(scenario_["observations"]);
+    answers_.add(scenario_["answers"]);
     refuse();
   }
 
@@ -118,13 +121,21 @@ class Player {
     return std::nullopt;
   }
 
-  static Error error_of(const Value& error) {
-    return {.code = static_cast<int>(error["code"].as_int(500)),
-            .reason = error["reason"].str(),
-            .message = error["message"].str()};
+  void put(Value object) {
+    encode_data(object);
+    world_.put(reviewed(std::move(object)));
   }
 
-  void put(Value object) { world_.put(reviewed(std::move(object))); }
+  // As the API server: stringData of a Secret becomes data.
+  static void encode_data(Value& object) {
+    if (object["kind"].as_string() != "Secret") {
+      return;
+    }
+    for (const Member& text : object["stringData"].members()) {
+      object.set_path({"data", text.key()}, base64_encode(text.value.str()));
+    }
+    object.erase("stringData");
+  }
 
   // Returns an object as the webhooks of the scenario leave it.
   Value reviewed(Value object) {
@@ -193,15 +204,7 @@ class Player {
       condition_is_there(expected);
     }
     for (const Value& expected : then["events"].items()) {
-      const int count =
-          world_.event_count(expected["reason"].as_string(), expected["about"].as_string());
-      EXPECT_EQ(count, expected["count"].as_int(std::max(count, 1))) << json::print(expected);
-      if (expected.contains("note")) {
-        EXPECT_TRUE(std::ranges::any_of(world_.events, [&](const RecordedEvent& event) {
-          return event.reason == expected["reason"].as_string() &&
-                 event.note == expected["note"].as_string();
-        })) << json::print(expected);
-      }
+      event_is_there(expected);
     }
     for (const Value& expected : then["counts"].items()) {
       const Named named(expected);
@@ -215,6 +218,12 @@ class Player {
     }
     for (const Value& expected : then["errors"].items()) {
       error_is_there(expected);
+    }
+    for (const Value& expected : then["acts"].items()) {
+      act_is_there(expected);
+    }
+    for (const Value& expected : then["asked"].items()) {
+      answers_.check_asked(expected);
     }
   }
 
@@ -233,6 +242,8 @@ class Player {
       world_.settle_for(operators_, duration_of(event["advance"]));
     } else if (event.contains("observe")) {
       observe(event["observe"]);
+    } else if (event.contains("answers")) {
+      answers_.add(event["answers"]);
     } else if (event.contains("refuse")) {
       refusals_ = event["refuse"];
     } else if (event.contains("start")) {
@@ -306,6 +317,27 @@ class Player {
         << json::print(wanted);
   }
 
+  void event_is_there(const Value& expected) {
+    const std::string_view reason = expected["reason"].as_string();
+    const int count = world_.event_count(reason, expected["about"].as_string());
+    EXPECT_EQ(count, expected["count"].as_int(std::max(count, 1))) << json::print(expected);
+    if (expected.contains("note")) {
+      EXPECT_TRUE(std::ranges::any_of(world_.events, [&](const RecordedEvent& event) {
+        return event.reason == reason && event.note == expected["note"].as_string();
+      })) << json::print(expected);
+    }
+  }
+
+  // An act {verb, args, count}; without a count one or more.
+  void act_is_there(const Value& expected) {
+    const auto count = std::ranges::count_if(world_.acts, [&](const Act& act) {
+      return act.verb == expected["verb"].as_string() &&
+             (!expected.contains("args") || contains(act.args, expected["args"]));
+    });
+    EXPECT_EQ(count, expected["count"].as_int(std::max<std::int64_t>(count, 1)))
+        << json::print(expected);
+  }
+
   void error_is_there(const Value& expected) {
     const bool found =
         std::any_of(world_.errors.begin(), world_.errors.end(), [&](const auto& error) {
@@ -317,6 +349,7 @@ class Player {
   const Value& scenario_;
   Value refusals_{};
   FakeWorld world_{};
+  Answers answers_{world_};
   FakeWorld::Operators operators_{};
 };
 

@@ -410,14 +410,15 @@ Result<void> FakeWorld::run(const Emit& step, std::string_view) {
   if (!events.empty()) {
     RecordedEvent& last = events.back();
     if (last.kind == step.about.kind->name && last.about == step.about.key &&
-        last.type == step.type && last.reason == step.reason && last.note == step.note &&
-        last.component == step.component) {
+        last.about_uid == step.about_uid && last.type == step.type && last.reason == step.reason &&
+        last.note == step.note && last.component == step.component) {
       ++last.count;
       return {};
     }
   }
   events.push_back({.kind = std::string(step.about.kind->name),
                     .about = step.about.key,
+                    .about_uid = step.about_uid,
                     .type = step.type,
                     .reason = step.reason,
                     .note = step.note,

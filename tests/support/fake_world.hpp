@@ -44,6 +44,7 @@ struct Write {
 struct RecordedEvent {
   std::string kind{};
   Key about{};
+  std::string about_uid{};  // empty: that of the object as it is
   std::string type{};
   std::string reason{};
   std::string note{};

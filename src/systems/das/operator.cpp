@@ -182,15 +182,15 @@ class Run {
     }
   }
 
-  // A lab has no OpenShift, and its API server is this process.
+  // A lab's API server is this process.
   Cluster cluster() {
     Cluster cluster;
-    if (!settings_.production) {
-      return cluster;
-    }
     server_ = view_.get(kOpenShiftServer, {"", "cluster"});
     if (server_) {
       cluster.tls = &server_->spec()["tlsSecurityProfile"];
+    }
+    if (!settings_.production) {
+      return cluster;
     }
     const auto version = [&](const char* type, const Kind& kind, const char* name) {
       if (const auto found = view_.get(kind, {settings_.ns, name})) {

@@ -3,12 +3,31 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <chrono>
+
 #include "api/kueue.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/fournos/messages.hpp"
 
 namespace athanor::fournos {
 namespace {
+
+// From the label on a Secret to quota: Hearth asks the cluster for its GPUs within seconds.
+constexpr Duration kJoining = std::chrono::minutes(1);
+
+std::string hearth_namespace(const Context& context) {
+  const std::string hearth = context.view.config("hearth")["namespace"].str();
+  return hearth.empty() ? "hearth" : hearth;
+}
+
+bool joins(const Context& context, const api::FournosCluster& cluster) {
+  const auto made = cluster.object.creation_time();
+  const std::string& state = cluster.status.kubeconfig_status;
+  const Value& synced = find_condition(cluster.object.status()["conditions"], "KueueSynced");
+  return made && context.now < *made + kJoining && !cluster.object.deleting() &&
+         (state.empty() || state == "Valid") && synced["status"].as_string() != "False";
+}
 
 // The end of a lock for a sentence.
 std::string lock_end(const api::FournosCluster& cluster, std::string_view without) {
@@ -21,8 +40,25 @@ std::string lock_end(const api::FournosCluster& cluster, std::string_view withou
 
 std::optional<api::FournosCluster> cluster_of_hearth(const Context& context,
                                                      const std::string& cluster) {
-  const std::string hearth = context.view.config("hearth")["namespace"].str();
-  return context.view.get<api::FournosCluster>({hearth.empty() ? "hearth" : hearth, cluster});
+  return context.view.get<api::FournosCluster>({hearth_namespace(context), cluster});
+}
+
+bool is_joining(const Context& context, const std::string& cluster) {
+  const auto known = cluster_of_hearth(context, cluster);
+  return known && joins(context, *known);
+}
+
+bool may_bring_gpus(const Context& context, const std::string& type) {
+  const auto all = context.view.list<api::FournosCluster>({.ns = hearth_namespace(context)});
+  return std::ranges::any_of(all, [&](const api::FournosCluster& cluster) {
+    const Value& asked = find_condition(cluster.object.status()["conditions"], "GPUDiscovered");
+    const bool unknown = asked.is_null() || asked["reason"].as_string() == "Pending";
+    const bool has = cluster.spec.hardware && std::ranges::any_of(cluster.spec.hardware->gpus,
+                                                                  [&](const api::ClusterGpu& gpu) {
+                                                                    return gpu.short_name == type;
+                                                                  });
+    return joins(context, cluster) && (unknown || has);
+  });
 }
 
 std::string unreachable_text(const api::FournosCluster& cluster) {

@@ -17,6 +17,12 @@ std::optional<api::FournosCluster> cluster_of_hearth(const Context& context,
 // Returns the sentence for a cluster that does not answer; empty: it does, as far as is known.
 std::string unreachable_text(const api::FournosCluster& cluster);
 
+// Returns true while Hearth may still bring a new cluster into the queue: for a minute after it was
+// made, unless it says that it does not.
+bool is_joining(const Context& context, const std::string& cluster);
+// Returns true while a new cluster may still bring GPUs of this type into the queue.
+bool may_bring_gpus(const Context& context, const std::string& type);
+
 // Returns why the cluster lets nothing in, by cordon, lock, or reach; empty: Hearth holds nothing
 // back.
 std::string closed_by_hearth(const Context& context, const std::string& cluster);

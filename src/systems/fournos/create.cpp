@@ -9,6 +9,7 @@
 #include "api/kueue.hpp"
 #include "runtime/view/failures.hpp"
 #include "runtime/view/live.hpp"
+#include "systems/fournos/cluster_state.hpp"
 #include "systems/fournos/desired.hpp"
 #include "systems/fournos/messages.hpp"
 #include "systems/fournos/phases.hpp"
@@ -130,7 +131,7 @@ std::optional<Obstacle> check_cluster(const Context& context) {
   }
   const Confirmed flavor =
       read_confirmed(context, api::kueue::kResourceFlavor, Key{.name = cluster});
-  if (!flavor.known) {
+  if (!flavor.known || (!flavor.object && is_joining(context, cluster))) {
     return Obstacle{.waiting = true};
   }
   return flavor.object ? std::nullopt : refuse(fmt::format(text::kNoCluster, cluster));
@@ -315,6 +316,9 @@ std::optional<Obstacle> check_gpu_type(const Context& context) {
   const std::set<std::string> types = gpu_types(context, queues.objects);
   if (types.contains(wanted)) {
     return std::nullopt;
+  }
+  if (may_bring_gpus(context, wanted)) {
+    return Obstacle{.waiting = true};
   }
   if (types.empty()) {
     return Obstacle{.message = std::string(text::kNoGpuTypes),

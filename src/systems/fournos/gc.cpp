@@ -7,7 +7,6 @@
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "api/tekton.hpp"
-#include "base/check.hpp"
 #include "runtime/view/live.hpp"
 #include "systems/fournos/job.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
@@ -155,16 +154,6 @@ std::span<const Operator* const> labelled_gc_operators() {
   static constexpr const Operator* kAll[] = {&kLabelled[0], &kLabelled[1], &kLabelled[2],
                                              &kLabelled[3]};
   return kAll;
-}
-
-const Operator& fournos_gc_operator(const Kind& kind) {
-  for (const Operator& collector : kCollectors) {
-    if (collector.primary == &kind) {
-      return collector;
-    }
-  }
-  ATHANOR_CHECK(false, "asked for a kind that Fournos makes no children of");
-  return kCollectors[0];
 }
 
 std::span<const Operator* const> fournos_operators() {

@@ -9,7 +9,7 @@
 #include "api/builtin.hpp"
 #include "api/describe_ops.hpp"
 #include "kube/text/json.hpp"
-#include "systems/fournos/kinds/fournos_job.hpp"
+#include "systems/fournos/job.hpp"
 
 namespace athanor::fournos {
 namespace {
@@ -21,22 +21,6 @@ constexpr Duration kMostPause = std::chrono::minutes(5);
 constexpr Duration kPatience = std::chrono::hours(24);
 constexpr Duration kOldAnswer = std::chrono::hours(24 * 365);
 constexpr std::size_t kLongestFailure = 200;
-
-bool is_end(std::string_view phase) {
-  return phase == "Succeeded" || phase == "Failed" || phase == "Stopped";
-}
-
-std::optional<Instant> end_of_job(const Object& job) {
-  auto end = parse_time(job.status()["completionTime"].as_string());
-  if (end) {
-    return end;
-  }
-  for (const Value& condition : job.status()["conditions"].items()) {
-    const auto at = parse_time(condition["lastTransitionTime"].as_string());
-    end = at && (!end || *at > *end) ? at : end;
-  }
-  return end ? end : job.creation_time();
-}
 
 Step annotate(const Object& job, std::string text) {
   return Patch{
@@ -62,14 +46,14 @@ Plan reconcile_notification(const View& view, const Key& key, Instant now) {
   const auto settings = api::decode<Settings>(view.config("fournos"));
   const auto job = settings.notify_url.empty() ? std::nullopt : view.get(api::kFournosJob, key);
   if (!job || job->deleting() || key.ns != settings.workload_namespace ||
-      !is_end(job->status()["phase"].as_string()) || !job->annotation(kNotified).empty()) {
+      !is_terminal(job->status()["phase"].as_string()) || !job->annotation(kNotified).empty()) {
     return Plan::done();
   }
-  const auto end = end_of_job(*job);
-  if (!end || now - *end > kPatience) {
+  const Instant end = ended_at(*job);
+  if (now - end > kPatience) {
     return Plan::done();
   }
-  const Notification notification = notification_of(*job, *end, settings.notify_format());
+  const Notification notification = notification_of(*job, end, settings.notify_format());
   const std::string query =
       fmt::format("{}:{}", kNotifyProbe,
                   json::print(Value::object({{"url", settings.notify_url},
@@ -84,8 +68,8 @@ Plan reconcile_notification(const View& view, const Key& key, Instant now) {
   if (!seen.error) {
     return Plan::done();  // asked; runs again with the answer
   }
-  const Instant again = seen.at + notify_pause(seen.at - *end);
-  if (again - *end > kPatience) {
+  const Instant again = seen.at + notify_pause(seen.at - end);
+  if (again - end > kPatience) {
     return give_up(*job, *seen.error);
   }
   Plan plan;

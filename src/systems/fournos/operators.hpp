@@ -19,8 +19,6 @@ const Operator& fournosjob_operator();
 // or is another one of the same name, once it is older than FOURNOS_GC_INTERVAL_SEC; deletes the
 // Workload of a finished job at once.
 std::span<const Operator* const> fournos_gc_operators();
-// Returns the one of them for a kind: Workload, PipelineRun, Job or Secret.
-const Operator& fournos_gc_operator(const Kind& kind);
 
 // Returns the operators of jobs in other namespaces with label fournos.dev/queue-access=true, and
 // of the LocalQueue that such a namespace needs: every lab serves these. On a cluster, an operator

@@ -99,7 +99,9 @@ Result<int> show(VerbContext& context, const std::vector<std::string>& nodes) {
     return (!nodes.empty() && std::ranges::find(nodes, object.name()) == nodes.end()) ||
            !context.selects(object);
   });
-  if (!topologies.empty()) {
+  const bool says_none =
+      !prints_objects(context) && context.output() != "name" && context.output() != "wide";
+  if (!topologies.empty() || (missing.empty() && !says_none)) {
     print_topologies(context, topologies);
   }
   if (!missing.empty()) {
@@ -107,12 +109,12 @@ Result<int> show(VerbContext& context, const std::vector<std::string>& nodes) {
         "node {} has no NodeResourceTopology (actions: explain, fit; tools: athanor numa --help)",
         missing));
   }
-  if (topologies.empty()) {
-    return Error::not_found(context.filtered()
-                                ? "no node with a NodeResourceTopology that the flags select"
-                                : "no node has a NodeResourceTopology: on a cluster an exporter "
-                                  "publishes them, nodes of "
-                                  "a lab get zones by `numa` in the lab file (docs/numa.md)");
+  if (topologies.empty() && says_none) {
+    context.print(
+        context.filtered()
+            ? "no node with a NodeResourceTopology that the flags select\n"
+            : "no node has a NodeResourceTopology: on a cluster an exporter publishes "
+              "them, nodes of a lab get zones by `numa` in the lab file (docs/numa.md)\n");
   }
   return 0;
 }
@@ -372,7 +374,7 @@ Verb numa_verb() {
           "\n`fit` exits with 3 where no node's zones have the room.",
       .arguments = {{.name = "ACTION", .help = "explain, fit, or the name of a node"},
                     {.name = "POD", .help = "pod to explain"},
-                    {.name = "NODE", .help = "on this node alone"}},
+                    {.name = "NODE", .help = "only zones of this node"}},
       .flags = {{.name = "cpu", .value = "AMOUNT", .help = "CPUs that have to fit"},
                 {.name = "memory", .value = "AMOUNT", .help = "memory that has to fit"},
                 {.name = "device", .value = "NAME=COUNT,...", .help = "devices that have to fit"}},

@@ -109,6 +109,9 @@ class Manager {
     const auto workload = view_.get(api::kueue::kWorkload, {std::string(app_.object.ns()), name});
     if (!workload || (workload->controller() && !owns(*workload))) {
       stop("missing workload");  // it is read: once it is there this runs again
+      if (workload) {
+        tell(api::kueue::kNameConflict, api::kueue::owned_by_another(*workload), "Warning");
+      }
     } else if (workload->deleting()) {
       end(*workload);
     } else if (!workload->controller()) {

@@ -17,6 +17,8 @@ namespace {
 
 constexpr int kPreconditionFailed = 412;
 constexpr std::size_t kMostReads = 8;  // of pods at each look, some ms each
+// Of pods during one question: each takes up to a second, and the looks 3.1 s.
+constexpr int kMostUnanswered = 3;
 
 // Returns whether the kubelet's word is known.
 bool settle(Ledger& ledger, AllocateWorld& world) {
@@ -115,8 +117,16 @@ class Call {
           read.size() == kMostReads || !read.insert(claim.pod_uid).second) {
         continue;
       }
-      if (auto pod = world_.find_pod(claim)) {
-        sight_.pods.emplace(claim.pod_uid, *std::move(pod));
+      if (unanswered_ == kMostUnanswered) {
+        return;
+      }
+      auto pod = world_.find_pod(claim);
+      if (!pod.ok()) {
+        ++unanswered_;
+        return;  // another read would wait as long
+      }
+      if (*pod) {
+        sight_.pods.emplace(claim.pod_uid, **std::move(pod));
       }
     }
   }
@@ -162,6 +172,7 @@ class Call {
   AllocateWorld& world_;
   const AllocateOptions& options_;
   NodeSight sight_{};
+  int unanswered_ = 0;  // reads of pods
   Picked picked_{};
   std::vector<Claim> fresh_{};
   std::vector<CdiSpec> written_{};

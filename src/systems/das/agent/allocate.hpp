@@ -27,9 +27,9 @@ class AllocateWorld {
   virtual ~AllocateWorld() = default;
   // Returns the caches' present state of the node.
   virtual NodeSight look() = 0;
-  // Reads the pod of a claim from the API server; nullopt: it is not bound to the node, it is gone,
-  // or there is no answer.
-  virtual std::optional<Object> find_pod(const Claim& claim) = 0;
+  // Reads the pod of a claim from the API server; nullopt: it is not bound to the node, or it is
+  // gone. An error: there was no answer within a second.
+  virtual Result<std::optional<Object>> find_pod(const Claim& claim) = 0;
   virtual void wait(Duration time) = 0;
   // Writes the claims' next state. Claims that have it are left alone.
   virtual Result<void> write_state(std::span<const Claim> claims, std::string_view state) = 0;

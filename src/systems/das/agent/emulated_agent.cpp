@@ -41,16 +41,18 @@ void warn(Plan& plan, const Object& node, const char* reason, std::string note) 
 }
 
 Plan publish_accelerator(const Object& node, const std::optional<Object>& known,
-                         const Settings& settings, std::string_view type, Value resources,
-                         const std::string& found, Instant now) {
+                         const Settings& settings, const EmulatedGpus& gpus, Value resources,
+                         Instant now) {
   const std::string name(node.name());
   const Ref ref{&kNodeAccelerator, {settings.ns, name}};
   Plan plan;
   std::int64_t generation = 1;
   Value conditions = Value::list();
-  keep_accelerator(node, known, settings, type, plan);
+  keep_accelerator(node, known, settings, gpus.model->type, plan);
   if (!known) {
-    plan.then(Emit{.about = ref, .reason = "GPUDiscovered", .note = found});
+    plan.then(Emit{.about = ref,
+                   .reason = "GPUDiscovered",
+                   .note = std::to_string(gpus.count) + " x " + gpus.model->product()});
   } else {
     generation = known->generation();
     if (known->status()["conditions"].is_list()) {
@@ -110,9 +112,7 @@ Plan reconcile_agent(const View& view, const Key& key, Instant now) {
              !wanted.ok()) {
     warn(plan, *node, "InvalidAllocationAPI", wanted.error().message);
   }
-  plan.merge(publish_accelerator(*node, known, settings, gpus->model->type, std::move(resources),
-                                 std::to_string(gpus->count) + " x " + gpus->model->product(),
-                                 now));
+  plan.merge(publish_accelerator(*node, known, settings, *gpus, std::move(resources), now));
   return plan;
 }
 

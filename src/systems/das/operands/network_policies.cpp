@@ -49,8 +49,8 @@ Value to_api_server(const Cluster& cluster) {
   return egress(Value::object(), Value::object({{"ports", std::move(ports)}}));
 }
 
-Value to_dns(const Cluster& cluster) {
-  const bool openshift = cluster.tls != nullptr;
+Value to_dns(const Settings& settings, const Cluster& cluster) {
+  const bool openshift = settings.production && cluster.tls != nullptr;
   const Value peer = Value::object(
       {{"namespaceSelector",
         labelled("kubernetes.io/metadata.name", openshift ? "openshift-dns" : "kube-system")},
@@ -75,7 +75,7 @@ void add_policies(const Settings& settings, const Cluster& cluster,
   add("das-deny-all",
       Value::object({{"podSelector", all}, {"policyTypes", Value::list({"Ingress", "Egress"})}}));
   add("das-allow-egress-kube-apiserver", to_api_server(cluster));
-  add("das-allow-egress-cluster-dns", to_dns(cluster));
+  add("das-allow-egress-cluster-dns", to_dns(settings, cluster));
   // On a cluster the operator's pods serve the webhook.
   add("das-allow-ingress-webhook",
       ingress(labelled("app.kubernetes.io/name",

@@ -60,6 +60,19 @@ Value registration(const Settings& settings) {
   return object;
 }
 
+// On OpenShift the profile is in the arguments, and its digest rolls the pods.
+void follow_tls_profile(const Cluster& cluster, Value& workload) {
+  if (cluster.tls == nullptr) {
+    return;
+  }
+  add_tls_flags(read_tls_profile(*cluster.tls), "--", workload);
+  workload.member("spec")
+      .member("template")
+      .member("metadata")
+      .member("annotations")
+      .set(kTlsAnnotation, tls_profile_hash(*cluster.tls));
+}
+
 std::vector<Operand> owned_by(const DASOperator& op, std::vector<Operand> operands) {
   const OwnerReference owner{.api_version = kGroupVersion,
                              .kind = std::string(kDASOperator.name),
@@ -89,14 +102,7 @@ std::vector<Operand> operands_of(const DASOperator& op, const Settings& settings
     operands.push_back({&api::kValidatingPolicyBinding, std::move(policy[1])});
   }
   operands.push_back({&api::kDaemonSet, agent_set(op, settings)});
-  if (cluster.tls != nullptr && settings.production) {
-    Value& set = operands.back().object;
-    add_tls_flags(read_tls_profile(*cluster.tls), "--", set);
-    set.member("spec")
-        .member("template")
-        .member("metadata")
-        .set("annotations", Value::object({{kTlsAnnotation, tls_profile_hash(*cluster.tls)}}));
-  }
+  follow_tls_profile(cluster, operands.back().object);
   if (settings.production) {
     operands.push_back(
         {&api::kServiceAccount, make_object(api::kServiceAccount, "das-daemonset", settings)});
@@ -111,6 +117,7 @@ std::vector<Operand> operands_of(const DASOperator& op, const Settings& settings
   }
   add_scheduler(op, settings, cluster, operands);
   operands.push_back({&api::kDeployment, webhook_stand_in(settings)});
+  follow_tls_profile(cluster, operands.back().object);
   Value service = make_object(api::kService, kWebhookName, settings);
   service.set("spec",
               Value::object({{"selector", webhook_labels()},

@@ -15,6 +15,10 @@
 #include "systems/das/operands/object_builders.hpp"
 #include "systems/das/scheduling/hooks.hpp"
 
+namespace athanor::data {
+std::string_view das_lab_scheduler_configuration();  // a format with named arguments
+}  // namespace athanor::data
+
 namespace athanor::das {
 namespace {
 
@@ -24,30 +28,12 @@ constexpr int kPort = 10259;
 
 // In a lab the process schedules by the plug-in of this name.
 std::string lab_config(const Settings& settings) {
-  return fmt::format(
-      R"(apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-leaderElection:
-  leaderElect: true
-  resourceName: das-scheduler
-  resourceNamespace: {0}
-profiles:
-- schedulerName: das-scheduler
-  plugins:
-    multiPoint:
-      enabled:
-      - name: MigAccelerator
-  pluginConfig:
-  - name: MigAccelerator
-    args:
-      namespace: {0}
-      placementPolicy: {1}
-      gpuOrder: {2}
-      nodeScoringPolicy: {3}
-      profileWeights: {4}
-)",
-      settings.ns, settings.placement_policy, settings.gpu_order, settings.node_scoring_policy,
-      settings.weights_text());
+  return fmt::format(fmt::runtime(data::das_lab_scheduler_configuration()),
+                     fmt::arg("namespace", settings.ns),
+                     fmt::arg("placementPolicy", settings.placement_policy),
+                     fmt::arg("gpuOrder", settings.gpu_order),
+                     fmt::arg("nodeScoringPolicy", settings.node_scoring_policy),
+                     fmt::arg("profileWeights", settings.weights_text()));
 }
 
 // The configuration of `athanor extender --print-scheduler-config`, for the deployed extender.

@@ -211,9 +211,8 @@ int take_share(SharedGpu& gpu) {
   return index;
 }
 
-Value make_share(const Object& pod, std::string_view ns, std::string_view node,
-                 const ShareRequest& request, const SharedGpu& gpu, int index,
-                 const Vendor& vendor) {
+Value make_share(const NewShare& share, const SharedGpu& gpu, int index, const Vendor& vendor) {
+  const auto& [pod, ns, node, request] = share;
   const SliceRequest named{.container = request.container + "-share", .index = request.index};
   return Value::object(
       {{"apiVersion", kGroupVersion},

@@ -62,10 +62,15 @@ std::optional<Claim> shared_slice(const Claim& claim);
 
 // Takes the first free share of a GPU.
 int take_share(SharedGpu& gpu);
+// A share that a pod gets on a node; its claim is in namespace `ns`.
+struct NewShare {
+  const Object& pod;
+  std::string_view ns{};
+  std::string_view node{};
+  ShareRequest request{};
+};
 // Makes the AllocationClaim of one share, the one of `index` on its GPU.
-Value make_share(const Object& pod, std::string_view ns, std::string_view node,
-                 const ShareRequest& request, const SharedGpu& gpu, int index,
-                 const Vendor& vendor);
+Value make_share(const NewShare& share, const SharedGpu& gpu, int index, const Vendor& vendor);
 
 // Returns what containers see of their shares, by container. `names`: of GPUs and slices, by
 // ShareClaim::part().

@@ -64,7 +64,7 @@ class ShareSession final : public SchedulingSession {
       const SharedGpu& gpu = gpus[placed[i].gpu];
       const int index = placed[i].index;
       const Value claim =
-          make_share(pod, settings_.ns, node.name(), requests[i], gpu, index, *vendor);
+          make_share({pod, settings_.ns, node.name(), requests[i]}, gpu, index, *vendor);
       const Ref target{&kAllocationClaim, {settings_.ns, claim["metadata"]["name"].str()}};
       plan.then(Create{.target = target, .object = claim});
       plan.then(

@@ -62,10 +62,12 @@ class Search {
       for (const std::string& kind : kinds_) {
         indexes.push_back(gpus_[gpu].table->find(kind));
       }
-      Occupancy occupancy = gpus_[gpu].occupancy;
-      Layout layout;
-      Demand share(demand.size());
-      fill({gpu, demand, indexes}, 0, 0, occupancy, share, layout, found);
+      Filling filling{.gpu = gpu,
+                      .demand = demand,
+                      .indexes = indexes,
+                      .occupancy = gpus_[gpu].occupancy,
+                      .share = Demand(demand.size())};
+      fill(filling, 0, 0, found);
     }
     if (found.empty()) {
       found.emplace(Demand(demand.size()), Layout{});
@@ -78,22 +80,27 @@ class Search {
     return found;
   }
 
-  struct Problem {
+  // One GPU that is being filled.
+  struct Filling {
     std::size_t gpu = 0;
     const Demand& demand;
     const std::vector<int>& indexes;
+    Occupancy occupancy{};
+    Demand share{};
+    Layout layout{};
   };
 
   // Places kinds one after another, equal ones at rising starts.
-  void fill(const Problem& problem, std::size_t kind, std::size_t from, Occupancy& occupancy,
-            Demand& share, Layout& layout, std::map<Demand, Layout>& found) const {
+  void fill(Filling& filling, std::size_t kind, std::size_t from,
+            std::map<Demand, Layout>& found) const {
+    auto& [gpu, demand, indexes, occupancy, share, layout] = filling;
     if (kind == kinds_.size()) {
       found.emplace(share, layout);
       return;
     }
-    const int index = problem.indexes[kind];
-    if (index >= 0 && share[kind] < problem.demand[kind]) {
-      const MigTable& table = *gpus_[problem.gpu].table;
+    const int index = indexes[kind];
+    if (index >= 0 && share[kind] < demand[kind]) {
+      const MigTable& table = *gpus_[gpu].table;
       const MigProfile& profile = table.profiles[static_cast<std::size_t>(index)];
       for (std::size_t at = from; at < profile.starts.size(); ++at) {
         const int start = profile.starts[at];
@@ -103,13 +110,13 @@ class Search {
         occupancy.take(index, start, table);
         ++share[kind];
         layout.push_back({kind, start, profile.size});
-        fill(problem, kind, at + 1, occupancy, share, layout, found);
+        fill(filling, kind, at + 1, found);
         layout.pop_back();
         --share[kind];
         occupancy.release(index, start, table);
       }
     }
-    fill(problem, kind + 1, 0, occupancy, share, layout, found);
+    fill(filling, kind + 1, 0, found);
   }
 
   std::span<const GpuSlots> gpus_;

@@ -25,6 +25,7 @@ GpuHolder holder_of(const Claim& claim) {
                    .pod = claim.pod,
                    .container = claim.container,
                    .state = claim.state.empty() ? "new" : claim.state,
+                   .created = claim.object.metadata()["creationTimestamp"].str(),
                    .start = claim.start,
                    .size = claim.size};
   if (is_reservation(claim.object)) {
@@ -105,6 +106,7 @@ GpuStates gpu_states(std::span<const Object> nodes, std::span<const Object> clai
                      .index = gpu.index,
                      .name = gpu.name,
                      .uuid = gpu.uuid,
+                     .memory = written["gpuMemory"].str(),
                      .healthy = gpu.healthy};
       // A status may be written by hand.
       const auto slots = [](const Value& count) {
@@ -138,6 +140,24 @@ GpuStates gpu_states(std::span<const Object> nodes, std::span<const Object> clai
   return states;
 }
 
+Value to_value(const GpuHolder& holder) {
+  Value one = Value::object({{"claim", holder.claim},
+                             {"profile", holder.profile},
+                             {"namespace", holder.pod.ns},
+                             {"pod", holder.pod.name},
+                             {"container", holder.container},
+                             {"state", holder.state},
+                             {"start", holder.start},
+                             {"size", holder.size}});
+  if (!holder.created.empty()) {
+    one.set("created", holder.created);
+  }
+  if (!holder.reserved_for.empty()) {
+    one.set("reservedFor", holder.reserved_for);
+  }
+  return one;
+}
+
 Value to_value(const GpuState& state) {
   Value foreign = Value::list();
   for (const ForeignSlice& slice : state.foreign) {
@@ -145,18 +165,11 @@ Value to_value(const GpuState& state) {
   }
   Value holders = Value::list();
   for (const GpuHolder& holder : state.holders) {
-    Value one = Value::object({{"claim", holder.claim},
-                               {"profile", holder.profile},
-                               {"namespace", holder.pod.ns},
-                               {"pod", holder.pod.name},
-                               {"container", holder.container},
-                               {"state", holder.state},
-                               {state.sliced() ? "start" : "share", holder.start}});
-    if (state.sliced()) {
-      one.set("size", holder.size);
-    }
-    if (!holder.reserved_for.empty()) {
-      one.set("reservedFor", holder.reserved_for);
+    Value one = to_value(holder);
+    if (!state.sliced()) {
+      one.set("share", holder.start);
+      one.erase("start");
+      one.erase("size");
     }
     holders.push_back(std::move(one));
   }
@@ -168,6 +181,7 @@ Value to_value(const GpuState& state) {
                         {"index", state.index},
                         {"name", state.name},
                         {"uuid", state.uuid},
+                        {"memory", state.memory},
                         {"health", state.healthy ? "Healthy" : "Unhealthy"},
                         {"mode", state.sliced() ? "mig" : state.mode},
                         {"resource", state.resource},

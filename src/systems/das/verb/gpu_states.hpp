@@ -20,6 +20,7 @@ struct GpuHolder {
   Key pod{};
   std::string container{};
   std::string state{};         // "new" before it is set
+  std::string created{};       // RFC 3339
   std::string reserved_for{};  // "ns/pod" of an evicted pod that returns; empty: none
   int start = 0;               // first slot; of a share: its index
   int size = 0;                // slots; of a share: 0
@@ -37,6 +38,7 @@ struct GpuState {
   int index = 0;  // as the node numbers it
   std::string name{};
   std::string uuid{};
+  std::string memory{};  // "40Gi"; empty: not published
   bool healthy = true;
   std::string mode{};      // "timeslice", "mps", "partition", "vf"; empty: it is sliced
   std::string resource{};  // of its shares
@@ -55,7 +57,11 @@ struct GpuStates {
 };
 GpuStates gpu_states(std::span<const Object> nodes, std::span<const Object> claims);
 
-// Returns {node, index, name, uuid, health, mode, resource, total, free, foreign, holders, room}.
+// Returns {node, index, name, uuid, memory, health, mode, resource, total, free, foreign, holders,
+// room}.
 Value to_value(const GpuState& state);
+// Returns a holder of a slice: {claim, profile, namespace, pod, container, state, start, size},
+// and created, reservedFor where known.
+Value to_value(const GpuHolder& holder);
 
 }  // namespace athanor::das

@@ -8,6 +8,7 @@
 
 #include "api/builtin.hpp"
 #include "base/ascii.hpp"
+#include "runtime/view/phase_flag.hpp"
 #include "runtime/view/usage.hpp"
 #include "systems/das/gpus/fleet.hpp"
 #include "systems/das/makers/vendor.hpp"
@@ -25,8 +26,8 @@ namespace {
 
 constexpr int kMostAsked = 1000;
 
-// Keeps what the names and selectors take: these nodes with their claims. Errors (wrong usage): a
-// name that is no node's.
+// Keeps what the names and selectors take: these nodes with their claims. Errors: no node has a
+// name.
 Result<void> narrow(const VerbContext& context, World& world) {
   const std::vector<std::string> names = context.names();
   const auto has_node = [&](std::string_view name) {
@@ -34,7 +35,7 @@ Result<void> narrow(const VerbContext& context, World& world) {
   };
   for (const std::string& name : names) {
     if (!has_node(name)) {
-      return wrong_usage(
+      return Error::not_found(
           fmt::format("unknown action or node \"{}\"; known are explain POD, what-if "
                       "PROFILE:COUNT, defrag, and "
                       "nodes with GPUs",
@@ -54,9 +55,31 @@ Result<void> narrow(const VerbContext& context, World& world) {
   return {};
 }
 
+// Keeps the GPUs in the phase that is asked for, and nodes with such GPUs.
+GpuStates states_in_phase(const std::vector<std::string>& phases, World& world) {
+  GpuStates states = gpu_states(world.nodes, world.claims);
+  if (phases.empty()) {
+    return states;
+  }
+  std::erase_if(states.gpus, [&](const GpuState& gpu) {
+    return !takes_phase(phases, gpu.healthy ? "Healthy" : "Unhealthy");
+  });
+  states.lost.clear();
+  const auto shows = [&](std::string_view node) {
+    return std::ranges::any_of(states.gpus, [&](const GpuState& gpu) { return gpu.node == node; });
+  };
+  std::erase_if(world.nodes, [&](const Object& node) { return !shows(node.name()); });
+  std::erase_if(world.claims,
+                [&](const Object& claim) { return !shows(claim.spec()["nodename"].as_string()); });
+  return states;
+}
+
 Result<int> show(VerbContext& context) {
   ATHANOR_TRY(World world, read_world(context));
   ATHANOR_TRY_VOID(narrow(context, world));
+  ATHANOR_TRY(const std::vector<std::string> phases,
+              asked_phases(context.flag(kPhaseFlag), {"Healthy", "Unhealthy"}));
+  const GpuStates states = states_in_phase(phases, world);
   if (context.output() == "name") {
     for (const auto* objects : {&world.nodes, &world.claims}) {
       for (const Object& object : *objects) {
@@ -76,7 +99,6 @@ Result<int> show(VerbContext& context) {
     context.values(bodies);
     return 0;
   }
-  const GpuStates states = gpu_states(world.nodes, world.claims);
   if (context.output() == "wide") {
     std::vector<std::vector<std::string>> rows;
     rows.reserve(states.gpus.size());
@@ -338,7 +360,10 @@ Verb slices_verb() {
           "\nExit code 3: nothing fits, or no moves help.",
       .arguments = {{.name = "ACTION", .help = "explain, what-if or defrag, or the name of a node"},
                     {.name = "SUBJECT", .help = "a pod, or PROFILE:COUNT"}},
-      .flags = {{.name = "das-namespace",
+      .flags = {{.name = kPhaseFlag,
+                 .value = "PHASE",
+                 .help = "GPUs in this phase: Healthy or Unhealthy"},
+                {.name = "das-namespace",
                  .value = "NAME",
                  .help = "namespace of DAS (das-operator)"},
                 {.name = "dry-run", .help = "defrag: print the moves, evict nothing"},

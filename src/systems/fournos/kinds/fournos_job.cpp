@@ -307,9 +307,4 @@ const CustomKind& fournos_job_crd(FournosApi api) {
   return kAuto;
 }
 
-std::span<const CustomKind* const> fournos_kinds() {
-  static constexpr const CustomKind* kKinds[] = {&kAuto};
-  return kKinds;
-}
-
 }  // namespace athanor::api

@@ -88,9 +88,6 @@ enum class FournosApi : std::uint8_t {
 // Returns the CRD for the setting.
 const CustomKind& fournos_job_crd(FournosApi api);
 
-// Returns the kinds of this group, in the `auto` schema.
-std::span<const CustomKind* const> fournos_kinds();
-
 }  // namespace athanor::api
 
 ATHANOR_DESCRIBED(athanor::api::FournosHardware);

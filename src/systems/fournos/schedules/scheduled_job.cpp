@@ -90,8 +90,7 @@ Value schedule_pod(const ScheduleSpec& spec) {
   }
   const Value variables = Value::list(
       {Value::object({{"name", kJobVariable}, {"value", json::print(submitted_job(spec))}}),
-       field_variable("FOURNOS_JOB_NAME", kJobNameLabel),
-       field_variable("FOURNOS_NAMESPACE", "metadata.namespace")});
+       job_name_variable(), field_variable("FOURNOS_NAMESPACE", "metadata.namespace")});
   const Value container =
       Value::object({{"name", "submit"},
                      {"image", spec.image},
@@ -131,6 +130,21 @@ void add_resolved(Value& overrides, std::string_view text) {
 
 std::vector<std::string> submit_arguments() {
   return {"submit", "--from-environment"};
+}
+
+Value job_name_variable() {
+  return field_variable("FOURNOS_JOB_NAME", kJobNameLabel);
+}
+
+bool is_submit_image(std::string_view image) {
+  image = image.substr(0, image.find('@'));
+  image = image.substr(image.rfind('/') + 1);
+  return image.substr(0, image.find(':')) == "athanor";
+}
+
+Error missing_account(std::string_view ns, std::string_view account) {
+  return Error::not_found(
+      fmt::format("service account \"{}\" not found in namespace {}", account, ns));
 }
 
 Result<Value> schedule_object(const ScheduleSpec& spec) {

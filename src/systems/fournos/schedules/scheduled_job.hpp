@@ -53,5 +53,11 @@ using Variables = std::function<std::optional<std::string>(std::string_view name
 Result<Value> scheduled_job(const Variables& variables, std::string_view resolved);
 // Returns the arguments of a container that submits such a job.
 std::vector<std::string> submit_arguments();
+// Returns its variable FOURNOS_JOB_NAME, which Kubernetes sets.
+Value job_name_variable();
+// Returns true for Athanor's own image, from any registry.
+bool is_submit_image(std::string_view image);
+// Returns the error 404 of a service account that the pods of a schedule name.
+Error missing_account(std::string_view ns, std::string_view account);
 
 }  // namespace athanor::fournos

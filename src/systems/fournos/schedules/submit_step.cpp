@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "systems/fournos/schedules/submit_step.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,15 +13,11 @@
 namespace athanor::fournos {
 namespace {
 
-constexpr std::string_view kSubmitImage = "athanor";
 constexpr std::string_view kOwnJobLabel = "batch.kubernetes.io/job-name";
 
-// Athanor's image, from any registry, with the arguments of a scheduled submission.
+// Athanor's image with the arguments of a scheduled submission.
 bool submits_job(const Value& container) {
-  std::string_view image = container["image"].as_string();
-  image = image.substr(0, image.find('@'));
-  image = image.substr(image.rfind('/') + 1);
-  if (image.substr(0, image.find(':')) != kSubmitImage || container.contains("command")) {
+  if (!is_submit_image(container["image"].as_string()) || container.contains("command")) {
     return false;
   }
   const auto words = submit_arguments();
@@ -31,6 +28,13 @@ bool submits_job(const Value& container) {
     }
   }
   return true;
+}
+
+// A script of such a pod computes values for the job; without them the job would be another one.
+bool has_resolver(const Object& pod) {
+  return std::ranges::any_of(pod.spec()["initContainers"].items(), [](const Value& container) {
+    return container["name"].as_string() == "resolver";
+  });
 }
 
 std::optional<std::string> variable_for(const Value& container, const Object& pod,
@@ -53,6 +57,11 @@ NodeAdmission admit_submission(const View& view, const Object& pod, const Object
   for (const Value& container : pod.spec()["containers"].items()) {
     if (!submits_job(container)) {
       continue;
+    }
+    if (has_resolver(pod)) {
+      return {.answer = NodeAdmission::Answer::Refuse,
+              .message = "no job is submitted: a lab runs no resolver scripts",
+              .reason = "SubmitFailed"};
     }
     const auto job = scheduled_job(
         [&](std::string_view name) { return variable_for(container, pod, name); }, "");

@@ -137,17 +137,18 @@ Value content_of(const View& view, const Object& node, const NodeProfile& profil
       .content;
 }
 
-void publish(const View& view, const Object& pod, const Object& node, const NodeProfile& profile,
-             const ExporterConfig& config, Instant now, Plan& plan) {
+Plan publish(const View& view, const Object& pod, const Object& node, const NodeProfile& profile,
+             const ExporterConfig& config, Instant now) {
+  Plan plan;
   const Value content = content_of(view, node, profile, config);
   const Ref target{&kTopologyKind, node.key()};
   const auto live = view.get(kTopologyKind, node.key());
   if (!live) {
     plan.then(Create{.target = target, .object = create_body(std::string(node.name()), content)});
-    return;
+    return plan;
   }
   if (update_body(*live, content).is_null()) {
-    return;  // nothing to write, at the next ring neither
+    return plan;  // nothing to write, at the next ring neither
   }
   std::optional<Timer> timer;
   if (settings_of(view.config("numa")).exporter_periods && config.sleep_interval > Duration(0)) {
@@ -158,6 +159,7 @@ void publish(const View& view, const Object& pod, const Object& node, const Node
   } else {
     plan.wake_at(timer->next(now));
   }
+  return plan;
 }
 
 // A process that cannot read its configuration would not start: the pod never becomes ready.
@@ -216,7 +218,7 @@ Plan emulate_exporter(const View& view, const Key& key, Instant now) {
   }
   const auto config = config_of(view, *exporter, *node, *profile);
   if (config.ok() && !config->no_publish) {
-    publish(view, *exporter, *node, *profile, *config, now, plan);
+    plan.merge(publish(view, *exporter, *node, *profile, *config, now));
   }
   const Value conditions = config.ok()
                                ? pod_conditions(*exporter, {.scanned = true, .written = true}, now)

@@ -14,156 +14,15 @@
 #include "base/time.hpp"
 #include "kube/text/yaml.hpp"
 
+namespace athanor::data {
+std::string_view numa_exporter_objects();
+std::string_view numa_exporter_constraints();
+std::string_view numa_exporter_service();
+std::string_view numa_exporter_daemon_set();
+}  // namespace athanor::data
+
 namespace athanor::numa {
 namespace {
-
-constexpr std::string_view kObjects = R"yaml(
-apiVersion: v1
-kind: ServiceAccount
-metadata: {name: rte}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {name: rte}
-rules:
-- {apiGroups: [""], resources: [pods], verbs: [get]}
-- {apiGroups: [""], resources: [pods/status], verbs: [update]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: rte}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: rte}
-subjects:
-- {kind: ServiceAccount, name: rte}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: rte}
-rules:
-- {apiGroups: [topology.node.k8s.io], resources: [noderesourcetopologies], verbs: [create, update, get, list, patch]}
-- {apiGroups: [""], resources: [nodes], verbs: [watch, list]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: rte}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: rte}
-subjects:
-- {kind: ServiceAccount, name: rte}
----
-apiVersion: networking.k8s.io/v1
-kind: NetworkPolicy
-metadata: {name: rte-egress-to-api-server}
-spec:
-  podSelector: {matchLabels: {name: resource-topology}}
-  policyTypes: [Egress]
-  egress:
-  - ports:
-    - {protocol: TCP, port: 6443}
----
-apiVersion: networking.k8s.io/v1
-kind: NetworkPolicy
-metadata: {name: ingress-to-rte-metrics}
-spec:
-  podSelector: {matchLabels: {name: resource-topology}}
-  policyTypes: [Ingress]
-  ingress:
-  - ports:
-    - {protocol: TCP, port: 2112}
----
-apiVersion: networking.k8s.io/v1
-kind: NetworkPolicy
-metadata: {name: rte-default-deny-all}
-spec:
-  podSelector: {matchLabels: {name: resource-topology}}
-  policyTypes: [Ingress, Egress]
-)yaml";
-
-constexpr std::string_view kConstraints = R"yaml(
-apiVersion: security.openshift.io/v1
-kind: SecurityContextConstraints
-metadata: {name: resource-topology-exporter}
-allowHostDirVolumePlugin: true
-allowPrivilegedContainer: false
-runAsUser: {type: RunAsAny}
-fsGroup: {type: RunAsAny}
-supplementalGroups: {type: RunAsAny}
-seLinuxContext: {type: MustRunAs, seLinuxOptions: {type: rte.process, level: s0}}
-volumes: [configMap, downwardAPI, emptyDir, hostPath, projected, secret]
----
-apiVersion: security.openshift.io/v1
-kind: SecurityContextConstraints
-metadata: {name: resource-topology-exporter-v2}
-allowHostDirVolumePlugin: true
-allowPrivilegedContainer: false
-runAsUser: {type: RunAsAny}
-fsGroup: {type: RunAsAny}
-supplementalGroups: {type: RunAsAny}
-seLinuxContext: {type: MustRunAs, seLinuxOptions: {type: container_device_plugin_t, level: s0}}
-volumes: [configMap, downwardAPI, emptyDir, hostPath, projected, secret]
-)yaml";
-
-constexpr std::string_view kService = R"yaml(
-apiVersion: v1
-kind: Service
-metadata:
-  name: numaresources-rte-metrics-service
-  labels: {app.kubernetes.io/name: numaresources-rte-metrics-service}
-  annotations: {service.beta.openshift.io/serving-cert-secret-name: rte-metrics-service-cert}
-spec:
-  selector: {name: resource-topology}
-  ports:
-  - {name: metrics-port, protocol: TCP, port: 2112, targetPort: metrics-port}
-)yaml";
-
-constexpr std::string_view kDaemonSet = R"yaml(
-apiVersion: apps/v1
-kind: DaemonSet
-metadata: {}
-spec:
-  selector: {matchLabels: {name: resource-topology}}
-  updateStrategy: {type: RollingUpdate, rollingUpdate: {maxUnavailable: 25%}}
-  template:
-    metadata:
-      labels: {name: resource-topology}
-      annotations: {}
-    spec:
-      serviceAccountName: rte
-      priorityClassName: system-node-critical
-      readinessGates:
-      - {conditionType: PodresourcesFetched}
-      - {conditionType: NodeTopologyUpdated}
-      affinity:
-        podAntiAffinity:
-          requiredDuringSchedulingIgnoredDuringExecution:
-          - topologyKey: kubernetes.io/hostname
-            labelSelector: {matchLabels: {name: resource-topology}}
-      containers:
-      - name: resource-topology-exporter
-        command: [/bin/resource-topology-exporter]
-        ports:
-        - {name: metrics-port, containerPort: 2112, protocol: TCP}
-        terminationMessagePolicy: FallbackToLogsOnError
-        env:
-        - {name: NODE_NAME, valueFrom: {fieldRef: {apiVersion: v1, fieldPath: spec.nodeName}}}
-        - {name: REFERENCE_NAMESPACE, valueFrom: {fieldRef: {apiVersion: v1, fieldPath: metadata.namespace}}}
-        - {name: REFERENCE_POD_NAME, valueFrom: {fieldRef: {apiVersion: v1, fieldPath: metadata.name}}}
-        - {name: REFERENCE_CONTAINER_NAME, value: shared-pool-container}
-        - {name: METRICS_PORT, value: "2112"}
-        volumeMounts:
-        - {name: host-sys, mountPath: /host-sys, readOnly: true}
-        - {name: host-podresources, mountPath: /host-podresources}
-        - {name: host-run-rte, mountPath: /host-run-rte}
-        - {name: rte-metrics-service-cert, mountPath: /etc/secrets/rte/, readOnly: true}
-      - name: shared-pool-container
-        command: [/bin/sh, -c, --]
-        args: ["while true; do sleep 30s; done"]
-        terminationMessagePolicy: FallbackToLogsOnError
-      volumes:
-      - {name: host-sys, hostPath: {path: /sys, type: Directory}}
-      - {name: host-podresources, hostPath: {path: /var/lib/kubelet/pod-resources, type: Directory}}
-      - {name: host-run-rte, hostPath: {path: /run/rte, type: DirectoryOrCreate}}
-      - {name: rte-metrics-service-cert, secret: {secretName: rte-metrics-service-cert, defaultMode: 420}}
-)yaml";
 
 std::vector<Value> parsed(std::string_view text) {
   auto documents = yaml::parse_all(text);
@@ -326,9 +185,9 @@ std::string config_hash(const Value& data) {
 }
 
 std::vector<Value> exporter_objects(const Settings& settings, Platform platform) {
-  std::vector<Value> objects = parsed(kObjects);
+  std::vector<Value> objects = parsed(data::numa_exporter_objects());
   if (platform != Platform::Kubernetes) {
-    for (Value& constraints : parsed(kConstraints)) {
+    for (Value& constraints : parsed(data::numa_exporter_constraints())) {
       constraints.set("users",
                       Value::list({fmt::format("system:serviceaccount:{}:rte", settings.ns)}));
       objects.push_back(std::move(constraints));
@@ -352,7 +211,7 @@ std::vector<Value> roles_among(const std::vector<Value>& objects) {
 }
 
 Value exporter_service(const Settings& settings) {
-  Value service = parsed(kService).front();
+  Value service = parsed(data::numa_exporter_service()).front();
   set_namespace(service, settings.ns);
   return service;
 }
@@ -360,7 +219,7 @@ Value exporter_service(const Settings& settings) {
 Value exporter_daemon_set(const Settings& settings, Platform platform, const OperatorSpec& spec,
                           const Pool& pool, const std::string& hash) {
   const GroupConfig& config = pool.config;
-  Value set = parsed(kDaemonSet).front();
+  Value set = parsed(data::numa_exporter_daemon_set()).front();
   set.member("metadata").set("name", daemon_set_name(pool.name)).set("namespace", settings.ns);
   Value& pod = set.member("spec").member("template");
   Value& annotations = pod.member("metadata").member("annotations");

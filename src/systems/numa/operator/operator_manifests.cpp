@@ -10,155 +10,16 @@
 #include "systems/numa/model/kinds.hpp"
 #include "systems/numa/operator/operator_rights.hpp"
 
+namespace athanor::data {
+std::string_view numa_operator_objects();
+std::string_view numa_operator_monitoring();
+std::string_view numa_service_version();
+}  // namespace athanor::data
+
 namespace athanor::numa {
 namespace {
 
 constexpr const char* kName = "numaresources-controller-manager";
-
-constexpr std::string_view kOperatorObjects = R"yaml(
-apiVersion: v1
-kind: ServiceAccount
-metadata: {name: numaresources-controller-manager}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: numaresources-controller-manager}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: numaresources-controller-manager}
-subjects:
-- {kind: ServiceAccount, name: numaresources-controller-manager}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: numaresources-controller-manager}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: numaresources-controller-manager}
-subjects:
-- {kind: ServiceAccount, name: numaresources-controller-manager}
----
-apiVersion: networking.k8s.io/v1
-kind: NetworkPolicy
-metadata: {name: numaresources-operator-egress-to-api-server}
-spec:
-  podSelector: {matchLabels: {app: numaresources-operator}}
-  policyTypes: [Egress]
-  egress:
-  - ports:
-    - {protocol: TCP, port: 6443}
----
-apiVersion: networking.k8s.io/v1
-kind: NetworkPolicy
-metadata: {name: numaresources-ingress-to-operator-metrics}
-spec:
-  podSelector: {matchLabels: {app: numaresources-operator}}
-  policyTypes: [Ingress]
-  ingress:
-  - ports:
-    - {protocol: TCP, port: 8080}
----
-apiVersion: networking.k8s.io/v1
-kind: NetworkPolicy
-metadata: {name: numaresources-operator-default-deny-all}
-spec:
-  podSelector: {matchLabels: {app: numaresources-operator}}
-  policyTypes: [Ingress, Egress]
----
-apiVersion: v1
-kind: Service
-metadata:
-  name: numaresources-controller-manager-metrics-service
-  labels: {control-plane: controller-manager}
-spec:
-  selector: {control-plane: controller-manager}
-  ports:
-  - {name: https, protocol: TCP, port: 8080, targetPort: 8080}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: numaresources-controller-manager
-  labels: {app: numaresources-operator, control-plane: controller-manager}
-spec:
-  replicas: 1
-  selector: {matchLabels: {control-plane: controller-manager}}
-  template:
-    metadata:
-      labels: {app: numaresources-operator, control-plane: controller-manager}
-    spec:
-      serviceAccountName: numaresources-controller-manager
-      terminationGracePeriodSeconds: 10
-      securityContext:
-        runAsNonRoot: true
-        seccompProfile: {type: RuntimeDefault}
-      tolerations:
-      - {key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}
-      - {key: node-role.kubernetes.io/master, operator: Exists, effect: NoSchedule}
-      affinity:
-        nodeAffinity:
-          preferredDuringSchedulingIgnoredDuringExecution:
-          - weight: 1
-            preference:
-              matchExpressions:
-              - {key: node-role.kubernetes.io/control-plane, operator: Exists}
-      containers:
-      - name: manager
-        args:
-        - controllers
-        - --systems=numa
-        env:
-        - {name: NAMESPACE, valueFrom: {fieldRef: {apiVersion: v1, fieldPath: metadata.namespace}}}
-        - {name: PODNAME, valueFrom: {fieldRef: {apiVersion: v1, fieldPath: metadata.name}}}
-        - {name: POD_NAME, valueFrom: {fieldRef: {apiVersion: v1, fieldPath: metadata.name}}}
-        - {name: POD_NAMESPACE, valueFrom: {fieldRef: {apiVersion: v1, fieldPath: metadata.namespace}}}
-        ports:
-        - {name: metrics, containerPort: 8080, protocol: TCP}
-        - {name: health, containerPort: 8081, protocol: TCP}
-        resources:
-          requests: {cpu: 100m, memory: 20Mi}
-        securityContext:
-          allowPrivilegeEscalation: false
-          capabilities: {drop: [ALL]}
-        terminationMessagePolicy: FallbackToLogsOnError
-        startupProbe:
-          httpGet: {path: /healthz, port: health}
-          periodSeconds: 10
-          failureThreshold: 3
-        livenessProbe:
-          httpGet: {path: /healthz, port: health}
-          periodSeconds: 10
-        readinessProbe:
-          httpGet: {path: /readyz, port: health}
-          initialDelaySeconds: 5
-          periodSeconds: 10
-)yaml";
-
-constexpr std::string_view kMonitoring = R"yaml(
-apiVersion: monitoring.coreos.com/v1
-kind: ServiceMonitor
-metadata:
-  name: numaresources-controller-manager
-  labels: {control-plane: controller-manager}
-spec:
-  selector: {matchLabels: {control-plane: controller-manager}}
-  endpoints:
-  - interval: 30s
-    path: /metrics
-    scheme: https
-    targetPort: 8080
-    bearerTokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token
-    tlsConfig: {insecureSkipVerify: true}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {name: prometheus-k8s}
-rules:
-- {apiGroups: [""], resources: [services, endpoints, pods], verbs: [get, list, watch]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: prometheus-k8s}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: prometheus-k8s}
-subjects:
-- {kind: ServiceAccount, name: prometheus-k8s, namespace: openshift-monitoring}
-)yaml";
 
 std::vector<Value> parsed_operator(std::string_view text) {
   auto documents = yaml::parse_all(text);
@@ -186,21 +47,7 @@ Value deployment_of(Value deployment, const OperatorInstall& install) {
 
 // The operator's name in OLM and its installation.
 Value service_version(const OperatorInstall& install, const std::string& version) {
-  Value csv = parsed_operator(R"yaml(
-apiVersion: operators.coreos.com/v1alpha1
-kind: ClusterServiceVersion
-metadata:
-  annotations: {capabilities: Basic Install}
-spec:
-  displayName: numaresources-operator
-  description: Accounts NUMA zones of nodes and places pods where they fit.
-  installModes:
-  - {type: OwnNamespace, supported: true}
-  - {type: SingleNamespace, supported: true}
-  - {type: MultiNamespace, supported: false}
-  - {type: AllNamespaces, supported: true}
-)yaml")
-                  .front();
+  Value csv = parsed_operator(data::numa_service_version()).front();
   csv.member("metadata").set("name", "numaresources-operator.v" + version);
   csv.member("spec").set("version", version);
   Value owned = Value::list();
@@ -267,13 +114,13 @@ std::vector<Value> operator_manifests(const OperatorInstall& install) {
                      {"kind", "Role"},
                      {"metadata", Value::object({{"name", kName}, {"namespace", install.ns}})},
                      {"rules", operator_rules()}}));
-  for (Value& object : parsed_operator(kOperatorObjects)) {
+  for (Value& object : parsed_operator(data::numa_operator_objects())) {
     place(object, install.ns);
     const bool runs = object["kind"].as_string() == "Deployment";
     manifests.push_back(runs ? deployment_of(object, install) : std::move(object));
   }
   if (install.monitoring) {
-    for (Value& object : parsed_operator(kMonitoring)) {
+    for (Value& object : parsed_operator(data::numa_operator_monitoring())) {
       place(object, install.ns);
       if (object["kind"].as_string() == "ServiceMonitor") {
         object.member("spec")
@@ -300,7 +147,7 @@ std::vector<std::pair<std::string, std::string>> bundle_files(const OperatorInst
           yaml::print(api::crd_manifest(*custom)));
     }
   }
-  for (Value& object : parsed_operator(kOperatorObjects)) {
+  for (Value& object : parsed_operator(data::numa_operator_objects())) {
     const std::string kind = object["kind"].str();
     if (kind == "Service" || kind == "NetworkPolicy") {
       files.emplace_back(

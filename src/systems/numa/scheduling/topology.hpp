@@ -41,10 +41,6 @@ struct NodeTopology {
   std::vector<Zone> zones{};  // in the object's order
   std::string fingerprint{};  // empty: none
   std::string method{};       // of the fingerprint
-
-  [[nodiscard]] bool same_attributes(const NodeTopology& other) const {
-    return policy == other.policy && scope == other.scope && max_numa_nodes == other.max_numa_nodes;
-  }
 };
 
 // Reads v1alpha1 and v1alpha2. Zones that are no NUMA nodes are skipped.

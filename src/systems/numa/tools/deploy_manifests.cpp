@@ -8,6 +8,10 @@
 #include "systems/numa/operator/manifests.hpp"
 #include "systems/numa/operator/operator_manifests.hpp"
 
+namespace athanor::data {
+std::string_view numa_feature_discovery_updater();
+}  // namespace athanor::data
+
 namespace athanor::numa {
 namespace {
 
@@ -91,53 +95,9 @@ Value exporter_set(const DeployOptions& options) {
   return set;
 }
 
-constexpr std::string_view kNfd = R"yaml(
-apiVersion: v1
-kind: ServiceAccount
-metadata: {name: nfd-topology-updater, namespace: tas-topology-updater}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: nfd-topology-updater}
-rules:
-- {apiGroups: [""], resources: [nodes, nodes/proxy, pods], verbs: [get, list]}
-- {apiGroups: [topology.node.k8s.io], resources: [noderesourcetopologies], verbs: [create, get, update]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: nfd-topology-updater}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: nfd-topology-updater}
-subjects:
-- {kind: ServiceAccount, name: nfd-topology-updater, namespace: tas-topology-updater}
----
-apiVersion: apps/v1
-kind: DaemonSet
-metadata: {name: nfd-topology-updater, namespace: tas-topology-updater}
-spec:
-  selector: {matchLabels: {app: nfd-topology-updater}}
-  template:
-    metadata:
-      labels: {app: nfd-topology-updater}
-    spec:
-      serviceAccountName: nfd-topology-updater
-      containers:
-      - name: nfd-topology-updater
-        command: [nfd-topology-updater]
-        env:
-        - {name: NODE_NAME, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}
-        volumeMounts:
-        - {name: kubelet-podresources-sock, mountPath: /host-var/lib/kubelet/pod-resources/kubelet.sock}
-        - {name: host-sys, mountPath: /host-sys}
-        - {name: kubelet-config, mountPath: /host-var/lib/kubelet/config.yaml}
-      volumes:
-      - {name: kubelet-podresources-sock, hostPath: {path: /var/lib/kubelet/pod-resources/kubelet.sock}}
-      - {name: host-sys, hostPath: {path: /sys}}
-      - {name: kubelet-config, hostPath: {path: /var/lib/kubelet/config.yaml}}
-)yaml";
-
 std::vector<Value> nfd_manifests(const DeployOptions& options) {
   std::vector<Value> manifests{namespace_of(kUpdaterNamespace)};
-  auto documents = yaml::parse_all(kNfd);
+  auto documents = yaml::parse_all(data::numa_feature_discovery_updater());
   ATHANOR_CHECK(documents.ok(), "manifests in the program are valid");
   for (Value& object : *documents) {
     if (object["kind"].as_string() == "DaemonSet") {

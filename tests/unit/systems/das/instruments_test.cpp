@@ -98,6 +98,33 @@ TEST(DasInstruments, ReportUsedAndRemainingSlices) {
   }
 }
 
+// Another program's instance at slots 0 to 3 holds them.
+TEST(DasInstruments, CountForeignInstancesAsHeld) {
+  test::FakeWorld world;
+  world.configure(kSettingsSection, api::encode(Settings()));
+  Value resources = emulated_resources("n1", {.model = find_model(kDefaultModel), .count = 1});
+  Value gpus = resources["nodeGpus"];
+  gpus.item(0).set("foreign", Value::list({Value::object({{"start", 0}, {"size", 4}})}));
+  resources.set("nodeGpus", std::move(gpus));
+  Value accelerator = yaml::parse(
+                          "{apiVersion: inference.redhat.com/v1alpha1, kind: NodeAccelerator, "
+                          "metadata: {name: n1, namespace: das-operator}, spec: {}}")
+                          .value();
+  accelerator.set_path({"status", "nodeResources"}, std::move(resources));
+  world.put(accelerator);
+  Reads reads;
+  Samples samples;
+  das_instruments().state(View(world, reads), samples);
+  const std::string text = text_of(samples);
+  for (const std::string& line :
+       {"das_slots_free node=n1 gpu=" + emulated_uuid("n1", 0) + " 4000\n",
+        std::string("das_profile_capacity_remaining node=n1 profile=7g.40gb 0\n"),
+        std::string("das_profile_capacity_remaining node=n1 profile=3g.20gb 1000\n"),
+        std::string("instaslice_compatible_profiles node=n1 profile=7g.40gb 0\n")}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << "in\n" << text;
+  }
+}
+
 // SlicesExhausted (deploy/kustomize/components/accelerators) sums the free slots.
 TEST(DasInstruments, CountSharesAndNoSlotsOfSharedGpus) {
   test::FakeWorld world;

@@ -134,6 +134,35 @@ TEST_F(OperatorTest, WorkloadsCarryTheirHashAndGeneration) {
             "restricted-v2");
 }
 
+// docs/spec/das.md 10.6: upstream's end-to-end tests read both in a lab, too.
+TEST_F(OperatorTest, PutsTlsProfileIntoArgumentsOfStandIns) {
+  const auto args = [&](const Kind& kind, const char* name) {
+    const Value body = world.must(kind, {"das-operator", name}).body();
+    const Value pod = body["spec"]["template"];
+    std::string words(pod["metadata"]["annotations"][kTlsAnnotation].as_string());
+    for (const Value& word : pod["spec"]["containers"][0]["args"].items()) {
+      words += " " + word.str();
+    }
+    return words;
+  };
+  settle();
+  EXPECT_EQ(args(api::kDaemonSet, "das-daemonset").find("--tls"), std::string::npos);
+  const auto profile = [&](const char* spec) {
+    world.put(yaml::parse("{apiVersion: config.openshift.io/v1, kind: APIServer, metadata: {name: "
+                          "cluster}, spec: " +
+                          std::string(spec) + "}")
+                  .value());
+    settle();
+    const std::string agent = args(api::kDaemonSet, "das-daemonset");
+    EXPECT_EQ(args(api::kDeployment, "das-operator-webhook"), agent);
+    return agent;
+  };
+  EXPECT_EQ(
+      profile("{}").find("default --tls-min-version=VersionTLS12 --tls-cipher-suites=TLS_AES"), 0U);
+  const std::string modern = profile("{tlsSecurityProfile: {type: Modern}}");
+  EXPECT_NE(modern.find(" --tls-min-version=VersionTLS13"), std::string::npos) << modern;
+}
+
 // docs/spec/das.md O-B2.
 TEST_F(OperatorTest, ReportsRefusedOperandsAndAppliesOthers) {
   bool refuses = true;

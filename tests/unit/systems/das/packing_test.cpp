@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The packing benchmark's model values (docs/spec/das.md 16.2, 16.3).
-#include "systems/das/gpus/packing.hpp"
+#include "support/packing/packing.hpp"
 
 #include <gtest/gtest.h>
 

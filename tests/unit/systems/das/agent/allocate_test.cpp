@@ -460,6 +460,54 @@ TEST_F(AllocateTest, KeepsClaimInUseOfMissingPod) {
   EXPECT_FALSE(ask("1g.5gb", {"x"}).ok());
 }
 
+// A pod that neither the caches nor the API server show: what its containers are called is unknown.
+class UnknownPodTest : public AllocateTest {
+ protected:
+  UnknownPodTest() {
+    for (int i = 0; i < 9; ++i) {
+      const std::string pod = fmt::format("p{}", i);
+      world.add_claim(pod, pod + "-z", "1g.5gb", "z", i % 7);
+      world.add_claim(pod, pod + "-a", "1g.5gb", "a", i % 7);
+    }
+    world.add_pod("other", wants("{mig.das.com/1g.5gb: 1}"));
+    world.set_status("other", "{phase: Running, startTime: '2026-01-01T00:00:00Z'}");
+    world.add_claim("other", "other-0", "1g.5gb", "c", 6, kInUse);
+  }
+  void expect_nothing_taken() {
+    const auto devices = ask("1g.5gb", {"x"});
+    ASSERT_FALSE(devices.ok());
+    EXPECT_EQ(devices.error().message, "requested 1 allocations but only found 0");
+    EXPECT_THAT(world.waited, ElementsAre(100, 200, 400, 800, 1600)) << "3.1 s";
+    EXPECT_THAT(world.steps, IsEmpty()) << "no claim is written";
+    EXPECT_THAT(world.slices, IsEmpty());
+    EXPECT_THAT(ledger.grants(), IsEmpty());
+  }
+};
+
+TEST_F(UnknownPodTest, WaitsAndTakesNoOtherClaim) {
+  expect_nothing_taken();
+  EXPECT_EQ(world.reads, 6 * 8) << "some ms each";
+}
+
+// Each read takes a second then, and a kubelet waits 10 s.
+TEST_F(UnknownPodTest, AsksSilentServerThreeTimes) {
+  world.answers = false;
+  expect_nothing_taken();
+  EXPECT_EQ(world.reads, 3);
+}
+
+TEST_F(UnknownPodTest, IsServedOnceServerAnswers) {
+  world.answers = false;
+  world.answers_read = 3;
+  world.unseen["p0"] = object_of(
+      "{metadata: {name: p0, namespace: ns, uid: p0}, spec: {containers: [{name: z, resources: "
+      "{limits: {mig.das.com/1g.5gb: 1}}}, {name: a, resources: {limits: {mig.das.com/1g.5gb: "
+      "1}}}]}}");
+  ASSERT_TRUE(ask("1g.5gb", {"x"}).ok());
+  EXPECT_EQ(world.claim("p0-z").state, kInUse);
+  EXPECT_EQ(world.claim("p0-a").state, kCreated);
+}
+
 TEST(Ledger, LearnsIdsAfterARestart) {
   Ledger ledger;
   ledger.add({.profile = "1g.5gb", .pod_uid = "a", .container = "c", .cdi_id = "1"});

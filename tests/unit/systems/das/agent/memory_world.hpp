@@ -82,7 +82,11 @@ class MemoryWorld final : public AllocateWorld {
     }
     return sight;
   }
-  std::optional<Object> find_pod(const Claim& one) override {
+  Result<std::optional<Object>> find_pod(const Claim& one) override {
+    ++reads;
+    if (!answers && reads != answers_read) {
+      return Error::unavailable("no API server");
+    }
     const auto pod = unseen.find(one.pod_uid);
     return pod == unseen.end() ? std::nullopt : std::optional(pod->second);
   }
@@ -156,6 +160,9 @@ class MemoryWorld final : public AllocateWorld {
   NodeSight sight{};
   std::map<std::string, Object, std::less<>> unseen{};  // pods that the API server alone shows
   int looks = 0;
+  int reads = 0;        // of pods
+  bool answers = true;  // the API server, when it is asked for a pod; else only at one read:
+  int answers_read = 0;
   int appears_at = 0;
   int unseen_at = 0;
   std::vector<std::int64_t> waited{};  // ms

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "api/builtin.hpp"
@@ -192,7 +193,13 @@ TEST_F(NodeAgentTest, RestoresClaimWithItsGpuAndSlice) {
   world.settle({&release_operator()});
   ASSERT_EQ(state(), kOrphaned);
   EXPECT_EQ(world.condition(kAllocationClaim, kClaim, "GPULost")["reason"].as_string(), kInUse);
-  EXPECT_EQ(world.event_count("GPULost"), 1);
+  ASSERT_EQ(world.event_count("GPULost"), 1);
+  const auto lost = std::ranges::find(world.events, "GPULost", &test::RecordedEvent::reason);
+  EXPECT_EQ(lost->kind, "Pod");
+  EXPECT_EQ(lost->about.text(), "ns/p");
+  EXPECT_EQ(lost->about_uid, "pod-uid") << "of a later pod of this name it would be untrue";
+  EXPECT_EQ(lost->type, "Warning");
+  EXPECT_NE(lost->note.find("GPU-0"), std::string::npos) << lost->note;
   found.gpus[0].lost = false;
   publish(records);
   world.settle({&release_operator()});

@@ -88,7 +88,7 @@ TEST(ToyVendor, IsFoundCountedPlacedClaimedAndSeen) {
   std::vector<ShareClaim> claims;
   for (const ShareRequest& request : requests) {
     const Object claim(
-        make_share(Object(pod), "das-operator", "n", request, gpus[1], take_share(gpus[1]), toy));
+        make_share({Object(pod), "das-operator", "n", request}, gpus[1], take_share(gpus[1]), toy));
     ASSERT_TRUE(is_share(claim));
     claims.push_back(*read_share(claim));
   }

@@ -199,14 +199,14 @@ TEST(SharedSlices, ClaimsNameTheirSliceAndContainersSeeIt) {
   const Vendor& vendor = *find_vendor(kNvidiaMig);
   const Object pod(from_yaml("{metadata: {name: p, namespace: ns, uid: u}}"));
   const auto gpus = shared_gpus(a100s("0=3g.20gb:mps:5,1=1g.5gb:timeslice:2", 2));
-  const Object mps(make_share(pod, "das-operator", "n1",
-                              {.container = "c", .resource = "mps.das.com/3g.20gb-5gb"}, gpus[0], 5,
-                              vendor));
+  const Object mps(make_share(
+      {pod, "das-operator", "n1", {.container = "c", .resource = "mps.das.com/3g.20gb-5gb"}},
+      gpus[0], 5, vendor));
   EXPECT_EQ(mps.spec()["share"], from_yaml("{index: 5, memoryMiB: 5120, threadPercent: 25, "
                                            "slice: {profile: 3g.20gb, start: 4, size: 4}}"));
-  const Object turn(make_share(pod, "das-operator", "n1",
-                               {.container = "c", .resource = "ts.das.com/1g.5gb"}, gpus[1], 3,
-                               vendor));
+  const Object turn(
+      make_share({pod, "das-operator", "n1", {.container = "c", .resource = "ts.das.com/1g.5gb"}},
+                 gpus[1], 3, vendor));
   EXPECT_EQ(turn.spec()["share"],
             from_yaml("{index: 3, slice: {profile: 1g.5gb, start: 1, size: 1}}"));
   const ShareClaim share = *read_share(mps);
@@ -247,15 +247,17 @@ TEST(SharedSlices, RunOwnDaemonsWithoutComputeMode) {
 TEST(Sharing, ClaimsCarrySharedResource) {
   const Object pod(from_yaml("{metadata: {name: p, namespace: ns, uid: u}}"));
   const auto gpus = gpus_of("0=timeslice:4:Short,1=mps:10", 2);
-  const Value mps = make_share(pod, "das-operator", "n1",
-                               {.container = "c", .resource = "mps.das.com/gpu-10gb", .index = 1},
+  const Value mps = make_share({pod,
+                                "das-operator",
+                                "n1",
+                                {.container = "c", .resource = "mps.das.com/gpu-10gb", .index = 1}},
                                gpus[1], 2, *find_vendor(kNvidiaMig));
   EXPECT_EQ(mps["metadata"]["name"].str(), "u-n1-c-share-1");
   EXPECT_EQ(mps["spec"]["type"].str(), "mps");
   EXPECT_EQ(mps["spec"]["share"], from_yaml("{index: 2, memoryMiB: 10240, threadPercent: 25}"));
   EXPECT_TRUE(mps["spec"]["migPlacement"].is_null());
   const Value sliced =
-      make_share(pod, "das-operator", "n1", {.container = "c", .resource = "ts.das.com/gpu"},
+      make_share({pod, "das-operator", "n1", {.container = "c", .resource = "ts.das.com/gpu"}},
                  gpus[0], 0, *find_vendor(kNvidiaMig));
   EXPECT_EQ(sliced["spec"]["type"].str(), "timeslice");
   EXPECT_EQ(sliced["spec"]["share"]["interval"].str(), "Short");
@@ -442,9 +444,9 @@ TEST(Vendors, SharesHaveNumbersOfTheirGpu) {
   EXPECT_EQ(take_share(gpu), 3);
   EXPECT_TRUE(place_shares({gpu}, asks("amd.das.com/qpx-nps1: 1"), kAmdMi300).empty());
   const Object pod(from_yaml("{metadata: {name: p, namespace: ns, uid: u}}"));
-  const Value claim =
-      make_share(pod, "das-operator", "n1", {.container = "c", .resource = "amd.das.com/qpx-nps1"},
-                 gpu, 3, *find_vendor(kAmdMi300));
+  const Value claim = make_share(
+      {pod, "das-operator", "n1", {.container = "c", .resource = "amd.das.com/qpx-nps1"}}, gpu, 3,
+      *find_vendor(kAmdMi300));
   EXPECT_EQ(claim["spec"]["type"].str(), "partition");
   EXPECT_EQ(claim["spec"]["share"], from_yaml("{index: 3, memoryMiB: 49152}"));
   EXPECT_EQ(read_share(Object(claim))->index, 3);

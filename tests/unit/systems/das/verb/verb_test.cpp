@@ -96,6 +96,27 @@ class Context final : public VerbContext {
                   emulated_resources(name, {find_model(kDefaultModel), gpus}));
     objects_.emplace_back(std::move(body));
   }
+  // Puts a node whose first GPU has another program's instance at slots 0 to 3. The node numbers
+  // its GPUs from `first` on.
+  void put_foreign_node(const std::string& name, int gpus, int first) {
+    put_node(name, gpus);
+    Value body = objects_.back().body();
+    Value list = body.at({"status", "nodeResources", "nodeGpus"});
+    list.item(0).set("foreign", Value::list({Value::object({{"start", 0}, {"size", 4}})}));
+    for (int i = 0; i < gpus; ++i) {
+      list.item(static_cast<std::size_t>(i)).set("index", first + i);
+    }
+    body.set_path({"status", "nodeResources", "nodeGpus"}, std::move(list));
+    objects_.back() = Object(std::move(body));
+  }
+  // Marks the last GPU of the node that was put before the last claim.
+  void break_last_gpu() {
+    Value body = objects_[objects_.size() - 2].body();
+    Value gpus = body.at({"status", "nodeResources", "nodeGpus"});
+    gpus.item(gpus.size() - 1).set("health", "Unhealthy");
+    body.set_path({"status", "nodeResources", "nodeGpus"}, std::move(gpus));
+    objects_[objects_.size() - 2] = Object(std::move(body));
+  }
   void put_claim(const std::string& node, int gpu, int start) {
     put("{apiVersion: inference.redhat.com/v1alpha1, kind: AllocationClaim, metadata: {name: " +
         node + std::to_string(gpu) + std::to_string(start) +
@@ -181,7 +202,7 @@ TEST(SlicesVerb, ListsNamedNodesWithTheirClaims) {
     }
     const auto done = context.run();
     if (!done.ok()) {
-      EXPECT_EQ(done.error().reason, kWrongUsage);
+      EXPECT_EQ(done.error().reason, "NotFound");
       return done.error().message;
     }
     std::string text;
@@ -193,6 +214,34 @@ TEST(SlicesVerb, ListsNamedNodesWithTheirClaims) {
   EXPECT_EQ(listed({"n3", "n1"}), "n1 n3 n102 n302 ");
   EXPECT_EQ(listed({}), "n1 n2 n3 n102 n202 n302 ");
   EXPECT_NE(listed({"n1", "frob"}).find("unknown action or node \"frob\""), std::string::npos);
+}
+
+TEST(SlicesVerb, ListsNodesWithGpusInThePhase) {
+  const auto listed = [](const std::string& phase) {
+    Context context("", "");
+    if (!phase.empty()) {
+      context.flags["phase"] = phase;
+    }
+    context.put_node("n1", 2);
+    context.put_claim("n1", 0, 2);
+    context.put_node("n2", 1);
+    context.put_claim("n2", 0, 2);
+    context.break_last_gpu();
+    const auto done = context.run();
+    if (!done.ok()) {
+      return done.error().message;
+    }
+    std::string text;
+    for (const Value& item : context.printed) {
+      text += item["metadata"]["name"].str() + " ";
+    }
+    return text;
+  };
+  EXPECT_EQ(listed("Broken"), "--phase Broken: unknown; known are Healthy, Unhealthy");
+  EXPECT_EQ(listed("healthy,Unhealthy"), "n1 n2 n102 n202 ");
+  EXPECT_EQ(listed(""), "n1 n2 n102 n202 ");
+  EXPECT_EQ(listed("Healthy"), "n1 n102 ");
+  EXPECT_EQ(listed("Unhealthy"), "n2 n202 ");
 }
 
 TEST(SlicesVerb, PlacesByTheExtendersVariables) {
@@ -210,6 +259,26 @@ TEST(SlicesVerb, PlacesByTheExtendersVariables) {
   EXPECT_EQ(placed(""), "n1 0 0, n2 0 0, n1 0 2, ");
   EXPECT_EQ(placed("{name: DAS_NODE_SCORING_POLICY, value: pack}"), "n1 0 0, n1 0 2, n1 0 4, ");
   EXPECT_EQ(placed("{name: DAS_PLACEMENT_POLICY, value: fragmin}"), "n1 0 4, n2 0 4, n1 0 0, ");
+}
+
+TEST(SlicesVerb, PlacesNothingOverForeignInstances) {
+  const auto placed = [](const std::string& wanted, int gpus) {
+    Context context("what-if", wanted);
+    context.put_foreign_node("n1", gpus, 5);
+    const auto done = context.run();
+    EXPECT_TRUE(done.ok()) << done.error().message;
+    return context.places();
+  };
+  EXPECT_EQ(placed("7g.40gb:1", 1), "");
+  EXPECT_EQ(placed("7g.40gb:2", 2), "n1 6 0, ") << "numbered as on the node";
+  EXPECT_EQ(placed("3g.20gb:2", 1), "n1 5 4, ");
+  Context context("what-if", "7g.40gb:1");
+  context.format = "";
+  context.put_foreign_node("n1", 1, 5);
+  const auto code = context.run();
+  ASSERT_TRUE(code.ok());
+  EXPECT_EQ(*code, 3) << "nothing fits";
+  EXPECT_EQ(context.text(), "0 of 1 fit\n");
 }
 
 TEST(SlicesVerb, ExplainsSharesOfGpus) {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "systems/das/gpus/packing.hpp"
+#include "support/packing/packing.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "systems/das/makers/vendor.hpp"
 #include "systems/das/slices/placement.hpp"
@@ -19,39 +21,8 @@ constexpr std::size_t kNodes = 8;
 constexpr std::size_t kGpusOfNode = 8;
 constexpr int kBatch = 300;
 
-// SplitMix64: the same numbers everywhere.
-class Numbers {
- public:
-  explicit Numbers(std::uint64_t seed) : state_(seed) {}
-  double uniform() {
-    state_ += 0x9e3779b97f4a7c15U;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-    z ^= z >> 31U;
-    return static_cast<double>(z >> 11U) * 0x1.0p-53;
-  }
-  double exponential(double mean) { return -mean * std::log1p(-uniform()); }
-  // Position of a request in kMixProfiles.
-  std::size_t pick(const Mix& mix) {
-    std::size_t kind = 0;
-    for (double rest = uniform(); kind + 1 < mix.shares.size() && rest >= mix.shares[kind];
-         ++kind) {
-      rest -= mix.shares[kind];
-    }
-    return kind;
-  }
-
- private:
-  std::uint64_t state_;
-};
-
 const MigTable& table() {
   return find_model(kDefaultModel)->table;
-}
-
-const MigProfile& profile_of(std::size_t kind) {
-  return table().profiles[static_cast<std::size_t>(table().find(kMixProfiles[kind]))];
 }
 
 using Counts = std::array<int, 6>;  // by kMixProfiles
@@ -272,35 +243,6 @@ class Fleet {
 
 }  // namespace
 
-std::span<const Mix> standard_mixes() {
-  static constexpr double kSixth = 1 / 6.0;
-  static constexpr Mix kMixes[] = {
-      {"uniform", {kSixth, kSixth, kSixth, kSixth, kSixth, kSixth}},
-      {"small", {0.40, 0.10, 0.20, 0.15, 0.10, 0.05}},
-      {"no7", {0.30, 0.10, 0.25, 0.20, 0.15, 0}},
-  };
-  return kMixes;
-}
-
-std::vector<Arrival> arrivals_of(const Mix& mix, const ArrivalPlan& plan) {
-  double mean_size = 0;
-  for (std::size_t i = 0; i < mix.shares.size(); ++i) {
-    mean_size += mix.shares[i] * profile_of(i).size;
-  }
-  const double life =
-      plan.load * static_cast<double>(table().slots) * static_cast<double>(plan.gpus) / mean_size;
-  Numbers numbers(plan.seed);
-  std::vector<Arrival> arrivals;
-  double now = 0;
-  for (int i = 0; i < plan.arrivals; ++i) {
-    Arrival arrival{.at = now += numbers.exponential(1)};
-    arrival.kind = numbers.pick(mix);
-    arrival.life = numbers.exponential(life);
-    arrivals.push_back(arrival);
-  }
-  return arrivals;
-}
-
 PackingOutcome play_arrivals(const Mix& mix, Packing way, std::uint64_t seed) {
   constexpr std::size_t kGpus = kNodes * kGpusOfNode;
   const std::vector<Arrival> arrivals = arrivals_of(mix, {.gpus = kGpus, .seed = seed});
@@ -335,12 +277,11 @@ int exact_gpus(const std::array<int, 6>& counts) {
 }
 
 double play_batch(const Mix& mix, Batch batch, std::uint64_t seed) {
-  Numbers numbers(seed);
   Counts counts{};
   std::vector<std::size_t> kinds;
-  for (int i = 0; i < kBatch; ++i) {
-    kinds.push_back(numbers.pick(mix));
-    ++counts[kinds.back()];
+  for (const Arrival& one : arrivals_of(mix, {.arrivals = kBatch, .seed = seed})) {
+    kinds.push_back(one.kind);
+    ++counts[one.kind];
   }
   if (batch == Batch::Offline) {
     return static_cast<double>(fill_best(counts)) / least_gpus(counts);
