@@ -613,10 +613,6 @@ std::optional<std::uint64_t> World::strike(Fault kind) {
   return impl_->faults.strike(kind);
 }
 
-void World::stop_faults() {
-  impl_->faults.stop();
-}
-
 const std::vector<std::string>& World::trace() const {
   return impl_->trace;
 }

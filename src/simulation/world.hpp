@@ -163,8 +163,6 @@ class World {
   void crash();
   // Gives one chance to a fault that the scene carries out itself; its amount when it happens.
   std::optional<std::uint64_t> strike(Fault kind);
-  // Stops all faults from here on.
-  void stop_faults();
 
   // Returns every stored object without what differs between equal runs (uids, versions, times,
   // managedFields, Events).

@@ -9,6 +9,7 @@
 #include "sim/scenes/slice_agents.hpp"
 #include "sim/scenes/stand_ins.hpp"
 #include "systems/das/gpus/inventory.hpp"
+#include "systems/das/model/claim.hpp"
 #include "systems/das/model/kinds.hpp"
 
 namespace athanor::sim {
@@ -48,6 +49,47 @@ TEST(SliceAgents, TheLastPodsHoldTheirSlices) {
   EXPECT_EQ(seen["claims"]["7g.40gb inUse"].as_int(), 1);
   EXPECT_GT(outcome.occasions.at(static_cast<std::size_t>(Fault::AgentCrash)), 100U);
 }
+
+TEST(SliceExchange, HappensInTheScene) {
+  World world(slice_exchange_scene(), 1);
+  const Outcome outcome = world.run();
+  EXPECT_EQ(outcome.failure.value_or(""), "");
+  EXPECT_EQ(json::print(slices_as_seen(world)),
+            R"({"pods":{"small Running":2},"claims":{"1g.5gb inUse":2}})");
+  int moved = 0;
+  for (const Object& object : world.list(das::kAllocationClaim)) {
+    // Claims are named for the pod that they were made for.
+    const auto claim = das::read_claim(object);
+    ASSERT_TRUE(claim.has_value());
+    moved += object.name().find(claim->pod_uid) == std::string_view::npos ? 1 : 0;
+  }
+  EXPECT_GT(moved, 0) << "claims that went to another pod";
+}
+
+// Twelve of the agent's first steps, in shares that run side by side: `make sim` takes all of them,
+// and a run costs some seconds.
+class SliceExchangeCrashes : public testing::TestWithParam<std::uint64_t> {};
+constexpr std::uint64_t kCrashShares = 4;
+constexpr std::uint64_t kCrashesOfAShare = 3;
+constexpr std::uint64_t kStepsApart = 5;
+
+TEST_P(SliceExchangeCrashes, LoseNothing) {
+  Tally tally;
+  const Play& play = *play_named("slices-exchange");
+  ASSERT_EQ(play.stride, 1U) << "no step is left out in the end";
+  Comparison comparison(
+      {.make = play.make, .seed = 1, .projection = play.projection, .tally = &tally}, play.storm);
+  for (std::uint64_t i = 0; i < kCrashesOfAShare; ++i) {
+    const std::uint64_t step = 1 + kStepsApart * (GetParam() + kCrashShares * i);
+    SCOPED_TRACE(step);
+    const auto finding = comparison.with({{.kind = Fault::AgentCrash, .occasion = step}});
+    EXPECT_EQ(finding ? finding->text : "", "");
+  }
+  EXPECT_EQ(tally.faults.at(static_cast<std::size_t>(Fault::AgentCrash)), kCrashesOfAShare);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shares, SliceExchangeCrashes,
+                         testing::Range<std::uint64_t>(0, kCrashShares));
 
 // Each mistake of an agent breaks its rule: in some run where agents die at their steps.
 struct Broken {

@@ -12,9 +12,9 @@
 #include "api/kueue.hpp"
 #include "kube/text/json.hpp"
 #include "kube/value/condition.hpp"
+#include "sim/properties/properties.hpp"
 #include "sim/scenes/scenes.hpp"
 #include "sim/scenes/stand_ins.hpp"
-#include "simulation/properties.hpp"
 #include "systems/appwrapper/model/kinds.hpp"
 
 namespace athanor::sim {

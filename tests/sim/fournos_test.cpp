@@ -3,9 +3,9 @@
 // wrong, every job ends, no cluster is shared by an exclusive run, no quota is left behind.
 #include <gtest/gtest.h>
 
+#include "sim/properties/properties.hpp"
 #include "sim/scenes/scenes.hpp"
 #include "sim/seeds.hpp"
-#include "simulation/properties.hpp"
 
 namespace athanor::sim {
 namespace {

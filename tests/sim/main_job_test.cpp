@@ -6,10 +6,10 @@
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "api/tekton.hpp"
+#include "sim/properties/properties.hpp"
 #include "sim/scenes/lab_scene.hpp"
 #include "sim/scenes/scenes.hpp"
 #include "sim/seeds.hpp"
-#include "simulation/properties.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 
 namespace athanor::sim {

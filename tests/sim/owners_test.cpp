@@ -28,6 +28,21 @@ INSTANTIATE_TEST_SUITE_P(Pairs, Owners, testing::Range<std::size_t>(0, pairs().s
                            return name;
                          });
 
+// Whether this part of a pair's end is a condition, or an Event about one of the two.
+bool is_said(const Value& part) {
+  return part["event"].is_object() || !part["status"]["conditions"].items().empty() ||
+         !part["status"]["message"].as_string().empty();
+}
+
+// The one that does not win says so, or the pair says why nothing is to be said.
+TEST(Owners, ReportTheOtherOne) {
+  for (const Pair& pair : pairs()) {
+    EXPECT_NE(std::ranges::any_of(pair.holds, is_said), !pair.silent.empty())
+        << pair.file << ": " << pair.name
+        << ": `holds` wants a condition, a message or an Event, or `silent` a reason";
+  }
+}
+
 // A new controller has a pair of owners, or a reason why it cannot have one.
 TEST(Owners, CoverEveryController) {
   std::set<std::string> covered;

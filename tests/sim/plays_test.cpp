@@ -31,7 +31,7 @@ INSTANTIATE_TEST_SUITE_P(Scenes, Plays, testing::Range<std::size_t>(0, plays().s
 // A share of the chances: first, then every kShares-th, so that the shares run side by side and
 // together leave none out.
 class Singles : public testing::TestWithParam<std::uint64_t> {};
-constexpr std::uint64_t kShares = 8;
+constexpr std::uint64_t kShares = 16;
 
 TEST_P(Singles, SurviveEveryFaultAtEveryChance) {
   Tally tally;

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "kube/text/json.hpp"
+#include "sim/properties/properties.hpp"
 #include "sim/scenes/scenes.hpp"
 #include "sim/seeds.hpp"
-#include "simulation/properties.hpp"
 
 namespace athanor::sim {
 namespace {

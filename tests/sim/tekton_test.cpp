@@ -6,8 +6,8 @@
 #include "api/tekton.hpp"
 #include "embedded/tekton/model/runs.hpp"
 #include "kube/text/json.hpp"
+#include "sim/properties/properties.hpp"
 #include "sim/scenes/scenes.hpp"
-#include "simulation/properties.hpp"
 
 namespace athanor::sim {
 namespace {

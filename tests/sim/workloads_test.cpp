@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "api/builtin.hpp"
+#include "sim/properties/properties.hpp"
 #include "sim/scenes/scenes.hpp"
 #include "sim/seeds.hpp"
-#include "simulation/properties.hpp"
 
 namespace athanor::sim {
 namespace {

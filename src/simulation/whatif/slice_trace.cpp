@@ -10,7 +10,7 @@
 
 #include "base/ascii.hpp"
 #include "simulation/whatif/trace_text.hpp"
-#include "systems/das/gpus/packing.hpp"
+#include "systems/das/gpus/mixes.hpp"
 #include "systems/das/makers/vendor.hpp"
 #include "systems/das/slices/profile.hpp"
 

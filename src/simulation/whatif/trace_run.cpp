@@ -22,7 +22,12 @@
 #include "embedded/tekton/model/operators.hpp"
 #include "kube/text/yaml.hpp"
 #include "simulation/world.hpp"
+#include "systems/fournos/job.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
+
+namespace athanor::data {
+std::string_view whatif_pipeline();
+}  // namespace athanor::data
 
 namespace athanor::whatif {
 
@@ -35,6 +40,12 @@ constexpr const char* kQueue = "fournos-queue";
 constexpr const char* kPipeline = "simulated";
 constexpr std::size_t kMostRunProblems = 20;
 constexpr Duration kKeepOver = std::chrono::minutes(10);
+
+// Jobs between two calls of PlayOptions::progress: a hundredth of all.
+std::size_t progress_step(const Trace& trace) {
+  constexpr std::size_t kMost = 20;
+  return std::clamp<std::size_t>(trace.jobs.size() / 100, 1, kMost);
+}
 
 std::string job_name(std::size_t index) {
   return fmt::format("job-{:07}", index);
@@ -64,19 +75,9 @@ std::int64_t quantity_of(const std::map<std::string, std::string>& quota,
 }
 
 Value pipeline(const std::string& ns) {
-  return yaml::parse(fmt::format(R"y(
-apiVersion: tekton.dev/v1
-kind: Pipeline
-metadata: {{name: {}, namespace: {}}}
-spec:
-  tasks:
-  - name: run
-    taskSpec:
-      steps:
-      - {{name: run, image: simulated, command: [run]}}
-)y",
-                                 kPipeline, ns))
-      .value();
+  Value pipeline = yaml::parse(data::whatif_pipeline()).value();
+  pipeline.member("metadata").set("name", kPipeline).set("namespace", ns);
+  return pipeline;
 }
 
 Value manifest(const Submission& job, std::size_t index, const std::string& ns) {
@@ -344,7 +345,7 @@ class Player {
     Run& run = played_.runs[*job];
     const Value& status = event.object->body["status"];
     const auto phase = status["phase"].as_string();
-    const bool over = phase == "Succeeded" || phase == "Failed" || phase == "Stopped";
+    const bool over = fournos::is_terminal(phase);
     const bool holds = !run.holds.empty() && !run.holds.back().until;
     if (!holds && (phase == "Admitted" || phase == "Running")) {
       run.holds.push_back({.from = world.now()});
@@ -360,7 +361,8 @@ class Player {
       played_.end = std::max(played_.end, *run.ended);
       over_.push_back(*job);
       ++ended_;
-      if (options_.progress && ended_ % 1000 == 0) {
+      if (options_.progress &&
+          (ended_ % progress_step(trace_) == 0 || ended_ == trace_.jobs.size())) {
         options_.progress(world.now() - played_.start, ended_);
       }
     }

@@ -57,7 +57,8 @@ struct PlayOptions {
   std::uint64_t seed = 1;
   // Also what the controllers write, as a cluster would: the same comes of it, later.
   bool judges_writes = false;
-  // Called now and then: virtual time passed, jobs ended. May be empty.
+  // Called after each hundredth of the jobs, at least every 20 jobs, and at the end: virtual time
+  // passed, jobs ended. May be empty.
   std::function<void(Duration passed, std::size_t ended)> progress{};
   // Asked at least once an hour of virtual time; true ends the play with error 504. May be empty.
   std::function<bool()> is_over_time{};

@@ -13,6 +13,7 @@
 #include "embedded/kueue/model/workload_info.hpp"
 #include "embedded/tekton/model/runs.hpp"
 #include "kube/value/condition.hpp"
+#include "sim/properties/kind_rules.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 
 namespace athanor::sim {

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "simulation/invariants.hpp"
+#include "simulation/world.hpp"
 
 namespace athanor::sim {
 

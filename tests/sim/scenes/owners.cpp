@@ -8,6 +8,7 @@
 #include <iterator>
 #include <memory>
 #include <ranges>
+#include <set>
 #include <span>
 
 #include <fmt/format.h>
@@ -55,7 +56,8 @@ Pair pair_of(const std::string& file, const Value& written) {
             .rivals = list_of(written["rivals"]),
             .most = static_cast<std::uint64_t>(written["most"].as_int(kUsualMost)),
             .holds = list_of(written["holds"]),
-            .afterwards = list_of(written["afterwards"])};
+            .afterwards = list_of(written["afterwards"]),
+            .silent = written["silent"].str()};
   for (const Value& name : written["operators"].items()) {
     pair.operators.push_back(name.str());
   }
@@ -195,12 +197,23 @@ bool has_event(const Heard& heard, const Value& wanted) {
   });
 }
 
+// Returns the reasons of all Events about objects of this name.
+std::string reasons_about(const Heard& heard, const Value& name) {
+  std::set<std::string> reasons;
+  for (const Value& event : heard) {
+    if (event["involvedObject"]["name"] == name) {
+      reasons.insert(event["involvedObject"]["kind"].str() + " " + event["reason"].str());
+    }
+  }
+  return fmt::format("; there are {}", fmt::join(reasons, ", "));
+}
+
 std::optional<std::string> missing(const World& world, const Heard& heard,
                                    const std::vector<Value>& expected) {
   for (const Value& part : expected) {
     if (const Value& event = part["event"]; event.is_object()) {
       if (!has_event(heard, event)) {
-        return "expected an Event " + json::print(event);
+        return "expected an Event " + json::print(event) + reasons_about(heard, event["of"]);
       }
       continue;
     }

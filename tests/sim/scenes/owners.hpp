@@ -24,6 +24,7 @@ struct Pair {
   std::uint64_t most = 0;                          // writes of controllers until all rests
   std::vector<Value> holds{};                      // what is there then
   std::vector<Value> afterwards{};                 // and once the first rival is deleted
+  std::string silent{};                            // why no condition or Event names the other one
 };
 
 // Returns every pair of every file, in order of the files' names.

@@ -168,6 +168,15 @@ Play slice_agents_deaths_play() {
   return play;
 }
 
+// Agents die, and nothing else happens: at each of their steps, one after the other.
+Play slice_exchange_play() {
+  return {.name = "slices-exchange",
+          .make = slice_exchange_scene,
+          .projection = slices_as_seen,
+          .storm = {.agent_crash = 0.02},
+          .stride = 1};
+}
+
 Play zones_play() {
   return {.name = "zones",
           .make = zones_scene,
@@ -306,6 +315,7 @@ const std::vector<Play>& plays() {
                                            slices_deaths_play(),
                                            slice_agents_play(),
                                            slice_agents_deaths_play(),
+                                           slice_exchange_play(),
                                            zones_play(),
                                            zones_late_play(),
                                            queueing_play(),

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "simulation/invariants.hpp"
+#include "simulation/world.hpp"
 
 namespace athanor::sim {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "simulation/properties.hpp"
+#include "sim/properties/properties.hpp"
 
 namespace athanor::sim {
 
@@ -32,6 +32,9 @@ Value slices_as_seen(const World& world);
 // mistake breaks a rule.
 enum class Mistake : std::uint8_t;
 Scene slice_agents_scene(Mistake mistake);
+// Four pods with one slice each on one node, whose kubelet admits them in another order than they
+// are old: their agent exchanges claims. Two of them end.
+Scene slice_exchange_scene();
 // Bursts of pods of quality Guaranteed on nodes with zones.
 Scene zones_scene();
 // The same with exporters that publish at their periods, are restarted and paused, and pods that

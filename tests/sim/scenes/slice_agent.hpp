@@ -59,7 +59,7 @@ class SliceAgents::Agent final : public das::AllocateWorld {
 
   // ---- what Allocate acts on
   das::NodeSight look() override;
-  std::optional<Object> find_pod(const das::Claim& claim) override;
+  Result<std::optional<Object>> find_pod(const das::Claim& claim) override;
   void wait(Duration /*time*/) override {}  // what it sees is never late
   Result<void> write_state(std::span<const das::Claim> claims, std::string_view state) override;
   Result<std::vector<std::string>> make_slices(std::span<const das::Claim> claims) override;

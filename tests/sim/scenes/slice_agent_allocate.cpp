@@ -36,7 +36,7 @@ das::NodeSight SliceAgents::Agent::look() {
   return sight;
 }
 
-std::optional<Object> SliceAgents::Agent::find_pod(const das::Claim& claim) {
+Result<std::optional<Object>> SliceAgents::Agent::find_pod(const das::Claim& claim) {
   step();
   auto pod = world_->get(api::kPod, claim.pod);
   return pod && pod->uid() == claim.pod_uid && pod->spec()["nodeName"].as_string() == node.name

@@ -203,21 +203,45 @@ void scale(World& world, const char* name, int replicas) {
                    from_yaml("{spec: {replicas: " + std::to_string(replicas) + "}}")));
 }
 
-}  // namespace
-
-Scene slice_agents_scene(Mistake mistake) {
-  Scene scene;
+// Two nodes with their agents; the first `capable` may have slices.
+std::shared_ptr<SliceAgents> add_nodes(Scene& scene, std::size_t capable, Mistake mistake) {
   scene.operators = operators();
   add_slice_objects(scene);
-  for (const char* name : kNodes) {
-    scene.objects.push_back(gpu_node(name));
+  for (std::size_t i = 0; i < kNodes.size(); ++i) {
+    Value node = gpu_node(kNodes[i]);
+    if (i >= capable) {
+      node.member("metadata").erase("labels");
+    }
+    scene.objects.push_back(std::move(node));
   }
   scene.config["das"] = api::encode(das::Settings());
   scene.admission = system_webhooks;
   TimedPods::install(scene, std::chrono::hours(24 * 365));
-  const auto agents = SliceAgents::install(scene, {kNodes.begin(), kNodes.end()}, mistake);
+  auto agents = SliceAgents::install(scene, {kNodes.begin(), kNodes.end()}, mistake);
   scene.invariants.push_back(no_slot_twice());
   scene.invariants.push_back(claims_are_those_of_pods());
+  return agents;
+}
+
+}  // namespace
+
+Scene slice_exchange_scene() {
+  Scene scene;
+  const auto agents = add_nodes(scene, 1, Mistake::None);
+  scene.actors.push_back({.at = std::chrono::seconds(1), .act = [](World& world) {
+                            must(world.create(wanting("small", 4, "1g.5gb")));
+                          }});
+  scene.actors.push_back(
+      {.at = std::chrono::minutes(2), .act = [](World& world) { scale(world, "small", 2); }});
+  // After the faults.
+  scene.actors.push_back({.at = std::chrono::minutes(10) + std::chrono::seconds(10),
+                          .act = [agents](World& world) { agents->end_faults(world.now()); }});
+  return scene;
+}
+
+Scene slice_agents_scene(Mistake mistake) {
+  Scene scene;
+  const auto agents = add_nodes(scene, kNodes.size(), mistake);
   const auto at = [&](Duration when, std::function<void(World&)> act) {
     scene.actors.push_back({.at = when, .act = std::move(act)});
   };

@@ -6,7 +6,7 @@
 
 #include "api/builtin.hpp"
 #include "kube/text/json.hpp"
-#include "simulation/properties.hpp"
+#include "sim/properties/properties.hpp"
 
 namespace athanor::sim::world_test {
 namespace {

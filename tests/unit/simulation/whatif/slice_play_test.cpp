@@ -5,10 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <random>
 #include <string>
 #include <vector>
 
 #include "systems/das/makers/vendor.hpp"
+#include "systems/das/slices/placement.hpp"
 
 namespace athanor::whatif::slice_play_test {
 namespace {
@@ -99,6 +102,117 @@ TEST(SlicePlay, EndedSlicesAreFree) {
   const std::vector<SliceOutcome> outcomes = play_slices(trace, fleet(1, 1));
   EXPECT_EQ(outcomes.front().accepted, 2U);
   EXPECT_DOUBLE_EQ(outcomes.front().utilisation, 1);
+}
+
+// One policy, second by second: the account of its own beside the play's events.
+SliceOutcome replay(const SliceTrace& trace, const SliceFleet& gpus, const SliceOutcome& policy) {
+  struct Live {
+    double end = 0;
+    std::size_t node = 0;
+    std::vector<das::PlacedSlice> slices{};
+  };
+  const das::MigTable& table = gpus.model->table;
+  const das::PlacementOptions options{
+      .policy = policy.placement == "fragmin" ? das::PlacementPolicy::FragMin
+                                              : das::PlacementPolicy::FirstFit,
+      .order = policy.gpu_order == "emptiest"  ? das::GpuOrder::Emptiest
+               : policy.gpu_order == "fullest" ? das::GpuOrder::Fullest
+                                               : das::GpuOrder::Listed};
+  const das::NodeScoring scoring =
+      policy.scoring == "pack" ? das::NodeScoring::Pack : das::NodeScoring::Spread;
+  std::map<std::string, std::vector<Live>> running;  // by profile
+  // The GPUs as they are now, from what runs.
+  const auto nodes_now = [&] {
+    std::vector<std::vector<das::GpuSlots>> nodes(
+        gpus.nodes, std::vector<das::GpuSlots>(gpus.gpus, das::GpuSlots{.table = &table}));
+    for (const auto& [profile, all] : running) {
+      for (const Live& live : all) {
+        for (const das::PlacedSlice& slice : live.slices) {
+          nodes[live.node][slice.gpu].occupancy.take(table.find(profile), slice.start, table);
+        }
+      }
+    }
+    return nodes;
+  };
+  SliceOutcome outcome{.requests = trace.size()};
+  double used = 0;  // slot seconds
+  std::size_t next = 0;
+  const double first = trace.front().submit;
+  const double last = trace.back().submit;
+  for (double now = first; now <= last; now += 1) {
+    for (auto& [profile, all] : running) {
+      std::erase_if(all, [&](const Live& live) { return live.end <= now; });
+    }
+    for (; next < trace.size() && trace[next].submit == now; ++next) {
+      const SliceSubmission& one = trace[next];
+      const std::vector<std::string> wanted(static_cast<std::size_t>(one.count), one.profile);
+      const auto nodes = nodes_now();
+      Live live{.end = now + one.duration};
+      std::int64_t best = -1;
+      for (std::size_t node = 0; node < nodes.size(); ++node) {
+        const auto placed = das::place(nodes[node], wanted, options);
+        const std::int64_t score =
+            placed ? das::node_score(nodes[node], wanted, *placed, scoring) : -1;
+        if (score > best) {
+          best = score;
+          live.node = node;
+          live.slices = *placed;
+        }
+      }
+      if (best < 0) {
+        ++outcome.rejected[one.profile];
+        continue;
+      }
+      ++outcome.accepted;
+      running[one.profile].push_back(live);
+      std::size_t in_use = 0;
+      for (const auto& node : nodes_now()) {
+        in_use += static_cast<std::size_t>(std::ranges::count_if(
+            node, [](const das::GpuSlots& gpu) { return gpu.occupancy.taken != 0; }));
+      }
+      outcome.gpus_in_use = std::max(outcome.gpus_in_use, in_use);
+    }
+    for (const auto& [profile, all] : running) {
+      for (const Live& live : all) {
+        for (const das::PlacedSlice& slice : live.slices) {
+          used += now < last ? slice.size : 0;
+        }
+      }
+    }
+  }
+  outcome.utilisation =
+      used / (last - first) / (table.slots * static_cast<double>(gpus.nodes * gpus.gpus));
+  return outcome;
+}
+
+TEST(SlicePlay, EqualsReplaySecondBySecond) {
+  for (unsigned seed = 0; seed < 6; ++seed) {
+    std::mt19937 random(seed);
+    const auto below = [&](int limit) {
+      return std::uniform_int_distribution<int>(0, limit - 1)(random);
+    };
+    const char* profiles[] = {"1g.5gb", "1g.5gb", "2g.10gb", "3g.20gb", "4g.20gb", "7g.40gb"};
+    SliceTrace trace;
+    int at = 0;
+    for (int i = 0; i < 60; ++i) {
+      at += below(6);
+      trace.push_back({.submit = static_cast<double>(at),
+                       .profile = profiles[below(6)],
+                       .count = 1 + below(2),
+                       .duration = static_cast<double>(1 + below(60))});
+    }
+    const SliceFleet gpus = fleet(2, 2);
+    for (const SliceOutcome& shown : play_slices(trace, gpus)) {
+      SCOPED_TRACE(std::to_string(seed) + " " + shown.placement + " " + shown.gpu_order + " " +
+                   shown.scoring);
+      const SliceOutcome own = replay(trace, gpus, shown);
+      EXPECT_EQ(shown.requests, own.requests);
+      EXPECT_EQ(shown.accepted, own.accepted);
+      EXPECT_EQ(shown.rejected, own.rejected);
+      EXPECT_EQ(shown.gpus_in_use, own.gpus_in_use);
+      EXPECT_NEAR(shown.utilisation, own.utilisation, 1e-9);
+    }
+  }
 }
 
 // The model values of docs/spec/das.md 16.3.

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kube/value/value.hpp"
-#include "simulation/tally.hpp"
+#include "sim/properties/tally.hpp"
 #include "simulation/world.hpp"
 
 namespace athanor::sim {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs compared with undisturbed runs.
-#include "simulation/properties.hpp"
+#include "sim/properties/properties.hpp"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 
 #include "kube/apply/patch.hpp"
 #include "kube/text/json.hpp"
-#include "simulation/properties.hpp"
+#include "sim/properties/properties.hpp"
 
 namespace athanor::sim {
 
