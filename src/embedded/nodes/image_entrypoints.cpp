@@ -3,9 +3,12 @@
 
 #include <fmt/core.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <utility>
+
+#include "base/time.hpp"
 
 namespace athanor::data {
 std::string_view generic_runner_entrypoint();  // examples/fournos/generic-runner/entrypoint
@@ -21,6 +24,7 @@ enum class Entry : std::uint8_t {
   Options,  // `command` without arguments and in front of options; other arguments are the command
   Program,  // `command` in front of all arguments
   Runner,   // likewise; `command` runs the text of the generic runner
+  Sleep,    // `command` in front of the length of time, which Go's programs write as "1m30s"
 };
 
 struct Known {
@@ -63,7 +67,7 @@ constexpr Known kKnown[] = {
     {"ubuntu", Entry::Options, {"/bin/bash"}},
     // Images of Kueue's samples: agnhost prints its arguments.
     {"agnhost", Entry::Program, {"/bin/echo", "/agnhost"}, 0, "entrypoint-tester"},
-    {"k8s-staging-perf-tests/sleep", Entry::Program, {"sleep"}},
+    {"k8s-staging-perf-tests/sleep", Entry::Sleep, {"sleep"}},
     {"alpine/git", Entry::Program, {"git"}},
     {"alpine/helm", Entry::Program, {"helm"}},
     {"amazon/aws-cli", Entry::Program, {"aws"}},
@@ -131,6 +135,49 @@ Value entry_words(const Known& image) {
   return command;
 }
 
+// The programs of this machine take seconds; what is no length of time is theirs to refuse.
+std::string in_seconds(std::string_view text) {
+  const auto length = parse_go_duration(text);
+  return length.ok() ? fmt::format("{}", std::chrono::duration<double>(*length).count())
+                     : std::string(text);
+}
+
+// Sleeps for $1; on SIGTERM for the grace $2 only, then exits with $3. The script's name
+// is "sleep", so that timed pods see what the command sleeps.
+constexpr const char* kSleepScript =
+    "trap 'kill $!; [ \"$2\" = 0 ] || sleep \"$2\"; exit \"$3\"' TERM; sleep \"$1\" & wait $!";
+
+// The image's program has options of Go ("-termination-code=1" or "-termination-code 1"), which
+// this machine's sleep does not know.
+Value sleep_command(const Value& args) {
+  std::string code;
+  std::string grace;
+  Value times = Value::list();
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    std::string_view arg = args[i].as_string();
+    if (!arg.starts_with("-")) {
+      times.push_back(in_seconds(arg));
+      continue;
+    }
+    arg.remove_prefix(arg.starts_with("--") ? 2 : 1);
+    const std::size_t equals = arg.find('=');
+    const std::string_view name = arg.substr(0, equals);
+    const std::string value(equals != std::string_view::npos ? arg.substr(equals + 1)
+                                                             : args[++i].as_string());
+    if (name == "termination-code") {
+      code = value;
+    } else if (name == "termination-grace-period") {
+      grace = in_seconds(value);
+    }
+  }
+  if (code.empty() && grace.empty()) {
+    return with_arguments(Value::list({"sleep"}), times);
+  }
+  return with_arguments(
+      Value::list({"/bin/sh", "-c", kSleepScript, "sleep"}),
+      Value::list({times[0].str(), grace.empty() ? "0" : grace, code.empty() ? "0" : code}));
+}
+
 }  // namespace
 
 std::optional<Value> image_command(std::string_view image, const Value& args, const Value& own) {
@@ -147,6 +194,9 @@ std::optional<Value> image_command(std::string_view image, const Value& args, co
   const Known* found = known(name, args[0].as_string());
   if (found == nullptr) {
     return std::nullopt;
+  }
+  if (found->entry == Entry::Sleep) {
+    return sleep_command(args);
   }
   const bool option = !args.empty() && args[0].as_string().starts_with("-");
   const bool in_front = found->entry != Entry::Options || args.empty() || option;

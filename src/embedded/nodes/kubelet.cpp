@@ -18,6 +18,7 @@
 #include "embedded/nodes/pod_fields.hpp"
 #include "embedded/nodes/pod_runtime.hpp"
 #include "embedded/nodes/pod_status.hpp"
+#include "embedded/nodes/resources/pod_resize.hpp"
 #include "embedded/nodes/sandbox_security.hpp"
 #include "embedded/nodes/sandbox_spec.hpp"
 #include "embedded/nodes/sandbox_volumes.hpp"
@@ -123,13 +124,19 @@ std::optional<Instant> deadline_of(const Object& pod) {
 // Names the limits that nothing here enforces: "cpu and memory".
 std::string unmet_limits(const View& view, const Object& pod) {
   std::string unmet;
-  // Memory of processes is measured; those that only take time use none.
-  const bool measured = lab_user(view).id >= 0;
+  // Memory of processes is measured where no cgroup limits it; those that only take time use none.
+  const LabUser user = lab_user(view);
   for (const char* name : {"cpu", "memory", "ephemeral-storage"}) {
-    const bool limited = std::ranges::any_of(
-        pod.spec()["containers"].items(),
-        [name](const Value& container) { return container["resources"]["limits"].contains(name); });
-    if (limited && !(measured && name == std::string_view("memory"))) {
+    const auto limits = [name](const Value& one) {
+      return one["resources"]["limits"].contains(name);
+    };
+    const bool limited = limits(pod.spec()) ||
+                         std::ranges::any_of(pod.spec()["containers"].items(), limits) ||
+                         std::ranges::any_of(pod.spec()["initContainers"].items(), limits);
+    const bool met = name == std::string_view("memory")
+                         ? user.id >= 0
+                         : user.cpu_limits && name == std::string_view("cpu");
+    if (limited && !met) {
       unmet += (unmet.empty() ? "" : " and ") + std::string(name);
     }
   }
@@ -184,17 +191,26 @@ void update_volumes(const View& view, const Object& pod, const Value& state, Pla
           .args = Value::object({{"uid", pod.uid()}, {"volumes", volumes}, {"digest", digest}})});
 }
 
-// Limits of memory that were resized.
-void update_limits(const Object& pod, const Value& state, Plan& plan) {
-  if (!state["limits"].is_object() || state["stopping"].as_bool()) {
+// Resizes the pod, or notes in `state` why it keeps what it has.
+void resize(const View& view, const Object& pod, Value& state, Plan& plan) {
+  const Value& granted = state["resources"];
+  Value wanted = pod_resources(pod);
+  if (!granted.is_object() || state["stopping"].as_bool() || wanted == granted) {
     return;
   }
-  const Value limits = memory_limits(pod);
-  if (limits != state["limits"]) {
-    plan.then(Act{.id = fmt::format("{}/limits/{}", pod.uid(), state["limitsVersion"].as_int() + 1),
-                  .verb = std::string(kUpdateVerb),
-                  .args = Value::object({{"uid", pod.uid()}, {"limits", limits}})});
+  ResizeAnswer answer = answer_resize(view, pod, granted);
+  if (!answer.reason.empty()) {
+    state.set("resizePending",
+              Value::object({{"reason", answer.reason}, {"message", answer.message}}));
+    return;
   }
+  plan.then(
+      Act{.id = fmt::format("{}/resources/{}", pod.uid(), state["resourcesVersion"].as_int() + 1),
+          .verb = std::string(kUpdateVerb),
+          .args = Value::object({{"uid", pod.uid()},
+                                 {"resources", std::move(wanted)},
+                                 {"limits", container_limits(pod)},
+                                 {"restarts", std::move(answer.restarts)}})});
 }
 
 // Ends a pod that used more of its node than it may.
@@ -438,7 +454,7 @@ Plan run_pod(const View& view, const Key& key, Instant now,
   } else {
     add_ephemeral(view, *pod, state, plan);
     update_volumes(view, *pod, state, plan);
-    update_limits(*pod, state, plan);
+    resize(view, *pod, state, plan);
     write_events(*pod, state, plan);
     write_status(plan, *pod, running_status(*pod, pod_address(view, *pod), state, now));
   }
@@ -461,7 +477,7 @@ const Operator& kubelet_operator() {
                                    {&api::kPod, "patch", "status"},
                                    {&api::kEvent, "create patch"},
                                    {&api::kNode, "patch"}};
-  static const Index kIndexes[] = {pod_address_index()};
+  static const Index kIndexes[] = {pod_address_index(), node_pods_index()};
   static const Operator kOperator{.name = "kubelet",
                                   .primary = &api::kPod,
                                   .reads = kReads,

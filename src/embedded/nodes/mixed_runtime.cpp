@@ -30,7 +30,10 @@ class MixedRuntime final : public PodRuntime {
     processes_->stop(uid, grace);
     timed_->stop(uid, grace);
   }
-  void update(const Value& change) override { processes_->update(change); }
+  void update(const Value& change) override {
+    processes_->update(change);
+    timed_->update(change);
+  }
   void events_written(const std::string& uid, std::int64_t last) override {
     processes_->events_written(uid, last);
     timed_->events_written(uid, last);

@@ -41,7 +41,9 @@ constexpr Rule kRules[] = {
      "restartPolicyRules securityContext startupProbe stdin stdinOnce terminationMessagePath "
      "terminationMessagePolicy tty volumeMounts workingDir"},
     {"EphemeralContainer", Emulated, "image imagePullPolicy resizePolicy resources"},
-    {"EphemeralContainer", Noted, "targetContainerName volumeDevices"},
+    // Of an ordinary user's lab an event of the pod says that it is not joined.
+    {"EphemeralContainer", Emulated, "targetContainerName"},
+    {"EphemeralContainer", Noted, "volumeDevices"},
     {"HostAlias", Done, "hostnames ip"},
     {"PodDNSConfig", Done, "nameservers options searches"},
     {"PodDNSConfigOption", Done, "name value"},
@@ -116,9 +118,9 @@ constexpr Rule kRules[] = {
     {"HTTPHeader", Done, "name value"},
     {"TCPSocketAction", Done, "host port"},
     {"SleepAction", Done, "seconds"},
-    {"ContainerPort", Done, "containerPort name protocol"},
-    {"ContainerPort", Emulated, "hostIP hostPort"},
-    {"ContainerResizePolicy", Emulated, "resourceName restartPolicy"},
+    {"ContainerPort", Done, "containerPort hostPort name protocol"},
+    {"ContainerPort", Emulated, "hostIP"},  // this machine's 127.0.0.1
+    {"ContainerResizePolicy", Done, "resourceName restartPolicy"},
     {"ContainerRestartRule", Done, "action exitCodes"},
     {"ContainerRestartRuleOnExitCodes", Done, "operator values"},
 };
@@ -199,6 +201,12 @@ std::vector<std::string> noted_fields(const Value& spec) {
       add_seccomp(container["securityContext"], path + ".securityContext", noted);
       add_noted("SecurityContext", container["securityContext"], path + ".securityContext", noted);
       add_noted("Lifecycle", container["lifecycle"], path + ".lifecycle", noted);
+      for (std::size_t k = 0; k < container["ports"].size(); ++k) {
+        // Services and host ports carry TCP and UDP.
+        if (container["ports"][k]["protocol"].as_string() == "SCTP") {
+          noted.push_back(fmt::format("{}.ports[{}].protocol", path, k));
+        }
+      }
       for (std::size_t k = 0; k < container["volumeMounts"].size(); ++k) {
         add_noted("VolumeMount", container["volumeMounts"][k],
                   fmt::format("{}.volumeMounts[{}]", path, k), noted);

@@ -279,15 +279,30 @@ void PodMachine::note(const Container& container, const char* type, const char* 
                      .container = container.spec["name"].str()});
 }
 
+void PodMachine::warn(const char* reason, std::string text) {
+  note({}, "Warning", reason, std::move(text));
+}
+
 void PodMachine::update_volumes(const Value& volumes, const Value& digest) {
   spec_.set("volumes", volumes);
   spec_.set("volumesDigest", digest);
   ++volumes_version_;
 }
 
-void PodMachine::update_limits(const Value& limits) {
-  spec_.set("limits", limits);
-  ++limits_version_;
+void PodMachine::resize(const Value& change, Instant now) {
+  spec_.set("resources", change["resources"]);
+  spec_.set("limits", change["limits"]);
+  ++resources_version_;
+  for (const Value& name : change["restarts"].items()) {
+    for (std::size_t i = 0; i < containers_.size(); ++i) {
+      Container& container = containers_[i];
+      if (container.spec["name"] == name && container.state == State::Running && !stopping_) {
+        container.resized = true;
+        begin_end(i, grace(), fmt::format("Container {} resize requires restart", name.as_string()),
+                  now);
+      }
+    }
+  }
 }
 
 void PodMachine::evict(const std::string& message) {
@@ -419,9 +434,9 @@ Value PodMachine::state() const {
   if (!ephemeral.empty()) {
     state.set("ephemeral", std::move(ephemeral));
   }
-  if (spec_.contains("limits")) {
-    state.set("limits", spec_["limits"]);
-    state.set("limitsVersion", limits_version_);
+  if (spec_.contains("resources")) {
+    state.set("resources", spec_["resources"]);
+    state.set("resourcesVersion", resources_version_);
   }
   if (!evicted_.empty()) {
     state.set("evicted", evicted_);

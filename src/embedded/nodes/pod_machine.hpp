@@ -57,6 +57,8 @@ class PodMachine {
   // Adds a container that joins a running pod (spec.ephemeralContainers): it starts at once, never
   // again, and does not keep the pod alive. Does nothing when one of that name is there.
   void add_ephemeral(const Value& container);
+  // Adds one that cannot run here: it ends at once with exit code 128, this message and an event.
+  void refuse_ephemeral(const Value& container, const std::string& message, Instant now);
   // Starts what can start and ends what is overdue; call after construction, after every event and
   // at next_due().
   void advance(Instant now, std::vector<Order>& orders);
@@ -78,12 +80,19 @@ class PodMachine {
   [[nodiscard]] Value state() const;
   // Sets the contents of its volumes, and their digest.
   void update_volumes(const Value& volumes, const Value& digest);
-  // Sets the limits of memory, in bytes by container.
-  void update_limits(const Value& limits);
+  // Sets resources and limits (sandbox_spec.hpp), and restarts the containers that `change` names
+  // (pod_runtime.hpp), under any policy and without a back-off.
+  void resize(const Value& change, Instant now);
+  // Returns true if the container is about to restart for a resize.
+  [[nodiscard]] bool restarts_for_resize(std::size_t index) const {
+    return containers_[index].resized;
+  }
   // Records that the pod used more of its node than it may; state() says so. Its kubelet ends it.
   void evict(const std::string& message);
   // Records that a container used more memory than it may: it is being killed.
   void out_of_memory(std::size_t index);
+  // Adds a warning to its events.
+  void warn(const char* reason, std::string text);
   // Events up to this number are written; state() has them no more.
   void events_written(std::int64_t last);
 
@@ -109,6 +118,7 @@ class PodMachine {
     std::optional<Instant> restart_at{};
     std::optional<Instant> timeout_at{};
     bool timed_out = false;
+    bool resized = false;  // it ends to start with other resources
     bool out_of_memory = false;
     bool starting = false;  // its postStart hook runs
     Ending ending = Ending::None;
@@ -177,7 +187,7 @@ class PodMachine {
   std::vector<Event> events_{};  // not written yet, at most kMostEvents
   std::int64_t last_event_ = 0;
   std::int64_t volumes_version_ = 0;
-  std::int64_t limits_version_ = 0;
+  std::int64_t resources_version_ = 0;
   std::string evicted_{};  // why
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "embedded/nodes/pod_machine.hpp"
 #include "embedded/nodes/sandbox_spec.hpp"
@@ -278,7 +279,14 @@ void PodMachine::exited(std::size_t index, int code, std::string message, Instan
   if (code != 0 && !asked && !stopping_) {
     note_unknown_image(container, code);
   }
-  if (restarts_after(container)) {
+  if (std::exchange(container.resized, false) && !stopping_) {
+    container.last = outcome(container);
+    ++container.restarts;
+    container.state = State::Waiting;
+    container.reason.clear();
+    container.message.clear();
+    container.restart_at = now;
+  } else if (restarts_after(container)) {
     wait_for_restart(container, now);
   }
 }
@@ -339,6 +347,24 @@ void PodMachine::stop(Duration grace, Instant now) {
       container.restart_at.reset();
     }
   }
+}
+
+void PodMachine::refuse_ephemeral(const Value& container, const std::string& message, Instant now) {
+  const std::size_t known = containers_.size();
+  add_ephemeral(container);
+  if (containers_.size() == known) {
+    return;
+  }
+  Container& refused = containers_.back();
+  refused.state = State::Ended;
+  refused.code = kCannotStart;
+  refused.reason = "StartError";
+  refused.message = message;
+  refused.started = now;
+  refused.finished = now;
+  note(refused, "Warning", "Failed",
+       fmt::format("Ephemeral container {} is not started: {}", container["name"].as_string(),
+                   message));
 }
 
 void PodMachine::fail(const std::string& message, Instant now) {

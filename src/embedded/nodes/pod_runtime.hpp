@@ -6,8 +6,8 @@
 //   {uid: "", containers: [], init: []}                                nothing known of that name
 //   {uid, stopping, containers: [state...], init: [state...], ephemeral: [state...] where some are,
 //   events: [{number, type, reason, note}...] where some are not written yet,
-//   volumes: {version, digest} where it has volumes with contents, limits: {container: bytes of
-//   memory} where it has them, evicted: why, where it has to end}
+//   volumes: {version, digest} where it has volumes with contents, resources: {container: its
+//   resources} and resourcesVersion, evicted: why, where it has to end}
 //   state: {name, state: "waiting" | "running" | "terminated", restarts, startedAt, finishedAt,
 //   exitCode, reason, message, started, ready (while it runs), sidecar (of native ones)}
 #pragma once
@@ -49,7 +49,7 @@ class PodRuntime {
   // Ends its containers: a polite signal, then after `grace` a deadly one, to all their children.
   virtual void stop(const std::string& uid, Duration grace) = 0;
   // Takes what has changed of a pod: {uid, volumes, digest} (the contents of its volumes), {uid,
-  // limits}.
+  // resources, limits, restarts} (a resize, and the containers that restart for it).
   virtual void update(const Value& change) = 0;
   // Records that the events of a pod up to this number are written.
   virtual void events_written(const std::string& uid, std::int64_t last) = 0;

@@ -10,6 +10,7 @@
 
 #include "base/digest.hpp"
 #include "embedded/nodes/pod_address.hpp"
+#include "embedded/nodes/resources/pod_resize.hpp"
 #include "kube/value/condition.hpp"
 
 namespace athanor::nodes {
@@ -67,8 +68,8 @@ bool has_started(const Value& state) {
   return state["state"].as_string() == "running" && state["started"].as_bool(true);
 }
 
-// Adds what a kubelet reports of a started container: what it may use, its mounts and its user.
-void add_granted(const Object& pod, const Value& container, const Value& user, Value& status) {
+// Adds what a container may use.
+void add_resources(const Value& container, Value& status) {
   const Value& resources = container["resources"];
   if (const Value& requests = resources["requests"]; !requests.empty()) {
     status.set("allocatedResources", requests);
@@ -80,6 +81,10 @@ void add_granted(const Object& pod, const Value& container, const Value& user, V
     }
   }
   status.set("resources", std::move(granted));
+}
+
+// Adds what else a kubelet reports of a started container: its mounts and its user.
+void add_granted(const Object& pod, const Value& container, const Value& user, Value& status) {
   Value mounts = Value::list();
   for (const Value& mount : container["volumeMounts"].items()) {
     Value entry = Value::object({{"name", mount["name"]}, {"mountPath", mount["mountPath"]}});
@@ -149,7 +154,10 @@ Value container_status(const Object& pod, const Value& container, const Value& s
   if (kind == "running" || kind == "terminated") {
     status.set("imageID", image_id(container["image"].as_string()));
     status.set("containerID", id);
+    add_resources(container, status);
     add_granted(pod, container, user, status);
+  } else if (state["restarts"].as_int() > 0) {
+    add_resources(container, status);
   }
   status.set("state", now_state);
   return status;
@@ -226,6 +234,18 @@ class Conditions {
                    .observed_generation = generation_},
                   now_);
   }
+  void remove(std::string_view type) {
+    if (find_condition(list_, type).is_null()) {
+      return;
+    }
+    Value kept = Value::list();
+    for (const Value& condition : list_.items()) {
+      if (condition["type"].as_string() != type) {
+        kept.push_back(condition);
+      }
+    }
+    list_ = std::move(kept);
+  }
   [[nodiscard]] const Value& list() const { return list_; }
 
  private:
@@ -300,8 +320,10 @@ bool all_ended(const Value& state) {
                              [](const Value& s) { return s["state"].as_string() == "terminated"; });
 }
 
-Value running_status(const Object& pod, const std::string& address, const Value& state,
+Value running_status(const Object& original, const std::string& address, const Value& state,
                      Instant now) {
+  const Object pod = state["resources"].is_object() ? with_resources(original, state["resources"])
+                                                    : granted_pod(original);
   Value status = base_status(pod, address, now);
   const std::string phase = phase_of(state);
   status.set("phase", phase);
@@ -345,6 +367,12 @@ Value running_status(const Object& pod, const std::string& address, const Value&
     } else {
       conditions.set(type, false, "ContainersNotReady", unready(statuses));
     }
+  }
+  if (const Value& pending = state["resizePending"]; pending.is_object()) {
+    conditions.set("PodResizePending", true, pending["reason"].str().c_str(),
+                   pending["message"].str());
+  } else {
+    conditions.remove("PodResizePending");
   }
   status.set("conditions", conditions.list());
   return status;

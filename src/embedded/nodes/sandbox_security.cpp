@@ -65,6 +65,19 @@ std::string settle_non_root(const Object& pod, const Value& container, Value& va
   return {};
 }
 
+// Names the containers that run as root: "a, b".
+std::string root_containers(const Object& pod) {
+  std::string names;
+  for (const char* list : {"initContainers", "containers"}) {
+    for (const Value& container : pod.spec()[list].items()) {
+      if (setting_of(pod, container, "runAsUser") == Value(0)) {
+        names += (names.empty() ? "" : ", ") + container["name"].str();
+      }
+    }
+  }
+  return names;
+}
+
 }  // namespace
 
 bool is_granted_capability(std::string_view name) {
@@ -75,6 +88,7 @@ LabUser lab_user(const View& view) {
   LabUser user;
   user.id = view.config("kubelet")["user"].as_int(user.id);
   user.several_groups = view.config("kubelet")["severalGroups"].as_bool();
+  user.cpu_limits = view.config("kubelet")["cpuLimits"].as_bool();
   return user;
 }
 
@@ -121,6 +135,14 @@ std::vector<std::string> unmet_security(const Object& pod, const LabUser& user) 
         "supplementalGroups and fsGroup are not applied: the lab runs as user {}, of which one "
         "user and one group id can be mapped (/etc/subuid and newuidmap would give it more)",
         user.id));
+  }
+  if (const std::string roots = root_containers(pod);
+      user.id != 0 && !roots.empty() && !user.several_groups) {
+    unmet.push_back(fmt::format(
+        "runAsUser 0 of {} is the only user: the lab runs as user {}, of which one user and one "
+        "group id can be mapped, so chown and su to others fail (/etc/subuid and newuidmap would "
+        "give it more)",
+        roots, user.id));
   }
   std::string missing;
   std::string escalating;

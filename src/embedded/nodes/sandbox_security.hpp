@@ -17,6 +17,7 @@ namespace athanor::nodes {
 struct LabUser {
   std::int64_t id = -1;         // unknown: nothing runs
   bool several_groups = false;  // an ordinary user with subordinate ids
+  bool cpu_limits = false;      // cgroups hold containers to them
 };
 
 // Returns the user in the configuration of the kubelet.

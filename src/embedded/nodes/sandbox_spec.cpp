@@ -14,7 +14,8 @@
 #include "embedded/nodes/pod_address.hpp"
 #include "embedded/nodes/pod_machine.hpp"
 #include "embedded/nodes/pod_names.hpp"
-#include "embedded/nodes/resource_field.hpp"
+#include "embedded/nodes/resources/pod_resize.hpp"
+#include "embedded/nodes/resources/resource_field.hpp"
 #include "embedded/nodes/sandbox_probes.hpp"
 #include "embedded/nodes/sandbox_security.hpp"
 #include "embedded/nodes/sandbox_volumes.hpp"
@@ -228,7 +229,7 @@ Value command_of(const View& view, const Value& container, const Value& step, co
   return command;
 }
 
-// Probes, hooks, and when it is started again.
+// Probes, hooks, when it is started again, and whose processes it sees.
 void add_life(const Value& container, std::string_view address, const WordExpansion& expand,
               Value& result) {
   if (Value probes = sandbox_probes(container, address, expand); !probes.empty()) {
@@ -239,6 +240,9 @@ void add_life(const Value& container, std::string_view address, const WordExpans
     if (Value hook = sandbox_hook(container, handler, address, expand); !hook.is_null()) {
       result.set(hook_member(kind), std::move(hook));
     }
+  }
+  if (const std::string target = container["targetContainerName"].str(); !target.empty()) {
+    result.set("target", target);
   }
   if (const Value& policy = container["restartPolicy"]; policy.is_string()) {
     result.set("ownRestartPolicy", policy);
@@ -299,6 +303,9 @@ void add_image(const Value& container, const Value& loaded, Value& result, Value
   }
   if (const std::string id = loaded["id"].str(); !id.empty()) {
     result.set("image", id);
+  }
+  if (loaded["seconds"].is_number()) {
+    result.set("seconds", loaded["seconds"]);
   }
   if (result["workingDir"].as_string().empty()) {
     result.set("workingDir", loaded["workingDir"].str());
@@ -427,16 +434,27 @@ Object idle(const Object& pod) {
 
 }  // namespace
 
-Value memory_limits(const Object& pod) {
+Value container_limits(const Object& pod) {
   Value limits = Value::object();
+  const auto add = [&](std::string_view name, const Value& owner) {
+    const Value& given = owner["resources"]["limits"];
+    Value own = Value::object();
+    if (const auto memory = Quantity::parse(given["memory"]); memory && !memory->is_zero()) {
+      own.set("memory", memory->value());
+    }
+    if (const auto cpu = Quantity::parse(given["cpu"]); cpu && !cpu->is_zero()) {
+      own.set("cpu", cpu->milli_value());
+    }
+    if (!own.empty()) {
+      limits.set(name, std::move(own));
+    }
+  };
   for (const char* list : {"initContainers", "containers"}) {
     for (const Value& container : pod.spec()[list].items()) {
-      const auto limit = Quantity::parse(container["resources"]["limits"]["memory"]);
-      if (limit && !limit->is_zero()) {
-        limits.set(container["name"].as_string(), limit->value());
-      }
+      add(container["name"].as_string(), container);
     }
   }
+  add(kWholePod, pod.spec());
   return limits;
 }
 
@@ -507,7 +525,9 @@ SandboxSpec make_sandbox_spec(const View& view, const Object& original) {
   if (!ephemeral.empty()) {
     spec.value.set("ephemeral", std::move(ephemeral));
   }
-  spec.value.set("limits", memory_limits(pod));
+  const Object granted = granted_pod(pod);
+  spec.value.set("limits", container_limits(granted));
+  spec.value.set("resources", pod_resources(granted));
   return spec;
 }
 

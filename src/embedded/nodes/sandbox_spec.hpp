@@ -9,18 +9,20 @@
 //    volumes: [volume...]}
 //   container: {name, command: [..], script, env: [[name, value]..], workingDir, results: [..],
 //   stepResults: [..], artifacts, onError, timeoutMs, when: [..], stdout, stderr (files), sidecar,
-//   restartPolicy (of sidecars), image (the
+//   restartPolicy (of sidecars), seconds (what its image takes where nothing runs), image (the
 //   id of a loaded one, whose files are the root), busybox (its shell is busybox's), problem (why
 //   no process can run it),
 //               probes: {startup, liveness, readiness}, postStart, preStop (sandbox_probes.cpp),
 //               ownRestartPolicy, restartRules, native (an init container that goes on),
+//               target (the container whose processes an ephemeral one sees),
 //               mounts: [{volume, path, subPath, readOnly}], stdin, stdinOnce, tty,
 //               devices: [{name, file (below the folder of nodes), poststop}]}
 //               security (sandbox_security.hpp), readOnlyRoot,
-//   limits: {container: bytes of memory}
+//   limits: {NAME: {memory: bytes, cpu: thousandths of a processor}}, each where there is one; NAME
+//           is a container's, or "*" of the whole pod
+//   resources: {NAME: resources of the container, as granted}
 //   volume: {name, type: "empty" | "files" | "claim", memory, sizeBytes, limitBytes, limit (of one
-//   on the disk, and as it was written), claim, files: [{path, data
-//   (base64), mode}],
+//            on the disk, and as it was written), claim, files: [{path, data (base64), mode}],
 //            tokens: [{path, audience, seconds}], serviceAccount}
 #pragma once
 
@@ -55,8 +57,12 @@ struct SandboxSpec {
 // (docs/spec/tekton.md 10.4).
 SandboxSpec make_sandbox_spec(const View& view, const Object& pod);
 
-// Returns the limits of memory of a pod's containers, in bytes by their names.
-Value memory_limits(const Object& pod);
+// Key of the limits of the whole pod, beside those of its containers.
+inline constexpr std::string_view kWholePod = "*";
+
+// Returns the limits of a pod's containers by their names, and those of the whole pod: memory in
+// bytes, cpu in thousandths of a processor.
+Value container_limits(const Object& pod);
 
 // Returns the value of a downward API field path of a pod ("metadata.labels['a']") with this
 // address, or nullopt when there is no such field.

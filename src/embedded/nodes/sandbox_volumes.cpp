@@ -8,7 +8,7 @@
 
 #include "api/builtin.hpp"
 #include "base/digest.hpp"
-#include "embedded/nodes/resource_field.hpp"
+#include "embedded/nodes/resources/resource_field.hpp"
 #include "embedded/nodes/sandbox_spec.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/quantity.hpp"

@@ -3,8 +3,11 @@
 #include "embedded/scheduler/amounts.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <utility>
 
 #include "kube/text/quantity.hpp"
+#include "kube/value/condition.hpp"
 
 namespace athanor::scheduler {
 namespace {
@@ -78,6 +81,25 @@ Amounts requests_of(const Value& pod_spec) {
 
 Amounts scored_requests_of(const Value& pod_spec) {
   return sum_of(pod_spec, scored_container_requests);
+}
+
+Value counted_spec(const Object& pod) {
+  const Value& pending = find_condition(pod.status()["conditions"], "PodResizePending");
+  if (pending["status"].as_string() != "True" || pending["reason"].as_string() != "Infeasible") {
+    return pod.spec();
+  }
+  Value spec = pod.spec();
+  for (const auto& [list, statuses] : {std::pair("initContainers", "initContainerStatuses"),
+                                       std::pair("containers", "containerStatuses")}) {
+    for (std::size_t i = 0; i < spec[list].size(); ++i) {
+      for (const Value& status : pod.status()[statuses].items()) {
+        if (status["name"] == spec[list][i]["name"] && status["resources"].is_object()) {
+          spec.member(list).item(i).set("resources", status["resources"]);
+        }
+      }
+    }
+  }
+  return spec;
 }
 
 void add(Amounts& sum, const Amounts& more) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
 
 namespace athanor::scheduler {
@@ -20,6 +21,10 @@ Amounts requests_of(const Value& pod_spec);
 // Returns requests for scoring: a container that requests no cpu or memory counts as a small one,
 // so that pods without requests spread, too.
 Amounts scored_requests_of(const Value& pod_spec);
+
+// Returns the spec by which a pod on a node is counted: its own, with the resources that its
+// containers have where it asks for a resize that its node can never grant.
+Value counted_spec(const Object& pod);
 
 // Adds the amounts of `more` to `sum`.
 void add(Amounts& sum, const Amounts& more);

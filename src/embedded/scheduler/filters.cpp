@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 
 #include "embedded/scheduler/node_state.hpp"
@@ -11,6 +12,7 @@
 namespace athanor::scheduler {
 namespace {
 
+constexpr std::string_view kAnyAddress = "0.0.0.0";
 constexpr std::string_view kUnschedulableTaint = "node.kubernetes.io/unschedulable";
 
 Refusal refuse(std::string reason) {
@@ -41,6 +43,30 @@ Refusal check_resources(const Candidate& candidate, const NodeState& state) {
   return refusal;
 }
 
+bool conflict(const HostPort& a, const HostPort& b) {
+  return a.port == b.port && a.protocol == b.protocol &&
+         (a.address == b.address || a.address == kAnyAddress || b.address == kAnyAddress);
+}
+
+bool has_free_ports(const Candidate& candidate, const NodeState& state) {
+  return std::ranges::none_of(candidate.host_ports, [&](const HostPort& wanted) {
+    return std::ranges::any_of(state.host_ports,
+                               [&](const HostPort& taken) { return conflict(wanted, taken); });
+  });
+}
+
+void add_host_ports(const Value& container, std::set<HostPort>& ports) {
+  for (const Value& port : container["ports"].items()) {
+    if (const std::int64_t number = port["hostPort"].as_int(); number > 0) {
+      const std::string_view protocol = port["protocol"].as_string();
+      const std::string_view address = port["hostIP"].as_string();
+      ports.insert({.protocol = std::string(protocol.empty() ? "TCP" : protocol),
+                    .port = number,
+                    .address = std::string(address.empty() ? kAnyAddress : address)});
+    }
+  }
+}
+
 // "2 Insufficient cpu, 1 Too many pods": each reason with its count, in order of text.
 std::string histogram(const std::map<std::string, int>& counts) {
   std::vector<std::string> entries;
@@ -58,9 +84,37 @@ std::string histogram(const std::map<std::string, int>& counts) {
 
 }  // namespace
 
+std::set<HostPort> host_ports_of(const Value& pod_spec) {
+  std::set<HostPort> ports;
+  for (const Value& container : pod_spec["containers"].items()) {
+    add_host_ports(container, ports);
+  }
+  for (const Value& container : pod_spec["initContainers"].items()) {
+    if (container["restartPolicy"].as_string() == "Always") {
+      add_host_ports(container, ports);
+    }
+  }
+  return ports;
+}
+
+std::string host_port_text(const HostPort& port) {
+  return fmt::format("{}/{}/{}", port.protocol, port.port, port.address);
+}
+
+HostPort parse_host_port(std::string_view text) {
+  const std::size_t first = text.find('/');
+  const std::size_t second = text.find('/', first + 1);
+  HostPort port{.protocol = std::string(text.substr(0, first)),
+                .address = std::string(text.substr(second + 1))};
+  std::from_chars(text.data() + first + 1, text.data() + second, port.port);
+  return port;
+}
+
 void NodeState::place(const Object& pod) {
-  add(used, requests_of(pod.spec()));
-  add(scored_used, scored_requests_of(pod.spec()));
+  const Value spec = counted_spec(pod);
+  add(used, requests_of(spec));
+  add(scored_used, scored_requests_of(spec));
+  host_ports.merge(host_ports_of(pod.spec()));
   residents.push_back(pod);
   ++pods;
 }
@@ -68,7 +122,8 @@ void NodeState::place(const Object& pod) {
 Candidate candidate_of(const Object& pod) {
   return {.pod = pod,
           .requests = requests_of(pod.spec()),
-          .scored_requests = scored_requests_of(pod.spec())};
+          .scored_requests = scored_requests_of(pod.spec()),
+          .host_ports = host_ports_of(pod.spec())};
 }
 
 Refusal check(const Candidate& candidate, const NodeState& state) {
@@ -89,6 +144,9 @@ Refusal check(const Candidate& candidate, const NodeState& state) {
   }
   if (!matches_node(spec, state.node)) {
     return refuse("node(s) didn't match Pod's node affinity/selector");
+  }
+  if (!has_free_ports(candidate, state)) {
+    return {.reasons = {"node(s) didn't have free ports for the requested pod ports"}};
   }
   return check_resources(candidate, state);
 }

@@ -31,7 +31,7 @@ constexpr std::string_view kPending = "pending";
 constexpr std::string_view kPendingOf = "pending/";  // and the name of another scheduler
 constexpr std::string_view kOn = "on/";              // and the node's name
 // Sums over the pods of a node: these, and what is asked for by a letter ('u' used, 's' for scores)
-// and the resource.
+// and the resource, or 'h' and a host port.
 constexpr std::string_view kPods = "pods";
 constexpr std::string_view kApart = "apart";
 // Plans stay below the engine's cap of 500 steps; the rest follows in the next run.
@@ -66,11 +66,15 @@ void add_placed(const Object& pod, Totals& totals) {
   if (Topology::is_repelled(pod)) {
     ++totals[std::string(kApart)];
   }
-  for (const auto& [name, amount] : requests_of(pod.spec())) {
+  const Value spec = counted_spec(pod);
+  for (const auto& [name, amount] : requests_of(spec)) {
     totals["u" + name] += amount;
   }
-  for (const auto& [name, amount] : scored_requests_of(pod.spec())) {
+  for (const auto& [name, amount] : scored_requests_of(spec)) {
     totals["s" + name] += amount;
+  }
+  for (const HostPort& port : host_ports_of(pod.spec())) {
+    ++totals["h" + host_port_text(port)];
   }
 }
 
@@ -234,6 +238,8 @@ class Cycle {
         state.pods = amount;
       } else if (name == kApart) {
         crowded_ = true;
+      } else if (name.front() == 'h') {
+        state.host_ports.insert(parse_host_port(std::string_view(name).substr(1)));
       } else {
         (name.front() == 'u' ? state.used : state.scored_used).emplace(name.substr(1), amount);
       }
@@ -363,8 +369,12 @@ class Cycle {
     for (const auto& [name, amount] : candidate.requests) {
       requests.set(name, amount);
     }
+    Value ports = Value::list();
+    for (const HostPort& port : candidate.host_ports) {
+      ports.push_back(host_port_text(port));
+    }
     return json::print(Value::list({requests, spec["nodeSelector"], spec["affinity"],
-                                    spec["tolerations"], spec["preemptionPolicy"]}));
+                                    spec["tolerations"], spec["preemptionPolicy"], ports}));
   }
 
   void bind(const Object& pod, const Object& node, const Hooked& hooked) {

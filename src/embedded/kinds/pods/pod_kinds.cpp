@@ -7,6 +7,7 @@
 #include "embedded/kinds/edit.hpp"
 #include "embedded/kinds/kind_table.hpp"
 #include "embedded/kinds/pods/pod_cells.hpp"
+#include "embedded/kinds/pods/pod_resize.hpp"
 #include "embedded/kinds/pods/pod_spec.hpp"
 #include "embedded/kinds/pods/pod_update.hpp"
 #include "embedded/kinds/pods/pod_warnings.hpp"
@@ -163,10 +164,15 @@ FieldErrors validate_pod_change(const Value& pod, const Value& old_pod,
   if (context.subresource == "status") {
     return validate_pod_status(pod, old_pod);
   }
-  if (!context.subresource.empty() || pod["spec"] == old_pod["spec"]) {
+  const bool resizes = context.subresource == "resize";
+  if ((!context.subresource.empty() && !resizes) || pod["spec"] == old_pod["spec"]) {
     return {};
   }
   FieldErrors errors = validate_whole_pod(pod);
+  if (resizes) {
+    append(errors, validate_pod_resize(pod, old_pod));
+    return errors;
+  }
   for (const std::string_view list : {"containers", "initContainers"}) {
     if (pod["spec"][list].size() != old_pod["spec"][list].size()) {
       errors.push_back(FieldError::forbidden(below("spec", list),
@@ -178,8 +184,11 @@ FieldErrors validate_pod_change(const Value& pod, const Value& old_pod,
   return errors;
 }
 
-// The subresource writes its list alone.
+// These subresources write their part alone.
 void prepare_pod_update(Value& pod, const Value& old_pod, const KindContext& context) {
+  if (context.subresource == "resize") {
+    pod.set("spec", resized_spec(pod["spec"], old_pod["spec"]));
+  }
   if (context.subresource != "ephemeralcontainers") {
     return;
   }

@@ -3,10 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -18,6 +15,7 @@
 #include "base/digest.hpp"
 #include "base/files/descriptor.hpp"
 #include "base/files/folder.hpp"
+#include "base/files/inside.hpp"
 #include "base/files/scratch_folder.hpp"
 #include "embedded/nodes/images/layer.hpp"
 #include "embedded/nodes/images/oci_blob.hpp"
@@ -65,11 +63,7 @@ Result<Descriptor> open_below(const BundleLayout& layout, const std::string& nam
                               std::int64_t most) {
   const std::string path = layout.prefix + name;
   const Descriptor root(::open(layout.root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  open_how how{};
-  how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-  Descriptor file(
-      static_cast<int>(::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how)));
+  Descriptor file = open_inside(root.get(), path, O_RDONLY | O_NONBLOCK, Links::Refused);
   if (!file.valid()) {
     const bool leads_away = errno == ELOOP || errno == EXDEV;
     return leads_away ? Error::bad_request(fmt::format("{} is a link, which is not followed", path))
@@ -144,7 +138,7 @@ Result<std::string> only_file(const BundleLayout& layout, const std::string& dig
   ATHANOR_TRY_VOID(read_blob(layout, digest, limits.object_bytes));
   ATHANOR_TRY(const std::string path, oci_blob_path(digest));
   ATHANOR_TRY(const Descriptor file, open_below(layout, path, limits.object_bytes));
-  ATHANOR_TRY(TarFile tar, TarFile::open(fmt::format("/proc/self/fd/{}", file.get())));
+  ATHANOR_TRY(TarFile tar, TarFile::open(path_of_open(file.get())));
   ATHANOR_TRY(const std::optional<TarEntry> entry, tar.next());
   if (!entry || entry->type != TarEntry::Type::File) {
     return Error::bad_request(fmt::format("layer {} holds no file", digest));
@@ -240,9 +234,9 @@ Result<Value> found_bundle(const Value& question, const BundleLimits& limits) {
       const ScratchFolder scratch,
       ScratchFolder::make(std::filesystem::temp_directory_path(ignored), "athanor-bundle-"));
   LayerTally tally;
-  ATHANOR_TRY_VOID(unpack_layer(
-      fmt::format("/proc/self/fd/{}", archive->get()), scratch.path(), LayerKind::Archive,
-      {.bytes = limits.archive_bytes, .entries = limits.archive_entries}, tally));
+  ATHANOR_TRY_VOID(unpack_layer(path_of_open(archive->get()), scratch.path(), LayerKind::Archive,
+                                {.bytes = limits.archive_bytes, .entries = limits.archive_entries},
+                                tally));
   return read_bundle_layout({scratch.path(), ""}, name, question, limits);
 }
 

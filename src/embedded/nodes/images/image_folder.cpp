@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/nodes/images/image_folder.hpp"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,7 +19,9 @@
 
 #include "base/ascii.hpp"
 #include "base/digest.hpp"
+#include "base/files/descriptor.hpp"
 #include "base/files/folder.hpp"
+#include "base/files/inside.hpp"
 #include "base/files/scratch_folder.hpp"
 #include "base/files/text_file.hpp"
 #include "embedded/nodes/image_entrypoints.hpp"
@@ -44,7 +47,25 @@ Error no_image(const std::string& why) {
   return Error::bad_request(fmt::format("no image: {}", why));
 }
 
-// Parts of an image: its config, and the files of its layers, the lowest first.
+// Opens a file of an image's folder; links lead to other files of it alone.
+Result<Descriptor> open_part(const std::string& folder, const std::string& path) {
+  const Descriptor root(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  Descriptor file = open_inside(root.get(), path, O_RDONLY | O_NONBLOCK, Links::InRoot);
+  struct stat status {};
+  if (!file.valid() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return no_image(fmt::format("{} is no file in it", path));
+  }
+  return file;
+}
+
+Result<Value> read_part(const std::string& folder, const std::string& path) {
+  ATHANOR_TRY(const Descriptor file, open_part(folder, path));
+  auto value = read_json(path_of_open(file.get()));
+  return value.ok() ? std::move(value)
+                    : no_image(fmt::format("{}: {}", path, value.error().message));
+}
+
+// Parts of an image: its config, and the files of its layers in its folder, the lowest first.
 struct Parts {
   std::string name{};
   Value config{};
@@ -52,9 +73,9 @@ struct Parts {
 };
 
 // Returns the file of "sha256:HEX" in an OCI layout.
-Result<std::string> blob(const std::string& layout, std::string_view digest) {
-  const auto path = oci_blob_path(digest);
-  return path.ok() ? Result<std::string>(layout + "/" + *path) : no_image(path.error().message);
+Result<std::string> blob(std::string_view digest) {
+  auto path = oci_blob_path(digest);
+  return path.ok() ? std::move(path) : no_image(path.error().message);
 }
 
 // Chooses the manifest of an index that fits this machine.
@@ -78,7 +99,7 @@ const Value* fitting(const Value& manifests) {
 }
 
 Result<Parts> read_layout(const std::string& layout) {
-  ATHANOR_TRY(Value document, read_json(layout + "/index.json"));
+  ATHANOR_TRY(Value document, read_part(layout, "index.json"));
   Parts parts;
   for (int depth = 0; document["manifests"].is_list(); ++depth) {
     const Value* manifest = fitting(document["manifests"]);
@@ -91,13 +112,13 @@ Result<Parts> read_layout(const std::string& layout) {
         parts.name = name;
       }
     }
-    ATHANOR_TRY(const std::string path, blob(layout, (*manifest)["digest"].as_string()));
-    ATHANOR_TRY(document, read_json(path));
+    ATHANOR_TRY(const std::string path, blob((*manifest)["digest"].as_string()));
+    ATHANOR_TRY(document, read_part(layout, path));
   }
-  ATHANOR_TRY(const std::string config, blob(layout, document["config"]["digest"].as_string()));
-  ATHANOR_TRY(parts.config, read_json(config));
+  ATHANOR_TRY(const std::string config, blob(document["config"]["digest"].as_string()));
+  ATHANOR_TRY(parts.config, read_part(layout, config));
   for (const Value& layer : document["layers"].items()) {
-    ATHANOR_TRY(std::string path, blob(layout, layer["digest"].as_string()));
+    ATHANOR_TRY(std::string path, blob(layer["digest"].as_string()));
     parts.layers.push_back(std::move(path));
   }
   return parts;
@@ -105,19 +126,19 @@ Result<Parts> read_layout(const std::string& layout) {
 
 // Reads what `docker save` and `podman save` write: manifest.json names config and layers.
 Result<Parts> read_saved(const std::string& folder) {
-  ATHANOR_TRY(const Value document, read_json(folder + "/manifest.json"));
+  ATHANOR_TRY(const Value document, read_part(folder, "manifest.json"));
   const auto inside = [&](const Value& name) -> Result<std::string> {
     const std::string text = name.str();
     if (text.empty() || text.front() == '/' ||
         ("/" + text + "/").find("/../") != std::string::npos) {
       return no_image(fmt::format("\"{}\" is no file of it", text));
     }
-    return folder + "/" + text;
+    return text;
   };
   const Value& image = document[0];
   Parts parts{.name = image["RepoTags"][0].str()};
   ATHANOR_TRY(const std::string config, inside(image["Config"]));
-  ATHANOR_TRY(parts.config, read_json(config));
+  ATHANOR_TRY(parts.config, read_part(folder, config));
   for (const Value& layer : image["Layers"].items()) {
     ATHANOR_TRY(std::string path, inside(layer));
     parts.layers.push_back(std::move(path));
@@ -250,7 +271,9 @@ Result<LoadedImage> ImageFolder::load(const std::string& source, const std::stri
   const std::string made = draft.path() + "/made";
   ATHANOR_TRY_VOID(make_folder_at(made + "/root"));
   for (const std::string& layer : parts.layers) {
-    ATHANOR_TRY_VOID(unpack_layer(layer, made + "/root", LayerKind::Image, limits, image.tally));
+    ATHANOR_TRY(const Descriptor file, open_part(folder, layer));
+    ATHANOR_TRY_VOID(unpack_layer(path_of_open(file.get()), made + "/root", LayerKind::Image,
+                                  limits, image.tally));
   }
   const Value& config = parts.config["config"];
   const std::string id = sha256_hex(full).substr(0, 32);

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folders are opened by openat2() with RESOLVE_IN_ROOT: links in them lead to places of the root.
+// Links of the archive lead to places of the root.
 #include "embedded/nodes/images/layer.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +16,7 @@
 #include <vector>
 
 #include "base/files/descriptor.hpp"
+#include "base/files/inside.hpp"
 #include "embedded/nodes/images/tar_file.hpp"
 
 namespace athanor::nodes {
@@ -52,22 +51,13 @@ bool split(std::string_view path, std::vector<std::string>& names) {
   return names.size() <= kDeepest;
 }
 
-Descriptor open_in(int root, const std::string& path) {
-  open_how how{};
-  how.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  return Descriptor(static_cast<int>(
-      ::syscall(SYS_openat2, root, path.empty() ? "." : path.c_str(), &how, sizeof how)));
-}
-
 void remove_below(int folder, const std::string& name);
 
 void empty_folder(int folder) {
-  DIR* list = ::fdopendir(::fcntl(folder, F_DUPFD_CLOEXEC, 0));
+  DIR* list = ::fdopendir(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (list == nullptr) {
     return;
   }
-  ::rewinddir(list);
   std::vector<std::string> names;
   // NOLINTNEXTLINE(concurrency-mt-unsafe): a list of its own
   while (const dirent* entry = ::readdir(list)) {
@@ -136,23 +126,9 @@ class LayerWriter {
     for (const std::string& name : names) {
       path += (path.empty() ? "" : "/") + name;
     }
-    Descriptor whole = open_in(root_, path);
-    if (whole.valid()) {
-      return whole;
-    }
-    path.clear();
-    Descriptor folder = open_in(root_, "");
-    for (const std::string& name : names) {
-      path += (path.empty() ? "" : "/") + name;
-      Descriptor next = open_in(root_, path);
-      if (!next.valid() && errno == ENOENT) {
-        ::mkdirat(folder.get(), name.c_str(), 0755);
-        next = open_in(root_, path);
-      }
-      if (!next.valid()) {
-        return refusal(entry, fmt::format("its folder cannot be opened: {}", layer_error_text()));
-      }
-      folder = std::move(next);
+    Descriptor folder = make_folder_inside(root_, path, 0755, Links::InRoot);
+    if (!folder.valid()) {
+      return refusal(entry, fmt::format("its folder cannot be opened: {}", layer_error_text()));
     }
     return folder;
   }

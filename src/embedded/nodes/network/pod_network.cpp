@@ -27,7 +27,8 @@ class PodNetwork::Impl {
       : table_(std::move(options.table)), names_(loop_, table_, std::move(options.upstream)) {
     open_names(options.channel >= 0);
     rules_ = std::make_unique<CallRules>(CallRules::Names{.known = known_, .actual = actual_});
-    proxy_ = std::make_unique<ServiceProxy>(loop_, rules_->choice(), table_);
+    proxy_ =
+        std::make_unique<ServiceProxy>(loop_, rules_->choice(), table_, std::move(options.report));
     if (options.channel >= 0) {
       supervisor_ =
           std::make_unique<SocketSupervisor>(loop_, Descriptor(options.channel), *rules_, table_);

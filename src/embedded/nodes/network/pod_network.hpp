@@ -18,10 +18,12 @@ namespace athanor::nodes {
 // `channel`: from the spawner's children (call_listener.hpp), -1: none is supervised; taken.
 // `table`: the newest table of Services; called on the network's thread, often.
 // `upstream`: servers of names outside the cluster.
+// `report`: takes each port that is not served, once; called on the network's thread.
 struct PodNetworkOptions {
   int channel = -1;
   std::function<ServiceTablePtr()> table{};
   std::vector<Address> upstream{};
+  std::function<void(const PortProblem&)> report{};
 };
 
 // Thread-safe; owns the thread.

@@ -30,8 +30,9 @@ sockaddr* plain_address(sockaddr_in& address) {
 }  // namespace
 
 ServiceProxy::ServiceProxy(PollLoop& loop, ServiceChoice& choice,
-                           std::function<ServiceTablePtr()> table)
-    : loop_(loop), choice_(choice), table_(std::move(table)) {
+                           std::function<ServiceTablePtr()> table,
+                           std::function<void(const PortProblem&)> report)
+    : loop_(loop), choice_(choice), table_(std::move(table)), report_(std::move(report)) {
   loop_.after(kSweepMs, [this] { end_idle(); });
 }
 
@@ -67,25 +68,34 @@ void ServiceProxy::follow() {
     loop_.remove(listener->second.file.get());
     listener = listeners_.erase(listener);
   }
-  std::erase_if(refused_, [&](const Place& place) { return !wanted.contains(place); });
+  std::set<PortProblem> problems(table->problems.begin(), table->problems.end());
   for (const auto& [place, want] : wanted) {
     if (const auto found = listeners_.find(place); found != listeners_.end()) {
       found->second.target = want.target;
     } else {
-      open(place, want.target, table->ports[want.port].service);
+      open(place, want.target, table->ports[want.port].service, problems);
     }
   }
+  for (const PortProblem& problem : problems) {
+    if (!reported_.contains(problem)) {
+      log::info("a port is not served on this machine",
+                {{"port_of", problem.owner}, {"reason", problem.text}});
+      report_(problem);
+    }
+  }
+  reported_ = std::move(problems);
 }
 
-void ServiceProxy::open(const Place& place, const Target& target, const std::string& service) {
+void ServiceProxy::open(const Place& place, const Target& target, const std::string& service,
+                        std::set<PortProblem>& problems) {
   auto file = listeners_.size() < kMostListeners
                   ? open_socket(place.first, place.second)
                   : Result<Descriptor>(Error::internal("too many ports of Services"));
   if (!file.ok()) {
-    if (refused_.insert(place).second) {
-      log::info("a Service does not answer on this machine, in pods it does",
-                {{"service", service}, {"error", file.error().message}});
-    }
+    problems.insert(
+        {.owner = service,
+         .text = fmt::format("Port {} of this machine is not open: {}; pods still reach it",
+                             place.first.port, file.error().message)});
     return;
   }
   const int number = file->get();

@@ -26,13 +26,15 @@ class ServiceProxy {
  public:
   // Asks `table`, which returns the newest table of Services, for each connection: a client that
   // has seen endpoints in the API reaches them, also before follow().
-  ServiceProxy(PollLoop& loop, ServiceChoice& choice, std::function<ServiceTablePtr()> table);
+  // `report` gets each port that is not served, once until it is.
+  ServiceProxy(PollLoop& loop, ServiceChoice& choice, std::function<ServiceTablePtr()> table,
+               std::function<void(const PortProblem&)> report);
   ServiceProxy(const ServiceProxy&) = delete;
   ServiceProxy& operator=(const ServiceProxy&) = delete;
   ~ServiceProxy();
 
-  // Opens and closes ports as the newest table says. An address that is taken is a warning of the
-  // log, and tried again at the next change. Costs O(ports of Services).
+  // Opens and closes ports as the newest table says. An address that is taken is reported, and
+  // tried again at the next change. Costs O(ports of Services).
   void follow();
 
  private:
@@ -51,7 +53,8 @@ class ServiceProxy {
     std::int64_t used_ms = 0;
   };
 
-  void open(const Place& place, const Target& target, const std::string& service);
+  void open(const Place& place, const Target& target, const std::string& service,
+            std::set<PortProblem>& problems);
   std::optional<Address> endpoint_of(const Target& target, std::uint32_t client);
   void accept_one(const Place& place);
   void take_packets(const Place& place);
@@ -62,7 +65,8 @@ class ServiceProxy {
   ServiceChoice& choice_;
   std::function<ServiceTablePtr()> table_;
   std::map<Place, Listener> listeners_{};
-  std::set<Place> refused_{};  // those that were warned of
+  std::function<void(const PortProblem&)> report_;
+  std::set<PortProblem> reported_{};
   std::map<std::uint64_t, std::unique_ptr<Relay>> relays_{};
   std::map<std::pair<Place, Address>, Session> sessions_{};
   std::uint64_t last_relay_ = 0;

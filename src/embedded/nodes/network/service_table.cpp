@@ -9,6 +9,7 @@ namespace athanor::nodes {
 namespace {
 
 constexpr std::string_view kServiceLabel = "kubernetes.io/service-name";
+constexpr std::string_view kPodOwner = "pod ";
 constexpr std::int64_t kDefaultAffinitySeconds = 10800;
 
 std::optional<Protocol> protocol_of(const Value& port) {
@@ -22,6 +23,11 @@ std::optional<Protocol> protocol_of(const Value& port) {
 std::uint16_t port_of(const Value& value) {
   const std::int64_t port = value.as_int();
   return port > 0 && port <= UINT16_MAX ? static_cast<std::uint16_t>(port) : std::uint16_t{0};
+}
+
+std::string unserved(const Value& port, const Value& protocol) {
+  return fmt::format("Port {}/{} is not served: only TCP and UDP are", port.as_int(),
+                     protocol.as_string());
 }
 
 using SlicesByService = std::map<std::string, std::vector<const Value*>, std::less<>>;
@@ -111,6 +117,7 @@ void add_ports(ServiceTable& table, const Value& service, const std::string& key
   for (const Value& item : spec["ports"].items()) {
     const auto protocol = protocol_of(item);
     if (!protocol) {
+      table.problems.push_back({.owner = key, .text = unserved(item["port"], item["protocol"])});
       continue;
     }
     ServicePort port{.service = key,
@@ -139,9 +146,68 @@ void add_ports(ServiceTable& table, const Value& service, const std::string& key
   }
 }
 
+void add_host_port(ServiceTable& table, const std::string& owner, std::uint32_t ip,
+                   const Value& item) {
+  const auto protocol = protocol_of(item);
+  const std::uint16_t number = port_of(item["hostPort"]);
+  if (number == 0) {
+    return;
+  }
+  if (!protocol) {
+    table.problems.push_back(
+        {.owner = owner, .text = unserved(item["hostPort"], item["protocol"])});
+    return;
+  }
+  const auto [place, added] =
+      table.by_node_port.try_emplace({number, *protocol}, table.ports.size());
+  if (!added) {
+    const std::string& holder = table.ports[place->second].service;
+    table.problems.push_back(
+        {.owner = owner,
+         .text = fmt::format("Host port {} is not open: all nodes of the lab are on one machine, "
+                             "and {}{} has it",
+                             number, holder.starts_with(kPodOwner) ? "" : "Service ", holder)});
+    return;
+  }
+  table.ports.push_back({.service = owner,
+                         .name = item["name"].str(),
+                         .protocol = *protocol,
+                         .node_port = number,
+                         .endpoints = {{.ip = ip, .port = port_of(item["containerPort"])}}});
+}
+
+void add_host_ports(ServiceTable& table, const Value& pod) {
+  const auto ip = ip_of(pod["status"]["podIP"].as_string());
+  const Value& metadata = pod["metadata"];
+  const std::string owner = fmt::format("{}{}/{}", kPodOwner, metadata["namespace"].as_string(),
+                                        metadata["name"].as_string());
+  for (const char* list : {"initContainers", "containers"}) {
+    for (const Value& container : pod["spec"][list].items()) {
+      for (std::size_t i = 0; ip && i < container["ports"].size(); ++i) {
+        add_host_port(table, owner, *ip, container["ports"][i]);
+      }
+    }
+  }
+}
+
 }  // namespace
 
-ServiceTable make_service_table(std::span<const Value> services, std::span<const Value> slices) {
+bool has_host_ports(const Value& pod) {
+  const Value& spec = pod["spec"];
+  const std::string_view phase = pod["status"]["phase"].as_string();
+  if (phase != "Running" || spec["hostNetwork"].as_bool()) {
+    return false;
+  }
+  const auto has_one = [](const Value& container) {
+    return std::ranges::any_of(container["ports"].items(),
+                               [](const Value& port) { return port["hostPort"].as_int() != 0; });
+  };
+  return std::ranges::any_of(spec["containers"].items(), has_one) ||
+         std::ranges::any_of(spec["initContainers"].items(), has_one);
+}
+
+ServiceTable make_service_table(std::span<const Value> services, std::span<const Value> slices,
+                                std::span<const Value> pods) {
   ServiceTable table;
   const SlicesByService by_service = group(slices);
   static const std::vector<const Value*> kNone;
@@ -162,6 +228,9 @@ ServiceTable make_service_table(std::span<const Value> services, std::span<const
       }
     }
     table.services.insert_or_assign(key, std::move(entry));
+  }
+  for (const Value& pod : pods) {
+    add_host_ports(table, pod);
   }
   return table;
 }

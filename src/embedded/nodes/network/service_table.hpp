@@ -3,6 +3,7 @@
 // name server know them. Made of Services and EndpointSlices; immutable afterwards.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -19,7 +20,7 @@ namespace athanor::nodes {
 
 // One port of a Service with the ready endpoints behind it.
 struct ServicePort {
-  std::string service{};  // "NS/NAME"
+  std::string service{};  // "NS/NAME"; of a host port "pod NS/NAME"
   std::string name{};     // of the port, may be empty
   Protocol protocol = Protocol::Tcp;
   std::uint16_t port = 0;
@@ -44,12 +45,21 @@ struct ServiceEntry {
   std::vector<NamedEndpoint> endpoints{};
 };
 
+// A port that is not served on this machine, and why.
+struct PortProblem {
+  std::string owner{};  // as ServicePort::service
+  std::string text{};   // for people
+
+  friend auto operator<=>(const PortProblem&, const PortProblem&) = default;
+};
+
 // All of a lab. A value.
 struct ServiceTable {
   std::vector<ServicePort> ports{};
   std::map<std::string, ServiceEntry, std::less<>> services{};  // by "NS/NAME"
   std::map<std::pair<Address, Protocol>, std::size_t> by_address{};
   std::map<std::pair<std::uint16_t, Protocol>, std::size_t> by_node_port{};
+  std::vector<PortProblem> problems{};
 
   // Returns the port behind a virtual address, or null.
   [[nodiscard]] const ServicePort* find(const Address& address, Protocol protocol) const;
@@ -59,7 +69,12 @@ struct ServiceTable {
 };
 using ServiceTablePtr = std::shared_ptr<const ServiceTable>;
 
-// Makes the table of these objects; what cannot be read in one is left out. Costs O(objects).
-ServiceTable make_service_table(std::span<const Value> services, std::span<const Value> slices);
+// Makes the table of these objects; leaves out what cannot be read in one. A host port of a pod
+// stands in the table of node ports; a node port, or an earlier pod's host port, of the same number
+// takes precedence; those that are not served are among the problems. Costs O(objects).
+ServiceTable make_service_table(std::span<const Value> services, std::span<const Value> slices,
+                                std::span<const Value> pods = {});
+// Returns true if a pod runs at an address of its own, with a port of its host.
+bool has_host_ports(const Value& pod);
 
 }  // namespace athanor::nodes

@@ -21,6 +21,7 @@
 #include "base/process/child_process.hpp"
 #include "embedded/nodes/network/address.hpp"
 #include "embedded/nodes/network/call_listener.hpp"
+#include "embedded/nodes/process/container_groups.hpp"
 #include "embedded/nodes/process/files/group_rights.hpp"
 #include "embedded/nodes/process/output_copies.hpp"
 #include "embedded/nodes/process/view/confinement.hpp"
@@ -189,6 +190,38 @@ void give_volumes(const Value& order) {
   }
 }
 
+// While the host's files are in view.
+void join_group(const Value& order) {
+  if (!enter_group(order["group"].str())) {
+    give_up(fmt::format("enter cgroup {}: {}", order["group"].as_string(), error_text()));
+  }
+}
+
+// Returns the place of the first mount that the container cannot do without; empty: it has none.
+std::string needed_mount(const Value& order) {
+  for (const Value& mount : order["mounts"].items()) {
+    if (!mount["optional"].as_bool()) {
+      return mount["to"].str();
+    }
+  }
+  return {};
+}
+
+// Moves into the view. Where this machine makes none for anybody, a container that needs no mount
+// goes on without; any other failure ends it, or it would see the files of the host.
+void enter_view(const Value& order, View view, const Parent& parent) {
+  const std::string place = parent.views ? std::string() : needed_mount(order);
+  if (!parent.views && place.empty()) {
+    return;
+  }
+  if (const std::string missing = enter_view_namespaces(view); !missing.empty()) {
+    give_up(place.empty() ? missing : fmt::format("mount {}: {}", place, missing));
+  }
+  if (const std::string problem = enter_private_root(std::move(view)); !problem.empty()) {
+    give_up(problem);
+  }
+}
+
 // Whether the process runs the command itself, or waits for a child that does.
 enum class Role : std::uint8_t { Runs, Waits };
 
@@ -271,6 +304,7 @@ Ids container_ids(const Value& order) {
 
 void become_container(const Value& order, const ContainerFiles& files, const Parent& parent) {
   end_with(parent);
+  join_group(order);
   View view{.scratch = order["scratch"].str(),
             .working_folder = order["cwd"].str(),
             .hostname = order["hostname"].str(),
@@ -299,7 +333,10 @@ void become_container(const Value& order, const ContainerFiles& files, const Par
     }
   }
   for (const Value& mount : order["mounts"].items()) {
-    view.mounts.push_back({mount["from"].str(), mount["to"].str(), mount["readOnly"].as_bool()});
+    view.mounts.push_back({.from = mount["from"].str(),
+                           .below = mount["below"].str(),
+                           .to = mount["to"].str(),
+                           .read_only = mount["readOnly"].as_bool()});
   }
   ContainerFiles given = files;
   given.channel = parent.channel;
@@ -308,9 +345,7 @@ void become_container(const Value& order, const ContainerFiles& files, const Par
   if (no_layer) {
     give_up("the files of its image need overlayfs in a user namespace and --pod-isolation on");
   }
-  if (const std::string problem = enter_private_root(std::move(view)); !problem.empty()) {
-    give_up(problem);
-  }
+  enter_view(order, std::move(view), parent);
   if (parent.made_by) {
     run_in_child(order, [](int child) { reap_until_end(child); });
   }
@@ -320,6 +355,7 @@ void become_container(const Value& order, const ContainerFiles& files, const Par
 void become_exec(const Value& order, std::span<const int> files, int container,
                  const Parent& parent) {
   end_with(parent);
+  join_group(order);
   ContainerFiles given{.output = files[0]};
   int error = files[files.size() - 1];
   if (order["tty"].as_bool()) {
@@ -332,7 +368,8 @@ void become_exec(const Value& order, std::span<const int> files, int container,
   const bool own_pids =
       identity_of(fmt::format("/proc/{}/ns/pid", container)) != identity_of("/proc/self/ns/pid");
   begin_session(given, error, own_pids ? Role::Waits : Role::Runs);
-  if (const std::string problem = enter_view_of(container); !problem.empty()) {
+  if (const std::string problem = parent.views ? enter_view_of(container) : std::string();
+      !problem.empty()) {
     give_up(problem);
   }
   if (own_pids) {

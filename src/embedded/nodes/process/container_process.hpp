@@ -36,7 +36,8 @@ struct Parent {
   std::optional<Ids> made_by{};          // set: the child is the first of its own PID namespace
   LayerPlace layers = LayerPlace::None;  // where an isolated child writes
   int channel = -1;                      // as in ContainerFiles
-  int mapped = -1;  // set: one byte comes, 'y' when the parent has mapped the child's ids
+  bool views = true;  // it may make them: else containers see the files of the host
+  int mapped = -1;    // set: one byte comes, 'y' when the parent has mapped the child's ids
 };
 // Returns the ids of a container that is made by this user: of an ordinary one, its own stands for
 // the one that the order asks for.

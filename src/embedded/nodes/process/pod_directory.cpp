@@ -35,6 +35,7 @@ constexpr int kTaskResult = 1;
 constexpr int kStepResult = 4;
 constexpr int kStepArtifacts = 5;
 constexpr int kTaskArtifacts = 6;
+constexpr std::string_view kTokenVolume = "kube-api-access-";  // as admission names it
 constexpr const char* kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 // What a steps pod finds below /tekton.
 constexpr const char* kStepFolders[] = {"results", "home",      "steps",    "scripts",
@@ -47,11 +48,6 @@ Result<void> make_folders(const std::string& path) {
     return Error::internal(fmt::format("cannot make {}: {}", path, code.message()));
   }
   return {};
-}
-
-Result<void> write_file(const std::string& path, std::string_view data, unsigned mode) {
-  ATHANOR_TRY_VOID(make_folders(path.substr(0, path.rfind('/'))));
-  return write_new_file(path, data, mode);
 }
 
 // What a kubelet takes of a termination log, and of a log in its place.
@@ -200,7 +196,7 @@ Result<void> PodDirectory::prepare(const Value& spec, const TokenSource& tokens,
   if (spec["sequential"].as_bool()) {
     ATHANOR_TRY_VOID(make_folders(path_ + "/workspace"));
     for (const char* folder : kStepFolders) {
-      ATHANOR_TRY_VOID(make_folders(fmt::format("{}/tekton/{}", path_, folder)));
+      ATHANOR_TRY_VOID(make_folder_below(path_, fmt::format("tekton/{}", folder)));
     }
   }
   // A copy for HOME, where programs may change it, and one that stays.
@@ -208,8 +204,8 @@ Result<void> PodDirectory::prepare(const Value& spec, const TokenSource& tokens,
     const std::string data = base64_decode(file["data"].as_string()).value_or("");
     for (const char* folder : {"home", "creds"}) {
       ATHANOR_TRY_VOID(
-          write_file(fmt::format("{}/tekton/{}/{}", path_, folder, file["path"].as_string()), data,
-                     static_cast<unsigned>(file["mode"].as_int())));
+          write_new_file_below(path_, fmt::format("tekton/{}/{}", folder, file["path"].as_string()),
+                               data, static_cast<unsigned>(file["mode"].as_int())));
     }
   }
   return {};
@@ -220,11 +216,16 @@ Value PodDirectory::mounts_of(const Value& spec, const Value& container) const {
   const auto add = [&](const std::string& from, std::string_view to, bool read_only) {
     mounts.push_back(Value::object({{"from", from}, {"to", to}, {"readOnly", read_only}}));
   };
+  // Adds a mount that every container gets, also one whose pod has no volumes.
+  const auto add_optional = [&](const std::string& from, std::string_view to) {
+    add(from, to, false);
+    mounts.item(mounts.size() - 1).set("optional", true);
+  };
   if (!spec["hosts"].as_string().empty()) {
-    add(path_ + "/hosts", "/etc/hosts", false);
+    add_optional(path_ + "/hosts", "/etc/hosts");
   }
   if (!spec["resolver"].as_string().empty()) {
-    add(path_ + "/resolver", "/etc/resolv.conf", false);
+    add_optional(path_ + "/resolver", "/etc/resolv.conf");
   }
   if (container["sidecar"].as_bool()) {
     if (container.contains("script")) {
@@ -236,26 +237,20 @@ Value PodDirectory::mounts_of(const Value& spec, const Value& container) const {
   }
   if (const std::string message = container["messagePath"].str();
       !message.empty() && !spec["sequential"].as_bool()) {
-    add(fmt::format("{}/{}", path_, termination_file(container)), message, false);
+    add_optional(fmt::format("{}/{}", path_, termination_file(container)), message);
   }
   for (const Value& mount : container["mounts"].items()) {
     for (const Value& volume : spec["volumes"].items()) {
       if (volume["name"] != mount["volume"]) {
         continue;
       }
-      std::string from = volume_path(volume);
-      if (!mount["subPath"].as_string().empty()) {  // inside: sandbox_spec.cpp refuses others
-        from += "/" + mount["subPath"].str();
-        std::error_code ignored;  // a failing bind mount says it better
-        if (!std::filesystem::exists(from, ignored)) {
-          std::filesystem::create_directories(from, ignored);
-        }
-      }
       // A kubelet keeps what it writes itself from being written by others.
       const bool read_only = mount["readOnly"].as_bool() || volume["readOnly"].as_bool() ||
                              volume["type"].as_string() == "files";
-      add(from, mount["path"].as_string(), read_only);
+      add(volume_path(volume), mount["path"].as_string(), read_only);
       Value& added = mounts.item(mounts.size() - 1);
+      added.set("below", mount["subPath"].str());
+      added.set("optional", volume["name"].as_string().starts_with(kTokenVolume));
       added.set("volume", volume_path(volume));
       added.set("contents", volume["type"].as_string() == "files");
     }
@@ -295,10 +290,10 @@ Result<Value> PodDirectory::run_order(const Value& spec, const Value& container,
   const bool steps = spec["sequential"].as_bool() && !container["sidecar"].as_bool();
   Value argv = container["command"];
   if (container.contains("script")) {
-    const std::string path = fmt::format("/tekton/scripts/{}", name);
+    const std::string path = fmt::format("tekton/scripts/{}", name);
     const std::string script = script_text(container["script"].as_string());
-    ATHANOR_TRY_VOID(write_file(path_ + path, script, 0755));
-    argv.insert_item(0, path);
+    ATHANOR_TRY_VOID(write_new_file_below(path_, path, script, 0755));
+    argv.insert_item(0, "/" + path);
     const std::vector<std::string> interpreter = container.contains("image")
                                                      ? std::vector<std::string>()
                                                      : script_interpreter(script, find_program);
@@ -315,8 +310,8 @@ Result<Value> PodDirectory::run_order(const Value& spec, const Value& container,
         write_new_file(fmt::format("{}/{}", path_, termination_file(container)), "", 0666));
   }
   if (steps) {
-    ATHANOR_TRY_VOID(make_folders(fmt::format("{}/tekton/steps/{}/results", path_, name)));
-    ATHANOR_TRY_VOID(make_folders(fmt::format("{}/tekton/steps/{}/artifacts", path_, name)));
+    ATHANOR_TRY_VOID(make_folder_below(path_, fmt::format("tekton/steps/{}/results", name)));
+    ATHANOR_TRY_VOID(make_folder_below(path_, fmt::format("tekton/steps/{}/artifacts", name)));
   }
   const Value env = environment_of(spec, container);
   std::string folder = container["workingDir"].str();
@@ -425,9 +420,9 @@ Result<std::string> PodDirectory::read_results(const Value& container) const {
 
 void PodDirectory::write_exit_code(const Value& container, int code) const {
   // A step that asks for the code of an earlier one misses it only if the disk is full.
-  static_cast<void>(
-      write_file(fmt::format("{}/tekton/steps/{}/exitCode", path_, container["name"].as_string()),
-                 fmt::format("{}", code), 0644));
+  static_cast<void>(write_new_file_below(
+      path_, fmt::format("tekton/steps/{}/exitCode", container["name"].as_string()),
+      fmt::format("{}", code), 0644));
 }
 
 std::string PodDirectory::termination_message(const Value& container, int code) const {
@@ -442,7 +437,7 @@ std::string PodDirectory::termination_message(const Value& container, int code) 
 
 void PodDirectory::skip(const Value& container) const {
   write_exit_code(container, 0);
-  static_cast<void>(write_file(log_path(container["name"].as_string()), "", 0600));
+  static_cast<void>(write_new_file(log_path(container["name"].as_string()), "", 0600));
 }
 
 void PodDirectory::rotate_log(std::string_view container) const {

@@ -81,6 +81,7 @@ void SpawnedRuntime::start(const Value& spec) {
       pod.machine.stop(Duration::zero(), options_.clock->now());
     }
     if (prepared.ok()) {
+      warn_of_isolation(pod);
       mount_memory(spec, pod.directory);
       pod.tokens_due = pod.directory.tokens_due(spec);
     } else {
@@ -129,9 +130,10 @@ void SpawnedRuntime::update(const Value& change) {
     if (found == pods_.end()) {
       return;
     }
-    if (change.contains("limits")) {
-      found->second.machine.update_limits(change["limits"]);
-      report(found->second);
+    if (change.contains("resources")) {
+      found->second.machine.resize(change, options_.clock->now());
+      limit_groups(found->second);
+      advance(uid, found->second);
       wake();
       return;
     }

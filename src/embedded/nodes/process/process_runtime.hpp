@@ -11,6 +11,7 @@
 #include "embedded/apiserver/request/pod_logs.hpp"
 #include "embedded/apiserver/streaming/pod_streams.hpp"
 #include "embedded/nodes/pod_runtime.hpp"
+#include "embedded/nodes/process/container_groups.hpp"
 #include "embedded/nodes/process/container_usage.hpp"
 #include "embedded/nodes/process/logs/log_files.hpp"
 #include "embedded/nodes/process/pod_directory.hpp"
@@ -33,6 +34,8 @@ struct ProcessRuntimeOptions {
   // Isolated containers have the addresses of their pods (network/socket_supervisor.hpp): somebody
   // reads the spawner's channel.
   bool supervised = false;
+  // Limits of containers; without it memory is measured, and cpu is not limited.
+  std::optional<ContainerGroups> groups{};
 };
 
 // A PodRuntime that also serves its pods' logs and streams. Thread-safe; owns one thread.

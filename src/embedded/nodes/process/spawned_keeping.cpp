@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <csignal>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "embedded/nodes/process/files/folder_size.hpp"
 #include "embedded/nodes/process/framing.hpp"
 #include "embedded/nodes/process/spawned_runtime.hpp"
+#include "embedded/nodes/sandbox_spec.hpp"
 
 namespace athanor::nodes {
 namespace {
@@ -29,12 +32,42 @@ struct LimitedVolume {
   std::int64_t bytes = 0;
 };
 
-struct LimitedContainer {
+struct MeasuredContainer {
   std::string uid{};
   std::size_t index = 0;
   std::int64_t process = 0;
-  std::int64_t bytes = 0;
+  int pid = 0;
+  std::optional<std::int64_t> limit{};  // its own
+  std::int64_t bytes = 0;               // that it uses
+  bool killed = false;                  // for its own limit: it gives its memory back
 };
+
+// The usage counts the pages which forked processes share once for each; this does not, and is
+// slow.
+std::int64_t exact_bytes(const MeasuredContainer& one) {
+  return memory_without_shared_pages(one.pid).value_or(one.bytes);
+}
+
+// Returns the container of a pod that uses most, if all of them use more than the pod may.
+const MeasuredContainer* largest_beyond(const std::vector<MeasuredContainer>& measured,
+                                        const std::string& uid, std::int64_t limit) {
+  const MeasuredContainer* largest = nullptr;
+  std::int64_t sum = 0;
+  for (const MeasuredContainer& one : measured) {
+    if (one.uid == uid && !one.killed) {
+      sum += one.bytes;
+      largest = largest == nullptr || one.bytes > largest->bytes ? &one : largest;
+    }
+  }
+  if (sum <= limit) {
+    return nullptr;
+  }
+  sum = 0;
+  for (const MeasuredContainer& one : measured) {
+    sum += one.uid == uid && !one.killed ? exact_bytes(one) : 0;
+  }
+  return sum > limit ? largest : nullptr;
+}
 
 }  // namespace
 
@@ -82,42 +115,61 @@ void SpawnedRuntime::measure_volumes() {
 }
 
 void SpawnedRuntime::measure_memory() {
-  std::map<int, LimitedContainer> limited;  // by first process
+  std::vector<MeasuredContainer> measured;
+  std::map<std::string, std::int64_t, std::less<>> pods;  // limits of whole pods, by uid
   std::vector<int> pids;
   {
     const MutexLock lock(mutex_);
     for (const auto& [id, place] : processes_) {
-      const PodMachine& machine = pods_.at(place.first).machine;
+      const Pod& pod = pods_.at(place.first);
       const auto pid = pids_.find(id);
-      const Value& limit =
-          machine.spec()["limits"][machine.container(place.second)["name"].as_string()];
-      if (pid != pids_.end() && limit.is_integer()) {
-        limited[pid->second] = {
-            .uid = place.first, .index = place.second, .process = id, .bytes = limit.as_int()};
-        pids.push_back(pid->second);
+      const Value& limits = pod.machine.spec()["limits"];
+      const Value& own = limits[pod.machine.container(place.second)["name"].as_string()]["memory"];
+      const Value& whole = limits[kWholePod]["memory"];
+      const auto order = pod.orders.find(place.second);
+      const bool grouped = order != pod.orders.end() && order->second["group"].is_string();
+      const bool limited = own.is_integer() && !grouped;
+      if (pid == pids_.end() || (!limited && !whole.is_integer())) {
+        continue;
+      }
+      measured.push_back({.uid = place.first,
+                          .index = place.second,
+                          .process = id,
+                          .pid = pid->second,
+                          .limit = limited ? std::optional(own.as_int()) : std::nullopt});
+      pids.push_back(pid->second);
+      if (whole.is_integer()) {
+        pods[place.first] = whole.as_int();
       }
     }
   }
   if (pids.empty()) {
     return;
   }
-  for (const auto& [pid, used] : usage_of(pids)) {
-    const LimitedContainer& one = limited.at(pid);
-    if (used.memory_bytes <= one.bytes) {
-      continue;
+  const std::map<int, ContainerUsage> usage = usage_of(pids);
+  for (MeasuredContainer& one : measured) {
+    const auto used = usage.find(one.pid);
+    one.bytes = used == usage.end() ? 0 : used->second.memory_bytes;
+    if (one.limit && one.bytes > *one.limit && exact_bytes(one) > *one.limit) {
+      kill_for_memory(one.uid, one.index, one.process);
+      one.killed = true;
     }
-    // That counts the pages which forked processes share once for each: this does not, and is slow.
-    if (const auto exact = memory_without_shared_pages(pid); exact && *exact <= one.bytes) {
-      continue;
+  }
+  for (const auto& [uid, limit] : pods) {
+    if (const MeasuredContainer* largest = largest_beyond(measured, uid, limit)) {
+      kill_for_memory(uid, largest->index, largest->process);
     }
-    const MutexLock lock(mutex_);
-    const auto found = pods_.find(one.uid);
-    const auto process = processes_.find(one.process);
-    if (found != pods_.end() && process != processes_.end()) {
-      found->second.machine.out_of_memory(one.index);
-      send_frame(spawner_.socket(),
-                 Value::object({{"op", "signal"}, {"id", one.process}, {"signal", SIGKILL}}));
-    }
+  }
+}
+
+void SpawnedRuntime::kill_for_memory(const std::string& uid, std::size_t index,
+                                     std::int64_t process) {
+  const MutexLock lock(mutex_);
+  const auto found = pods_.find(uid);
+  if (found != pods_.end() && processes_.contains(process)) {
+    found->second.machine.out_of_memory(index);
+    send_frame(spawner_.socket(),
+               Value::object({{"op", "signal"}, {"id", process}, {"signal", SIGKILL}}));
   }
 }
 

@@ -1,21 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executes the orders of the pods' machines.
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "base/clock.hpp"
 #include "base/contain.hpp"
+#include "base/log.hpp"
 #include "embedded/nodes/process/framing.hpp"
 #include "embedded/nodes/process/session_files.hpp"
 #include "embedded/nodes/process/spawned_runtime.hpp"
+#include "embedded/nodes/sandbox_spec.hpp"
 
 namespace athanor::nodes {
 namespace {
 
 constexpr int kRefusedStart = 128;
+
+// Returns the limits of a container, or those that all of its pod share.
+GroupLimits group_limits_of(const Value& spec, std::string_view name) {
+  const auto limit = [&](std::string_view resource) {
+    const Value& own = spec["limits"][name][resource];
+    return own.is_integer() ? std::optional(own.as_int()) : std::nullopt;
+  };
+  return {.memory_bytes = limit("memory"), .cpu_millis = limit("cpu")};
+}
+
+Result<std::string> pod_group(const ContainerGroups& groups, const Value& spec) {
+  return spec["limits"].contains(kWholePod)
+             ? groups.make_pod(spec["uid"].str(), group_limits_of(spec, kWholePod))
+             : std::string();
+}
 
 }  // namespace
 
@@ -91,6 +111,8 @@ void SpawnedRuntime::mount_memory(const Value& spec, const PodDirectory& directo
   for (const Value& volume : spec["volumes"].items()) {
     if (volume["memory"].as_bool()) {
       send_frame(spawner_.socket(), Value::object({{"op", "memory"},
+                                                   {"uid", spec["uid"]},
+                                                   {"volume", volume["name"]},
                                                    {"path", directory.volume_path(volume)},
                                                    {"sizeBytes", volume["sizeBytes"]},
                                                    {"group", spec["fsGroup"]}}));
@@ -162,6 +184,61 @@ Result<void> SpawnedRuntime::start_container(Pod& pod, std::size_t index, std::i
   return broken ? Error::internal(*broken) : sent;
 }
 
+void SpawnedRuntime::add_group(const PodMachine& machine, std::size_t index, Value& order) const {
+  if (!options_.groups) {
+    return;
+  }
+  const std::string_view name = machine.container(index)["name"].as_string();
+  const Value& spec = machine.spec();
+  auto group = pod_group(*options_.groups, spec);
+  if (group.ok()) {
+    group = options_.groups->make(
+        *group, fmt::format("{}-{}-{}", spec["uid"].as_string(), name, order["id"].as_int()),
+        group_limits_of(spec, name));
+  }
+  if (group.ok()) {
+    order.set("group", *std::move(group));
+  } else {
+    log::warn("a container has no cgroup: its memory is measured, its cpu is not limited",
+              {{"container", name}, {"error", group.error().message}});
+  }
+}
+
+void SpawnedRuntime::limit_groups(const Pod& pod) {
+  for (const auto& [index, process] : pod.processes) {
+    const auto order = pod.orders.find(index);
+    if (order == pod.orders.end() || !order->second["group"].is_string() ||
+        pod.machine.restarts_for_resize(index)) {
+      continue;  // one that restarts gets a group with the new limits
+    }
+    const auto set = ContainerGroups::limit(
+        order->second["group"].str(),
+        group_limits_of(pod.machine.spec(), pod.machine.container(index)["name"].as_string()));
+    if (!set.ok()) {
+      log::warn("cannot change a container's limits", {{"error", set.error().message}});
+    }
+  }
+}
+
+void SpawnedRuntime::join_target(Pod& pod, const Value& container, Value& order) const {
+  const std::string target = container["target"].str();
+  if (target.empty()) {
+    return;
+  }
+  // Another user's namespace belongs to that container's user namespace.
+  const bool allowed = options_.isolate && ::geteuid() == 0;
+  for (const auto& [index, process] : pod.processes) {
+    if (allowed && pod.machine.container(index)["name"].as_string() == target) {
+      order.set("target", process);
+      return;
+    }
+  }
+  pod.machine.warn("TargetNotJoined",
+                   fmt::format("Container {} does not see the processes of {}: {}",
+                               container["name"].as_string(), target,
+                               allowed ? "it does not run" : "the lab does not run as root"));
+}
+
 Result<void> SpawnedRuntime::send_run(Pod& pod, std::size_t index, Value order) {
   const Value& container = pod.machine.container(index);
   const bool terminal = container["tty"].as_bool();
@@ -179,6 +256,8 @@ Result<void> SpawnedRuntime::send_run(Pod& pod, std::size_t index, Value order) 
       mounts.item(i).set("given", true);
     }
   }
+  add_group(pod.machine, index, order);
+  join_target(pod, container, order);
   order.set("isolate", options_.isolate);
   order.set("hide", options_.folder);
   if (options_.supervised) {

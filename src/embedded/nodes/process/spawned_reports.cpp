@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread of the runtime: reports of the spawner, deadlines, the listener.
+#include <fmt/core.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -76,15 +77,43 @@ void SpawnedRuntime::publish() {
   }
 }
 
+void SpawnedRuntime::take_isolation(const std::string& missing) {
+  if (missing.empty()) {
+    return;
+  }
+  log::warn("containers are isolated less than they could be", {{"missing", missing}});
+  const MutexLock lock(mutex_);
+  missing_isolation_ = missing;
+  for (auto& [uid, pod] : pods_) {  // those that were quicker
+    warn_of_isolation(pod);
+    report(pod);
+  }
+}
+
+void SpawnedRuntime::warn_of_isolation(Pod& pod) const {
+  if (!missing_isolation_.empty() && !pod.machine.over()) {
+    pod.machine.warn("IsolationReduced",
+                     "Containers are isolated less than they could be: " + missing_isolation_);
+  }
+}
+
+void SpawnedRuntime::take_volume(const Value& event) {
+  const std::string text = fmt::format("Volume \"{}\" of medium Memory is on the disk: {}",
+                                       event["volume"].as_string(), event["problem"].as_string());
+  log::warn("a volume is not in memory", {{"problem", text}});
+  const MutexLock lock(mutex_);
+  if (const auto found = pods_.find(event["uid"].str()); found != pods_.end()) {
+    found->second.machine.warn("VolumeNotInMemory", text);
+    report(found->second);
+  }
+}
+
 void SpawnedRuntime::take(const Value& event) {
   const std::int64_t id = event["id"].as_int();
   const int code = static_cast<int>(event["code"].as_int());
   const std::string_view kind = event["event"].as_string();
-  if (kind == "isolation") {
-    if (const std::string missing = event["missing"].str(); !missing.empty()) {
-      log::warn("containers are isolated less than they could be", {{"missing", missing}});
-    }
-    return;
+  if (kind == "isolation" || kind == "memory") {
+    return kind == "memory" ? take_volume(event) : take_isolation(event["missing"].str());
   }
   std::optional<EndedContainer> ended_one;
   {
@@ -129,6 +158,14 @@ void SpawnedRuntime::ended(std::int64_t id, const ContainerEnding& ending) {
   pod.processes.erase(index);
   pod.inputs.erase(index);
   const std::string name = pod.machine.container(index)["name"].str();
+  if (const auto order = pod.orders.find(index);
+      order != pod.orders.end() && order->second["group"].is_string()) {
+    const std::string group = order->second["group"].str();
+    if (ContainerGroups::ran_out_of_memory(group)) {
+      pod.machine.out_of_memory(index);
+    }
+    ContainerGroups::remove(group);
+  }
   pod.machine.exited(index, ending.code, ending.message, options_.clock->now());
   logs_.end_container(uid, name);
   advance(uid, pod);

@@ -107,6 +107,12 @@ class SpawnedRuntime final : public ProcessRuntime {
   Result<void> start_container(Pod& pod, std::size_t index, std::int64_t id)
       ATHANOR_REQUIRES(mutex_);
 
+  // Gives the container of an order a cgroup with its limits, where there are cgroups.
+  void add_group(const PodMachine& machine, std::size_t index, Value& order) const;
+  // Sets the limits of the pod's running containers anew.
+  static void limit_groups(const Pod& pod);
+  // Names the process whose PID namespace the container shares (kubectl debug --target).
+  void join_target(Pod& pod, const Value& container, Value& order) const;
   // Sends the order, with what the container reads where it wants to read.
   Result<void> send_run(Pod& pod, std::size_t index, Value order);
   struct Running {
@@ -131,6 +137,10 @@ class SpawnedRuntime final : public ProcessRuntime {
   // Notifies the listener, from one thread, so that states arrive in their order.
   void publish();
   void take(const Value& event);
+  // Notes what containers lack, at each pod that runs or will.
+  void take_isolation(const std::string& missing);
+  void warn_of_isolation(Pod& pod) const ATHANOR_REQUIRES(mutex_);
+  void take_volume(const Value& event);
   void ended(std::int64_t id, const ContainerEnding& ending) ATHANOR_REQUIRES(mutex_);
 
   // Runs on a thread of its own: measures what pods use of the disk and of memory, and replaces
@@ -140,6 +150,7 @@ class SpawnedRuntime final : public ProcessRuntime {
   void end_keeper();
   void measure_volumes();
   void measure_memory();
+  void kill_for_memory(const std::string& uid, std::size_t index, std::int64_t process);
   void replace_tokens();
 
   // Ends all containers: the spawner died, and its children with it.
@@ -171,6 +182,7 @@ class SpawnedRuntime final : public ProcessRuntime {
   std::set<std::int64_t> check_execs_ ATHANOR_GUARDED_BY(mutex_){};  // of probes and hooks
   std::int64_t last_process_ ATHANOR_GUARDED_BY(mutex_) = 0;
   Value own_folders_ = Value::list();
+  std::string missing_isolation_ ATHANOR_GUARDED_BY(mutex_){};
   FolderRemover remover_{};
   SessionLoop sessions_{};
   LogStreams logs_{};  // its streams have their own lock

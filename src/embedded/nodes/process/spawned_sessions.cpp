@@ -137,6 +137,7 @@ Value SpawnedRuntime::exec_order(std::int64_t id, std::int64_t container, const 
                         {"isolate", run["isolate"]},
                         {"security", run["security"]},
                         {"network", run["network"]},
+                        {"group", run["group"]},
                         {"files", 2}});
 }
 

@@ -144,12 +144,16 @@ class SpawnerLoop {
         run_child(*order, files);
       } else if (op == "memory") {
         if (const std::string problem = mount_memory(*order); !problem.empty()) {
-          reports_.push(
-              Value::object({{"event", "isolation"},
-                             {"missing", "volumes of medium Memory are on the disk: " + problem}}));
+          reports_.push(Value::object({{"event", "memory"},
+                                       {"uid", (*order)["uid"]},
+                                       {"volume", (*order)["volume"]},
+                                       {"problem", problem}}));
         }
       } else if (op == "prepare") {
         layers_ = try_layers((*order)["folder"].str());
+        if (!can_make_views()) {
+          layers_.missing += "; containers with volumes or files of images, and steps, do not run";
+        }
         reports_.push(Value::object({{"event", "isolation"}, {"missing", layers_.missing}}));
       } else if (op == "exec") {
         run_exec(*order, files);
@@ -184,7 +188,7 @@ class SpawnerLoop {
     child.log = open_log_to_write(child.log_path);
     const bool ready = child.log >= 0 && (terminal || ::pipe2(ends, O_CLOEXEC) == 0);
     given.output = ends[1];
-    Parent parent{.pid = self_, .channel = channel_};
+    Parent parent{.pid = self_, .channel = channel_, .views = can_make_views()};
     if (order["isolate"].as_bool() && handle_ >= 0 && can_have_own_pids()) {
       parent.handle = handle_;
       parent.made_by = own_ids();
@@ -193,10 +197,19 @@ class SpawnerLoop {
     int mapped[2] = {-1, -1};
     if (parent.made_by) {
       parent.made_by = container_ids(order);
-      const bool several = !order["security"]["groups"].empty() && has_subordinate_ids();
+      // Root may change to other users and needs their ids; other users need those of their groups.
+      const Value& security = order["security"];
+      const bool root = security["user"].is_integer() && parent.made_by->as_user == 0;
+      const bool several = (root || !security["groups"].empty()) && has_subordinate_ids();
       parent.mapped = several && ::pipe2(mapped, O_CLOEXEC) == 0 ? mapped[0] : -1;
     }
-    child.pid = !ready ? -1 : parent.made_by ? fork_into_own_pids() : ::fork();
+    const auto target = children_.find(order["target"].as_int(-1));
+    // A target that has ended meanwhile fails the start: its processes cannot be shown.
+    const bool lost = order.contains("target") && (!parent.made_by || target == children_.end());
+    child.pid = !ready || lost              ? -1
+                : !parent.made_by           ? ::fork()
+                : target != children_.end() ? fork_into_pids_of(target->second.pid)
+                                            : fork_into_own_pids();
     if (child.pid == 0) {
       become_container(order, given, parent);
     }
@@ -229,7 +242,8 @@ class SpawnerLoop {
     const bool ready = container != children_.end() && files.size() == needed;
     const pid_t pid = ready ? ::fork() : -1;
     if (pid == 0) {
-      become_exec(order, files, container->second.pid, {.pid = self_, .channel = channel_});
+      become_exec(order, files, container->second.pid,
+                  {.pid = self_, .channel = channel_, .views = can_make_views()});
     }
     if (pid < 0) {
       return report_exit(id, kCannotStart, 0);

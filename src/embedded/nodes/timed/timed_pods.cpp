@@ -18,6 +18,9 @@ constexpr double kUsualSeconds = 0.1;
 // What a polite signal takes: the first, and so many more at most, by the pod's uid.
 constexpr Duration kLeastStop = std::chrono::milliseconds(10);
 constexpr std::uint64_t kStopSpread = 41;
+constexpr const char* kNothingRuns =
+    "the pod's containers only take time: there is no process to look into. To run it, load its "
+    "image with athanor images, or start the lab with --pods process";
 constexpr int kTerminated = 143;
 constexpr int kKilled = 137;
 constexpr int kTaskResult = 1;
@@ -137,8 +140,8 @@ std::optional<TimedPods::Ending> TimedPods::ending_of(const Value& spec, std::si
   if (simulation.is_null() && slept && *slept < 0) {
     return std::nullopt;
   }
-  const std::chrono::duration<double> time(
-      simulation["seconds"].as_double(slept.value_or(kUsualSeconds)));
+  const std::chrono::duration<double> time(simulation["seconds"].as_double(
+      slept.value_or(container["seconds"].as_double(kUsualSeconds))));
   return Ending{.at = now + std::chrono::duration_cast<Duration>(time),
                 .code = static_cast<int>(simulation["exitCode"].as_int()),
                 .message = results_of(container, simulation)};
@@ -158,10 +161,27 @@ void TimedPods::start(const Value& spec, Instant now) {
   run(uid, pod, now);
 }
 
+void TimedPods::extend(const Value& spec, Instant now) {
+  if (const auto found = pods_.find(spec["uid"].str()); found != pods_.end()) {
+    for (const Value& container : spec["ephemeral"].items()) {
+      found->second.machine.refuse_ephemeral(container, kNothingRuns, now);
+    }
+    run(found->first, found->second, now);
+  }
+}
+
 void TimedPods::stop(const std::string& uid, Duration grace, Instant now) {
   if (const auto found = pods_.find(uid); found != pods_.end()) {
     found->second.machine.stop(grace, now);
     run(uid, found->second, now);
+  }
+}
+
+void TimedPods::update(const Value& change, Instant now) {
+  const auto found = pods_.find(change["uid"].str());
+  if (found != pods_.end() && change.contains("resources")) {
+    found->second.machine.resize(change, now);
+    run(found->first, found->second, now);
   }
 }
 

@@ -22,7 +22,8 @@ namespace athanor::nodes {
 //
 //   {"load/run": {"seconds": 90, "exitCode": 1, "results": {"score": "7"}}}
 //
-// Without one it takes the time of the "sleep N" in its command, else 0.1 s, and ends with 0; in a
+// Without one it takes the time of the "sleep N" in its command, else that of its image in the lab
+// file, else 0.1 s, and ends with 0; in a
 // pod that always restarts (a server) it runs until it is stopped, once its init containers have
 // ended. A polite signal ends it within 10 to 50 ms with 143. Costs O(log pods) an event.
 class TimedPods {
@@ -31,7 +32,12 @@ class TimedPods {
 
   // Starts the pod of `spec` (sandbox_spec.hpp). A second start of the same uid does nothing.
   void start(const Value& spec, Instant now);
+  // Adds the ephemeral containers of `spec`: nothing runs here that could be looked into, so each
+  // ends at once with 128, a message and an event.
+  void extend(const Value& spec, Instant now);
   void stop(const std::string& uid, Duration grace, Instant now);
+  // Takes what has changed of a pod (PodRuntime::update); its volumes have no contents here.
+  void update(const Value& change, Instant now);
   // Records that the pod's events up to this number are written.
   void events_written(const std::string& uid, std::int64_t last);
   // Removes a pod that has ended; leaves any other.

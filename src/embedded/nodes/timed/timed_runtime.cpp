@@ -31,13 +31,15 @@ class TimedRuntime final : public PodRuntime {
   void start(const Value& spec) override {
     change([&]() ATHANOR_REQUIRES(mutex_) { pods_.start(spec, clock_.now()); });
   }
-  // Nothing runs here that could be looked into: such containers stay waiting.
-  void extend(const Value& /*spec*/) override {}
+  void extend(const Value& spec) override {
+    change([&]() ATHANOR_REQUIRES(mutex_) { pods_.extend(spec, clock_.now()); });
+  }
   void stop(const std::string& uid, Duration grace) override {
     change([&]() ATHANOR_REQUIRES(mutex_) { pods_.stop(uid, grace, clock_.now()); });
   }
-  // No volume has a content here.
-  void update(const Value& /*change*/) override {}
+  void update(const Value& change) override {
+    this->change([&]() ATHANOR_REQUIRES(mutex_) { pods_.update(change, clock_.now()); });
+  }
   void events_written(const std::string& uid, std::int64_t last) override {
     change([&]() ATHANOR_REQUIRES(mutex_) { pods_.events_written(uid, last); });
   }

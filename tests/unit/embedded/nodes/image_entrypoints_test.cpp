@@ -28,7 +28,22 @@ TEST(ImageEntrypoints, KnownImagesRunTheirOwn) {
   EXPECT_EQ(command_of("alpine/git", "[clone, x]"), R"(["git","clone","x"])");
   EXPECT_EQ(command_of("registry.k8s.io/kubectl:v1", "[get, pods]"), R"(["kubectl","get","pods"])");
   EXPECT_EQ(command_of("registry.k8s.io/pause:3.10", "[]"), R"(["/bin/sleep","infinity"])");
-  EXPECT_EQ(command_of("gcr.io/k8s-staging-perf-tests/sleep:v0.1.0", "[5s]"), R"(["sleep","5s"])");
+}
+
+TEST(ImageEntrypoints, SleepTakesLengthsOfGo) {
+  const std::string_view image = "gcr.io/k8s-staging-perf-tests/sleep:v0.1.0";
+  EXPECT_EQ(command_of(image, "[5s]"), R"(["sleep","5"])");
+  EXPECT_EQ(command_of(image, "[100ms]"), R"(["sleep","0.1"])");
+  EXPECT_EQ(command_of(image, "[--other, x, 1m30s]"), R"(["sleep","90"])");
+  EXPECT_EQ(command_of(image, "[soon]"), R"(["sleep","soon"])");
+  const auto arguments = [&](const char* args) {
+    const std::string command = command_of(image, args);
+    EXPECT_TRUE(command.starts_with(R"(["/bin/sh","-c",)")) << command;
+    return command.substr(command.rfind(R"("sleep",)"));
+  };
+  EXPECT_EQ(arguments("[-termination-code=1, 1m30s]"), R"("sleep","90","0","1"])");
+  EXPECT_EQ(arguments("[--termination-code, '3', -termination-grace-period=500ms, 1s]"),
+            R"("sleep","1","0.5","3"])");
 }
 
 TEST(ImageEntrypoints, KnowsTwoWordsOfAgnhost) {

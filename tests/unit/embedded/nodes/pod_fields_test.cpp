@@ -82,14 +82,15 @@ TEST(PodFields, NamesNotedFieldsThatAskForSomething) {
           "{hostPID: true, hostIPC: false, hostUsers: true, dnsPolicy: ClusterFirst, "
           "runtimeClassName: kata, securityContext: {sysctls: [{name: a, value: b}]}, containers: "
           "[{name: c, securityContext: {procMount: Default, seLinuxOptions: {}}, lifecycle: "
-          "{stopSignal: SIGINT}, volumeMounts: [{mountPropagation: None}, {mountPropagation: "
+          "{stopSignal: SIGINT}, ports: [{protocol: TCP}, {protocol: SCTP}], volumeMounts: "
+          "[{mountPropagation: None}, {mountPropagation: "
           "Bidirectional}]}]}")
           .value();
   EXPECT_EQ(noted_fields(spec),
-            (std::vector<std::string>{"spec.hostPID", "spec.runtimeClassName",
-                                      "spec.securityContext.sysctls",
-                                      "spec.containers[0].lifecycle.stopSignal",
-                                      "spec.containers[0].volumeMounts[1].mountPropagation"}));
+            (std::vector<std::string>{
+                "spec.hostPID", "spec.runtimeClassName", "spec.securityContext.sysctls",
+                "spec.containers[0].lifecycle.stopSignal", "spec.containers[0].ports[1].protocol",
+                "spec.containers[0].volumeMounts[1].mountPropagation"}));
   EXPECT_EQ(noted_fields(yaml::parse("{hostUsers: false, containers: [{name: c}]}").value()),
             (std::vector<std::string>{"spec.hostUsers"}));
 }

@@ -98,6 +98,25 @@ TEST_F(SandboxLife, LimitsThatAreNotSetAreTheNodes) {
       R"([["A","8"],["B","16384"],["C","2"],["D","0"]])");
 }
 
+TEST_F(SandboxLife, LimitsThatAreNotSetAreThePods) {
+  const Value env =
+      make(
+          "resources: {limits: {cpu: '2'}}, containers: [{name: c, command: [x], env: [{name: A, "
+          "valueFrom: {resourceFieldRef: {resource: limits.cpu}}}, {name: B, valueFrom: "
+          "{resourceFieldRef: {resource: limits.memory, divisor: 1Mi}}}]}]")
+          .value["containers"][0]["env"];
+  EXPECT_EQ(json::print(env), R"([["A","2"],["B","16384"]])");
+}
+
+TEST_F(SandboxLife, LimitsOfPodsStandBesideThoseOfContainers) {
+  const Value spec =
+      make(
+          "resources: {limits: {memory: 2Ki, cpu: 500m}}, initContainers: [{name: i, command: "
+          "[x], resources: {limits: {memory: 1k}}}], containers: [{name: c, command: [x]}]")
+          .value;
+  EXPECT_EQ(json::print(spec["limits"]), R"({"i":{"memory":1000},"*":{"memory":2048,"cpu":500}})");
+}
+
 TEST_F(SandboxLife, FilesOfResourcesHaveTheirContainers) {
   const Value volume =
       make(
@@ -137,6 +156,19 @@ TEST_F(SandboxLife, SecurityContextsAreMerged) {
       unmet_security(asks, {.id = 1000})[0],
       "supplementalGroups and fsGroup are not applied: the lab runs as user 1000, of which "
       "one user and one group id can be mapped (/etc/subuid and newuidmap would give it more)");
+}
+
+TEST_F(SandboxLife, SaysWhereRootIsTheOnlyUser) {
+  const Object asks =
+      pod("containers: [{name: a, securityContext: {runAsUser: 0}}, {name: b, securityContext: "
+          "{runAsUser: 5}}]");
+  EXPECT_TRUE(unmet_security(asks, {.id = 0}).empty());
+  EXPECT_TRUE(unmet_security(asks, {.id = 1000, .several_groups = true}).empty());
+  EXPECT_EQ(unmet_security(asks, {.id = 1000}),
+            (std::vector<std::string>{
+                "runAsUser 0 of a is the only user: the lab runs as user 1000, of which one user "
+                "and one group id can be mapped, so chown and su to others fail (/etc/subuid and "
+                "newuidmap would give it more)"}));
 }
 
 TEST_F(SandboxLife, RefusesRunAsNonRootLikeKubelet) {

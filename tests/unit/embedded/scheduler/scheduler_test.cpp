@@ -178,6 +178,89 @@ TEST_F(SchedulerTest, FullOfPods) {
   EXPECT_EQ(why("b").find("0/1 nodes are available: 1 Too many pods. "), 0U);
 }
 
+TEST_F(SchedulerTest, KeepsRequestsOfInfeasibleResize) {
+  node("n1");
+  pod("a");
+  settle();
+  world.update(api::kPod, {"ns", "a"}, [](Value& object) {
+    object.member("spec")
+        .member("containers")
+        .item(0)
+        .set("resources", from_yaml("{requests: {cpu: '1000'}}"));
+    object.set("status", from_yaml("{conditions: [{type: PodResizePending, status: 'True', reason: "
+                                   "Infeasible}], containerStatuses: [{name: c, resources: "
+                                   "{requests: {cpu: '1'}}}]}"));
+  });
+  pod("b", "cpu: '3'");
+  settle();
+  EXPECT_EQ(node_of("b"), "n1");
+  pod("c");
+  settle();
+  EXPECT_EQ(node_of("c"), "");
+}
+
+TEST_F(SchedulerTest, GivesEachHostPortOnce) {
+  const auto with_port = [&](const std::string& name, const std::string& port,
+                             const std::string& more = "") {
+    world.put(from_yaml("{apiVersion: v1, kind: Pod, metadata: {name: " + name +
+                        ", namespace: ns}, spec: {containers: [{name: c, ports: [{containerPort: "
+                        "80, " +
+                        port + "}]}]" + more + "}}"));
+    settle();
+  };
+  node("n1");
+  with_port("a", "hostPort: 8080");
+  with_port("b", "hostPort: 8080, hostIP: 127.0.0.1");
+  with_port("c", "hostPort: 8080, protocol: UDP");
+  with_port("d", "hostPort: 8081, hostIP: 127.0.0.1");
+  with_port("e", "hostPort: 8081, hostIP: 127.0.0.2");
+  EXPECT_EQ(node_of("a"), "n1");
+  EXPECT_EQ(why("b"),
+            "0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod "
+            "ports. preemption: 0/1 nodes are available: 1 No preemption victims found for "
+            "incoming pod.");
+  EXPECT_EQ(node_of("c"), "n1");
+  EXPECT_EQ(node_of("d"), "n1");
+  EXPECT_EQ(node_of("e"), "n1");
+  world.remove(api::kPod, {"ns", "a"});
+  settle();
+  EXPECT_EQ(node_of("b"), "n1");
+}
+
+TEST_F(SchedulerTest, TwoWaitingPodsShareNoHostPort) {
+  for (const char* name : {"a", "b"}) {
+    world.put(from_yaml(std::string("{apiVersion: v1, kind: Pod, metadata: {name: ") + name +
+                        ", namespace: ns}, spec: {containers: [{name: c, ports: [{containerPort: "
+                        "80, hostPort: 80}]}]}}"));
+  }
+  node("n1");
+  settle();
+  EXPECT_EQ(node_of("a"), "n1");
+  EXPECT_EQ(node_of("b"), "");
+  node("n2");
+  settle();
+  EXPECT_EQ(node_of("b"), "n2");
+}
+
+TEST_F(SchedulerTest, PreemptsPodThatHoldsItsHostPort) {
+  const std::string port = "{name: c, ports: [{containerPort: 80, hostPort: 80}]}";
+  node("n1");
+  world.put(
+      from_yaml("{apiVersion: v1, kind: Pod, metadata: {name: low, namespace: ns}, spec: "
+                "{containers: [" +
+                port + "]}}"));
+  pod("other");
+  settle();
+  world.put(
+      from_yaml("{apiVersion: v1, kind: Pod, metadata: {name: high, namespace: ns}, spec: "
+                "{priority: 5, containers: [" +
+                port + "]}}"));
+  settle();
+  EXPECT_FALSE(world.has(api::kPod, {"ns", "low"}));
+  EXPECT_TRUE(world.has(api::kPod, {"ns", "other"}));
+  EXPECT_EQ(node_of("high"), "n1");
+}
+
 TEST_F(SchedulerTest, WithoutNodes) {
   pod("a");
   settle();

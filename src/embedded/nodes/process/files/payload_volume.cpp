@@ -97,9 +97,9 @@ Result<void> write_payload(const std::string& folder, const std::vector<PayloadF
     return {};
   }
   const std::string before = current_folder(folder);
-  std::string next = folder + "/..state_XXXXXX";
-  if (::mkdtemp(next.data()) == nullptr || ::chmod(next.c_str(), 0755) != 0) {
-    return Error::internal(fmt::format("cannot make {}", next));
+  ATHANOR_TRY(const std::string next, make_unique_folder(folder + "/..state_"));
+  if (::chmod(next.c_str(), 0755) != 0) {
+    return Error::internal(fmt::format("cannot open {} to readers", next));
   }
   if (auto written = write_files(next, files); !written.ok()) {
     remove_folder(next);

@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/files/descriptor.hpp"
+
 namespace athanor::nodes {
 namespace {
 
@@ -73,9 +75,35 @@ std::optional<std::string> read_regular_below(const std::string& root, std::stri
   return text;
 }
 
-Result<void> write_new_file(const std::string& path, std::string_view data, unsigned mode) {
-  ::unlink(path.c_str());  // a pipe, a link or a file of before
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+namespace {
+
+// Opens a folder in `parent`, made where something else has its name.
+Descriptor real_folder(int parent, const char* name) {
+  constexpr int kFolder = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  Descriptor folder(::openat(parent, name, kFolder));
+  if (!folder.valid()) {
+    ::unlinkat(parent, name, 0);
+    ::mkdirat(parent, name, 0777);
+    folder.reset(::openat(parent, name, kFolder));
+  }
+  return folder;
+}
+
+Descriptor real_folder_below(const std::string& root, std::string_view path) {
+  Descriptor folder(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  while (folder.valid() && !path.empty()) {
+    const std::string name(path.substr(0, path.find('/')));
+    path.remove_prefix(std::min(path.size(), name.size() + 1));
+    folder = name == ".." ? Descriptor() : real_folder(folder.get(), name.c_str());
+  }
+  return folder;
+}
+
+Result<void> write_new_file_in(int folder, const std::string& path, std::string_view data,
+                               unsigned mode) {
+  ::unlinkat(folder, path.c_str(), 0);  // a pipe, a link or a file of before
+  constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  const int file = ::openat(folder, path.c_str(), kNew, 0600);
   bool good = file >= 0;
   while (!data.empty() && good) {
     const ssize_t count = ::write(file, data.data(), data.size());
@@ -88,6 +116,30 @@ Result<void> write_new_file(const std::string& path, std::string_view data, unsi
   }
   return good ? Result<void>{}
               : Result<void>{Error::internal(fmt::format("cannot write {}", path))};
+}
+
+}  // namespace
+
+Result<void> write_new_file(const std::string& path, std::string_view data, unsigned mode) {
+  return write_new_file_in(AT_FDCWD, path, data, mode);
+}
+
+Result<void> write_new_file_below(const std::string& root, std::string_view path,
+                                  std::string_view data, unsigned mode) {
+  const std::size_t slash = path.rfind('/');
+  const bool inner = slash != std::string_view::npos;
+  const Descriptor folder = real_folder_below(root, inner ? path.substr(0, slash) : "");
+  if (!folder.valid()) {
+    return Error::internal(fmt::format("cannot write {}/{}", root, path));
+  }
+  return write_new_file_in(folder.get(), std::string(inner ? path.substr(slash + 1) : path), data,
+                           mode);
+}
+
+Result<void> make_folder_below(const std::string& root, std::string_view path) {
+  return real_folder_below(root, path).valid()
+             ? Result<void>{}
+             : Result<void>{Error::internal(fmt::format("cannot make {}/{}", root, path))};
 }
 
 }  // namespace athanor::nodes

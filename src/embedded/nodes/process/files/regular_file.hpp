@@ -24,5 +24,11 @@ std::optional<std::string> read_regular_below(const std::string& root, std::stri
 // Writes a new file in place of whatever has that name; directories stay and are an error. Links on
 // the way to the last name are followed.
 Result<void> write_new_file(const std::string& path, std::string_view data, unsigned mode);
+// Writes as write_new_file() to `path` below `root`, in folders that are made; a link or file in
+// the place of one of these gives way to a folder.
+Result<void> write_new_file_below(const std::string& root, std::string_view path,
+                                  std::string_view data, unsigned mode);
+// Makes a folder below `root` and those above it, in the same way.
+Result<void> make_folder_below(const std::string& root, std::string_view path);
 
 }  // namespace athanor::nodes

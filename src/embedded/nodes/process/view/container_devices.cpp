@@ -52,7 +52,9 @@ void bind_device(const std::string& folder, std::string_view name) {
 }  // namespace
 
 std::string mount_devices(const std::string& target) {
-  if (::mount("tmpfs", target.c_str(), "tmpfs", MS_NOSUID | MS_NOEXEC, "size=64k,mode=0755") != 0) {
+  // Those of the host are bound into it; what a container makes beside them does not open.
+  constexpr unsigned long kOwn = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+  if (::mount("tmpfs", target.c_str(), "tmpfs", kOwn, "size=64k,mode=0755") != 0) {
     return mount_failure("mount", "/dev");
   }
   for (const std::string_view name : kDevices) {

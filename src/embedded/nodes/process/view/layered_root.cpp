@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "embedded/nodes/process/view/container_devices.hpp"
 #include "embedded/nodes/process/view/mount_calls.hpp"
 #include "embedded/nodes/process/view/own_pids.hpp"
+#include "embedded/nodes/process/view/view_mounts.hpp"
 
 namespace athanor::nodes {
 namespace {
@@ -72,7 +74,7 @@ class LayeredRoot {
       own_folders_.push_back(resolve_path(folder));
     }
     for (const Mount& mount : view.mounts) {
-      wanted_.push_back(is_folder(mount.from) ? mount.to : parent_of(mount.to));
+      wanted_.push_back(mount.is_folder ? mount.to : parent_of(mount.to));
     }
     wanted_.push_back(view.working_folder);
     points_ = own_mount_points();
@@ -100,12 +102,11 @@ class LayeredRoot {
     }
     for (const Mount& mount : view_.mounts) {
       if (problem.empty()) {
-        problem = make_mount_point(mount.from, root_ + mount.to);
+        problem = make_mount_place(root_, mount);
       }
     }
-    if (problem.empty() && view_.working_folder != "/" &&
-        !is_folder(root_ + view_.working_folder)) {
-      problem = make_folders_to(root_ + view_.working_folder);
+    if (problem.empty()) {
+      problem = make_folder_in_view(root_, view_.working_folder);
     }
     for (const std::string& mount : mounted_) {
       if (problem.empty() && view_.read_only) {
@@ -377,20 +378,19 @@ namespace {
 
 // Mounts what an image's root needs of the machine: devices, processes, kernel objects.
 std::string add_kernel_folders(const View& view) {
-  const auto place = [&](const char* folder) {
-    return view.scratch + resolve_within(view.scratch, folder);
-  };
+  std::map<std::string_view, std::string> places;
   for (const char* folder : {"/dev", "/proc", "/sys", "/tmp", "/run", "/etc"}) {
-    if (std::string problem = make_folders_to(place(folder)); !problem.empty()) {
-      return problem;
+    places[folder] = place_in_view(view.scratch, folder);
+    if (places[folder].empty()) {
+      return mount_failure("make", folder);
     }
   }
-  static_cast<void>(::chmod(place("/tmp").c_str(), 01777));
-  std::string problem = mount_devices(place("/dev"));
+  static_cast<void>(::chmod(places["/tmp"].c_str(), 01777));
+  std::string problem = mount_devices(places["/dev"]);
   if (problem.empty()) {
-    problem = mount_kernel_objects(place("/sys"));
+    problem = mount_kernel_objects(places["/sys"]);
   }
-  const std::string processes = place("/proc");
+  const std::string& processes = places["/proc"];
   if (problem.empty()) {
     problem = view.made_by ? mount_processes(processes) : bind_path("/proc", processes);
   }
@@ -414,18 +414,19 @@ std::string build_image_root(const View& view) {
   }
   for (const Mount& mount : view.mounts) {
     if (problem.empty()) {
-      problem = make_mount_point(mount.from, view.scratch + mount.to);
+      problem = make_mount_place(view.scratch, mount);
     }
   }
-  if (problem.empty() && !is_folder(view.scratch + view.working_folder)) {
-    problem = make_folders_to(view.scratch + view.working_folder);
+  if (problem.empty()) {
+    problem = make_folder_in_view(view.scratch, view.working_folder);
   }
-  const std::string resolver = resolve_within(view.scratch, "/etc/resolv.conf");
+  Mount resolver{.from = "/etc/resolv.conf",
+                 .to = resolve_within(view.scratch, "/etc/resolv.conf")};
   const bool own =
-      std::ranges::any_of(view.mounts, [&](const Mount& mount) { return mount.to == resolver; });
-  if (problem.empty() && !own && ::access("/etc/resolv.conf", R_OK) == 0) {
-    problem = make_mount_point("/etc/resolv.conf", view.scratch + resolver);
-    problem = problem.empty() ? bind_path("/etc/resolv.conf", view.scratch + resolver) : problem;
+      std::ranges::any_of(view.mounts, [&](const Mount& mount) { return mount.to == resolver.to; });
+  if (problem.empty() && !own && ::access(resolver.from.c_str(), R_OK) == 0) {
+    problem = open_source(resolver);
+    problem = problem.empty() ? add_mount(view.scratch, resolver) : problem;
   }
   return problem.empty() && view.read_only ? make_read_only(view.scratch) : problem;
 }
@@ -444,10 +445,11 @@ LayerSupport try_layers(const std::string& folder) {
   const Ids ids = own_ids();
   int code = 0;
   for (const LayerPlace place : {LayerPlace::Memory, LayerPlace::Disk}) {
-    std::string tried = folder + "/layer-XXXXXX";
-    if (::mkdtemp(tried.data()) == nullptr) {
-      return {.missing = mount_failure("make", tried)};
+    const auto made = make_unique_folder(folder + "/layer-");
+    if (!made.ok()) {
+      return {.missing = made.error().message};
     }
+    const std::string& tried = *made;
     const int child = fork_into_own_pids();
     if (child == 0) {
       try_layer_in_child(ids, tried, place);

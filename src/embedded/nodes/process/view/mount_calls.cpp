@@ -174,18 +174,29 @@ std::string bind_path(const std::string& from, const std::string& target) {
              : mount_failure("bind", from);
 }
 
-std::string make_read_only(const std::string& target) {
+namespace {
+
+// Adds flags to the one mount at `target`.
+bool add_flags(const std::string& target, unsigned long added) {
   struct statvfs flags {};
   ::statvfs(target.c_str(), &flags);
-  unsigned long kept = MS_BIND | MS_REMOUNT | MS_RDONLY;
+  unsigned long all = MS_BIND | MS_REMOUNT | added;
   constexpr std::pair<unsigned long, unsigned long> kFlags[] = {
-      {ST_NOSUID, MS_NOSUID}, {ST_NODEV, MS_NODEV}, {ST_NOEXEC, MS_NOEXEC}};
+      {ST_RDONLY, MS_RDONLY}, {ST_NOSUID, MS_NOSUID}, {ST_NODEV, MS_NODEV}, {ST_NOEXEC, MS_NOEXEC}};
   for (const auto& [has, keep] : kFlags) {
-    kept |= (flags.f_flag & has) != 0 ? keep : 0UL;
+    all |= (flags.f_flag & has) != 0 ? keep : 0UL;
   }
-  return ::mount(nullptr, target.c_str(), nullptr, kept, nullptr) == 0
-             ? std::string{}
-             : mount_failure("make read-only", target);
+  return ::mount(nullptr, target.c_str(), nullptr, all, nullptr) == 0;
+}
+
+}  // namespace
+
+std::string make_read_only(const std::string& target) {
+  return add_flags(target, MS_RDONLY) ? std::string{} : mount_failure("make read-only", target);
+}
+
+std::string make_without_devices(const std::string& target) {
+  return add_flags(target, MS_NODEV) ? std::string{} : mount_failure("take devices from", target);
 }
 
 std::string make_all_read_only(const std::string& target) {

@@ -34,6 +34,8 @@ std::string make_mount_point(const std::string& from, const std::string& target)
 std::string bind_path(const std::string& from, const std::string& target);
 // Makes the one mount at `target` read-only.
 std::string make_read_only(const std::string& target);
+// Lets no device file below the one mount at `target` open.
+std::string make_without_devices(const std::string& target);
 // Makes the mount at `target` and all below it read-only, as far as the kernel can.
 std::string make_all_read_only(const std::string& target);
 // Mounts an empty, read-only folder over `target`, where it is one.

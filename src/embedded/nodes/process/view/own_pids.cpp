@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embedded/nodes/process/view/own_pids.hpp"
 
+#include <fcntl.h>
+#include <fmt/core.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
@@ -9,7 +11,10 @@
 
 #include <cerrno>
 #include <csignal>
+#include <string>
 
+#include "base/check.hpp"
+#include "base/files/descriptor.hpp"
 #include "embedded/nodes/process/view/private_root.hpp"
 
 namespace athanor::nodes {
@@ -44,6 +49,23 @@ int fork_into_own_pids() {
   return static_cast<int>(::syscall(
       SYS_clone, user | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | SIGCHLD, nullptr,
       nullptr, nullptr, nullptr));
+}
+
+int fork_into_pids_of(int child) {
+  const std::string path = fmt::format("/proc/{}/ns/pid", child);
+  const Descriptor target(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor own(::open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC));
+  if (!target.valid() || !own.valid() || ::setns(target.get(), CLONE_NEWPID) != 0) {
+    return -1;
+  }
+  const auto forked =
+      static_cast<int>(::syscall(SYS_clone, CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | SIGCHLD,
+                                 nullptr, nullptr, nullptr, nullptr));
+  if (forked != 0) {
+    const bool back = ::setns(own.get(), CLONE_NEWPID) == 0;
+    ATHANOR_CHECK(back, "a process may return to its own PID namespace");
+  }
+  return forked;
 }
 
 int exit_code_of(int child) {

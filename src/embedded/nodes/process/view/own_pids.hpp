@@ -14,6 +14,10 @@ bool can_have_own_pids();
 // thread.
 int fork_into_own_pids();
 
+// Forks likewise, into the PID namespace of a child that fork_into_own_pids() has made. Requires
+// that the caller is root.
+int fork_into_pids_of(int child);
+
 // Acts as the first process of a namespace: waits for `command`, reaps what falls to it, hands
 // SIGTERM on to the command's group, and ends with the command's exit code (128 and the signal's
 // number after a signal). Requires SIGCHLD and SIGTERM to have been blocked since the fork.

@@ -19,6 +19,8 @@
 #include "embedded/nodes/process/view/container_devices.hpp"
 #include "embedded/nodes/process/view/layered_root.hpp"
 #include "embedded/nodes/process/view/mount_calls.hpp"
+#include "embedded/nodes/process/view/own_pids.hpp"
+#include "embedded/nodes/process/view/view_mounts.hpp"
 
 namespace athanor::nodes {
 namespace {
@@ -150,15 +152,6 @@ class RootBuilder {
   std::set<std::string> opened_{};
 };
 
-std::string bind_mount(const std::string& root, const Mount& mount) {
-  const std::string target = root + mount.to;
-  std::string problem = make_mount_point(mount.from, target);
-  if (problem.empty()) {
-    problem = bind_path(mount.from, target);
-  }
-  return problem.empty() && mount.read_only ? make_read_only(target) : problem;
-}
-
 // The host's tree goes out of reach, where the kernel can exchange the root.
 std::string change_root(const std::string& root, bool own_pids) {
   if (own_pids && ::chdir(root.c_str()) == 0 && ::syscall(SYS_pivot_root, ".", ".") == 0) {
@@ -216,11 +209,26 @@ std::string build_bound_root(const View& view) {
 
 }  // namespace
 
-std::string enter_private_root(View view) {
-  if (std::string problem = view.made_by ? enter_made_namespaces(*view.made_by) : new_namespaces();
-      !problem.empty()) {
-    return problem;
+std::string enter_view_namespaces(const View& view) {
+  return view.made_by ? enter_made_namespaces(*view.made_by) : new_namespaces();
+}
+
+bool can_make_views() {
+  static std::optional<bool> known;  // the spawner has one thread
+  if (!known) {
+    const int child = ::fork();
+    if (child == 0) {
+      ::_exit(new_namespaces().empty() ? 0 : 1);
+    }
+    if (child < 0) {
+      return true;  // not known yet: what then fails ends its container
+    }
+    known = exit_code_of(child) == 0;
   }
+  return *known;
+}
+
+std::string enter_private_root(View view) {
   if (view.made_by && !view.hostname.empty()) {
     static_cast<void>(::sethostname(view.hostname.data(), view.hostname.size()));
   }
@@ -228,6 +236,9 @@ std::string enter_private_root(View view) {
     return view.image.empty() ? resolve_path(path) : resolve_within(view.image, path);
   };
   for (Mount& mount : view.mounts) {
+    if (std::string problem = open_source(mount); !problem.empty()) {
+      return problem;
+    }
     mount.to = resolved(mount.to);
   }
   view.working_folder = view.working_folder.empty() ? "/" : resolved(view.working_folder);
@@ -240,12 +251,11 @@ std::string enter_private_root(View view) {
   }
   for (const Mount& mount : view.mounts) {
     if (problem.empty()) {
-      problem = bind_mount(view.scratch, mount);
+      problem = add_mount(view.scratch, mount);
     }
   }
-  const std::string folder = view.scratch + view.working_folder;
-  if (problem.empty() && view.working_folder != "/" && !is_folder(folder)) {
-    problem = make_folders_to(folder);
+  if (problem.empty()) {
+    problem = make_folder_in_view(view.scratch, view.working_folder);
   }
   return problem.empty() ? change_root(view.scratch, view.made_by.has_value()) : problem;
 }

@@ -9,13 +9,19 @@
 #include <string>
 #include <vector>
 
+#include "base/files/descriptor.hpp"
+
 namespace athanor::nodes {
 
 // A bind mount of the view.
 struct Mount {
-  std::string from{};  // on the host
-  std::string to{};    // absolute, in the container
+  std::string from{};   // on the host
+  std::string below{};  // a path in it, which containers have written; may be empty
+  std::string to{};     // absolute, in the container
   bool read_only = false;
+  // Set by enter_private_root().
+  Descriptor source{};
+  bool is_folder = false;
 };
 
 // A user's ids, which a new user namespace needs.
@@ -48,9 +54,14 @@ struct View {
   std::optional<Ids> made_by{};
 };
 
-// Moves the calling process (a fresh child, one thread) into its view. Returns what went wrong, or
-// empty.
+// Makes the namespaces of a view, if they are not made yet, for the calling process (a fresh child,
+// one thread). Returns what went wrong, or empty.
+std::string enter_view_namespaces(const View& view);
+// Moves that process, which is in them, into its view. Returns what went wrong, or empty.
 std::string enter_private_root(View view);
+// Returns true if this user may make views, or if that cannot be tried now. Tried in a child; an
+// answer is kept. For a process with one thread.
+bool can_make_views();
 
 // Maps the user in a user namespace just made. Returns what went wrong, or empty.
 std::string map_own_ids(const Ids& ids);

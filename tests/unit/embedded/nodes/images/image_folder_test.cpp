@@ -189,6 +189,46 @@ TEST_F(ImageFolderTest, FollowsLinksWithinTheRoot) {
   }
 }
 
+TEST_F(ImageFolderTest, ReadsNoFileOutsideOfArchive) {
+  write(folder_ + "/outside.tar", archive_of({{.path = "secret", .data = "s"}}));
+  const std::string config = R"({"config":{"Cmd":["x"]}})";
+  for (const std::string& way : {folder_ + "/outside.tar", std::string("../../../outside.tar")}) {
+    const std::string path = folder_ + "/linked.tar";
+    write(
+        path,
+        archive_of(
+            {{.path = "layer.tar", .type = '2', .data = way},
+             {.path = "config.json", .data = config},
+             {.path = "manifest.json",
+              .data = R"([{"Config":"config.json","RepoTags":["l:1"],"Layers":["layer.tar"]}])"}}));
+    const auto loaded = ImageFolder(folder_).load(path, "");
+    ASSERT_FALSE(loaded.ok()) << way;
+    EXPECT_EQ(loaded.error().message, "no image: layer.tar is no file in it");
+  }
+  write(folder_ + "/manifest.json", "[]");
+  for (const char* name : {"manifest.json", "index.json"}) {
+    const std::string path = folder_ + "/index.tar";
+    write(path, archive_of({{.path = name, .type = '2', .data = folder_ + "/manifest.json"}}));
+    const auto loaded = ImageFolder(folder_).load(path, "n:1");
+    ASSERT_FALSE(loaded.ok()) << name;
+    EXPECT_NE(loaded.error().message.find("is no file in it"), std::string::npos)
+        << loaded.error().message;
+  }
+}
+
+TEST_F(ImageFolderTest, FollowsLinksBetweenLayers) {
+  const std::string layer = archive_of({{.path = "f", .data = "one"}});
+  const std::string path = folder_ + "/old.tar";  // as docker of before 25 writes equal layers
+  write(path, archive_of({{.path = "a/layer.tar", .data = layer},
+                          {.path = "b/layer.tar", .type = '2', .data = "../a/layer.tar"},
+                          {.path = "config.json", .data = R"({"config":{"Cmd":["x"]}})"},
+                          {.path = "manifest.json",
+                           .data = R"([{"Config":"config.json","RepoTags":["o:1"],)"
+                                   R"("Layers":["b/layer.tar"]}])"}}));
+  ASSERT_TRUE(ImageFolder(folder_).load(path, "").ok());
+  EXPECT_EQ(text("f"), "one");
+}
+
 TEST_F(ImageFolderTest, RefusesHugeImages) {
   const std::string path = saved({{{.path = "big", .data = std::string(100'000, 'x')}}});
   const auto image = ImageFolder(folder_).load(path, "", {}, {.bytes = 50'000});

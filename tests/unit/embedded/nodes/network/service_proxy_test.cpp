@@ -50,7 +50,7 @@ class ServiceProxyTest : public testing::Test {
   std::atomic<ServiceTablePtr> table_;
   PollLoop loop_;
   ServiceChoice choice_;
-  ServiceProxy proxy_{loop_, choice_, [this] { return table_.load(); }};
+  ServiceProxy proxy_{loop_, choice_, [this] { return table_.load(); }, [](const PortProblem&) {}};
   std::jthread thread_;
 };
 
@@ -60,6 +60,29 @@ TEST_F(ServiceProxyTest, AsksTheNewestTableForEachConnection) {
   EXPECT_FALSE(reaches(*server));
   table_ = table_of(node_port_, {bound_address(server->get())});
   EXPECT_TRUE(reaches(*server));
+}
+
+TEST(ServiceProxy, ReportsEachUnservedPortOnce) {
+  const auto taken = open_socket({.ip = kLoopback, .port = 0}, Protocol::Tcp);
+  ASSERT_TRUE(taken.ok());
+  const std::uint16_t port = bound_address(taken->get()).port;
+  ServiceTable table = *table_of(port, {});
+  table.problems.push_back({.owner = "pod ns/p", .text = "no"});
+  const auto shared = std::make_shared<const ServiceTable>(std::move(table));
+  std::vector<PortProblem> reported;
+  PollLoop loop;
+  ServiceChoice choice;
+  ServiceProxy proxy(
+      loop, choice, [&] { return shared; },
+      [&](const PortProblem& problem) { reported.push_back(problem); });
+  proxy.follow();
+  proxy.follow();
+  ASSERT_EQ(reported.size(), 2U);
+  EXPECT_EQ(reported[0].owner, "ns/s");
+  EXPECT_TRUE(reported[0].text.starts_with("Port " + std::to_string(port) +
+                                           " of this machine is not open: "))
+      << reported[0].text;
+  EXPECT_EQ(reported[1].text, "no");
 }
 
 }  // namespace

@@ -61,6 +61,50 @@ Address at(const char* ip, std::uint16_t port) {
   return {.ip = ip_of(ip).value(), .port = port};
 }
 
+TEST(ServiceTable, HasHostPortsOfPods) {
+  const auto pod = [](const std::string& name, const std::string& spec, const char* phase) {
+    return from_yaml("{metadata: {name: " + name + ", namespace: a}, spec: {containers: [{" + spec +
+                     "}]}, status: {podIP: 127.9.0.1, phase: " + phase + "}}");
+  };
+  const std::string ports = "ports: [{containerPort: 80, hostPort: 8080}]";
+  EXPECT_TRUE(has_host_ports(pod("p", ports, "Running")));
+  EXPECT_FALSE(has_host_ports(pod("p", ports, "Succeeded")));
+  EXPECT_FALSE(has_host_ports(pod("p", "ports: [{containerPort: 80}]", "Running")));
+  EXPECT_FALSE(has_host_ports(from_yaml("{spec: {hostNetwork: true, containers: [{" + ports +
+                                        "}]}, status: {phase: Running}}")));
+  const std::vector<Value> pods{
+      pod("p", ports, "Running"),
+      pod("q", "ports: [{containerPort: 1, hostPort: 30080}, {containerPort: 1, hostPort: 8080}]",
+          "Running")};
+  const ServiceTable all = make_service_table(services(), slices(), pods);
+  const ServicePort* port = all.find_node_port(8080, Protocol::Tcp);
+  ASSERT_NE(port, nullptr);
+  EXPECT_EQ(port->service, "pod a/p");
+  EXPECT_EQ(port->endpoints, std::vector{at("127.9.0.1", 80)});
+  EXPECT_EQ(all.find_node_port(30080, Protocol::Tcp)->service, "a/web") << "of a Service";
+  ASSERT_EQ(all.problems.size(), 2U);
+  EXPECT_EQ(all.problems[0].owner, "pod a/q");
+  EXPECT_EQ(all.problems[0].text,
+            "Host port 30080 is not open: all nodes of the lab are on one machine, and Service "
+            "a/web has it");
+  EXPECT_EQ(all.problems[1].text,
+            "Host port 8080 is not open: all nodes of the lab are on one machine, and pod a/p has "
+            "it");
+}
+
+TEST(ServiceTable, NamesPortsOfOtherProtocols) {
+  const std::vector<Value> services{from_yaml(
+      "{metadata: {name: s, namespace: a}, spec: {clusterIP: 10.96.0.9, ports: [{port: 1, "
+      "protocol: SCTP}, {port: 2}]}}")};
+  const std::vector<Value> pods{from_yaml(
+      "{metadata: {name: p, namespace: a}, spec: {containers: [{ports: [{containerPort: 3, "
+      "hostPort: 3, protocol: SCTP}]}]}, status: {podIP: 127.9.0.1, phase: Running}}")};
+  const std::vector<PortProblem> expected{
+      {.owner = "a/s", .text = "Port 1/SCTP is not served: only TCP and UDP are"},
+      {.owner = "pod a/p", .text = "Port 3/SCTP is not served: only TCP and UDP are"}};
+  EXPECT_EQ(make_service_table(services, {}, pods).problems, expected);
+}
+
 TEST(ServiceTable, FindsPortsByAddress) {
   const ServiceTable all = table();
   const ServicePort* port = all.find(at("10.96.0.7", 80), Protocol::Tcp);

@@ -257,5 +257,35 @@ TEST(CheckExchange, ReadsAnswersOfGrpcHealth) {
             std::string::npos);
 }
 
+TEST(ContainerLife, EphemeralContainersSeeProcessesOfTheirTarget) {
+  PodLab lab;
+  lab.start(
+      "{name: p, containers: [{name: c, command: [sleep, '12345']}, {name: d, command: [sleep, "
+      "'1000']}]}");
+  lab.wait("p", [](const Value& now) {
+    return container_of(now, "c")["state"].as_string() == "running" &&
+           container_of(now, "d")["state"].as_string() == "running";
+  });
+  lab.runtime().extend(
+      yaml::parse(
+          "{uid: uid-p, ephemeral: [{name: e, target: c, command: [/bin/sh, -c, 'sleep 0.5; cat "
+          "/proc/[0-9]*/cmdline | tr \"\\0\" \" \"']}, {name: f, target: gone, command: "
+          "[/bin/sh, -c, 'cat /proc/[0-9]*/cmdline | tr \"\\0\" \" \"']}]}")
+          .value());
+  const Value state = lab.wait("p", [](const Value& now) {
+    return now["ephemeral"][0]["state"].as_string() == "terminated" &&
+           now["ephemeral"][1]["state"].as_string() == "terminated";
+  });
+  const bool root = ::geteuid() == 0;
+  EXPECT_TRUE(eventually([&] {
+    return (lab.log("p", "e").find("sleep 12345") != std::string::npos) == root;
+  })) << lab.log("p", "e");
+  EXPECT_EQ(lab.log("p", "e").find("sleep 1000 "), std::string::npos);
+  EXPECT_EQ(lab.log("p", "f").find("sleep 12345"), std::string::npos);
+  const Value& events = state["events"];
+  EXPECT_NE(events[events.size() - 1]["note"].str().find("does not see the processes of gone"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace athanor::nodes::container_life_test

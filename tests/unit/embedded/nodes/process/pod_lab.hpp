@@ -70,6 +70,8 @@ class PodLab {
 bool eventually(const std::function<bool()>& holds);
 std::string read_text(const std::string& path);
 void write_text(const std::string& path, std::string_view text);
+// Runs `body` in a forked child and returns its answer; 128 and the signal if one killed it.
+int in_child(const std::function<int()>& body);
 // The process exists and has not ended.
 bool alive(int pid);
 // The container's entry in a state.

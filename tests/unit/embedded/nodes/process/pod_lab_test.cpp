@@ -3,6 +3,7 @@
 #include "unit/embedded/nodes/process/pod_lab.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -133,6 +134,16 @@ std::string read_text(const std::string& path) {
 
 void write_text(const std::string& path, std::string_view text) {
   std::ofstream(path, std::ios::binary) << text;
+}
+
+int in_child(const std::function<int()>& body) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::_exit(body());
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 bool alive(int pid) {

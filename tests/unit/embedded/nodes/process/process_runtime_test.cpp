@@ -670,17 +670,6 @@ TEST(ProcessRuntime, RunsTwoHundredContainersAndMeasuresCost) {
   std::cout << fmt::format("cpu per container: {:.2f} ms\n", each);
 }
 
-// Runs in a child process, as what happens to it must not happen to the test.
-int in_child(const std::function<int()>& body) {
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    ::_exit(body());
-  }
-  int status = 0;
-  ::waitpid(pid, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 TEST(ProcessRuntime, WhenTheProgramIsKilledItsContainersEnd) {
   int ends[2] = {-1, -1};
   ASSERT_EQ(::pipe(ends), 0);

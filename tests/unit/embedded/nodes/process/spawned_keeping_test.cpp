@@ -11,6 +11,7 @@
 #include "base/digest.hpp"
 #include "embedded/nodes/process/files/folder_size.hpp"
 #include "embedded/nodes/process/token_age.hpp"
+#include "kube/text/yaml.hpp"
 #include "unit/embedded/nodes/process/pod_lab.hpp"
 
 namespace athanor::nodes::spawned_keeping_test {
@@ -84,7 +85,8 @@ TEST(MemoryLimits, KillAContainerThatUsesTooMuch) {
   PodLab lab;
   // What tail keeps lies in its memory.
   lab.start(
-      "{name: p, limits: {c: 20000000, d: 20000000}, containers: [{name: c, command: [/bin/sh, -c, "
+      "{name: p, limits: {c: {memory: 20000000}, d: {memory: 20000000}}, containers: [{name: c, "
+      "command: [/bin/sh, -c, "
       "'head -c 200000000 /dev/zero | tail -c 100000000 | sleep 1000']}, {name: d, command: "
       "[sleep, "
       "'1000']}]}");
@@ -94,18 +96,53 @@ TEST(MemoryLimits, KillAContainerThatUsesTooMuch) {
   EXPECT_EQ(container_of(state, "c")["reason"].as_string(), "OOMKilled");
   EXPECT_EQ(container_of(state, "c")["exitCode"].as_int(), 137);
   EXPECT_EQ(container_of(state, "d")["state"].as_string(), "running");
-  EXPECT_EQ(state["limits"]["c"].as_int(), 20'000'000);
+}
+
+TEST(MemoryLimits, KillTheLargestContainerOfAPod) {
+  PodLab lab;
+  lab.start(
+      "{name: p, limits: {'*': {memory: 60000000}}, containers: [{name: small, command: [/bin/sh, "
+      "-c, 'head "
+      "-c 20000000 /dev/zero | tail -c 20000000 | sleep 1000']}, {name: large, command: [/bin/sh, "
+      "-c, 'head -c 200000000 /dev/zero | tail -c 100000000 | sleep 1000']}]}");
+  const Value state = lab.wait("p", [](const Value& now) {
+    return container_of(now, "large")["state"].as_string() == "terminated";
+  });
+  EXPECT_EQ(container_of(state, "large")["reason"].as_string(), "OOMKilled");
+  EXPECT_EQ(container_of(state, "small")["state"].as_string(), "running");
 }
 
 TEST(MemoryLimits, FollowAResize) {
   PodLab lab;
-  lab.start("{name: p, limits: {c: 900000000}, containers: [{name: c, command: [sleep, '1000']}]}");
+  lab.start(
+      "{name: p, limits: {c: {memory: 900000000}}, containers: [{name: c, command: [sleep, "
+      "'1000']}]}");
   lab.wait("p", [](const Value& now) {
     return container_of(now, "c")["state"].as_string() == "running";
   });
-  lab.runtime().update(Value::object({{"uid", "uid-p"}, {"limits", Value::object({{"c", 1}})}}));
+  lab.runtime().update(*yaml::parse(
+      "{uid: uid-p, resources: {c: {limits: {memory: 1}}}, limits: {c: {memory: 1}}}"));
   const Value state = lab.wait_end("p");
   EXPECT_EQ(container_of(state, "c")["reason"].as_string(), "OOMKilled");
+  EXPECT_EQ(state["resources"]["c"]["limits"]["memory"].as_int(), 1);
+}
+
+TEST(MemoryLimits, RestartContainerForAResize) {
+  PodLab lab;
+  lab.start(
+      "{name: p, grace: 5, restartPolicy: Always, containers: [{name: c, command: [sleep, "
+      "'1000']}, {name: d, command: [sleep, '1000']}]}");
+  lab.wait("p", [](const Value& now) {
+    return container_of(now, "c")["state"].as_string() == "running" &&
+           container_of(now, "d")["state"].as_string() == "running";
+  });
+  lab.runtime().update(*yaml::parse("{uid: uid-p, resources: {}, limits: {}, restarts: [c]}"));
+  const Value state = lab.wait("p", [](const Value& now) {
+    return container_of(now, "c")["restarts"].as_int() == 1 &&
+           container_of(now, "c")["state"].as_string() == "running";
+  });
+  EXPECT_EQ(container_of(state, "d")["restarts"].as_int(), 0);
+  EXPECT_EQ(state["events"][0]["note"], Value("Container c resize requires restart"));
 }
 
 }  // namespace

@@ -37,6 +37,18 @@ class KubeletTest : public testing::Test {
       pods.stop(act.args["uid"].str(), milliseconds(act.args["graceMs"].as_int()), w.now);
       return tell();
     };
+    world.executors[std::string(kExtendVerb)] = [this](FakeWorld& w, const Act& act) {
+      pods.extend(act.args, w.now);
+      return tell();
+    };
+    world.executors[std::string(kUpdateVerb)] = [this](FakeWorld& w, const Act& act) {
+      pods.update(act.args, w.now);
+      return tell();
+    };
+    world.executors[std::string(kEventsVerb)] = [this](FakeWorld&, const Act& act) {
+      pods.events_written(act.args["uid"].str(), act.args["last"].as_int());
+      return tell();
+    };
     world.executors[std::string(kForgetVerb)] = [this](FakeWorld&, const Act& act) {
       pods.forget(act.args["uid"].str());
       return tell();
@@ -111,6 +123,32 @@ TEST_F(KubeletTest, RunsAPodAndReportsIt) {
   const std::size_t written = world.writes.size();
   pass(std::chrono::hours(1));
   EXPECT_EQ(world.writes.size(), written);
+}
+
+TEST_F(KubeletTest, TakesTimeOfImageInLabFile) {
+  world.configure("kubelet", from_yaml("{images: [{name: train, seconds: 20}]}"));
+  pod("containers: [{name: c, image: train}]");
+  pass(seconds(19));
+  EXPECT_EQ(phase(), "Running");
+  pass(seconds(1));
+  EXPECT_EQ(phase(), "Succeeded");
+}
+
+TEST_F(KubeletTest, RefusesEphemeralContainersOfTimedPods) {
+  pod("containers: [{name: c, image: app}]", kLong);
+  world.update(api::kPod, {"ns", "p"}, [](Value& object) {
+    object.set_path({"spec", "ephemeralContainers"},
+                    from_yaml("[{name: debug, image: busybox, stdin: true, tty: true}]"));
+  });
+  settle();
+  const Value ended = status()["ephemeralContainerStatuses"][0]["state"]["terminated"];
+  EXPECT_EQ(ended["exitCode"], Value(128));
+  EXPECT_EQ(ended["reason"], Value("StartError"));
+  EXPECT_NE(ended["message"].str().find("--pods process"), std::string::npos);
+  EXPECT_EQ(world.event_count("Failed", "p"), 1);
+  EXPECT_EQ(phase(), "Running");
+  pass(seconds(61));
+  EXPECT_EQ(phase(), "Succeeded");
 }
 
 TEST_F(KubeletTest, AFailedContainerFailsThePod) {
@@ -197,6 +235,16 @@ TEST_F(KubeletTest, LimitsAreSaidOnceNotToBeEnforced) {
   pod("containers: [{name: c, resources: {limits: {memory: 1Gi}}}]");
   pass(seconds(1));
   EXPECT_EQ(phase(), "Succeeded");
+  EXPECT_EQ(world.event_count("LimitsNotEnforced", "p"), 1);
+}
+
+TEST_F(KubeletTest, NamesUnmetLimitsOfWholePods) {
+  pod("resources: {limits: {cpu: 1}}, containers: [{name: c}]");
+  EXPECT_EQ(world.event_count("LimitsNotEnforced", "p"), 1);
+}
+
+TEST_F(KubeletTest, NamesUnmetLimitsOfInitContainers) {
+  pod("initContainers: [{name: i, resources: {limits: {cpu: 1}}}], containers: [{name: c}]");
   EXPECT_EQ(world.event_count("LimitsNotEnforced", "p"), 1);
 }
 
@@ -306,6 +354,113 @@ TEST_F(KubeletTest, RemovesPodsOfDeletedNode) {
   world.remove(api::kPod, {"ns", "p"});
   pass(milliseconds(60));
   EXPECT_TRUE(gone());
+}
+
+// Resizes on a node with four processors and 4Gi.
+class ResizeTest : public KubeletTest {
+ protected:
+  ResizeTest() {
+    world.update(api::kNode, {"", "n1"}, [](Value& node) {
+      node.set_path({"status", "allocatable"}, from_yaml("{cpu: '4', memory: 4Gi}"));
+    });
+  }
+  void sized(const std::string& name, const std::string& cpu, const std::string& more = "") {
+    world.put(from_yaml("{apiVersion: v1, kind: Pod, metadata: {name: " + name +
+                        ", namespace: ns}, spec: {nodeName: n1, restartPolicy: Always, containers: "
+                        "[{name: c, resources: {requests: {cpu: '" +
+                        cpu + "'}}" + more + "}]}, status: {phase: Pending}}"));
+    settle();
+  }
+  void resize(const std::string& name, const char* cpu) {
+    world.update(api::kPod, {"ns", name}, [&](Value& pod) {
+      pod.member("spec")
+          .member("containers")
+          .item(0)
+          .set("resources", from_yaml(std::string("{requests: {cpu: '") + cpu + "'}}"));
+    });
+    settle();
+  }
+  // "1 Deferred: message", the processors that it has and its condition.
+  std::string has(const std::string& name) {
+    const Value status = world.must(api::kPod, {"ns", name}).status();
+    const Value condition = world.condition(api::kPod, {"ns", name}, "PodResizePending");
+    std::string text = status["containerStatuses"][0]["resources"]["requests"]["cpu"].str();
+    EXPECT_EQ(status["containerStatuses"][0]["allocatedResources"]["cpu"].str(), text);
+    if (!condition.is_null()) {
+      text += " " + condition["reason"].str() + ": " + condition["message"].str();
+    }
+    return text;
+  }
+};
+
+TEST_F(ResizeTest, GrantsFittingResizes) {
+  sized("a", "1");
+  resize("a", "3");
+  EXPECT_EQ(has("a"), "3");
+  EXPECT_EQ(world.must(api::kPod, {"ns", "a"}).status()["containerStatuses"][0]["restartCount"],
+            Value(0));
+}
+
+TEST_F(ResizeTest, KeepsOldResourcesWhereNodeIsTooSmall) {
+  sized("a", "1");
+  resize("a", "1000");
+  EXPECT_EQ(has("a"),
+            "1 Infeasible: Node didn't have enough capacity: cpu, requested: 1000000, capacity: "
+            "4000");
+  resize("a", "2");
+  EXPECT_EQ(has("a"), "2");
+}
+
+TEST_F(ResizeTest, DefersUntilOtherPodsEnd) {
+  sized("a", "1");
+  sized("b", "2");
+  resize("a", "3");
+  EXPECT_EQ(has("a"),
+            "1 Deferred: Node didn't have enough resource: cpu, requested: 3000, used: 2000, "
+            "capacity: 4000");
+  world.remove(api::kPod, {"ns", "b"});
+  pass(seconds(1));
+  EXPECT_EQ(has("a"), "3");
+}
+
+TEST_F(ResizeTest, GrantsWaitingResizesInOrder) {
+  sized("a", "1");
+  world.advance(seconds(1));
+  sized("b", "1");
+  sized("c", "2");
+  resize("b", "3");
+  resize("a", "3");
+  world.remove(api::kPod, {"ns", "c"});
+  pass(seconds(1));
+  EXPECT_EQ(has("a"), "3");
+  EXPECT_EQ(has("b").substr(0, 10), "1 Deferred");
+}
+
+TEST_F(ResizeTest, RestartsContainerWhosePolicySaysSo) {
+  sized("a", "1",
+        ", resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}, {resourceName: "
+        "memory, restartPolicy: NotRequired}]");
+  const std::string first = world.must(api::kPod, {"ns", "a"})
+                                .status()["containerStatuses"][0]["state"]["running"]["startedAt"]
+                                .str();
+  resize("a", "2");
+  pass(seconds(2));
+  const Value status = world.must(api::kPod, {"ns", "a"}).status()["containerStatuses"][0];
+  EXPECT_EQ(status["restartCount"], Value(1));
+  EXPECT_FALSE(status["state"]["running"].is_null());
+  EXPECT_EQ(status["lastState"]["terminated"]["startedAt"].str(), first);
+  EXPECT_EQ(has("a"), "2");
+  EXPECT_EQ(world.event_count("Killing", "a"), 1);
+  EXPECT_EQ(world.event_count("BackOff", "a"), 0);
+}
+
+TEST_F(ResizeTest, KeepsGrantedResourcesAfterRestartOfNode) {
+  sized("a", "1");
+  resize("a", "1000");
+  pods = TimedPods();
+  world.observe_as("pod:ns/a", pods.state("pod:ns/a"));
+  settle();
+  EXPECT_EQ(has("a").substr(0, 12), "1 Infeasible");
 }
 
 }  // namespace

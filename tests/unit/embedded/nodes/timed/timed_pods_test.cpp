@@ -87,6 +87,24 @@ TEST_F(TimedPodsTest, ACommandThatSleepsTakesItsTime) {
   EXPECT_EQ(run(), milliseconds(100)) << "steps have their own times";
 }
 
+TEST_F(TimedPodsTest, ImageInLabFileSaysTheTime) {
+  struct Case {
+    const char* container;
+    Duration time;
+  };
+  for (const Case& c :
+       {Case{"{name: c, seconds: 2.5}", milliseconds(2500)},
+        Case{"{name: c, seconds: 7, command: [sleep, '3']}", seconds(3)},
+        Case{"{name: c, seconds: 7}], simulate: {c: {seconds: 4}}, x: [", seconds(4)}}) {
+    pods = TimedPods();
+    start("containers: [" + std::string(c.container) + "]");
+    EXPECT_EQ(run(), c.time) << c.container;
+  }
+  pods = TimedPods();
+  start("restartPolicy: Always, containers: [{name: c, seconds: 2}]");
+  EXPECT_EQ(run(), Duration::zero());
+}
+
 TEST_F(TimedPodsTest, MakesContainerReadyAfterProbeDelay) {
   start(
       "restartPolicy: Always, containers: [{name: c, probes: {readiness: {initialDelaySeconds: 5, "

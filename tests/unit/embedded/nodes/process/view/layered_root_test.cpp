@@ -4,7 +4,9 @@
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
+#include <pwd.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -84,34 +86,107 @@ TEST_F(LayeredRoot, WritesDoNotReachTheHost) {
   EXPECT_TRUE(std::filesystem::exists("/etc/passwd"));
 }
 
+// Configures git, pip and npm for the user and, as root, for the machine, and lets each that is
+// there install or clone something local; prints the names of these tools. What it makes has
+// "athanor" in its name, or is one of config_files().
+constexpr const char* kToolSteps = R"sh(
+set -e
+export HOME=$(getent passwd $(id -u) | cut -d: -f6)
+export PIP_BREAK_SYSTEM_PACKAGES=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
+mkdir -p ~/.ssh ~/.cache/athanor-x /tmp/w
+cd /tmp/w
+echo 'Host *' >> ~/.ssh/config
+if [ $(id -u) = 0 ]; then
+  mkdir -p /etc/ssh/athanor-x.d /usr/local/lib/athanor-x /var/lib/athanor-x
+  echo x > /etc/ssh/athanor-x.d/x
+fi
+if command -v git > /dev/null; then
+  git config --global user.name athanor-x
+  git config --global user.email athanor-x@example.com
+  [ $(id -u) != 0 ] || git config --system --add safe.directory /tmp/w
+  git init -q upstream
+  git -C upstream commit -q --allow-empty -m first
+  git clone -q upstream ~/athanor-x-clone
+  test "$(git -C ~/athanor-x-clone log --format=%s)" = first
+  echo git
+fi
+if command -v pip3 > /dev/null && pip3 --version > /dev/null 2>&1; then
+  pip3 config --user set global.timeout 7 > /dev/null
+  mkdir athanor_x-1.dist-info
+  echo 'mark = "made"' > athanor_x.py
+  printf 'Metadata-Version: 2.1\nName: athanor-x\nVersion: 1\n' > athanor_x-1.dist-info/METADATA
+  printf 'Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n' \
+    > athanor_x-1.dist-info/WHEEL
+  printf 'athanor_x.py,,\nathanor_x-1.dist-info/METADATA,,\nathanor_x-1.dist-info/WHEEL,,\n' \
+    > athanor_x-1.dist-info/RECORD
+  echo 'athanor_x-1.dist-info/RECORD,,' >> athanor_x-1.dist-info/RECORD
+  python3 -m zipfile -c athanor_x-1-py3-none-any.whl athanor_x.py athanor_x-1.dist-info
+  rm athanor_x.py
+  pip3 install -q --no-index --no-deps ./athanor_x-1-py3-none-any.whl >&2
+  test "$(python3 -c 'import athanor_x; print(athanor_x.mark)')" = made
+  echo pip
+fi
+if command -v npm > /dev/null && npm --version > /dev/null 2>&1; then
+  npm config set fund false
+  mkdir package app
+  echo '{"name": "athanor-x", "version": "1.0.0"}' > package/package.json
+  npm install --offline --silent --no-audit --prefix app ./package > /dev/null
+  test -e app/node_modules/athanor-x/package.json
+  [ $(id -u) != 0 ] || npm install --offline --silent --no-audit -g ./package > /dev/null
+  echo npm
+fi
+echo done
+)sh";
+
+// Files of this machine that these tools change where nothing stops them.
+std::vector<std::string> config_files() {
+  const passwd* user = ::getpwuid(::geteuid());
+  const std::string home = user == nullptr ? "/root" : user->pw_dir;
+  std::vector<std::string> files{"/etc/gitconfig", "/etc/npmrc", "/usr/etc/npmrc", "/etc/pip.conf"};
+  for (const char* name :
+       {"/.ssh/config", "/.ssh/known_hosts", "/.gitconfig", "/.config/git/config", "/.npmrc",
+        "/.config/pip/pip.conf", "/.pip/pip.conf", "/.netrc", "/.profile", "/.bashrc"}) {
+    files.push_back(home + name);
+  }
+  return files;
+}
+
+// What is in a file and when that was written; "none" without one.
+std::string trace_of(const std::string& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) {
+    return "none";
+  }
+  return fmt::format("{}.{:09} {}", status.st_mtim.tv_sec, status.st_mtim.tv_nsec, read_text(file));
+}
+
 // As the examples of Tekton and others do: each of these left files in the home of root.
 TEST_F(LayeredRoot, KeepsFilesOfGitPipAndNpmInside) {
-  std::vector<std::string> folders{"/root", "/etc", "/home", "/usr/local", "/var/lib"};
+  const std::vector<std::string> folders{"/root",      "/etc",     "/home",   "/usr/lib",
+                                         "/usr/local", "/var/lib", "/var/tmp"};
   std::vector<std::set<std::string>> before;
   for (const std::string& folder : folders) {
     before.push_back(paths_below(folder));
   }
-  PodLab lab;
-  lab.start(pod_of(
-      "set -e; home=$(getent passwd $(id -u) | cut -d: -f6); export HOME=$home; mkdir -p ~/.ssh "
-      "/etc/ssh/athanor.d; echo 'Host *' >> ~/.ssh/config; echo x > /etc/ssh/athanor.d/x; "
-      "if command -v git >/dev/null; then git config --global user.name athanor-x; git config "
-      "--system --add safe.directory /w; git init -q /w; fi; "
-      "if command -v pip3 >/dev/null; then pip3 config --user set global.timeout 7 >/dev/null; fi; "
-      "if command -v npm >/dev/null; then npm config set fund false; fi; "
-      "mkdir -p ~/.cache/athanor-x /usr/local/lib/athanor-x /var/lib/athanor-x; echo done"));
-  if (::geteuid() == 0) {
-    EXPECT_EQ(container_of(lab.wait_end("p"), "c")["exitCode"].as_int(-1), 0) << lab.log("p", "c");
-    EXPECT_EQ(lab.log("p", "c"), "done\n");
-  } else {
-    lab.wait_end("p");
+  std::vector<std::string> traces;
+  for (const std::string& file : config_files()) {
+    traces.push_back(trace_of(file));
   }
+  PodLab lab;
+  lab.start(pod_of(kToolSteps));
+  EXPECT_EQ(container_of(lab.wait_end("p"), "c")["exitCode"].as_int(-1), 0) << lab.log("p", "c");
+  const std::string log = lab.log("p", "c");
+  EXPECT_TRUE(log.starts_with("git\n") && log.ends_with("done\n")) << log;
   for (std::size_t i = 0; i < folders.size(); ++i) {
     for (const std::string& path : paths_below(folders[i])) {
-      EXPECT_TRUE(before[i].contains(path) || path.find("athanor-x") == std::string::npos) << path;
+      const bool ours = path.find("athanor-x") != std::string::npos ||
+                        path.find("athanor_x") != std::string::npos;
+      EXPECT_TRUE(before[i].contains(path) || !ours) << path;
     }
   }
-  EXPECT_EQ(read_text("/root/.gitconfig").find("athanor-x"), std::string::npos);
+  for (std::size_t i = 0; i < traces.size(); ++i) {
+    EXPECT_EQ(trace_of(config_files()[i]), traces[i]) << config_files()[i];
+  }
 }
 
 TEST_F(LayeredRoot, TheLayerVanishesWithTheContainer) {
@@ -169,6 +244,19 @@ TEST_F(LayeredRoot, DevicesOfTheHostAreNotInView) {
                             "/dev/zero | wc -c; ls /dev/pts; test -w /sys/kernel/x && echo w; "
                             "touch /sys/x 2>/dev/null || echo sealed")),
       "0\n1\nptmx\nsealed\n");
+}
+
+TEST_F(LayeredRoot, MadeDevicesDoNotOpen) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "only root may make device files";
+  }
+  PodLab lab;
+  EXPECT_EQ(output_of(lab,
+                      "{name: p, volumes: [{name: v, type: empty}], containers: [{name: c, mounts: "
+                      "[{volume: v, path: /v}], command: [/bin/sh, -c, 'for d in /v /dev /tmp /opt "
+                      "/dev/shm /dev/mqueue; do mknod $d/made c 1 3 && (echo x > $d/made) "
+                      "2>/dev/null && echo $d; done; echo x > /dev/null && echo null']}]}"),
+            "null\n");
 }
 
 TEST_F(LayeredRoot, MountsAppearInFoldersOfTheHost) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "embedded/nodes/resource_field.hpp"
+#include "embedded/nodes/resources/resource_field.hpp"
 
 #include <fmt/core.h>
 
@@ -13,12 +13,15 @@
 namespace athanor::nodes {
 namespace {
 
-// The node's for a limit that is not set; Null where nobody sets one.
+// For a limit that is not set, the pod's or else the node's; Null where nobody sets one.
 Value amount_of(const View& view, const Object& pod, const Value& container, std::string_view list,
                 std::string_view name) {
   const Value& own = container["resources"][list][name];
   if (!own.is_null() || list != "limits") {
     return own;
+  }
+  if (const Value& whole = pod.spec()["resources"][list][name]; !whole.is_null()) {
+    return whole;
   }
   const auto node = view.get(api::kNode, {"", pod.spec()["nodeName"].str()});
   return node ? node->status()["allocatable"][name] : Value();
