@@ -123,6 +123,9 @@ bool is_counted_update(const AdmissionAttributes& request) {
     return false;
   }
   const std::string& plural = request.resource->plural;
+  if (!request.subresource.empty()) {
+    return plural == "pods" && request.subresource == "resize";
+  }
   constexpr const char* kDeadline = "activeDeadlineSeconds";
   return plural == "services" || plural == "persistentvolumeclaims" ||
          (plural == "pods" &&
@@ -130,8 +133,8 @@ bool is_counted_update(const AdmissionAttributes& request) {
 }
 
 StatusResult<void> validate_quota(AdmissionAttributes& request, const AdmissionContext& context) {
-  const bool counted = request.operation == Operation::Create || is_counted_update(request);
-  if (!counted || !request.resource->namespaced || !request.subresource.empty()) {
+  const bool created = request.operation == Operation::Create && request.subresource.empty();
+  if ((!created && !is_counted_update(request)) || !request.resource->namespaced) {
     return {};
   }
   const auto page = context.store.list("resourcequotas", {.ns = request.key.ns});

@@ -10,19 +10,27 @@ namespace {
 
 constexpr std::string_view kAccountPrefix = "system:serviceaccount:";
 constexpr std::string_view kExtraHeader = "impersonate-extra-";
+constexpr std::string_view kAuthentication = "authentication.k8s.io";
 
-StatusResult<void> require(const Core& core, const UserInfo& user, std::string_view group,
-                           std::string_view resource, std::string_view subresource,
-                           std::string_view ns, std::string_view name) {
+// One attribute that a caller impersonates: a user, a group, a uid or an extra.
+struct Wish {
+  std::string_view group{};
+  std::string_view resource{};
+  std::string_view subresource{};
+  std::string_view ns{};
+  std::string_view name{};
+};
+
+StatusResult<void> require(const Core& core, const UserInfo& user, const Wish& wish) {
   Attributes attributes;
   attributes.user = &user;
   attributes.verb = "impersonate";
-  attributes.group = std::string(group);
+  attributes.group = std::string(wish.group);
   attributes.version = "v1";
-  attributes.resource = std::string(resource);
-  attributes.subresource = std::string(subresource);
-  attributes.ns = std::string(ns);
-  attributes.name = std::string(name);
+  attributes.resource = std::string(wish.resource);
+  attributes.subresource = std::string(wish.subresource);
+  attributes.ns = std::string(wish.ns);
+  attributes.name = std::string(wish.name);
   const Decision decision = core.authorizer->authorize(attributes);
   if (!decision.allowed) {
     return access_denied(attributes, decision);
@@ -37,11 +45,13 @@ StatusResult<void> take_user(const Core& core, const UserInfo& caller, std::stri
     const std::string_view rest = name.substr(kAccountPrefix.size());
     const std::size_t colon = rest.find(':');
     if (colon != std::string_view::npos) {
-      return require(core, caller, "", "serviceaccounts", "", rest.substr(0, colon),
-                     rest.substr(colon + 1));
+      return require(core, caller,
+                     {.resource = "serviceaccounts",
+                      .ns = rest.substr(0, colon),
+                      .name = rest.substr(colon + 1)});
     }
   }
-  return require(core, caller, "", "users", "", "", name);
+  return require(core, caller, {.resource = "users", .name = name});
 }
 
 }  // namespace
@@ -62,20 +72,24 @@ StatusResult<UserInfo> impersonate(const Core& core, const Request& request, Use
   ATHANOR_TRY_VOID(take_user(core, user, name, wanted));
   wanted.groups.assign(groups.begin(), groups.end());
   for (const std::string& group : wanted.groups) {
-    ATHANOR_TRY_VOID(require(core, user, "", "groups", "", "", group));
+    ATHANOR_TRY_VOID(require(core, user, {.resource = "groups", .name = group}));
   }
   if (wanted.groups.empty()) {
     const UserInfo named = internal_user(name);
     wanted.groups = named.groups;
   }
   if (!uid.empty()) {
-    ATHANOR_TRY_VOID(require(core, user, "authentication.k8s.io", "uids", "", "", uid));
+    ATHANOR_TRY_VOID(
+        require(core, user, {.group = kAuthentication, .resource = "uids", .name = uid}));
     wanted.uid = std::string(uid);
   }
   for (auto it = extra; it != request.headers.end() && it->first.starts_with(kExtraHeader); ++it) {
     const std::string key = extra_key(std::string_view(it->first).substr(kExtraHeader.size()));
-    ATHANOR_TRY_VOID(
-        require(core, user, "authentication.k8s.io", "userextras", key, "", it->second));
+    ATHANOR_TRY_VOID(require(core, user,
+                             {.group = kAuthentication,
+                              .resource = "userextras",
+                              .subresource = key,
+                              .name = it->second}));
     wanted.extra[key].push_back(it->second);
   }
   if (wanted.name != "system:anonymous" && !wanted.in_group("system:authenticated")) {

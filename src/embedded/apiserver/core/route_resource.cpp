@@ -20,6 +20,11 @@ struct Handler {
 constexpr std::array<std::string_view, 5> kObjectViews = {"status", "finalize", "approval",
                                                           "resize", "ephemeralcontainers"};
 
+// Returns true for componentstatuses, which are read and not stored.
+bool is_computed(const ResourceInfo& resource) {
+  return resource.group.empty() && resource.plural == "componentstatuses";
+}
+
 StatusResult<void> find_resource(Call& call) {
   const RequestPath& path = call.path;
   if (!call.table->has_group(path.group)) {
@@ -47,7 +52,7 @@ StatusResult<Handler> collection_handler(const Call& call) {
       return Handler{&handle_create};
     }
   } else if (verb == "list" && resource.has_verb("list")) {
-    return Handler{&handle_list};
+    return Handler{is_computed(resource) ? &list_component_statuses : &handle_list};
   } else if (verb == "watch" && resource.has_verb("watch")) {
     return Handler{&handle_watch};
   } else if (verb == "deletecollection" && !lacks_namespace &&
@@ -70,7 +75,7 @@ StatusResult<Handler> item_handler(const Call& call) {
     return Handler{&handle_create};  // whatever name the URL has, the object's counts
   }
   if (verb == "get") {
-    return Handler{&handle_get};
+    return Handler{is_computed(resource) ? &get_component_status : &handle_get};
   }
   if (verb == "watch") {
     return Handler{&handle_watch};
@@ -121,7 +126,7 @@ StatusResult<Handler> subresource_route(const Call& call) {
 // Returns false for kinds that are only posted, such as reviews: they have no table.
 bool has_tables(const Call& call) {
   constexpr std::array<std::string_view, 3> kPosted = {"binding", "eviction", "token"};
-  const bool read = call.resource->stored || call.resource->plural == "componentstatuses";
+  const bool read = call.resource->stored || is_computed(*call.resource);
   return read && std::find(kPosted.begin(), kPosted.end(), call.path.subresource) == kPosted.end();
 }
 

@@ -189,8 +189,9 @@ std::string Watcher::bookmark_frame(const Bookmark& bookmark) {
     const Value row = Value::object({{"kind", spec_.resource->kind},
                                      {"apiVersion", spec_.resource->api_version()},
                                      {"metadata", std::move(metadata)}});
-    object = make_table(*spec_.resource, spec_.accepted, spec_.include, {row},
-                        Value::object({{"resourceVersion", revision}}), last_tick_, table_started_);
+    object = make_table(*spec_.resource, spec_.accepted,
+                        {.include = spec_.include, .headless = table_started_}, {row},
+                        Value::object({{"resourceVersion", revision}}), last_tick_);
     table_started_ = true;
   } else if (spec_.accepted.shape == Shape::Whole) {
     object = Value::object({{"kind", spec_.resource->kind},
@@ -209,8 +210,9 @@ std::string Watcher::frame_of(std::string_view type, const Value& object, bool h
   if (spec_.accepted.shape == Shape::Table) {
     Value metadata = Value::object();
     metadata.set("resourceVersion", object["metadata"]["resourceVersion"]);
-    shaped = make_table(*spec_.resource, spec_.accepted, spec_.include, {object},
-                        std::move(metadata), last_tick_, headless);
+    shaped = make_table(*spec_.resource, spec_.accepted,
+                        {.include = spec_.include, .headless = headless}, {object},
+                        std::move(metadata), last_tick_);
   } else if (spec_.accepted.shape == Shape::Whole) {
     shaped = object;
   } else {

@@ -11,6 +11,9 @@ namespace athanor::apiserver {
 StatusResult<Response> handle_get(Call& call);
 // Handles GET of a collection.
 StatusResult<Response> handle_list(Call& call);
+// Handles GET of a part of the control plane, and of all of them.
+StatusResult<Response> get_component_status(Call& call);
+StatusResult<Response> list_component_statuses(Call& call);
 // Handles GET with ?watch=true: a stream of changes.
 StatusResult<Response> handle_watch(Call& call);
 // Handles POST of an object (docs/spec/apiserver.md 9).

@@ -64,6 +64,9 @@ struct Options {
   // The quota loop of this server runs: quotas hold as soon as they are there. Otherwise what their
   // status says holds, whatever fills it.
   bool counts_quotas = true;
+  // Parts of the control plane that run in this process, as componentstatuses name them; others are
+  // known by their Leases.
+  std::vector<std::string> components{};
   // services/NAME/proxy follows a Service's annotation athanor.dev/endpoint and its externalName.
   bool proxy_named_endpoints = false;
   // What controllers of this process write (as service accounts) is taken at its word: neither

@@ -84,14 +84,14 @@ Value shape_object(const ResourceInfo& resource, const Accepted& accepted, Inclu
   if (const Value* revision = object["metadata"].find("resourceVersion")) {
     metadata.set("resourceVersion", *revision);
   }
-  return make_table(resource, accepted, include, {object}, std::move(metadata), now, false);
+  return make_table(resource, accepted, {.include = include}, {object}, std::move(metadata), now);
 }
 
 Value shape_list(const ResourceInfo& resource, const Accepted& accepted, IncludeObject include,
                  const std::vector<Value>& objects, const ListMetadata& metadata, Instant now) {
   if (accepted.shape == Shape::Table) {
-    return make_table(resource, accepted, include, objects, list_metadata(metadata, false), now,
-                      false);
+    return make_table(resource, accepted, {.include = include}, objects,
+                      list_metadata(metadata, false), now);
   }
   const bool partial = accepted.shape == Shape::Metadata || accepted.shape == Shape::MetadataList;
   std::vector<Value> items;

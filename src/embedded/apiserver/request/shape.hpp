@@ -42,8 +42,13 @@ Value shape_list(const ResourceInfo& resource, const Accepted& accepted, Include
 
 // Returns {"kind":"PartialObjectMetadata",...}
 Value partial_metadata(const Accepted& accepted, const Value& object);
-// Makes a Table of these objects; without column definitions when `headless`.
-Value make_table(const ResourceInfo& resource, const Accepted& accepted, IncludeObject include,
-                 const std::vector<Value>& objects, Value metadata, Instant now, bool headless);
+// How a Table is made: what its rows have of the objects, and whether it names its columns.
+struct TableShape {
+  IncludeObject include = IncludeObject::Metadata;
+  bool headless = false;
+};
+// Makes a Table of these objects.
+Value make_table(const ResourceInfo& resource, const Accepted& accepted, const TableShape& shape,
+                 const std::vector<Value>& objects, Value metadata, Instant now);
 
 }  // namespace athanor::apiserver

@@ -129,8 +129,8 @@ Value row_object(const Accepted& accepted, IncludeObject include, const Value& o
 
 }  // namespace
 
-Value make_table(const ResourceInfo& resource, const Accepted& accepted, IncludeObject include,
-                 const std::vector<Value>& objects, Value metadata, Instant now, bool headless) {
+Value make_table(const ResourceInfo& resource, const Accepted& accepted, const TableShape& shape,
+                 const std::vector<Value>& objects, Value metadata, Instant now) {
   GenericCells generic(resource);
   const bool own_cells = resource.behaviour != nullptr && resource.behaviour->cells != nullptr;
   std::vector<Value> rows;
@@ -143,14 +143,15 @@ Value make_table(const ResourceInfo& resource, const Accepted& accepted, Include
     if (const Value completed = completion_of(resource, object); !completed.is_null()) {
       row.set("conditions", Value::list({completed}));
     }
-    row.set("object", row_object(accepted, include, object));
+    row.set("object", row_object(accepted, shape.include, object));
     rows.push_back(std::move(row));
   }
-  return Value::object({{"kind", "Table"},
-                        {"apiVersion", "meta.k8s.io/" + accepted.meta_version},
-                        {"metadata", std::move(metadata)},
-                        {"columnDefinitions", headless ? Value() : column_definitions(resource)},
-                        {"rows", Value::list(std::move(rows))}});
+  return Value::object(
+      {{"kind", "Table"},
+       {"apiVersion", "meta.k8s.io/" + accepted.meta_version},
+       {"metadata", std::move(metadata)},
+       {"columnDefinitions", shape.headless ? Value() : column_definitions(resource)},
+       {"rows", Value::list(std::move(rows))}});
 }
 
 }  // namespace athanor::apiserver

@@ -102,6 +102,42 @@ TEST_F(CancelledRequests, EndsSlowOnesWithoutEffect) {
   EXPECT_EQ(server.store().revision(), before);
 }
 
+TEST_F(CancelledRequests, EndExpressionsOfPolicies) {
+  const auto create = [this](std::string_view name) {
+    return ask(std::make_shared<Cancellation>(), "POST", kMaps, config_map(name), "json").status;
+  };
+  EXPECT_EQ(create("small"), 201) << "it has no long loop";
+  const std::string ten = "[0,1,2,3,4,5,6,7,8,9]";
+  const Value expression = Value::object(
+      {{"expression",
+        fmt::format("{0}.all(a, {0}.all(b, {0}.all(c, {0}.all(d, a+b+c+d >= 0))))", ten)}});
+  const Value rule = Value::object({{"apiGroups", Value::list({""})},
+                                    {"apiVersions", Value::list({"v1"})},
+                                    {"operations", Value::list({"CREATE"})},
+                                    {"resources", Value::list({"configmaps"})}});
+  const std::string group = "/apis/admissionregistration.k8s.io/v1/";
+  ASSERT_EQ(server
+                .post(group + "validatingadmissionpolicies",
+                      Value::object(
+                          {{"metadata", Value::object({{"name", "dear"}})},
+                           {"spec", Value::object(
+                                        {{"matchConstraints",
+                                          Value::object({{"resourceRules", Value::list({rule})}})},
+                                         {"validations", Value::list({expression})}})}}))
+                .status,
+            201);
+  ASSERT_EQ(
+      server
+          .post(group + "validatingadmissionpolicybindings",
+                Value::object(
+                    {{"metadata", Value::object({{"name", "dear"}})},
+                     {"spec", Value::object({{"policyName", "dear"},
+                                             {"validationActions", Value::list({"Deny"})}})}}))
+          .status,
+      201);
+  EXPECT_EQ(create("large"), 504);
+}
+
 TEST_F(CancelledRequests, TheyEndWithTheServer) {
   const auto ending = std::make_shared<std::atomic<bool>>(true);
   const auto before = server.store().revision();

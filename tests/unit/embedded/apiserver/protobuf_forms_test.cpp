@@ -118,6 +118,9 @@ TEST(ProtobufForms, EveryKindDecodesToItsJson) {
     const ResourceInfo* info =
         server.server().registry().table()->find(resource.group, resource.version, resource.plural);
     ASSERT_NE(info, nullptr);
+    if (!info->stored) {
+      continue;  // componentstatuses, which are computed: ComponentStatuses.*
+    }
     const store::Write write{.resource = info->storage,
                              .key = {resource.namespaced ? "tst" : "", "full"},
                              .body = *normal,

@@ -342,6 +342,32 @@ TEST(Quotas, ChooseClaimsByAttributesClass) {
   EXPECT_EQ(server.post(kPods, pod("p")).status, 201);
 }
 
+TEST(Quotas, CountResizes) {
+  TestServer server;
+  ASSERT_EQ(
+      server
+          .post(kQuotas, parse(R"({"metadata":{"name":"q"},"spec":{"hard":{"requests.cpu":"2"}}})"))
+          .status,
+      201);
+  ASSERT_EQ(server
+                .post(kPods, parse(R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c",
+                  "image":"i","resources":{"requests":{"cpu":"1"}}}]}})"))
+                .status,
+            201);
+  const auto resize = [&](const char* cpu) {
+    return server.patch(std::string(kPods) + "/p/resize", "strategic-merge",
+                        std::string(R"({"spec":{"containers":[{"name":"c","resources":
+                          {"requests":{"cpu":")") +
+                            cpu + R"("}}}]}})");
+  };
+  expect_refused(resize("3"),
+                 "pods \"p\" is forbidden: exceeded quota: q, requested: requests.cpu=2, used: "
+                 "requests.cpu=1, limited: requests.cpu=2");
+  EXPECT_EQ(resize("2").status, 200);
+  EXPECT_EQ(server.get(std::string(kQuotas) + "/q").value["status"]["used"]["requests.cpu"],
+            Value("2"));
+}
+
 TEST(Quotas, LeaveLimitsOfExtendedResourcesAlone) {
   TestServer server;
   ASSERT_EQ(server

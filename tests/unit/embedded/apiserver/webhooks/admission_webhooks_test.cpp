@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Admission webhooks through the whole server: the matrix of docs/spec/apiserver.md 15.2 (A13).
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -625,6 +626,37 @@ TEST_F(AdmissionWebhooks, AFalseConditionOutweighsABrokenOne) {
   validating("v", {webhook("a", R"({"matchConditions":[
       {"name":"broken","expression":"object.nope == 1"},{"name":"no","expression":"false"}]})")});
   EXPECT_EQ(create("x").status, 201);
+}
+
+// Each condition alone is within its limit; fifty together are not.
+TEST_F(AdmissionWebhooks, BoundCostOfAllConditionsTogether) {
+  constexpr std::size_t kLong = 500'000;  // to read it costs a tenth of a unit each byte
+  for (const char* policy : {"Fail", "Ignore"}) {
+    FakeOutside outside;
+    TestServer server({}, &outside);
+    outside.on("https://hooks/t", allow);
+    Value conditions = Value::list();
+    for (int i = 0; i < 60; ++i) {
+      conditions.push_back(Value::object(
+          {{"name", fmt::format("c{}", i)}, {"expression", "!object.data.k.contains('b')"}}));
+    }
+    Value hook = webhook("t");
+    hook.set("failurePolicy", policy);
+    hook.set("matchConditions", std::move(conditions));
+    ASSERT_EQ(server
+                  .post(std::string(kConfigs) + "validatingwebhookconfigurations",
+                        Value::object({{"metadata", parse(R"({"name":"v"})")},
+                                       {"webhooks", Value::list({hook})}}))
+                  .status,
+              201);
+    Value object = labelled_map("x");
+    object.set("data", Value::object({{"k", std::string(kLong, 'a')}}));
+    const Answer answer = server.post(kMaps, object);
+    const bool fails = std::string_view(policy) == "Fail";
+    EXPECT_EQ(answer.status, fails ? 403 : 201) << answer.message();
+    EXPECT_EQ(answer.message().find("running out of cost budget") != std::string::npos, fails);
+    EXPECT_TRUE(outside.asked.empty());
+  }
 }
 
 TEST_F(AdmissionWebhooks, ConditionsThatDoNotCompileAreRefused) {
