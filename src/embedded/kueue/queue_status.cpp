@@ -23,6 +23,9 @@ constexpr std::string_view kInUse = api::kueue::kInUseFinalizer;
 // Status is a report: the changes of a second are written together, as in the reference.
 constexpr Duration kReportEvery = std::chrono::seconds(1);
 
+// The reference's limit in the schema of a LocalQueue's status; a ClusterQueue lists all.
+constexpr std::size_t kLocalFlavors = 16;
+
 // Every declared flavor and resource, zeros included, in the order of the spec; `borrowed` only for
 // ClusterQueues.
 Value flavor_usage(const Object& cluster_queue, const std::map<FlavorResource, Amount>& use,
@@ -48,6 +51,14 @@ Value flavor_usage(const Object& cluster_queue, const std::map<FlavorResource, A
     }
   }
   return flavors;
+}
+
+// For the status of a LocalQueue.
+Value local_usage(const Object& cluster_queue, const std::map<FlavorResource, Amount>& use) {
+  const Value all = flavor_usage(cluster_queue, use, false);
+  const auto flavors = all.items();
+  const auto first = flavors.first(std::min(flavors.size(), kLocalFlavors));
+  return Value::list(std::vector<Value>(first.begin(), first.end()));
 }
 
 Value with_active(const Object& queue, std::string_view status, std::string_view reason,
@@ -163,8 +174,8 @@ Plan reconcile_local_queue(const View& view, const Key& key, Instant now) {
     status.set("flavorsReservation", nullptr);
     status.set("flavorsUsage", nullptr);
   } else {
-    status.set("flavorsReservation", flavor_usage(queue->second.object, tally.reservation, false));
-    status.set("flavorsUsage", flavor_usage(queue->second.object, tally.usage, false));
+    status.set("flavorsReservation", local_usage(queue->second.object, tally.reservation));
+    status.set("flavorsUsage", local_usage(queue->second.object, tally.usage));
   }
   Plan plan;
   plan.then(Status{.target = {&api::kueue::kLocalQueue, key},

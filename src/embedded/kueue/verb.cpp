@@ -23,6 +23,7 @@
 #include "embedded/kueue/explain/trial.hpp"
 #include "embedded/kueue/model/configuration.hpp"
 #include "embedded/kueue/system.hpp"
+#include "runtime/view/phase_flag.hpp"
 #include "runtime/view/usage.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 
@@ -128,18 +129,23 @@ void find_nodes(const Value& nodes, const std::string& name, Value& found) {
   }
 }
 
+std::string_view phase_of_queue(const Object& queue) {
+  return condition_is(queue.status()["conditions"], "Active", "True") ? "Active" : "Inactive";
+}
+
 // The queues that the list's selectors take, with their cohorts.
-Value selected_nodes(const VerbContext& context, const View& view, const Value& nodes) {
+Value selected_nodes(const VerbContext& context, const View& view, const Value& nodes,
+                     const std::vector<std::string>& phases) {
   Value kept = Value::list();
   for (const Value& node : nodes.items()) {
     if (node["kind"].as_string() == "ClusterQueue") {
       const auto queue = view.get(api::kueue::kClusterQueue, {"", node["name"].str()});
-      if (!queue || context.selects(*queue)) {
+      if (!queue || (context.selects(*queue) && takes_phase(phases, phase_of_queue(*queue)))) {
         kept.push_back(node);
       }
       continue;
     }
-    Value children = selected_nodes(context, view, node["children"]);
+    Value children = selected_nodes(context, view, node["children"], phases);
     if (!children.empty() || node["children"].empty()) {
       Value cohort = node;
       cohort.set("children", std::move(children));
@@ -306,7 +312,9 @@ Result<int> run(VerbContext& context) {
   if (what == kExplain) {
     return explain_one(context, view, *name);
   }
-  Value tree = selected_nodes(context, view, queue_tree(view));
+  ATHANOR_TRY(const std::vector<std::string> phases,
+              asked_phases(context.flag(kPhaseFlag), {"Active", "Inactive"}));
+  Value tree = selected_nodes(context, view, queue_tree(view), phases);
   std::vector<std::string> names = context.names();
   if (names.empty() && what) {
     names.push_back(*what);
@@ -336,13 +344,14 @@ Result<int> run(VerbContext& context) {
 
 }  // namespace
 
-Result<Explanation> explain_named(VerbContext& context, const std::string& ns,
-                                  const std::string& name) {
+Result<Explanation> explain_named(VerbContext& context, const Key& key, const Audience& viewer) {
   ATHANOR_TRY(const Reading reading, read_world(context));
   Reads reads;
   const View view(reading.world, reads);
-  ATHANOR_TRY(const Object workload, find_workload(view, ns, name));
-  return explain(view, workload, context.now());
+  ATHANOR_TRY(const Object workload, find_workload(view, key.ns, key.name));
+  Explanation why = explain(view, workload, context.now(), viewer);
+  why.missing = reading.missing;
+  return why;
 }
 
 Verb queues_verb() {
@@ -360,11 +369,16 @@ Verb queues_verb() {
           "nothing\n",
       .arguments = {{.name = "WHAT", .help = "a cohort or queue, or the word explain"},
                     {.name = "NAME", .help = "a job or Workload to explain, or a second queue"}},
-      .flags = {{.name = "fits",
-                 .value = "REQUESTS",
-                 .help = "would one pod with these requests be admitted to the LocalQueue now"},
-                {.name = "count", .value = "N", .help = "with --fits: so many pods"},
-                {.name = "priority", .value = "N", .help = "with --fits: of this priority"}},
+      .flags =
+          {{.name = kPhaseFlag,
+            .value = "PHASE",
+            .help = "queues in this phase: Active or Inactive"},
+           {.name = "fits",
+            .value = "REQUESTS",
+            .help =
+                "check whether a pod with these requests would be admitted to the LocalQueue now"},
+           {.name = "count", .value = "N", .help = "with --fits: number of pods"},
+           {.name = "priority", .value = "N", .help = "with --fits: priority of the pods"}},
       .lists = true,
       .actions = {kExplain},
       .names = "cohorts or queues of the list",

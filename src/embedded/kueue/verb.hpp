@@ -11,8 +11,8 @@ namespace athanor::kueue {
 
 // Returns why the Workload of that name, or of the object of that name, waits; the newest of
 // several. Errors: no such Workload in the namespace, or queues that cannot be read.
-Result<Explanation> explain_named(VerbContext& context, const std::string& ns,
-                                  const std::string& name);
+Result<Explanation> explain_named(VerbContext& context, const Key& key,
+                                  const Audience& viewer = {});
 
 // Returns the command `athanor queues` with its flags and help.
 Verb queues_verb();

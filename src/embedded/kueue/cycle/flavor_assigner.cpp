@@ -255,10 +255,19 @@ Amounts effective_requests(const ClusterQueue& queue, const PodSetRequests& pod_
   return requests;
 }
 
-// Assigns one pod set; what it takes is added to `taken`.
-void assign_pod_set(const QuotaTree& quota, const ClusterQueue& queue,
-                    const PodSetRequests& pod_set, const AssignOptions& options, Usage& taken,
-                    PodSetAssignment& out, Assignment& whole) {
+// An assignment that grows by one pod set after another.
+struct Assigning {
+  Usage taken{};  // by the pod sets before
+  Assignment whole{};
+};
+
+// Assigns one pod set; what it takes is added.
+PodSetAssignment assign_pod_set(const QuotaTree& quota, const ClusterQueue& queue,
+                                const PodSetRequests& pod_set, const AssignOptions& options,
+                                Assigning& assigning) {
+  Usage& taken = assigning.taken;
+  Assignment& whole = assigning.whole;
+  PodSetAssignment out{.name = pod_set.name, .count = pod_set.count};
   Amounts open = effective_requests(queue, pod_set, options.ignores_undeclared);
   out.usage = open;
   const std::size_t first_place = whole.next.size();
@@ -303,6 +312,7 @@ void assign_pod_set(const QuotaTree& quota, const ClusterQueue& queue,
     whole.mode = Mode::NoFit;
     whole.hopeless = true;
   }
+  return out;
 }
 
 }  // namespace
@@ -379,17 +389,15 @@ std::string Assignment::message() const {
 Assignment assign_flavors(const QuotaTree& quota, const ClusterQueue& queue,
                           const std::vector<PodSetRequests>& pod_sets,
                           const AssignOptions& options) {
-  Assignment assignment{.starts = options.starts};
-  Usage taken;
+  Assigning assigning{.whole = {.starts = options.starts}};
+  Assignment& assignment = assigning.whole;
   for (const PodSetRequests& pod_set : pod_sets) {
-    PodSetAssignment result{.name = pod_set.name, .count = pod_set.count};
-    assign_pod_set(quota, queue, pod_set, options, taken, result, assignment);
-    assignment.pod_sets.push_back(std::move(result));
+    assignment.pod_sets.push_back(assign_pod_set(quota, queue, pod_set, options, assigning));
   }
   std::ranges::sort(assignment.scarce);
   const auto doubles = std::ranges::unique(assignment.scarce);
   assignment.scarce.erase(doubles.begin(), doubles.end());
-  return assignment;
+  return std::move(assigning.whole);
 }
 
 }  // namespace athanor::kueue

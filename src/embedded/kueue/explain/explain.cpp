@@ -32,8 +32,8 @@ constexpr std::size_t kMostAhead = 5;
 
 class Explainer {
  public:
-  Explainer(const View& view, const Object& workload, Instant now)
-      : view_(view), workload_(workload), now_(now) {
+  Explainer(const View& view, const Object& workload, Instant now, const Audience& viewer)
+      : view_(view), workload_(workload), now_(now), viewer_(viewer) {
     result_.workload = workload.key();
     result_.local_queue = workload.spec()["queueName"].str();
     if (const auto owner = workload.controller()) {
@@ -60,6 +60,11 @@ class Explainer {
     result_.causes.push_back({.object = std::move(object),
                               .text = std::move(text),
                               .unblocked_by = std::move(unblocked_by)});
+  }
+  [[nodiscard]] bool sees(std::string_view ns) const { return !viewer_.sees || viewer_.sees(ns); }
+  // The name of another Workload in a text.
+  [[nodiscard]] std::string name_of(const Object& other) const {
+    return sees(other.ns()) ? other.key().text() : "a Workload that you may not see";
   }
   [[nodiscard]] std::string self() const { return "Workload/" + workload_.key().text(); }
   [[nodiscard]] bool says(std::string_view type) const {
@@ -200,15 +205,18 @@ class Explainer {
     result_.position = self_at->in_cluster_queue;
     const auto place = static_cast<std::size_t>(self_at - pending.begin());
     for (std::size_t i = place - std::min(place, kMostAhead); i < place; ++i) {
+      if (!sees(pending[i].workload.ns())) {
+        ++result_.hidden;
+        continue;
+      }
       result_.ahead.push_back({.workload = pending[i].workload.key(),
                                .position = pending[i].in_cluster_queue,
                                .priority = pending[i].workload.spec()["priority"].as_int()});
     }
     if (place > 0 && queue.strict_fifo && !(queue.strict_per_flavor && starts_now())) {
-      cause(
-          "ClusterQueue/" + queue.name,
-          fmt::format("is StrictFIFO: {} goes first", pending.front().workload.key().text()),
-          fmt::format("{} is admitted or leaves the queue", pending.front().workload.key().text()));
+      const std::string first = name_of(pending.front().workload);
+      cause("ClusterQueue/" + queue.name, fmt::format("is StrictFIFO: {} goes first", first),
+            fmt::format("{} is admitted or leaves the queue", first));
     }
   }
 
@@ -247,6 +255,10 @@ class Explainer {
       cause("ClusterQueue/" + queue.name, std::move(one.text), std::move(one.unblocked_by));
     }
     for (const Target& target : result.targets) {
+      if (!sees(target.held->object.ns())) {
+        ++result_.hidden;
+        continue;
+      }
       result_.preempts.push_back({.workload = target.held->object.key(),
                                   .cluster_queue = target.held->queue->name,
                                   .why = std::string(text_of(target.why)),
@@ -263,6 +275,11 @@ class Explainer {
     const std::set<std::string> closed = closed_flavors(result.assignment);
     std::erase_if(result_.quotas,
                   [&](const QuotaReport& report) { return closed.contains(report.flavor); });
+    for (QuotaReport& report : result_.quotas) {
+      result_.hidden += std::erase_if(report.holders, [&](const QuotaReport::Holder& holder) {
+        return !sees(holder.workload.ns);
+      });
+    }
   }
 
   // It fits, and admission waits for others to be ready (8.5).
@@ -292,10 +309,12 @@ class Explainer {
       const Preempting::Result result = preempting.nominate(
           {.queue = &queue, .priority = -priority, .queued = queued}, rules.requests(other), false);
       if (result.assignment.mode != Mode::Fit && waits_for_others(result.assignment)) {
-        cause(fmt::format("LocalQueue/{}/{}", other.ns(), other.spec()["queueName"].as_string()),
-              fmt::format("{} waits for longer than its {} and goes first", other.key().text(),
-                          kMaxWait),
-              fmt::format("{} is admitted or leaves the queue", other.key().text()));
+        cause(
+            sees(other.ns())
+                ? fmt::format("LocalQueue/{}/{}", other.ns(), other.spec()["queueName"].as_string())
+                : "ClusterQueue/" + queue.name,
+            fmt::format("{} waits for longer than its {} and goes first", name_of(other), kMaxWait),
+            fmt::format("{} is admitted or leaves the queue", name_of(other)));
         return;
       }
     }
@@ -317,14 +336,15 @@ class Explainer {
   const View& view_;
   const Object& workload_;
   Instant now_;
+  const Audience& viewer_;
   std::shared_ptr<const Snapshot> queues_{};
   Explanation result_{};
 };
 
 }  // namespace
 
-Explanation explain(const View& view, const Object& workload, Instant now) {
-  return Explainer(view, workload, now).run();
+Explanation explain(const View& view, const Object& workload, Instant now, const Audience& viewer) {
+  return Explainer(view, workload, now, viewer).run();
 }
 
 }  // namespace athanor::kueue

@@ -4,10 +4,13 @@
 // start. Pure; the command line and the served group read it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/time.hpp"
@@ -19,7 +22,12 @@
 
 namespace athanor::kueue {
 
-// Why a Workload waits, for `athanor queues explain` and the visibility API.
+// Limits of an explanation: it names no Workload of namespaces that the reader may not see.
+struct Audience {
+  std::function<bool(std::string_view ns)> sees{};  // empty: all
+};
+
+// Why a Workload waits, for `athanor queues explain`, the visibility API and the console.
 struct Explanation {
   struct Cause {
     std::string object{};  // "ClusterQueue/a"; of a namespace: "LocalQueue/ns/a"
@@ -54,7 +62,9 @@ struct Explanation {
   std::optional<std::int64_t> position{};
   std::vector<Ahead> ahead{};  // the nearest ones; `position` says how many there are
   std::vector<Preempted> preempts{};
-  std::vector<QuotaReport> quotas{};  // that it needs; none: something else is in the way
+  std::size_t hidden = 0;              // Workloads left out, as the viewer may not see them
+  std::vector<std::string> missing{};  // kinds that could not be read: causes may be missing
+  std::vector<QuotaReport> quotas{};   // that it needs; none: something else is in the way
   // When it may start, as the simulation of the queues from now on estimates.
   std::optional<StartEstimate> estimate{};
 
@@ -63,6 +73,7 @@ struct Explanation {
 };
 
 // Reads queues, flavors and Workloads through the view.
-Explanation explain(const View& view, const Object& workload, Instant now);
+Explanation explain(const View& view, const Object& workload, Instant now,
+                    const Audience& viewer = {});
 
 }  // namespace athanor::kueue

@@ -2,6 +2,9 @@
 // An explanation as JSON and as text.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
+
 #include "embedded/kueue/explain/explain.hpp"
 
 namespace athanor::kueue {
@@ -14,6 +17,12 @@ Value value_of(const QuotaReport& report) {
                                {"clusterQueue", holder.cluster_queue},
                                {"priority", holder.priority},
                                {"holds", holder.holds}});
+    if (!holder.owner.empty()) {
+      one.set("owner", holder.owner);
+    }
+    if (holder.since) {
+      one.set("since", format_time(*holder.since));
+    }
     if (!holder.kept_for.empty()) {
       one.set("notPreempted", holder.kept_for);
     }
@@ -41,15 +50,20 @@ Value value_of(const StartEstimate& estimate) {
   return value;
 }
 
-std::string sentence_of(const QuotaReport& report) {
+std::string sentence_of(const QuotaReport& report, Instant now) {
   std::string out = fmt::format(
       "  {} of flavor {}: {} wanted, {} available, {} of it borrowed ({} used of {}, at most {})\n",
       report.resource, report.flavor, report.wanted, report.available, report.borrowable,
       report.used, report.nominal, report.capacity);
   for (const QuotaReport::Holder& holder : report.holders) {
+    const auto whole = [](Duration length) {
+      return format_go_duration(std::chrono::floor<std::chrono::seconds>(length));
+    };
     out += fmt::format(
-        "    {} holds {} (ClusterQueue {}, priority {}): {}\n", holder.workload.text(),
-        holder.holds, holder.cluster_queue, holder.priority,
+        "    {}{} holds {}{} (ClusterQueue {}, priority {}): {}\n", holder.workload.text(),
+        holder.owner.empty() ? "" : fmt::format(" of {}", holder.owner), holder.holds,
+        holder.since ? fmt::format(" for {}", whole(now - *holder.since)) : "",
+        holder.cluster_queue, holder.priority,
         holder.kept_for.empty() ? "would be preempted" : "not preempted, " + holder.kept_for);
   }
   return out;
@@ -90,7 +104,15 @@ std::string sentence_of(const Explanation::Preempted& preempted) {
                      preempted.workload.text(), preempted.cluster_queue, preempted.why, frees);
 }
 
-std::string sentence_of(const StartEstimate& estimate, Instant now) {
+// Returns true if it waits for quota that others use: their ends may be estimated.
+bool waits_for_used_quota(const std::vector<Explanation::Cause>& causes) {
+  return causes.empty() || std::ranges::any_of(causes, [](const Explanation::Cause& cause) {
+           return cause.text.find("insufficient unused quota") != std::string::npos;
+         });
+}
+
+std::string sentence_of(const StartEstimate& estimate,
+                        const std::vector<Explanation::Cause>& causes, Instant now) {
   const auto moment = [&](Instant when) {
     return when <= now
                ? std::string("now")
@@ -108,8 +130,10 @@ std::string sentence_of(const StartEstimate& estimate, Instant now) {
     return fmt::format("  estimate: starts {} at the earliest, {}\n", moment(*estimate.earliest),
                        from);
   }
-  return "  estimate: unknown, those before it declare no maximum execution time and no run of "
-         "their queue ended yet, or it never fits\n";
+  return waits_for_used_quota(causes)
+             ? "  estimate: unknown, those before it declare no maximum execution time and no run "
+               "of their queue ended yet\n"
+             : "  estimate: none, it does not start before the obstacles above are gone\n";
 }
 
 }  // namespace
@@ -144,6 +168,16 @@ Value Explanation::to_value() const {
   if (estimate) {
     value.set("estimate", value_of(*estimate));
   }
+  if (!missing.empty()) {
+    Value kinds = Value::list();
+    for (const std::string& kind : missing) {
+      kinds.push_back(kind);
+    }
+    value.set("missing", std::move(kinds));
+  }
+  if (hidden > 0) {
+    value.set("hidden", hidden);
+  }
   return value;
 }
 
@@ -161,17 +195,17 @@ std::string Explanation::text(Instant now) const {
     out += sentence_of(one);
   }
   for (const Ahead& one : ahead) {
-    out += fmt::format("  ahead at place {}: {} (priority {})\n", one.position, one.workload.text(),
-                       one.priority);
+    out += fmt::format("  ahead at place {}: {} (priority {})\n", one.position + 1,
+                       one.workload.text(), one.priority);
   }
   for (const QuotaReport& one : quotas) {
-    out += sentence_of(one);
+    out += sentence_of(one, now);
   }
   for (const Preempted& one : preempts) {
     out += sentence_of(one);
   }
   if (estimate) {
-    out += sentence_of(*estimate, now);
+    out += sentence_of(*estimate, causes, now);
   }
   if (state == "waits" && causes.empty()) {
     out += "  nothing speaks against it: it is admitted in the next cycle\n";

@@ -6,10 +6,25 @@
 #include <algorithm>
 #include <utility>
 
+#include "kube/value/condition.hpp"
+
 namespace athanor::kueue {
 namespace {
 
 constexpr std::size_t kMostHolders = 5;
+
+// Returns "Kind/name" of the object that a Workload is for.
+std::string owner_of(const Object& workload) {
+  const auto owner = workload.controller();
+  return owner ? fmt::format("{}/{}", owner->kind, owner->name) : std::string();
+}
+
+std::optional<Instant> admitted_at(const Object& workload) {
+  const Value& admitted = find_condition(workload.status()["conditions"], "Admitted");
+  return admitted["status"].as_string() == "True"
+             ? parse_time(admitted["lastTransitionTime"].as_string())
+             : std::nullopt;
+}
 
 class Reporter {
  public:
@@ -68,6 +83,8 @@ class Reporter {
                          .cluster_queue = one->queue->name,
                          .priority = one->priority,
                          .holds = amount_text(resource, amount),
+                         .owner = owner_of(one->object),
+                         .since = admitted_at(one->object),
                          .kept_for = kept_for(*one, cell)});
     }
     return holders;

@@ -3,9 +3,11 @@
 // of them is not preempted (docs/spec/kueue.md 17). Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/time.hpp"
 #include "embedded/kueue/cycle/candidates.hpp"
 #include "embedded/kueue/cycle/preemption.hpp"
 
@@ -17,8 +19,10 @@ struct QuotaReport {
     Key workload{};
     std::string cluster_queue{};
     std::int64_t priority = 0;
-    std::string holds{};     // a quantity
-    std::string kept_for{};  // why it is not preempted; empty: it would be
+    std::string holds{};             // a quantity
+    std::string owner{};             // "FournosJob/x"; empty: none
+    std::optional<Instant> since{};  // when it was admitted
+    std::string kept_for{};          // why it is not preempted; empty: it would be
   };
   std::string flavor{};
   std::string resource{};

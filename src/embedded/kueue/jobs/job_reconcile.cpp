@@ -88,6 +88,15 @@ class Manager {
     }
     if (found->controller() || says(*found, "Finished")) {
       stop("missing workload", std::nullopt);
+      if (found->controller()) {
+        emit_for_job(api::kueue::kNameConflict, api::kueue::owned_by_another(*found), "Warning");
+      } else {
+        const Value& end = find_condition(found->status()["conditions"], "Finished");
+        emit_for_job("FinishedWorkload",
+                     fmt::format("Workload '{}' is declared finished: {}", found->key().text(),
+                                 end["message"].as_string()),
+                     "Warning");
+      }
       return false;
     }
     if (!is_equivalent(adapter_, settings_, *found, *job_)) {

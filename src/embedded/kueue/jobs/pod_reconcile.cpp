@@ -120,10 +120,13 @@ class PodManager {
   }
   void refuse(const Object& workload) {
     let_go(group_.pods);
-    tell(plan_, api::kPod, first(), "WorkloadNameConflict",
-         fmt::format("A Workload named \"{}\" already exists but is not a pod group workload; this "
-                     "pod group cannot be admitted",
-                     workload.name()),
+    const bool prebuilt = !prebuilt_name(first()).empty();
+    tell(plan_, api::kPod, first(), api::kueue::kNameConflict,
+         prebuilt ? api::kueue::owned_by_another(workload)
+                  : fmt::format(
+                        "A Workload named \"{}\" already exists but is not a pod group workload; "
+                        "this pod group cannot be admitted",
+                        workload.name()),
          "Warning");
   }
 

@@ -2,6 +2,9 @@
 // The table of the queueing's metrics.
 #include "embedded/kueue/metrics/instruments.hpp"
 
+#include <string>
+#include <utility>
+
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "embedded/kueue/metrics/names.hpp"
@@ -76,6 +79,33 @@ constexpr MetricInfo kMetrics[] = {
 constexpr const Kind* kKinds[] = {&api::kueue::kWorkload, &api::kueue::kClusterQueue,
                                   &api::kueue::kLocalQueue, &api::kueue::kCohort, &api::kConfigMap};
 
+// A queue that is gone takes with it what was counted for it, as in the reference.
+void count(const ObjectChanged& change, Samples& samples) {
+  count_change(change, samples);
+  const bool cluster = &change.kind == &api::kueue::kClusterQueue;
+  if (change.before == nullptr || change.after != nullptr ||
+      (!cluster && &change.kind != &api::kueue::kLocalQueue)) {
+    return;
+  }
+  const std::string name(change.before->name());
+  const auto clear = [&](const MetricInfo& info, MetricLabels labels) {
+    samples.push_back(
+        {.metric = info.name, .labels = std::move(labels), .act = Sample::Act::Clear});
+  };
+  for (const MetricInfo& info : kMetrics) {
+    if (info.type == MetricType::Gauge) {
+      continue;  // computed from what there is
+    }
+    if (!cluster) {
+      clear(info, {{"name", name}, {"namespace", std::string(change.before->ns())}});
+    } else if (info.name == kPreempted) {
+      clear(info, {{"preempting_cluster_queue", name}});
+    } else {
+      clear(info, {{"cluster_queue", name}});
+    }
+  }
+}
+
 }  // namespace
 
 const Instruments& kueue_instruments() {
@@ -83,7 +113,7 @@ const Instruments& kueue_instruments() {
                                             .kinds = kKinds,
                                             .role_label = "replica_role",
                                             .state = measure_queues,
-                                            .changed = count_change,
+                                            .changed = count,
                                             .reconciled = count_cycle};
   return kInstruments;
 }

@@ -25,10 +25,15 @@ constexpr std::size_t kMostFlavors = 256;
 constexpr std::size_t kMostResources = 256;
 constexpr std::size_t kMostCombinations = 512;
 
+// Whose quotas are checked.
+struct QuotaOwner {
+  bool in_cohort = false;
+  bool is_cluster_queue = false;
+};
+
 // One flavor's quotas against the resources its group covers.
 void check_flavor(Errors& errors, const std::string& path, const Value& flavor,
-                  const Value& covered, bool in_cohort, bool lending_within_nominal,
-                  std::string_view what_is_empty) {
+                  const Value& covered, const QuotaOwner& owner) {
   const Value& resources = flavor["resources"];
   for (std::size_t k = 0; k < resources.size(); ++k) {
     const std::string at = fmt::format("{}.resources[{}]", path, k);
@@ -43,21 +48,22 @@ void check_flavor(Errors& errors, const std::string& path, const Value& flavor,
         continue;
       }
       check_not_negative(errors, fmt::format("{}.{}", at, limit), quota[limit]);
-      if (!in_cohort) {
+      if (!owner.in_cohort) {
         invalid(errors, fmt::format("{}.{}", at, limit), shown_quantity(quota[limit]),
-                fmt::format("must be nil when {} is empty", what_is_empty));
+                fmt::format("must be nil when {} is empty",
+                            owner.is_cluster_queue ? "cohort" : "parent"));
       }
     }
     const auto lending = Quantity::parse(quota["lendingLimit"]);
     const auto nominal = Quantity::parse(quota["nominalQuota"]);
-    if (lending_within_nominal && lending && nominal && *lending > *nominal) {
+    if (owner.is_cluster_queue && lending && nominal && *lending > *nominal) {
       invalid(errors, at + ".lendingLimit", json::quote(lending->text()),
               "must be less than or equal to the nominalQuota");
     }
   }
 }
 
-void check_groups(Errors& errors, const Value& groups, bool in_cohort, bool is_cluster_queue) {
+void check_groups(Errors& errors, const Value& groups, const QuotaOwner& owner) {
   std::set<std::string> seen_resources;
   std::set<std::string> seen_flavors;
   std::size_t flavors_total = 0;
@@ -81,8 +87,7 @@ void check_groups(Errors& errors, const Value& groups, bool in_cohort, bool is_c
         errors.push_back(
             fmt::format("{}.name: Duplicate value: {}", at, json::print(flavors[j]["name"])));
       }
-      check_flavor(errors, at, flavors[j], covered, in_cohort, is_cluster_queue,
-                   is_cluster_queue ? "cohort" : "parent");
+      check_flavor(errors, at, flavors[j], covered, owner);
     }
     flavors_total += flavors.size();
     resources_total += covered.size();
@@ -192,7 +197,8 @@ void check_max_wait(Errors& errors, const Value& object) {
 Errors check_cluster_queue(const Value& object, const Value* /*old*/) {
   Errors errors;
   const Value& spec = object["spec"];
-  check_groups(errors, spec["resourceGroups"], !spec["cohortName"].as_string().empty(), true);
+  check_groups(errors, spec["resourceGroups"],
+               {.in_cohort = !spec["cohortName"].as_string().empty(), .is_cluster_queue = true});
   check_selector(errors, "spec.namespaceSelector", spec["namespaceSelector"]);
   check_admission_checks(errors, spec);
   check_strict_fifo(errors, object);
@@ -218,7 +224,8 @@ Errors check_local_queue(const Value& object, const Value* /*old*/) {
 Errors check_cohort(const Value& object, const Value* /*old*/) {
   Errors errors;
   const Value& spec = object["spec"];
-  check_groups(errors, spec["resourceGroups"], !spec["parentName"].as_string().empty(), false);
+  check_groups(errors, spec["resourceGroups"],
+               {.in_cohort = !spec["parentName"].as_string().empty()});
   check_weight(errors, "spec.fairSharing.weight", spec["fairSharing"]["weight"]);
   return errors;
 }

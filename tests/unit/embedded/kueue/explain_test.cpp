@@ -22,6 +22,12 @@ class Explain : public QueueWorld {
     Reads reads;
     return explain(View(world, reads), workload, world.now);
   }
+  // For a viewer who may see no Workload of any namespace.
+  Explanation unseen(const std::string& name) {
+    Reads reads;
+    return explain(View(world, reads), world.must(api::kueue::kWorkload, {"bench", name}),
+                   world.now, {.sees = [](std::string_view) { return false; }});
+  }
   // Seconds from now; -1: unknown.
   std::int64_t in(const std::optional<Instant>& when) const {
     return when ? std::chrono::duration_cast<std::chrono::seconds>(*when - world.now).count() : -1;
@@ -53,8 +59,27 @@ TEST_F(Explain, NamesHoldersOfQuotaAndReasonsToKeep) {
             "f gpu 4 4 4 0");
   ASSERT_EQ(quota.holders.size(), 2U);
   EXPECT_EQ(quota.holders[0].workload.name, "high");
+  EXPECT_TRUE(quota.holders[0].since.has_value());
+  EXPECT_NE(result.text(world.now).find("bench/high holds 3 for "), std::string::npos);
   EXPECT_EQ(quota.holders[0].kept_for, "its priority 9 is not below 5");
   EXPECT_EQ(quota.holders[1].kept_for, "all that may be preempted would not make enough room");
+}
+
+TEST_F(Explain, LeavesOutWorkloadsThatViewerMayNotSee) {
+  queue("q", "4", ", preemption: {withinClusterQueue: LowerPriority}");
+  run("high", "q", 2, 9);
+  run("low", "q", 2, 1);
+  run("waits", "q", 2, 5);
+  const Explanation seen = why("waits");
+  EXPECT_EQ(seen.hidden, 0U);
+  ASSERT_EQ(seen.preempts.size(), 1U);
+  const Explanation result = unseen("waits");
+  EXPECT_EQ(result.hidden, seen.preempts.size() + seen.quotas.at(0).holders.size());
+  EXPECT_TRUE(result.preempts.empty());
+  EXPECT_TRUE(result.quotas.at(0).holders.empty());
+  EXPECT_EQ(result.quotas.at(0).used, seen.quotas.at(0).used);
+  EXPECT_EQ(result.to_value()["hidden"].as_int(), 3);
+  EXPECT_EQ(result.text(world.now).find("bench/low"), std::string::npos);
 }
 
 TEST_F(Explain, SaysWhyOtherQueuesKeepTheirQuota) {
@@ -118,6 +143,8 @@ TEST_F(Explain, OfAQueueThatIsStrictPerFlavor) {
   on("elsewhere", "g", 2);
   ASSERT_EQ(why("behind").causes.size(), 1U);
   EXPECT_EQ(why("behind").causes[0].text, "is StrictFIFO: bench/head goes first");
+  EXPECT_EQ(unseen("behind").causes.at(0).text,
+            "is StrictFIFO: a Workload that you may not see goes first");
   EXPECT_TRUE(why("elsewhere").causes.empty());
 }
 
@@ -248,6 +275,12 @@ TEST_F(Unblocking, OfOneThatWaitsForTooLong) {
   EXPECT_EQ(events("small"), "LocalQueue/bench/q: bench/large is admitted or leaves the queue");
   EXPECT_EQ(why("small").causes.at(0).text,
             "bench/large waits for longer than its athanor.dev/max-wait and goes first");
+  const Explanation::Cause hidden = unseen("small").causes.at(0);
+  EXPECT_EQ(hidden.object, "ClusterQueue/q");
+  EXPECT_EQ(hidden.text,
+            "a Workload that you may not see waits for longer than its athanor.dev/max-wait and "
+            "goes first");
+  EXPECT_EQ(hidden.unblocked_by, "a Workload that you may not see is admitted or leaves the queue");
 }
 
 TEST_F(Unblocking, OfBlockedAdmission) {
@@ -369,6 +402,16 @@ TEST_F(Explain, KnowsThatItDoesNotKnow) {
   ASSERT_TRUE(result.estimate);
   EXPECT_EQ(in(result.estimate->earliest), -1);
   EXPECT_NE(result.text(world.now).find("estimate: unknown"), std::string::npos);
+}
+
+TEST_F(Explain, GivesNoEstimateForOneThatNeverFits) {
+  queue("q", "2");
+  run("first", "q", 2);
+  submit("large", "q", 3);
+  const std::string text = why("large").text(world.now);
+  EXPECT_NE(text.find("estimate: none, it does not start before the obstacles above are gone"),
+            std::string::npos)
+      << text;
 }
 
 TEST_F(Explain, EstimatesPreemptedWorkloads) {

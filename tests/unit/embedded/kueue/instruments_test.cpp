@@ -81,6 +81,21 @@ TEST(KueueInstruments, SumCohortsOverTheirSubtrees) {
   EXPECT_TRUE(std::isnan(share->value)) << "it borrows with a weight of 0";
 }
 
+TEST(KueueInstruments, ShowInfiniteSharesAsNaN) {
+  FakeWorld world;
+  Value queue = small_queue("cq", "4");
+  queue.set("status", from_yaml("{fairSharing: {weightedShare: 9223372036854775807}}"));
+  world.put(queue);
+  world.configure("kueue", from_yaml("{clusterQueueResourceMetrics: true}"));
+  Reads reads;
+  Samples samples;
+  kueue_instruments().state(View(world, reads), samples);
+  const auto share =
+      std::ranges::find(samples, "kueue_cluster_queue_weighted_share", &Sample::metric);
+  ASSERT_NE(share, samples.end());
+  EXPECT_TRUE(std::isnan(share->value)) << "it borrows with a weight of 0";
+}
+
 TEST(KueueInstruments, CountFinishedWorkloads) {
   FakeWorld world;
   world.put(small_queue("cq", "0"));
@@ -193,6 +208,32 @@ TEST(KueueInstruments, CountDeactivationsByTheirCause) {
             "kueue_evicted_workloads_total" + queue +
                 " underlying_cause=AdmissionCheck 1\nkueue_evicted_workloads_once_total" + queue +
                 " detailed_reason=AdmissionCheck 1\n");
+}
+
+// The series that a change of a removed queue clears, of a table with every kind of metric.
+TEST(KueueInstruments, ClearCountersOfRemovedQueues) {
+  const Object queue(from_yaml("{metadata: {name: q, namespace: bench}}"));
+  for (const Kind* kind : {&api::kueue::kClusterQueue, &api::kueue::kLocalQueue}) {
+    const bool cluster = kind == &api::kueue::kClusterQueue;
+    Samples samples;
+    kueue_instruments().tally(ObjectChanged{*kind, &queue, nullptr}, samples);
+    for (const MetricInfo& info : kueue_instruments().metrics) {
+      const auto found = std::ranges::find(samples, info.name, &Sample::metric);
+      ASSERT_EQ(found == samples.end(), info.type == MetricType::Gauge) << info.name;
+      if (found == samples.end()) {
+        continue;
+      }
+      EXPECT_EQ(found->act, Sample::Act::Clear);
+      const MetricLabels wanted = !cluster ? MetricLabels{{"name", "q"}, {"namespace", "bench"}}
+                                  : info.name == "kueue_preempted_workloads_total"
+                                      ? MetricLabels{{"preempting_cluster_queue", "q"}}
+                                      : MetricLabels{{"cluster_queue", "q"}};
+      EXPECT_EQ(found->labels, wanted) << info.name;
+    }
+    Samples none;
+    kueue_instruments().tally(ObjectChanged{*kind, &queue, &queue}, none);
+    EXPECT_TRUE(none.empty()) << "a queue that is there keeps its counters";
+  }
 }
 
 }  // namespace

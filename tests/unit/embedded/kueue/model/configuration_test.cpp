@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "embedded/kueue/model/settings.hpp"
 #include "embedded/kueue/rules/webhooks.hpp"
@@ -111,19 +112,51 @@ somethingOfTheFuture: {enable: true}
   EXPECT_EQ(frameworks[0].as_string(), "batch/job");
 }
 
-// tests/real/kueue lists the fields and gates of Kueue's own types: KUEUE_FIELDS names the list.
-TEST(Configuration, KnowsEveryFieldAndGateOfKueue) {
-  const char* named = std::getenv("KUEUE_FIELDS");  // NOLINT(concurrency-mt-unsafe): never set
-  if (named == nullptr) {
-    GTEST_SKIP() << "part of make test-real";
-  }
-  std::ifstream list(named);
-  ASSERT_TRUE(list.is_open());
+// Texts of a file that a variable names, separated by lines of three dashes; none without it.
+std::vector<std::string> texts_of(const char* variable) {
+  const char* named = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): never set
+  std::vector<std::string> texts;
+  std::ifstream list(named == nullptr ? "" : named);
   for (std::string line; std::getline(list, line);) {
-    const auto read = read_configuration({}, line);
-    ASSERT_TRUE(read.ok()) << line << ": " << read.error().message;
+    if (line == "---" || texts.empty()) {
+      texts.emplace_back();
+    }
+    if (line != "---") {
+      texts.back() += line + "\n";
+    }
+  }
+  return texts;
+}
+
+// Lists of `queueworlds --fields`, which scripts/test-real queues makes from Kueue's own types.
+TEST(Configuration, KnowsEveryFieldAndGateOfKueue) {
+  const auto texts = texts_of("KUEUE_FIELDS");
+  if (texts.empty()) {
+    GTEST_SKIP() << "part `queues` of make test-real";
+  }
+  for (const std::string& text : texts) {
+    const auto read = read_configuration({}, text);
+    // A value may be refused; the field's name must be known.
+    std::string said = read.ok() ? "" : read.error().message;
+    for (const std::string& sentence : read.ok() ? read->warnings : std::vector<std::string>()) {
+      said += sentence;
+    }
+    EXPECT_EQ(said.find("unknown field"), std::string::npos) << text << said;
+    EXPECT_EQ(said.find(" is unknown"), std::string::npos) << text << said;
+  }
+}
+
+// Files that releases of Kueue ship, from the same part.
+TEST(Configuration, LoadsFilesOfKueuesReleases) {
+  const auto texts = texts_of("KUEUE_FILES");
+  if (texts.empty()) {
+    GTEST_SKIP() << "part `queues` of make test-real";
+  }
+  for (const std::string& text : texts) {
+    const auto read = read_configuration({}, text);
+    ASSERT_TRUE(read.ok()) << text << read.error().message;
     for (const std::string& sentence : read->warnings) {
-      EXPECT_EQ(sentence.find("unknown"), std::string::npos) << line << ": " << sentence;
+      EXPECT_EQ(sentence.find("unknown"), std::string::npos) << sentence;
     }
   }
 }
