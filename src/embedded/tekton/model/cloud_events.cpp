@@ -39,11 +39,15 @@ std::string event_id(const Object& run, const Value& condition, std::string_view
   return fmt::format("{}-{}-{}", run.uid(), stage, sha256_hex(what).substr(0, kDigest));
 }
 
+std::string event_source(const Object& run) {
+  return fmt::format("/apis/{}/namespaces/{}/{}s/{}", kPayloadVersion, run.ns(), lower(run.kind()),
+                     run.name());
+}
+
 Value headers_of(const Object& run, std::string_view id, std::string_view stage, Instant now) {
   const std::string kind = lower(run.kind());
   return Value::object({{"Ce-Id", id},
-                        {"Ce-Source", fmt::format("/apis/{}/namespaces/{}/{}s/{}", kPayloadVersion,
-                                                  run.ns(), kind, run.name())},
+                        {"Ce-Source", event_source(run)},
                         {"Ce-Specversion", "1.0"},
                         {"Ce-Subject", run.name()},
                         {"Ce-Time", format_time(now)},
@@ -58,20 +62,30 @@ const Kind& kind_of(const Object& run) {
   return run.kind() == api::kTaskRun.name ? api::kTaskRun : api::kPipelineRun;
 }
 
-// Returns true if the event is under way or was sent; plans CloudEventFailed if it was refused.
-// NotFound: this process has not sent it.
+// Plans CloudEventFailed for the event with this id, once.
+void tell_failure(Plan& plan, const Object& run, std::string id, std::string why) {
+  plan.then(Emit{.about = {&kind_of(run), run.key()},
+                 .about_uid = std::string(run.uid()),
+                 .type = "Warning",
+                 .reason = "CloudEventFailed",
+                 .note = std::move(why),
+                 .id = std::move(id)});
+}
+
+// Returns true if the event is under way or was sent; tells of it if it failed, and of those before
+// it that did. NotFound: this process has not sent it.
 bool is_known(const View& view, Plan& plan, const Object& run, const std::string& id) {
   const Observed sent = view.observe(fmt::format("{}:{}", kVerb, id), kNeverStale);
-  const bool refused = sent.error && sent.error->code != kNotFound;
-  if (refused) {
-    plan.then(Emit{.about = {&kind_of(run), run.key()},
-                   .about_uid = std::string(run.uid()),
-                   .type = "Warning",
-                   .reason = "CloudEventFailed",
-                   .note = sent.error->message,
-                   .id = id});
+  if (!sent.value) {
+    return sent.error && sent.error->code != kNotFound;
   }
-  return refused || sent.value;
+  for (const Value& failure : (*sent.value)["earlier"].items()) {
+    tell_failure(plan, run, failure["id"].str(), failure["error"].str());
+  }
+  if (const Value& error = (*sent.value)["error"]; !error.is_null()) {
+    tell_failure(plan, run, id, error.str());
+  }
+  return true;
 }
 
 // Returns {"taskRun": …}: the run as v1beta1 has it.
@@ -112,7 +126,9 @@ void announce(const View& view, Plan& plan, const Object& run, const Settings& s
                 .verb = std::string(kVerb),
                 .args = Value::object({{"url", settings.event_sink},
                                        {"headers", headers_of(run, id, stage, now)},
-                                       {"body", json::print(payload_of(run))}})});
+                                       {"body", json::print(payload_of(run))},
+                                       {"line", event_source(run)},
+                                       {"id", id}})});
 }
 
 void announce_status(const View& view, Plan& plan, const Object& run, const Value& status,

@@ -24,6 +24,18 @@ Value cluster_source(const Kind& kind, const Object& found) {
   return Value::object({{"uri", uri}, {"digest", Value::object({{"sha256", digest}})}});
 }
 
+// Returns the object that the params of resolver "cluster" name.
+Result<Key> cluster_key(const Kind& kind, const Value& ref, std::string_view ns) {
+  ATHANOR_TRY_VOID(check_kind_param(kind, ref));
+  const Value& other = named(ref["params"], "namespace")["value"];
+  Key key{other.as_string().empty() ? std::string(ns) : other.str(),
+          std::string(named(ref["params"], "name")["value"].as_string())};
+  if (key.name.empty()) {
+    return Error::bad_request("missing required cluster resolver params: name");
+  }
+  return key;
+}
+
 }  // namespace
 
 Result<Definition> find_definition(const View& view, const Kind& kind, const Value& ref,
@@ -37,11 +49,7 @@ Result<Definition> find_definition(const View& view, const Kind& kind, const Val
       return Error::bad_request("resolver type " + quoted(resolver) +
                                 " not enabled in the embedded engine");
     }
-    key.name = named(ref["params"], "name")["value"].str();
-    if (const Value& other = named(ref["params"], "namespace")["value"];
-        !other.as_string().empty()) {
-      key.ns = other.str();
-    }
+    ATHANOR_TRY(key, cluster_key(kind, ref, ns));
   }
   auto found = view.get(kind, key);
   if (!found) {

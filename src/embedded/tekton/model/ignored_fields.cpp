@@ -11,28 +11,16 @@
 namespace athanor::tekton {
 namespace {
 
-struct Ignored {
-  std::string_view field{};
-  std::string_view sentence{};
-};
+constexpr std::string_view kNoDevices =
+    "volumeDevices has no effect: the embedded engine has no block devices";
 
-constexpr Ignored kOfSidecars[] = {
-    {"readinessProbe", "is not run: the first step starts as soon as the sidecar runs"},
-    {"startupProbe", "is not run: the first step starts as soon as the sidecar runs"},
-    {"livenessProbe", "is not run by the embedded engine"},
-    {"lifecycle", "has no effect: hooks are not run by the embedded engine"},
-    {"volumeDevices", "has no effect: the embedded engine has no block devices"}};
-constexpr Ignored kOfSteps[] = {
-    {"volumeDevices", "has no effect: the embedded engine has no block devices"}};
+// Hermetic execution, an alpha feature of Tekton.
+constexpr std::string_view kExecutionMode = "experimental.tekton.dev/execution-mode";
 
-template <std::size_t Count>
-void add(const Value& list, std::string_view name, const Ignored (&fields)[Count],
-         std::vector<std::string>& sentences) {
+void add_devices(const Value& list, std::string_view name, std::vector<std::string>& sentences) {
   for (std::size_t i = 0; i < list.size(); ++i) {
-    for (const Ignored& one : fields) {
-      if (!list[i][one.field].empty()) {
-        sentences.push_back(fmt::format("{}.{} {}", at(name, i), one.field, one.sentence));
-      }
+    if (!list[i]["volumeDevices"].empty()) {
+      sentences.push_back(fmt::format("{}.{}", at(name, i), kNoDevices));
     }
   }
 }
@@ -44,10 +32,11 @@ void add_below(const std::string& path, const Value& task_spec,
   }
 }
 
-// Params of the resolvers git and bundles; the latter reads a folder and no registry.
+// Params of the resolvers cluster, git and bundles; the last reads a folder and no registry.
 void add_ref(const std::string& path, const Value& ref, std::vector<std::string>& sentences) {
   const bool bundles = ref["resolver"].as_string() == "bundles";
-  if (!bundles && ref["resolver"].as_string() != "git") {
+  const bool cluster = ref["resolver"].as_string() == "cluster";
+  if (!bundles && !cluster && ref["resolver"].as_string() != "git") {
     return;
   }
   for (std::size_t i = 0; i < ref["params"].size(); ++i) {
@@ -56,7 +45,11 @@ void add_ref(const std::string& path, const Value& ref, std::vector<std::string>
       sentences.push_back(fmt::format(
           "{}.{} ({}) has no effect: bundles are read from a folder, without credentials", path,
           at("params", i), name));
-    } else if (name == "cache") {
+    } else if (cluster && name != "kind" && name != "name" && name != "namespace") {
+      sentences.push_back(
+          fmt::format("{}.{} ({}) has no effect: resolver cluster takes kind, name and namespace",
+                      path, at("params", i), name));
+    } else if (!cluster && name == "cache") {
       sentences.push_back(
           fmt::format("{}.{} (cache) has no effect: each answer counts for ten minutes", path,
                       at("params", i)));
@@ -82,11 +75,11 @@ void add_pipeline(const std::string& path, const Value& spec, std::vector<std::s
 
 std::vector<std::string> ignored_fields(const Value& task_spec) {
   std::vector<std::string> sentences;
-  add(task_spec["steps"], "steps", kOfSteps, sentences);
+  add_devices(task_spec["steps"], "steps", sentences);
   if (!task_spec["stepTemplate"]["volumeDevices"].empty()) {
-    sentences.push_back(fmt::format("stepTemplate.{} {}", kOfSteps[0].field, kOfSteps[0].sentence));
+    sentences.push_back(fmt::format("stepTemplate.{}", kNoDevices));
   }
-  add(task_spec["sidecars"], "sidecars", kOfSidecars, sentences);
+  add_devices(task_spec["sidecars"], "sidecars", sentences);
   for (std::size_t i = 0; i < task_spec["steps"].size(); ++i) {
     add_ref(at("steps", i) + ".ref", task_spec["steps"][i]["ref"], sentences);
   }
@@ -100,6 +93,11 @@ std::vector<std::string> ignored_fields_of(const Value& object) {
   if (!object["metadata"]["annotations"][kOldResources].is_null()) {
     sentences.emplace_back(
         "spec.resources has no effect: Tekton has no PipelineResources any more");
+  }
+  if (object["metadata"]["annotations"][kExecutionMode].as_string() == "hermetic") {
+    sentences.push_back(
+        fmt::format("metadata.annotations[{}] has no effect: steps keep the network of their pod",
+                    kExecutionMode));
   }
   if (kind == "Task") {
     add_below("spec", spec, sentences);

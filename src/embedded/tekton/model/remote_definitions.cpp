@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "base/digest.hpp"
 #include "embedded/tekton/model/conversion.hpp"
 #include "embedded/tekton/model/text.hpp"
@@ -42,6 +43,7 @@ Result<std::string> http_url(const Value& ref) {
                                 "credentials");
     }
   }
+  ATHANOR_TRY_VOID(check_params(ref, {"url"}));
   std::string url = param_of(ref, "url");
   if (url.empty()) {
     return Error::bad_request("missing required http resolver params: url");
@@ -52,19 +54,45 @@ Result<std::string> http_url(const Value& ref) {
   return url;
 }
 
-// Returns the address of a resource on a mirror of Tekton's hub.
+// Returns the kind of hub that a reference means: "artifact" (Artifact Hub), which is Tekton's
+// default, or "tekton" (Tekton Hub).
+std::string hub_type(const Value& ref) {
+  std::string type = param_of(ref, "type");
+  return type.empty() ? "artifact" : type;
+}
+
+// Returns a version as the hub writes it: Artifact Hub `0.1.0`, Tekton Hub `0.1`.
+std::string hub_version(const std::string& type, std::string version) {
+  const auto dots = std::ranges::count(version, '.');
+  const bool plain = version.find_first_not_of("0123456789.") == std::string::npos;
+  if (type == "artifact" && plain && dots == 1) {
+    version += ".0";
+  } else if (type == "tekton" && plain && dots == 2 && version.ends_with(".0")) {
+    version.resize(version.size() - 2);
+  }
+  return version;
+}
+
+// Returns the address of a resource on Artifact Hub, on Tekton's hub, or on a mirror of one.
 Result<std::string> hub_url(const View& view, const Kind& kind, const Value& ref) {
   std::string base = view.config("tekton")["run"]["hubURL"].str();
   if (base.empty()) {
     return Error::bad_request(
         "resolver type \"hub\" needs the address of a hub: set TEKTON_HUB_URL");
   }
+  ATHANOR_TRY_VOID(check_params(ref, {"catalog", "kind", "name", "type", "version"}));
+  ATHANOR_TRY_VOID(check_kind_param(kind, ref));
+  const std::string type = hub_type(ref);
+  if (type != "tekton" && type != "artifact") {
+    return Error::bad_request("type must be either 'artifact' or 'tekton', not " + quoted(type));
+  }
+  const std::string singular = lower(kind.name);
   std::string catalog = param_of(ref, "catalog");
-  if (catalog.empty()) {
-    catalog = "tekton";
+  if (catalog.empty() && (type == "tekton" || singular != "stepaction")) {
+    catalog = type == "tekton" ? "tekton" : "tekton-catalog-" + singular + "s";
   }
   const std::string name = param_of(ref, "name");
-  const std::string version = param_of(ref, "version");
+  const std::string version = hub_version(type, param_of(ref, "version"));
   using Given = std::pair<std::string_view, std::string_view>;
   for (const auto& [param, text] :
        {Given{"catalog", catalog}, Given{"name", name}, Given{"version", version}}) {
@@ -74,9 +102,11 @@ Result<std::string> hub_url(const View& view, const Kind& kind, const Value& ref
     }
   }
   base.erase(base.find_last_not_of('/') + 1);
-  const std::string plural(kind.plural);
-  return base + "/v1/resource/" + catalog + "/" + plural.substr(0, plural.size() - 1) + "/" + name +
-         "/" + version + "/yaml";
+  if (type == "artifact") {
+    return base + "/api/v1/packages/tekton-" + singular + "/" + catalog + "/" + name + "/" +
+           version;
+  }
+  return base + "/v1/resource/" + catalog + "/" + singular + "/" + name + "/" + version + "/yaml";
 }
 
 // Returns the address of the server that has the repositories of `org`: serverURL, or the public
@@ -149,7 +179,7 @@ Result<std::string> repository_of(const Value& ref) {
 
 // Returns the question at a repository. A token is named, never part of the question, which others
 // may see.
-Result<Value> git_question(const Value& ref, std::string_view ns) {
+Result<Value> git_question(const View& view, const Value& ref, std::string_view ns) {
   constexpr std::array<std::string_view, 12> kParams = {
       "url",  "revision", "pathInRepo", "gitToken",  "gitTokenKey", "org",
       "repo", "token",    "tokenKey",   "serverURL", "scmType",     "cache"};
@@ -158,7 +188,7 @@ Result<Value> git_question(const Value& ref, std::string_view ns) {
     if (std::ranges::find(kParams, name) == kParams.end()) {
       return Error::bad_request("resolver git: param " + std::string(name) +
                                 " is not supported by the embedded engine, which reads "
-                                "repositories by url, or by org and repo, over https or http");
+                                "repositories by url, or by org and repo");
     }
   }
   Value question = Value::object();
@@ -171,6 +201,16 @@ Result<Value> git_question(const Value& ref, std::string_view ns) {
   }
   question.set("url", url);
   question.set("path", path);
+  if (url.starts_with('/') || url.starts_with("file://")) {
+    const Value& folder = view.config("tekton")["run"]["gitFolder"];
+    if (folder.as_string().empty()) {
+      return Error::bad_request(
+          "resolver git: url " + quoted(url) +
+          " is a repository of the lab's machine, which needs a folder of them: set "
+          "TEKTON_GIT_FOLDER");
+    }
+    question.set("folder", folder);
+  }
   const std::string revision = param_of(ref, "revision");
   question.set("revision", revision.empty() ? "main" : revision);
   const bool by_name = !param_of(ref, "repo").empty();
@@ -186,21 +226,14 @@ Result<Value> git_question(const Value& ref, std::string_view ns) {
 // Returns the question at the folder of bundles. Errors: the folder is not set; a param is missing
 // or unknown.
 Result<Value> bundle_question(const View& view, const Value& ref) {
-  constexpr std::array<std::string_view, 6> kParams = {"bundle",         "name",   "kind",
-                                                       "serviceAccount", "secret", "cache"};
   Value question = Value::object();
   question.set("folder", view.config("tekton")["run"]["bundles"].str());
   if (question["folder"].as_string().empty()) {
     return Error::bad_request(
         "resolver type \"bundles\" needs a folder of OCI layouts: set TEKTON_BUNDLES");
   }
-  for (const Value& param : ref["params"].items()) {
-    const std::string_view name = param["name"].as_string();
-    if (std::ranges::find(kParams, name) == kParams.end()) {
-      return Error::bad_request("resolver bundles: param " + std::string(name) +
-                                " is not supported by the embedded engine");
-    }
-  }
+  ATHANOR_TRY_VOID(
+      check_params(ref, {"bundle", "name", "kind", "serviceAccount", "secret", "cache"}));
   for (const std::string_view param : {"bundle", "name"}) {
     const std::string text = param_of(ref, param);
     if (text.empty()) {
@@ -213,12 +246,13 @@ Result<Value> bundle_question(const View& view, const Value& ref) {
   return question;
 }
 
-// Returns the text of the definition in a hub's answer.
-Result<std::string> hub_text(const std::string& answer) {
+// Returns the text of the definition in the answer of a hub of this type.
+Result<std::string> hub_text(const std::string& type, const std::string& answer) {
+  const std::string_view field = type == "artifact" ? "manifestRaw" : "yaml";
   const auto parsed = json::parse(answer);
-  std::string text = parsed ? (*parsed)["data"]["yaml"].str() : std::string();
+  std::string text = parsed ? (*parsed)["data"][field].str() : std::string();
   if (text.empty()) {
-    return Error::bad_request("the hub's answer holds no data.yaml");
+    return Error::bad_request("the hub's answer holds no data." + std::string(field));
   }
   return text;
 }
@@ -249,7 +283,7 @@ Result<Question> question_of(const View& view, const Kind& kind, const Value& re
                              std::string_view ns) {
   const std::string_view resolver = ref["resolver"].as_string();
   if (resolver == kGit) {
-    ATHANOR_TRY(const Value question, git_question(ref, ns));
+    ATHANOR_TRY(const Value question, git_question(view, ref, ns));
     return Question{.query = "git:" + json::print(question), .place = question["url"].str()};
   }
   if (resolver == kBundles) {
@@ -282,6 +316,30 @@ Value source_of(const Value& ref, const Question& question, const Value& answer)
 
 }  // namespace
 
+Result<void> check_params(const Value& ref, std::initializer_list<std::string_view> known) {
+  for (const Value& param : ref["params"].items()) {
+    const std::string_view name = param["name"].as_string();
+    if (std::ranges::find(known, name) == known.end()) {
+      return Error::bad_request("resolver " + ref["resolver"].str() + ": param " +
+                                std::string(name) + " is not supported by the embedded engine");
+    }
+  }
+  return {};
+}
+
+Result<void> check_kind_param(const Kind& kind, const Value& ref) {
+  constexpr std::array<std::string_view, 3> kKinds = {"task", "pipeline", "stepaction"};
+  const std::string given = param_of(ref, "kind");
+  const std::string wanted = lower(kind.name);
+  if (given.empty() || lower(given) == wanted) {
+    return {};
+  }
+  return Error::bad_request(std::ranges::find(kKinds, lower(given)) == kKinds.end()
+                                ? "unknown or unsupported resource kind '" + given + "'"
+                                : "param kind of resolver " + ref["resolver"].str() + " is " +
+                                      quoted(given) + ", a " + wanted + " is needed here");
+}
+
 bool is_awaited(const Error& error) {
   return error.reason == kAwaited;
 }
@@ -305,7 +363,7 @@ Result<Definition> fetch_definition(const View& view, const Kind& kind, const Va
   std::string text = (*seen.value)["text"].str();
   Value source = source_of(ref, question, *seen.value);
   if (resolver == kHub) {
-    ATHANOR_TRY(text, hub_text(text));
+    ATHANOR_TRY(text, hub_text(hub_type(ref), text));
   }
   ATHANOR_TRY(Object object, read_definition(kind, text));
   return Definition{.object = std::move(object), .source = std::move(source)};

@@ -5,6 +5,7 @@
 // anything.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,11 @@ struct Definition {
 
 // Returns true for a resolver that fetch_definition() knows.
 bool is_remote_resolver(std::string_view resolver);
+
+// Checks that a resolver's params are among `known`.
+Result<void> check_params(const Value& ref, std::initializer_list<std::string_view> known);
+// Checks param `kind` of a resolver: absent, or the word for `kind`.
+Result<void> check_kind_param(const Kind& kind, const Value& ref);
 
 // Fetches the definition that `ref` {resolver, params} describes, in the storage version of `kind`;
 // an answer counts for ten minutes. `ns`: of the run, whose Secrets it may name. Errors: kAwaited;

@@ -29,11 +29,13 @@ constexpr std::string_view kPodTemplate = "TEKTON_DEFAULT_POD_TEMPLATE";
 constexpr std::string_view kResolver = "TEKTON_DEFAULT_RESOLVER_TYPE";
 constexpr std::string_view kHubUrl = "TEKTON_HUB_URL";
 constexpr std::string_view kBundleFolder = "TEKTON_BUNDLES";
+constexpr std::string_view kGitFolder = "TEKTON_GIT_FOLDER";
 constexpr std::string_view kCombinations = "TEKTON_DEFAULT_MAX_MATRIX_COMBINATIONS_COUNT";
 
 constexpr std::string_view kNames[] = {
-    kProfile,   kResultSize,  kStartupGrace, kEntrypoints,  kTimeoutMinutes, kServiceAccount,
-    kManagedBy, kPodTemplate, kResolver,     kCombinations, kHubUrl,         kBundleFolder};
+    kProfile,        kResultSize,   kStartupGrace, kEntrypoints, kTimeoutMinutes,
+    kServiceAccount, kManagedBy,    kPodTemplate,  kResolver,    kCombinations,
+    kHubUrl,         kBundleFolder, kGitFolder};
 
 // A whole number from `least` to `most`; Null when the variable is not set.
 Result<Value> number(const Environment& variables, std::string_view name, std::int64_t least,
@@ -138,15 +140,19 @@ Result<void> read_hub(const Environment& variables, Value& section) {
   return {};
 }
 
-Result<void> read_bundle_folder(const Environment& variables, Value& section) {
-  const std::string* folder = variables.find(kBundleFolder);
-  if (folder == nullptr) {
-    return {};
+Result<void> read_folders(const Environment& variables, Value& section) {
+  constexpr std::pair<std::string_view, std::string_view> kFolders[] = {{kBundleFolder, "bundles"},
+                                                                        {kGitFolder, "gitFolder"}};
+  for (const auto& [name, key] : kFolders) {
+    const std::string* folder = variables.find(name);
+    if (folder == nullptr) {
+      continue;
+    }
+    if (!folder->starts_with('/')) {
+      return refuse_setting(name, *folder, "must be the absolute path of a folder");
+    }
+    section.set_path({"run", key}, *folder);
   }
-  if (!folder->starts_with('/')) {
-    return refuse_setting(kBundleFolder, *folder, "must be the absolute path of a folder");
-  }
-  section.set_path({"run", "bundles"}, *folder);
   return {};
 }
 
@@ -177,7 +183,7 @@ Result<Value> read_section(const SettingsSource& source) {
   const Environment variables(source.variables);
   Value section = Value::object();
   for (const auto read : {read_profile, read_grace, read_entrypoints, read_pod_template, read_texts,
-                          read_hub, read_bundle_folder, read_numbers}) {
+                          read_hub, read_folders, read_numbers}) {
     ATHANOR_TRY_VOID(read(variables, section));
   }
   return section;

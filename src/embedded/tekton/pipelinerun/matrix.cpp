@@ -52,6 +52,23 @@ Value substituted_matrix(Value matrix, const Replacements& replacements) {
   return matrix;
 }
 
+std::size_t crossed_combinations(const Value& matrix, std::size_t most) {
+  std::size_t product = 1;
+  for (const Value& varied : matrix["params"].items()) {
+    const std::size_t length = varied["value"].is_list() ? varied["value"].size() : std::size_t{1};
+    if (length > 0 && product > most / length) {
+      product = most + 1;
+    } else if (product <= most) {
+      product *= std::max<std::size_t>(1, length);
+    }
+  }
+  return product;
+}
+
+bool exceeds_combinations(const Value& matrix, std::size_t most) {
+  return crossed_combinations(matrix, most) > most || matrix["include"].size() > most;
+}
+
 std::vector<Value> matrix_combinations(const Value& matrix) {
   std::vector<Value> combinations;
   for (const Value& varied : matrix["params"].items()) {

@@ -63,6 +63,7 @@ class Pass {
   // Errors: why a claim or TaskRun was refused for good.
   Result<void, Refusal> make_claims();
   Result<void, Refusal> start_children(const RunFacts& facts, const Value& pipeline);
+  [[nodiscard]] std::optional<Refusal> name_taken(const TaskState& task, const Ref& child) const;
   // status.childReferences and the like, and the results of a finished run, which may change its
   // outcome.
   Value status_of(const RunFacts& facts, const Value& pipeline, Outcome& outcome);
@@ -84,6 +85,7 @@ class Pass {
   Plan before_{}, after_{};
   bool moves_own_version_ = false;  // a metadata patch comes before the status
   Value started_references_ = Value::list();
+  std::string foreign_child_{};  // has the name of a child, perhaps one that is in the status
 };
 
 std::vector<Object> Pass::children() const {
@@ -271,6 +273,24 @@ Result<void, Refusal> Pass::make_claims() {
   return {};
 }
 
+// Refuses a name that another owner's object has: its outcome is not this task's. An object that is
+// being deleted, or that a former run of this name made, will disappear, so the task waits.
+std::optional<Refusal> Pass::name_taken(const TaskState& task, const Ref& child) const {
+  const auto present = view_.get(*child.kind, child.key);
+  if (!present || present->owned_by(run_.uid()) || present->deleting()) {
+    return std::nullopt;
+  }
+  const auto owner = present->controller();
+  if (owner && owner->kind == api::kPipelineRun.name && owner->name == run_.name()) {
+    return std::nullopt;
+  }
+  return Refusal{"CreateRunFailed",
+                 "pipeline task " + quoted(task.name) + ": " + std::string(child.kind->name) + " " +
+                     quoted(child.key.name) + " already exists" +
+                     (owner ? " and belongs to " + owner->kind + " " + quoted(owner->name) : "") +
+                     "; give the run or the task another name"};
+}
+
 Result<void, Refusal> Pass::start_children(const RunFacts& facts, const Value& pipeline) {
   // Defaults that could not be resolved ended the run before its pipeline came into the status.
   const auto values = param_values(pipeline["params"], run_.spec()["params"]).value_or({});
@@ -290,6 +310,10 @@ Result<void, Refusal> Pass::start_children(const RunFacts& facts, const Value& p
       Value reference = child_reference(facts, task, task_run);
       const Kind& kind = kind_of_child(task_run["kind"].as_string());
       Create step{.target = {&kind, {std::string(run_.ns()), name}}, .object = std::move(task_run)};
+      if (auto taken = name_taken(task, step.target)) {
+        foreign_child_ = name;
+        return *std::move(taken);
+      }
       if (const auto error = refused(view_, step)) {
         return Refusal{"CreateRunFailed", error->message};
       }
@@ -305,14 +329,14 @@ Result<void, Refusal> Pass::start_children(const RunFacts& facts, const Value& p
 
 Value Pass::status_of(const RunFacts& facts, const Value& pipeline, Outcome& outcome) {
   Value status = Value::object({{"pipelineSpec", pipeline}});
-  Value references = child_references(run_, facts);
+  Value references = child_references(run_, facts, foreign_child_);
   for (const Value& started : started_references_.items()) {
     if (named(references, started["name"].as_string()).is_null()) {
       references.push_back(started);
     }
   }
-  if (!references.empty()) {
-    status.set("childReferences", std::move(references));
+  if (!references.empty() || !foreign_child_.empty()) {
+    status.set("childReferences", references.empty() ? Value() : std::move(references));
   }
   if (Value skipped = skipped_tasks(facts); !skipped.empty()) {
     status.set("skippedTasks", std::move(skipped));

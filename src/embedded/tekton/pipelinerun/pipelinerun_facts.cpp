@@ -237,6 +237,22 @@ std::string RunFacts::missing_from_success(const TaskState& task,
   return {};
 }
 
+std::size_t RunFacts::most_combinations() const {
+  return static_cast<std::size_t>(std::max<std::int64_t>(settings_.max_combinations, 0));
+}
+
+// Lists of params and results have their lengths at run time only.
+std::string RunFacts::too_many_combinations(const TaskState& task,
+                                            const Replacements& results) const {
+  if (!task.task["matrix"].is_object() ||
+      !exceeds_combinations(substituted_matrix(task.task["matrix"], results),
+                            most_combinations())) {
+    return {};
+  }
+  return fmt::format("Task {} failed validation: its matrix has more than {} combinations",
+                     quoted(task.name), most_combinations());
+}
+
 bool RunFacts::misses_results(const TaskState& task, const Replacements& results) const {
   const auto refs = task_result_refs(task.task);
   return std::any_of(refs.begin(), refs.end(),
@@ -294,7 +310,8 @@ void RunFacts::judge_fan_outs() {
       continue;
     }
     const Value matrix = substituted_matrix(task.task["matrix"], results_for(task));
-    if (task.task_runs.size() < matrix_combinations(matrix).size()) {
+    if (!exceeds_combinations(matrix, most_combinations()) &&
+        task.task_runs.size() < matrix_combinations(matrix).size()) {
       task.fan_out_open = true;
       task.progress = Progress::Running;
     }
@@ -324,6 +341,9 @@ void RunFacts::judge_dag() {
         task.invalid = missing_from_success(task, results);
         if (task.invalid.empty()) {
           task.invalid = when_problem(resolved_when(task.task["when"], results));
+        }
+        if (task.invalid.empty()) {
+          task.invalid = too_many_combinations(task, results);
         }
       }
       if (task.invalid.empty()) {
@@ -366,6 +386,8 @@ void RunFacts::judge_finally() {
       task.skip = kSkipFinallyTimeout;
     } else if (empty_matrix(task.task, results)) {
       task.skip = kSkipMatrix;
+    } else {
+      task.invalid = too_many_combinations(task, results);
     }
   }
 }
@@ -435,6 +457,9 @@ void RunFacts::add_lengths(Replacements& replacements) const {
     }
     const std::string prefix = "tasks." + source.name + ".matrix.";
     const Value matrix = substituted_matrix(source.task["matrix"], replacements);
+    if (exceeds_combinations(matrix, most_combinations())) {
+      continue;
+    }
     replacements.set(prefix + "length", std::to_string(matrix_combinations(matrix).size()));
     std::map<std::string, std::size_t> lengths;
     for (const Object& task_run : source.task_runs) {

@@ -3,6 +3,7 @@
 // (docs/spec/tekton.md 7.3).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -111,6 +112,10 @@ class RunFacts {
   // Returns an error about a missing result of a succeeded task; empty when all results exist.
   [[nodiscard]] std::string missing_from_success(const TaskState& task,
                                                  const Replacements& results) const;
+  [[nodiscard]] std::size_t most_combinations() const;
+  // Returns an error about a matrix that is too large; empty: it is not.
+  [[nodiscard]] std::string too_many_combinations(const TaskState& task,
+                                                  const Replacements& results) const;
   [[nodiscard]] bool misses_results(const TaskState& task, const Replacements& results) const;
   [[nodiscard]] std::string_view dag_skip(std::size_t index, bool stopping,
                                           const Replacements& results);

@@ -356,6 +356,11 @@ Result<ResolvedPipeline, Refusal> resolve_pipeline(const View& view, const Objec
     return Refusal{"PipelineValidationFailed",
                    "Failed to apply parameters to Pipeline " + names.pipeline + ": " + grown};
   }
+  if (const FieldErrors errors = validate_replaced_pipeline(resolved.spec); !errors.empty()) {
+    return user_error(
+        "PipelineValidationFailed",
+        "Pipeline " + names.pipeline + " can't be Run; it has an invalid spec: " + errors.text());
+  }
   if (auto refusal = check_tasks(view, run, resolved.spec, *values)) {
     return *std::move(refusal);
   }

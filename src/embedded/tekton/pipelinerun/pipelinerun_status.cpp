@@ -195,9 +195,13 @@ Value child_reference(const RunFacts& facts, const TaskState& task, const Value&
   return reference;
 }
 
-Value child_references(const Object& run, const RunFacts& facts) {
-  Value list =
-      run.status()["childReferences"].is_list() ? run.status()["childReferences"] : Value::list();
+Value child_references(const Object& run, const RunFacts& facts, std::string_view foreign) {
+  Value list = Value::list();
+  for (const Value& reference : run.status()["childReferences"].items()) {
+    if (reference["name"].as_string() != foreign) {
+      list.push_back(reference);
+    }
+  }
   for (const TaskState& task : facts.tasks()) {
     for (const Object& task_run : task.task_runs) {
       if (named(list, task_run.name()).is_null()) {

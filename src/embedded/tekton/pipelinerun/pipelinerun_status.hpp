@@ -25,8 +25,9 @@ Outcome cancelled_outcome(const Object& run);
 
 // Returns status.skippedTasks.
 Value skipped_tasks(const RunFacts& facts);
-// Returns the present child references, followed by those of TaskRuns that are not listed yet.
-Value child_references(const Object& run, const RunFacts& facts);
+// Returns the present child references but that to `foreign`, followed by those of TaskRuns that
+// are not listed yet.
+Value child_references(const Object& run, const RunFacts& facts, std::string_view foreign);
 // Returns one of status.childReferences; its displayName may hold results and the TaskRun's params.
 Value child_reference(const RunFacts& facts, const TaskState& task, const Value& task_run);
 

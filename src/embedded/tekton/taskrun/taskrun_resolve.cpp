@@ -14,6 +14,7 @@
 #include "embedded/tekton/model/workspaces.hpp"
 #include "embedded/tekton/taskrun/step_action.hpp"
 #include "embedded/tekton/taskrun/step_template.hpp"
+#include "embedded/tekton/validation/validation.hpp"
 
 namespace athanor::tekton {
 namespace {
@@ -228,6 +229,9 @@ Result<ResolvedTask, Refusal> resolve_task(const View& view, const Object& task_
   resolved.pod_template = substitute_pod_template(task_run.spec()["podTemplate"], replacements);
   if (const std::string grown = replacements.exceeded(); !grown.empty()) {
     return Refusal{"TaskRunValidationFailed", user_error_prefix() + grown};
+  }
+  if (const FieldErrors errors = validate_replaced_task(resolved.spec); !errors.empty()) {
+    return Refusal{"TaskRunValidationFailed", user_error_prefix() + errors.text()};
   }
   return resolved;
 }

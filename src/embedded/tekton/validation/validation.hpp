@@ -17,6 +17,9 @@ enum class Place : unsigned char { StandAlone, Inline };
 FieldErrors validate_pipeline_spec(const Value& spec, Place place, const Settings& settings);
 // Returns the errors of a Task's spec.
 FieldErrors validate_task_spec(const Value& spec, Place place, const Settings& settings);
+// Returns the errors of fields that held params at write time, in a spec with their values.
+FieldErrors validate_replaced_pipeline(const Value& spec);
+FieldErrors validate_replaced_task(const Value& spec);
 // Returns the errors of a StepAction's spec.
 FieldErrors validate_step_action_spec(const Value& spec, const Settings& settings);
 // Returns the errors of a PipelineRun; `old_object` is Null at creation.

@@ -85,8 +85,7 @@ void check_task_on_error(const Value& task, FieldErrors& errors) {
   if (value.empty()) {
     return;
   }
-  if (value != "continue" && value != "stopAndFail" &&
-      value.find("$(params.") == std::string_view::npos) {
+  if (value != "continue" && value != "stopAndFail") {
     errors.invalid(value, "OnError",
                    "PipelineTask OnError must be either \"continue\" or \"stopAndFail\"");
   } else if (value == "continue" && task["retries"].as_int() > 0) {
@@ -100,9 +99,11 @@ void check_matrix(const Value& task, const Settings& settings, FieldErrors& erro
   if (!matrix.is_object()) {
     return;
   }
+  constexpr std::size_t kMany = 1'000'000'000;  // beyond it they are not counted
   std::size_t combinations = 1;
   for (const Value& param : matrix["params"].items()) {
-    combinations *= std::max<std::size_t>(1, param["value"].size());
+    const std::size_t length = std::max<std::size_t>(1, param["value"].size());
+    combinations = combinations > kMany / length ? kMany : combinations * length;
     const std::string_view name = param["name"].as_string();
     if (!named(task["params"], name).is_null()) {
       errors.got_both({"matrix[" + std::string(name) + "]", at("params", name)});
@@ -154,7 +155,12 @@ FieldErrors check_task(const Value& task, const Settings& settings) {
                "Pipeline Task name " + std::string(kDnsDetails));
   }
   check_kind_of_task(task, settings, errors);
-  check_task_on_error(task, errors);
+  for (const std::string_view field : {"taskRef", "pipelineRef"}) {
+    errors.merge(validate_ref(task[field]), field);
+  }
+  if (!holds_param(task["onError"])) {
+    check_task_on_error(task, errors);
+  }
   errors.merge(validate_when(task["when"], settings, Cel::BehindFlag));
   check_matrix(task, settings, errors);
   if (is_negative(task["timeout"])) {
@@ -198,6 +204,18 @@ void check_task_variables(const Value& spec, Place place, const std::string& pat
 }
 
 }  // namespace
+
+FieldErrors validate_replaced_pipeline(const Value& spec) {
+  FieldErrors errors;
+  for (const std::string_view part : {"tasks", "finally"}) {
+    for (std::size_t i = 0; i < spec[part].size(); ++i) {
+      FieldErrors of_task;
+      check_task_on_error(spec[part][i], of_task);
+      errors.merge(std::move(of_task), at(part, i));
+    }
+  }
+  return errors;
+}
 
 FieldErrors validate_pipeline_spec(const Value& spec, Place place, const Settings& settings) {
   FieldErrors errors;

@@ -230,6 +230,7 @@ FieldErrors validate_pipeline_run(const Value& object, const Value& old_object,
   FieldErrors errors = validate_run_metadata(object["metadata"]);
   const Value& spec = object["spec"];
   check_one_of(spec, "pipelineRef", "pipelineSpec", errors);
+  errors.merge(validate_ref(spec["pipelineRef"]), "spec.pipelineRef");
   if (spec["pipelineSpec"].is_object()) {
     if (!old_object.is_object() && forbids_inline_spec(settings, "pipelinerun")) {
       errors.disallowed("spec.pipelineSpec");
@@ -253,6 +254,7 @@ FieldErrors validate_task_run(const Value& object, const Value& old_object,
   FieldErrors errors = validate_run_metadata(object["metadata"]);
   const Value& spec = object["spec"];
   check_one_of(spec, "taskRef", "taskSpec", errors);
+  errors.merge(validate_ref(spec["taskRef"]), "spec.taskRef");
   if (spec["taskSpec"].is_object()) {
     if (!old_object.is_object() && forbids_inline_spec(settings, "taskrun")) {
       errors.disallowed("spec.taskSpec");

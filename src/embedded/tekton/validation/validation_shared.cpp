@@ -98,6 +98,35 @@ void check_cel(const Value& expression, const std::string& path, const Settings&
 
 }  // namespace
 
+FieldErrors validate_ref(const Value& ref) {
+  FieldErrors errors;
+  if (!ref["resolver"].as_string().empty() && !ref["name"].as_string().empty()) {
+    errors.add(
+        "name cannot be used with resolver: the embedded engine has no concise resolver syntax, "
+        "give the address in params",
+        {"name"});
+  }
+  return errors;
+}
+
+FieldErrors validate_script(const Value& script) {
+  FieldErrors errors;
+  std::string_view text = script.as_string();
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  if (text.starts_with("#!win")) {
+    errors.add("#!win needs a node with Windows, which the embedded engine has none of",
+               {"script"});
+  }
+  return errors;
+}
+
+bool holds_param(const Value& text) {
+  return std::ranges::any_of(variables_in(text.as_string()), [](const Variable& variable) {
+    const std::string name = dotted(variable.name);
+    return name.starts_with("params.") || name.starts_with("inputs.params.");
+  });
+}
+
 bool is_negative(const Value& duration) {
   const auto parsed = duration_of(duration);
   return !duration.as_string().empty() && (!parsed || *parsed < Duration::zero());

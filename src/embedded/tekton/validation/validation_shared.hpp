@@ -42,6 +42,14 @@ class VariableRules {
   bool strict_ = false;
 };
 
+// Checks a reference to a definition: a name, or a resolver with params.
+FieldErrors validate_ref(const Value& ref);
+// Checks a script: the emulated nodes are those of Linux.
+FieldErrors validate_script(const Value& script);
+
+// Returns true if the text holds a param: its value is checked when that is known.
+bool holds_param(const Value& text);
+
 // Returns true for a negative or malformed Go duration.
 bool is_negative(const Value& duration);
 

@@ -36,6 +36,7 @@ void check_ref(const Value& step, FieldErrors& errors) {
   if (step["ref"]["name"].as_string().empty() && step["ref"]["resolver"].as_string().empty()) {
     errors.missing("ref.name");
   }
+  errors.merge(validate_ref(step["ref"]), "ref");
 }
 
 void check_mounts(const Value& step, FieldErrors& errors) {
@@ -57,8 +58,7 @@ void check_mounts(const Value& step, FieldErrors& errors) {
 
 void check_on_error(const Value& step, FieldErrors& errors) {
   const std::string_view value = step["onError"].as_string();
-  if (!value.empty() && value != "continue" && value != "stopAndFail" &&
-      value.find("$(params.") == std::string_view::npos) {
+  if (!value.empty() && value != "continue" && value != "stopAndFail") {
     errors.invalid(quoted(value), "onError",
                    "Task step onError must be either \"continue\" or \"stopAndFail\"");
   }
@@ -130,6 +130,7 @@ FieldErrors check_step(const Value& step, const Settings& settings) {
   if (!step["script"].as_string().empty() && !step["command"].empty()) {
     errors.add("script cannot be used with command", {"script"});
   }
+  errors.merge(validate_script(step["script"]));
   if (const std::string_view name = step["name"].as_string();
       !name.empty() && !is_dns_label(name)) {
     errors.add("invalid value " + quoted(name), {"name"},
@@ -138,7 +139,9 @@ FieldErrors check_step(const Value& step, const Settings& settings) {
   if (is_negative(step["timeout"])) {
     errors.invalid(step["timeout"].as_string(), "negative timeout");
   }
-  check_on_error(step, errors);
+  if (!holds_param(step["onError"])) {
+    check_on_error(step, errors);
+  }
   check_mounts(step, errors);
   check_artifacts(step, settings, errors);
   errors.merge(validate_when(step["when"], settings, Cel::Refused));
@@ -222,6 +225,7 @@ void check_sidecars(const Value& spec, FieldErrors& errors) {
     if (!sidecar["script"].as_string().empty() && !sidecar["command"].empty()) {
       errors.add("script cannot be used with command", {at("sidecars", i) + ".script"});
     }
+    errors.merge(validate_script(sidecar["script"]), at("sidecars", i));
   }
 }
 
@@ -302,6 +306,16 @@ void check_variables(const Value& spec, Place place, FieldErrors& errors) {
 
 }  // namespace
 
+FieldErrors validate_replaced_task(const Value& spec) {
+  FieldErrors errors;
+  for (std::size_t i = 0; i < spec["steps"].size(); ++i) {
+    FieldErrors of_step;
+    check_on_error(spec["steps"][i], of_step);
+    errors.merge(std::move(of_step), at("steps", i));
+  }
+  return errors;
+}
+
 FieldErrors validate_task_spec(const Value& spec, Place place, const Settings& settings) {
   FieldErrors errors;
   check_steps(spec, settings, errors);
@@ -322,6 +336,7 @@ FieldErrors validate_step_action_spec(const Value& spec, const Settings& setting
   if (!spec["script"].as_string().empty() && !spec["command"].empty()) {
     errors.add("script cannot be used with command", {"script"});
   }
+  errors.merge(validate_script(spec["script"]));
   check_mounts(spec, errors);
   check_artifacts(spec, settings, errors);
   errors.merge(validate_param_specs(spec["params"], settings));

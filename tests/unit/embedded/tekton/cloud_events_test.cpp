@@ -43,6 +43,10 @@ class CloudEvents : public testing::Test {
   Lab lab{};
 };
 
+Value failed(std::string_view why) {
+  return Value::object({{"error", why}});
+}
+
 std::vector<std::string> of(std::string_view kind, std::vector<std::string> stages) {
   for (std::string& stage : stages) {
     stage = "dev.tekton.event." + std::string(kind) + "." + stage + ".v1";
@@ -67,7 +71,7 @@ TEST_F(CloudEvents, ReportRefusalsOfTheSink) {
   lab.put(kConfig);
   lab.ends = [](std::string_view, std::string_view) { return Lab::End{.exit_code = 1}; };
   lab.world.executors["cloudevent"] = [](test::FakeWorld&, const Act&) -> Result<Value> {
-    return Error::unavailable("the webhook answered 401");
+    return failed("the webhook answered 401");
   };
   lab.put(kRun);
   lab.play();
@@ -85,12 +89,28 @@ TEST_F(CloudEvents, ReportRefusalsOfEarlierStages) {
     for (const Act& act : std::vector<Act>(lab.world.acts)) {
       if (act.args["headers"]["Ce-Subject"] == Value("run") &&
           act.args["headers"]["Ce-Type"].as_string().ends_with(std::string(stage) + ".v1")) {
-        lab.world.fail_observation("cloudevent:" + act.id, Error::unavailable("answered 401"));
+        lab.world.observe_as("cloudevent:" + act.id, failed("answered 401"));
       }
     }
   }
   lab.settle();
   EXPECT_EQ(lab.world.event_count("CloudEventFailed", "run"), 2);
+}
+
+// An id of this stage follows from a condition that the run no longer has.
+TEST_F(CloudEvents, ReportUnknownStagesWithNextAnswer) {
+  lab.put(kConfig);
+  lab.world.executors["cloudevent"] = [](test::FakeWorld&, const Act& act) -> Result<Value> {
+    if (!act.args["headers"]["Ce-Type"].as_string().ends_with("successful.v1")) {
+      return Value::object({{"status", 202}});
+    }
+    const Value earlier = Value::object({{"id", "of-past"}, {"error", "answered 401"}});
+    return Value::object({{"status", 202}, {"earlier", Value::list({earlier})}});
+  };
+  lab.put(kRun);
+  lab.play();
+  EXPECT_GE(lab.world.event_count("CloudEventFailed", "run"), 1);
+  EXPECT_GE(lab.world.event_count("CloudEventFailed", "run-a"), 1);
 }
 
 TEST_F(CloudEvents, NeedASink) {

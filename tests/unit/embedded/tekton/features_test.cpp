@@ -2,6 +2,9 @@
 // Matrix tasks, StepActions, early diagnosis (docs/spec/tekton.md 3.3, 3.4, 17).
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "api/builtin.hpp"
 #include "api/tekton.hpp"
 #include "embedded/tekton/model/runs.hpp"
@@ -124,6 +127,44 @@ spec:
   EXPECT_EQ(lab.world.count(api::kTaskRun), 3U);
 }
 
+// Lists whose lengths are known at run time only: of params, and of results.
+TEST(Matrix, BoundsCombinationsAtRunTime) {
+  std::string items;
+  for (int i = 0; i < 100; ++i) {
+    items += "'" + std::to_string(i) + "', ";
+  }
+  const auto pipeline = [&](const std::string& values, const std::string& part) {
+    const std::string fan = "{name: fan, matrix: {params: [{name: x, value: '" + values +
+                            "'}, {name: y, value: '" + values + "'}, {name: z, value: '" + values +
+                            "'}, {name: w, value: '" + values + "'}, {name: v, value: '" + values +
+                            "'}]}, taskSpec: {params: [{name: x}], steps: [{name: s, image: i}]}}";
+    return "{apiVersion: tekton.dev/v1, kind: PipelineRun, metadata: {name: run}, spec: {params: "
+           "[{name: many, value: [" +
+           items +
+           "]}], pipelineSpec: {params: [{name: many, type: array}], tasks: [{name: list, "
+           "taskSpec: {results: [{name: r, type: array}], steps: [{name: s, image: i}]}}" +
+           (part == "tasks" ? ", " + fan + "]" : "], finally: [" + fan + "]") + "}}}";
+  };
+  for (const char* part : {"tasks", "finally"}) {
+    for (const char* values : {"$(params.many[*])", "$(tasks.list.results.r[*])"}) {
+      Lab lab;
+      lab.ends = [&](std::string_view, std::string_view) {
+        std::string list = items;
+        std::replace(list.begin(), list.end(), '\'', '"');
+        return Lab::End{.message =
+                            results_message({{"r", "[" + list.substr(0, list.size() - 2) + "]"}})};
+      };
+      lab.put(pipeline(values, part));
+      lab.play();
+      EXPECT_TRUE(Lab::outcome(lab.run()).starts_with("False/")) << Lab::outcome(lab.run());
+      EXPECT_NE(Lab::outcome(lab.run()).find("its matrix has more than 256 combinations"),
+                std::string::npos)
+          << part << " " << values << " " << Lab::outcome(lab.run());
+      EXPECT_LE(lab.world.count(api::kTaskRun), 1U);
+    }
+  }
+}
+
 TEST(Matrix, AnEmptyListSkipsTheTask) {
   Lab lab;
   std::string run(kMatrixRun);
@@ -150,7 +191,8 @@ spec:
              when: [{input: $(params.p), operator: in, values: ['3']}]}]
     sidecars:
     - {name: db, image: db:$(params.p), args: ["$(params.p)"], ports: [{containerPort: 5432}],
-       readinessProbe: {exec: {command: [up]}}}
+       readinessProbe: {exec: {command: [up]}}, lifecycle: {preStop: {exec: {command: [bye]}}},
+       volumeDevices: [{name: d, devicePath: /dev/d}]}
     - {name: other, image: o, script: "echo", restartPolicy: Always}
 )y");
   lab.settle();
@@ -160,6 +202,8 @@ spec:
   EXPECT_EQ(sidecar["image"], Value("db:3"));
   EXPECT_EQ(sidecar["args"][0], Value("3"));
   EXPECT_EQ(sidecar["ports"][0]["containerPort"].as_int(), 5432);
+  EXPECT_EQ(sidecar["readinessProbe"]["exec"]["command"][0], Value("up"));
+  EXPECT_EQ(sidecar["lifecycle"]["preStop"]["exec"]["command"][0], Value("bye"));
   EXPECT_EQ(sidecar["resources"]["limits"]["cpu"].as_int(), 1);
   EXPECT_EQ(sidecar["volumeMounts"][0]["mountPath"], Value("/workspace/w"));
   EXPECT_EQ(
@@ -178,8 +222,7 @@ spec:
     return std::string();
   };
   EXPECT_EQ(told(),
-            "sidecars[0].readinessProbe is not run: the first step starts as soon as the "
-            "sidecar runs");
+            "sidecars[0].volumeDevices has no effect: the embedded engine has no block devices");
   lab.set_pod_status("run-pod", R"y({phase: Running, containerStatuses: [
     {name: step-main, state: {terminated: {exitCode: 0, reason: Completed, startedAt: "2026-01-05T00:00:01Z", finishedAt: "2026-01-05T00:00:02Z"}}},
     {name: sidecar-db, imageID: x, state: {running: {startedAt: "2026-01-05T00:00:01Z"}}},

@@ -67,6 +67,41 @@ TEST_F(RemoteDefinitions, FailTheRunWithTheCause) {
             "fetched is no Task of tekton.dev");
 }
 
+// Params as "name: value" of a reference to the Task `here`.
+TEST_F(RemoteDefinitions, RefuseWrongKindsAndParams) {
+  lab.put(
+      "{apiVersion: tekton.dev/v1, kind: Task, metadata: {name: here}, spec: {steps: [{name: s, "
+      "image: i}]}}");
+  struct Row {
+    std::string_view resolver{};
+    std::string_view params{};
+    std::string_view says{};
+  };
+  const Row rows[] = {
+      {"cluster", "{name: kind, value: pipeline}, {name: name, value: here}",
+       "param kind of resolver cluster is \"pipeline\", a task is needed here"},
+      {"cluster", "{name: kind, value: configmap}, {name: name, value: here}",
+       "unknown or unsupported resource kind 'configmap'"},
+      {"cluster", "{name: kind, value: task}", "missing required cluster resolver params: name"},
+      {"cluster", "{name: kind, value: task}, {name: name, value: [here]}",
+       "missing required cluster resolver params: name"},
+      {"http", "{name: url, value: 'https://x.example/t'}, {name: kind, value: task}",
+       "resolver http: param kind is not supported by the embedded engine"}};
+  int number = 0;
+  for (const Row& row : rows) {
+    const std::string name = "tr-" + std::to_string(++number);
+    lab.put("{apiVersion: tekton.dev/v1, kind: TaskRun, metadata: {name: " + name +
+            "}, spec: {taskRef: {resolver: " + std::string(row.resolver) + ", params: [" +
+            std::string(row.params) + "]}}}");
+    lab.settle();
+    EXPECT_EQ(Lab::outcome(lab.task_run(name)),
+              "False/TaskRunResolutionFailed: error when listing tasks for taskRun " + name + ": " +
+                  std::string(row.says));
+  }
+  run_task("{resolver: cluster, params: [{name: kind, value: Task}, {name: name, value: here}]}");
+  EXPECT_EQ(lab.pod("tr-pod").name(), "tr-pod");
+}
+
 TEST_F(RemoteDefinitions, AreFoundForPipelines) {
   serve({{"https://x.example/p.yaml",
           "{apiVersion: tekton.dev/v1, kind: Pipeline, metadata: "
@@ -84,12 +119,60 @@ TEST_F(RemoteDefinitions, AreFoundForPipelines) {
 
 TEST_F(RemoteDefinitions, ComeFromAHubThatIsSet) {
   constexpr const char* kHubRef =
-      "{resolver: hub, params: [{name: name, value: build}, {name: version, value: '0.1'}]}";
+      "{resolver: hub, params: [{name: type, value: tekton}, {name: name, value: build}, {name: "
+      "version, value: '0.1.0'}]}";
   lab.world.configure("tekton",
                       json::parse(R"({"run":{"hubURL":"https://hub.example/"}})").value());
   serve({{"https://hub.example/v1/resource/tekton/task/build/0.1/yaml",
           json::print(Value::object({{"data", Value::object({{"yaml", kTask}})}}))}});
   run_task(kHubRef);
+  EXPECT_TRUE(lab.has_pod("tr-pod"));
+}
+
+// The address that a hub is asked for, or what the run says against the params.
+TEST_F(RemoteDefinitions, AskHubsByTheirType) {
+  struct Row {
+    std::string_view params{};
+    std::string_view address{};
+  };
+  const Row rows[] = {
+      {"{name: name, value: a}, {name: version, value: '0.1'}",
+       "https://hub.example/api/v1/packages/tekton-task/tekton-catalog-tasks/a/0.1.0"},
+      {"{name: name, value: a}, {name: version, value: 1.2.3}, {name: type, value: artifact}, "
+       "{name: catalog, value: own}",
+       "https://hub.example/api/v1/packages/tekton-task/own/a/1.2.3"},
+      {"{name: name, value: a}, {name: version, value: '0.1'}, {name: type, value: tekton}",
+       "https://hub.example/v1/resource/tekton/task/a/0.1/yaml"},
+      {"{name: name, value: a}, {name: version, value: '0.1'}, {name: type, value: other}",
+       "type must be either 'artifact' or 'tekton', not \"other\""},
+      {"{name: name, value: a}, {name: version, value: '>= 0.1.0'}",
+       "param version is not a name: \">= 0.1.0\""},
+      {"{name: name, value: a}", "param version is required"}};
+  lab.world.configure("tekton",
+                      json::parse(R"({"run":{"hubURL":"https://hub.example/"}})").value());
+  std::string asked;
+  lab.world.probes["definition"] = [&asked](test::FakeWorld&,
+                                            std::string_view query) -> Result<Value> {
+    asked = std::string(query);
+    return Error::bad_request("asked");
+  };
+  int number = 0;
+  for (const Row& row : rows) {
+    asked.clear();
+    const std::string name = "tr-" + std::to_string(++number);
+    lab.put("{apiVersion: tekton.dev/v1, kind: TaskRun, metadata: {name: " + name +
+            "}, spec: {taskRef: {resolver: hub, params: [" + std::string(row.params) + "]}}}");
+    lab.settle();
+    const std::string said = asked + Lab::outcome(lab.task_run(name));
+    EXPECT_NE(said.find(row.address), std::string::npos) << said;
+  }
+}
+
+TEST_F(RemoteDefinitions, ComeFromArtifactHub) {
+  lab.world.configure("tekton", json::parse(R"({"run":{"hubURL":"https://hub.example"}})").value());
+  serve({{"https://hub.example/api/v1/packages/tekton-task/tekton-catalog-tasks/far/0.1.0",
+          json::print(Value::object({{"data", Value::object({{"manifestRaw", kTask}})}}))}});
+  run_task("{resolver: hub, params: [{name: name, value: far}, {name: version, value: '0.1'}]}");
   EXPECT_TRUE(lab.has_pod("tr-pod"));
 }
 
@@ -149,6 +232,14 @@ TEST_F(GitAddresses, FollowFromOrganizationAndRepository) {
   EXPECT_EQ(address("{url: 'https://x.example/r', cache: never}"), R"("https://x.example/r"null)");
 }
 
+TEST_F(GitAddresses, NeedFolderForRepositoriesOfMachine) {
+  EXPECT_EQ(address("{url: 'file:///srv/git/a'}"),
+            "resolver git: url \"file:///srv/git/a\" is a repository of the lab's machine, which "
+            "needs a folder of them: set TEKTON_GIT_FOLDER");
+  lab.world.configure("tekton", json::parse(R"({"run":{"gitFolder":"/srv/git"}})").value());
+  EXPECT_EQ(address("{url: /srv/git/a}"), R"("/srv/git/a"null)");
+}
+
 TEST_F(GitAddresses, NeedCompleteParams) {
   EXPECT_EQ(address("{url: 'https://x.example/r', org: t, repo: r}"),
             "cannot specify both 'url' and 'repo'");
@@ -176,7 +267,7 @@ TEST_F(GitAddresses, NeedCompleteParams) {
   EXPECT_EQ(address("{org: t, repo: '../r'}"), "resolver git: param repo is not a name: \"../r\"");
   EXPECT_EQ(address("{url: 'https://x.example/r', configKey: k}"),
             "resolver git: param configKey is not supported by the embedded engine, which reads "
-            "repositories by url, or by org and repo, over https or http");
+            "repositories by url, or by org and repo");
 }
 
 }  // namespace

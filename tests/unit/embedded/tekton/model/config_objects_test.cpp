@@ -227,6 +227,8 @@ TEST(Settings, WrongVariablesAreRefusedByName) {
        "must be a YAML map of image names to commands, as {tool: [tool, -q]}"},
       {"TEKTON_DEFAULT_TIMEOUT_MINUTES", "-1", "must be a whole number from 0 to 527040"},
       {"TEKTON_DEFAULT_POD_TEMPLATE", "[a]", "must be a pod template in YAML"},
+      {"TEKTON_BUNDLES", "bundles", "must be the absolute path of a folder"},
+      {"TEKTON_GIT_FOLDER", "file:///srv", "must be the absolute path of a folder"},
   };
   for (const auto& row : rows) {
     const auto section = read_section({.variables = {{row.name, row.value}}});
@@ -240,15 +242,30 @@ TEST(IgnoredFields, AreReportedByPath) {
   const auto of = [](std::string_view text) {
     return ignored_fields_of(yaml::parse(text).value());
   };
-  EXPECT_EQ(of("{kind: Task, spec: {sidecars: [{name: s, readinessProbe: {exec: {}}}]}}"),
-            std::vector<std::string>{"spec.sidecars[0].readinessProbe is not run: the first step "
-                                     "starts as soon as the sidecar runs"});
+  EXPECT_EQ(of("{kind: Task, spec: {sidecars: [{name: s, readinessProbe: {exec: {}}, "
+               "volumeDevices: [{name: d}]}]}}"),
+            std::vector<std::string>{"spec.sidecars[0].volumeDevices has no effect: the embedded "
+                                     "engine has no block devices"});
   EXPECT_EQ(of("{kind: PipelineRun, spec: {pipelineSpec: {finally: [{taskSpec: {steps: "
                "[{volumeDevices: [{name: d}]}]}}]}}}"),
             std::vector<std::string>{
                 "spec.pipelineSpec.finally[0].taskSpec.steps[0].volumeDevices has no effect: the "
                 "embedded engine has no block devices"});
   EXPECT_TRUE(of("{kind: Task, spec: {sidecars: [{name: s}], steps: [{image: i}]}}").empty());
+}
+
+TEST(IgnoredFields, NameHermeticModeOfEachKind) {
+  for (const std::string_view kind : {"Task", "TaskRun", "Pipeline", "PipelineRun"}) {
+    const Value object = Value::object(
+        {{"kind", kind},
+         {"metadata",
+          yaml::parse("{annotations: {experimental.tekton.dev/execution-mode: hermetic}}")
+              .value()}});
+    EXPECT_EQ(ignored_fields_of(object),
+              std::vector<std::string>{
+                  "metadata.annotations[experimental.tekton.dev/execution-mode] has no effect: "
+                  "steps keep the network of their pod"});
+  }
 }
 
 TEST(Settings, ComeFromTheSectionAndTheConfigMap) {

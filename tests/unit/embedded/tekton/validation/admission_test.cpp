@@ -186,6 +186,37 @@ TEST(Refusals, ArtifactsAndGuardsOfSteps) {
             "non-existent variable in \"$(params.x)\": spec.steps[0].when[0].input");
 }
 
+TEST(Refusals, ScriptsForWindows) {
+  constexpr std::string_view kSentence =
+      "#!win needs a node with Windows, which the embedded engine has none of: ";
+  EXPECT_EQ(errors_of(object_of("Task", "{steps: [{image: i, script: '#!win powershell'}]}")),
+            std::string(kSentence) + "spec.steps[0].script");
+  EXPECT_EQ(errors_of(object_of("Task",
+                                "{steps: [{image: i}], sidecars: [{name: s, image: i, "
+                                "script: \"\\n #!win\"}]}")),
+            std::string(kSentence) + "spec.sidecars[0].script");
+  EXPECT_EQ(errors_of(object_of("TaskRun", "{taskSpec: {steps: [{image: i, script: '#!win'}]}}")),
+            std::string(kSentence) + "spec.taskSpec.steps[0].script");
+  EXPECT_EQ(errors_of(object_of("StepAction", "{image: i, script: '#!win'}")),
+            std::string(kSentence) + "spec.script");
+  EXPECT_EQ(errors_of(object_of("Task", "{steps: [{image: i, script: 'echo #!win'}]}")), "");
+}
+
+TEST(Refusals, ResolversWithNames) {
+  constexpr std::string_view kSentence =
+      "name cannot be used with resolver: the embedded engine has no concise resolver syntax, give "
+      "the address in params: ";
+  const std::string ref = "{resolver: git, name: 'https://a.example/r.git'}";
+  EXPECT_EQ(errors_of(object_of("TaskRun", "{taskRef: " + ref + "}")),
+            std::string(kSentence) + "spec.taskRef.name");
+  EXPECT_EQ(errors_of(object_of("PipelineRun", "{pipelineRef: " + ref + "}")),
+            std::string(kSentence) + "spec.pipelineRef.name");
+  EXPECT_EQ(errors_of(object_of("Pipeline", "{tasks: [{name: a, taskRef: " + ref + "}]}")),
+            std::string(kSentence) + "spec.tasks[0].taskRef.name");
+  EXPECT_EQ(errors_of(object_of("Task", "{steps: [{name: a, ref: " + ref + "}]}")),
+            std::string(kSentence) + "spec.steps[0].ref.name");
+}
+
 TEST(Refusals, ArtifactsNameTheirStep) {
   Settings on;
   on.artifacts = true;
