@@ -32,6 +32,7 @@
 #include "embedded/lab/node_sockets.hpp"
 #include "embedded/lab/pod_executors.hpp"
 #include "embedded/lab/pod_metrics.hpp"
+#include "embedded/lab/port_events.hpp"
 #include "embedded/lab/probes.hpp"
 #include "embedded/lab/service_watch.hpp"
 #include "embedded/lab/serving/process_metrics.hpp"
@@ -234,6 +235,18 @@ class RunningControlPlane final : public ControlPlane {
                 : store::memory_journal();
   }
 
+  // A lab runs without a cgroup, too: limits of cpu have no effect then.
+  std::optional<nodes::ContainerGroups> claim_groups() {
+    auto groups = nodes::ContainerGroups::claim();
+    limits_cpu_ = groups.ok();
+    if (!groups.ok()) {
+      log::info("limits of cpu are not enforced, those of memory are measured",
+                {{"reason", groups.error().message}});
+      return std::nullopt;
+    }
+    return *std::move(groups);
+  }
+
   Result<void> start_pods(std::optional<nodes::Spawner> spawner) {
     if (spawner) {
       channel_.reset(spawner->take_channel());
@@ -257,7 +270,8 @@ class RunningControlPlane final : public ControlPlane {
                                             .isolate = options_.isolate_pods,
                                             .own_folders = options_.hidden_from_pods,
                                             .log_limits = {},
-                                            .supervised = supervised_}));
+                                            .supervised = supervised_,
+                                            .groups = claim_groups()}));
       if (!options_.isolate_pods) {
         log::warn(
             "--pod-isolation off: what pods run can change this machine's files, read home "
@@ -298,10 +312,14 @@ class RunningControlPlane final : public ControlPlane {
     const auto settings = read_text_file("/etc/resolv.conf");
     resolver_ = settings.ok() ? *settings : std::string();
     services_ = std::make_unique<ServiceWatch>(api_->store());
-    network_ = std::make_unique<nodes::PodNetwork>(
-        nodes::PodNetworkOptions{.channel = supervised_ ? channel_.release() : -1,
-                                 .table = [this] { return services_->table(); },
-                                 .upstream = nodes::name_servers_of(resolver_)});
+    network_ = std::make_unique<nodes::PodNetwork>(nodes::PodNetworkOptions{
+        .channel = supervised_ ? channel_.release() : -1,
+        .table = [this] { return services_->table(); },
+        .upstream = nodes::name_servers_of(resolver_),
+        .report =
+            [this](const nodes::PortProblem& problem) {
+              write_port_event(api_->server(), api_->store(), problem, clock_->now());
+            }});
     services_->listen(api_->store(), [this] { network_->changed(); });
     network_->changed();
   }
@@ -323,7 +341,7 @@ class RunningControlPlane final : public ControlPlane {
                   .connections_each = options_.serving.max_connections_per_address};
     ATHANOR_TRY(auto tokens, transport::ensure_token_file(directory_->tokens()));
     plan.server = {
-        .warn_of_fields = options_.pods == PodsKind::Timed ? nullptr : &warn_of_fields,
+        .warn_of_fields = &warn_of_fields,
         .advertise_loopback = true,
         .ca_certificate_pem = pki_.ca_certificate,
         .proxy_client_certificate_pem = pki_.front_proxy_certificate,
@@ -334,6 +352,7 @@ class RunningControlPlane final : public ControlPlane {
         .request_timeout = options_.serving.request_timeout,
         .audit_policy = audit_.policy,
         .counts_quotas = controller_enabled(options_.controllers, "resourcequota-controller"),
+        .components = own_components(options_.controllers),
         .proxy_named_endpoints = options_.serving.proxy_named_endpoints};
     plan.dependencies = {
         .tokens = signer_.get(),
@@ -574,18 +593,19 @@ class RunningControlPlane final : public ControlPlane {
     if (processes_ != nullptr) {
       config["kubelet"].set("user", static_cast<std::int64_t>(::geteuid()));
       config["kubelet"].set("severalGroups", options_.isolate_pods && nodes::has_subordinate_ids());
+      config["kubelet"].set("cpuLimits", limits_cpu_);
       config["kubelet"].set("mixed", options_.pods == PodsKind::Auto);
       config["kubelet"].set("nameServer", network_->name_server());
       config["kubelet"].set("resolver", resolver_);
       config["kubelet"].set("loadsImages", true);
-      Value images = Value::list();
-      for (const LabImage& image : options_.lab.images) {
-        if (image.archive.empty()) {
-          images.push_back(image.value);
-        }
-      }
-      config["kubelet"].set("images", std::move(images));
     }
+    Value images = Value::list();
+    for (const LabImage& image : options_.lab.images) {
+      if (processes_ == nullptr || image.archive.empty()) {  // else it was loaded
+        images.push_back(image.value);
+      }
+    }
+    config["kubelet"].set("images", std::move(images));
     return config;
   }
 
@@ -721,7 +741,8 @@ class RunningControlPlane final : public ControlPlane {
   std::unique_ptr<ServedApi> api_{};
   Descriptor channel_{};  // to the children of the spawner, until the network has it
   bool supervised_ = false;
-  std::string resolver_{};  // this machine's settings
+  bool limits_cpu_ = false;  // cgroups hold containers to them
+  std::string resolver_{};   // this machine's settings
   std::unique_ptr<ServiceWatch> services_{};
   std::unique_ptr<ImageWatch> images_{};
   std::unique_ptr<PodMetrics> usage_{};

@@ -80,6 +80,8 @@ std::vector<std::string> controller_names(std::span<const Operator* const> opera
 // "*", or "external", which is "*" without what kube-controller-manager and kube-scheduler do. The
 // list is checked by check_controllers().
 bool controller_enabled(const std::string& list, std::string_view name);
+// Returns the parts of a control plane that such a lab runs itself, as componentstatuses name them.
+std::vector<std::string> own_components(const std::string& list);
 // Checks the list. Errors name the first unknown controller.
 Result<void> check_controllers(const std::string& list, std::span<const Operator* const> operators);
 

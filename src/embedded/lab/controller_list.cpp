@@ -8,6 +8,7 @@
 #include "embedded/bridge/loops.hpp"
 #include "embedded/lab/control_plane.hpp"
 #include "embedded/lab/embedded_operators.hpp"
+#include "runtime/view/usage.hpp"
 
 namespace athanor::lab {
 std::vector<std::string> controller_names(std::span<const Operator* const> operators) {
@@ -33,6 +34,17 @@ bool controller_enabled(const std::string& list, std::string_view name) {
   return enabled;
 }
 
+std::vector<std::string> own_components(const std::string& list) {
+  std::vector<std::string> parts;
+  if (controller_enabled(list, "replicaset-controller")) {
+    parts.emplace_back("controller-manager");
+  }
+  if (controller_enabled(list, "default-scheduler")) {
+    parts.emplace_back("scheduler");
+  }
+  return parts;
+}
+
 Result<void> check_controllers(const std::string& list,
                                std::span<const Operator* const> operators) {
   const std::vector<std::string> known = controller_names(operators);
@@ -43,7 +55,7 @@ Result<void> check_controllers(const std::string& list,
       for (const std::string& one : known) {
         all += (all.empty() ? "" : ", ") + one;
       }
-      return Error::bad_request(
+      return wrong_usage(
           fmt::format("--controllers: \"{}\" is no controller; known are: {}", name, all));
     }
   }

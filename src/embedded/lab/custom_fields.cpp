@@ -74,9 +74,9 @@ constexpr CustomRule kCustomRules[] = {
      "args command image imagePullPolicy name restartPolicy script stdin stdinOnce "
      "terminationMessagePath terminationMessagePolicy tty workingDir workspaces"},
     {kTekton, "Sidecar", Whole,
-     "computeResources env envFrom ports resources securityContext volumeMounts"},
-    {kTekton, "Sidecar", Noted,
-     "lifecycle livenessProbe readinessProbe startupProbe volumeDevices"},
+     "computeResources env envFrom lifecycle livenessProbe ports readinessProbe resources "
+     "securityContext startupProbe volumeMounts"},
+    {kTekton, "Sidecar", Noted, "volumeDevices"},
     {kTekton, "IncludeParams", Done, "name params"},
     {kTekton, "Matrix", Done, "include params"},
     {kTekton, "PipelineTask", Done,
@@ -179,7 +179,6 @@ void note_containers(const Value& list, const std::string& path,
   Value containers = list;
   for (std::size_t i = 0; i < containers.size(); ++i) {
     // Tekton's webhook names these.
-    containers.item(i).erase("lifecycle");
     containers.item(i).erase("volumeDevices");
   }
   note_part(Value::object({{"containers", std::move(containers)}}), "spec.containers", path,

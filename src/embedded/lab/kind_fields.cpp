@@ -32,6 +32,13 @@ constexpr KindRule kKindRules[] = {
      "healthCheckNodePort loadBalancerClass loadBalancerIP loadBalancerSourceRanges"},
     {"core.v1.ServicePort", Done, "name nodePort port protocol targetPort"},
     {"core.v1.ServicePort", Emulated, "appProtocol"},
+    {"core.v1.SessionAffinityConfig", Done, "clientIP"},
+    {"core.v1.ClientIPConfig", Done, "timeoutSeconds"},
+    {"core.v1.VolumeResourceRequirements", Done, "limits requests"},
+    {"core.v1.PersistentVolumeClaim", Whole, "apiVersion kind metadata status"},
+    {"core.v1.PersistentVolumeClaim", Done, "spec"},
+    // Its spec is in the table of pods (nodes/pod_fields.hpp).
+    {"core.v1.PodTemplateSpec", Whole, "metadata spec"},
     {"core.v1.PersistentVolumeClaimSpec", Done,
      "resources selector storageClassName volumeAttributesClassName volumeName"},
     {"core.v1.PersistentVolumeClaimSpec", Emulated, "accessModes volumeMode"},
@@ -43,9 +50,25 @@ constexpr KindRule kKindRules[] = {
     {"batch.v1.CronJobSpec", Done,
      "concurrencyPolicy failedJobsHistoryLimit jobTemplate schedule startingDeadlineSeconds "
      "successfulJobsHistoryLimit suspend timeZone"},
+    {"batch.v1.JobTemplateSpec", Whole, "metadata"},
+    {"batch.v1.JobTemplateSpec", Done, "spec"},
+    {"batch.v1.PodFailurePolicy", Done, "rules"},
+    {"batch.v1.PodFailurePolicyRule", Done, "action onExitCodes onPodConditions"},
+    {"batch.v1.PodFailurePolicyOnExitCodesRequirement", Done, "containerName operator values"},
+    {"batch.v1.PodFailurePolicyOnPodConditionsPattern", Done, "status type"},
+    {"batch.v1.SuccessPolicy", Done, "rules"},
+    {"batch.v1.SuccessPolicyRule", Done, "succeededCount succeededIndexes"},
     {"apps.v1.StatefulSetSpec", Done,
      "minReadySeconds ordinals persistentVolumeClaimRetentionPolicy podManagementPolicy replicas "
      "revisionHistoryLimit selector serviceName template updateStrategy volumeClaimTemplates"},
+    {"apps.v1.StatefulSetOrdinals", Done, "start"},
+    {"apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy", Done, "whenDeleted whenScaled"},
+    {"apps.v1.StatefulSetUpdateStrategy", Done, "rollingUpdate type"},
+    {"apps.v1.RollingUpdateStatefulSetStrategy", Done, "maxUnavailable partition"},
+    {"apps.v1.DeploymentStrategy", Done, "rollingUpdate type"},
+    {"apps.v1.RollingUpdateDeployment", Done, "maxSurge maxUnavailable"},
+    {"apps.v1.DaemonSetUpdateStrategy", Done, "rollingUpdate type"},
+    {"apps.v1.RollingUpdateDaemonSet", Done, "maxSurge maxUnavailable"},
     {"apps.v1.DeploymentSpec", Done,
      "minReadySeconds paused progressDeadlineSeconds replicas revisionHistoryLimit selector "
      "strategy template"},
@@ -184,6 +207,16 @@ void add_noted(std::string_view type, const Value& value, const std::string& pat
   }
 }
 
+// The addresses of Services carry TCP and UDP (nodes/network).
+void add_unserved_ports(std::string_view resource, const Value& ports,
+                        std::vector<std::string>& warnings) {
+  for (std::size_t i = 0; resource == "services" && i < ports.size(); ++i) {
+    if (ports[i]["protocol"].as_string() == "SCTP") {
+      warnings.push_back(fmt::format("spec.ports[{}].protocol: SCTP is not served in this lab", i));
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<nodes::FieldTreatment> kind_field(std::string_view type, std::string_view field) {
@@ -218,6 +251,7 @@ void warn_of_fields(std::string_view resource, const Value& object,
   }
   add_noted(place->type, object["spec"], "spec", warnings);
   if (place->pod.empty()) {
+    add_unserved_ports(resource, object["spec"]["ports"], warnings);
     return;
   }
   constexpr std::string_view kSpec = "spec";

@@ -15,10 +15,11 @@
 namespace athanor::lab {
 namespace {
 
-using Time = std::chrono::steady_clock;
-
-// Of the first pass: webhooks that do not answer could hold a start for minutes.
-constexpr Time::duration kPatience = std::chrono::seconds(5);
+// Limit of the first pass over the objects: webhooks that do not answer could hold a start for
+// minutes. Only refused writes count, and of accepted ones the part beyond kPlainWrite: however
+// slow the machine is, jobs must find the objects that the server accepts.
+constexpr Duration kPatience = std::chrono::seconds(5);
+constexpr Duration kPlainWrite = std::chrono::seconds(2);
 constexpr std::chrono::milliseconds kFirstPause{500};
 constexpr std::chrono::milliseconds kMostPause{10'000};
 
@@ -49,6 +50,11 @@ std::string finalizers_of(const Value& object) {
   return text;
 }
 
+// Returns what a write uses up of kPatience.
+Duration patience_for(Duration took, bool taken) {
+  return std::max(Duration::zero(), taken ? took - kPlainWrite : took);
+}
+
 // Returns true for a document that no state of the server makes valid.
 bool is_mistake(const Error& error) {
   const bool by_admission = error.message.find(" denied ") != std::string::npos;
@@ -65,7 +71,7 @@ struct MissingObjects::Thread {
 };
 
 MissingObjects::MissingObjects(apiserver::Server& server, const Clock& clock)
-    : installer_(server, clock), thread_(std::make_unique<Thread>()) {}
+    : installer_(server, clock), clock_(clock), thread_(std::make_unique<Thread>()) {}
 
 MissingObjects::~MissingObjects() {
   stop();
@@ -149,25 +155,27 @@ std::string MissingObjects::obstacle_of(const Installer::Applied& applied, Endin
 }
 
 Result<void> MissingObjects::try_all(bool first) {
-  const Time::time_point end = Time::now() + kPatience;
+  Duration held = Duration::zero();
   Ending ending;
   std::vector<Entry> left;
   std::vector<std::string> waiting;
   for (Entry& entry : entries_) {
     std::string why;
-    if ((first && Time::now() > end) || stopping()) {
+    if ((first && held > kPatience) || stopping()) {
       why = fmt::format("{}: was not tried yet", name_of(entry.object));
-    } else if (const auto applied = installer_.apply(entry.object, entry.ns); applied.ok()) {
-      why = obstacle_of(*applied, ending);
+    } else {
+      const Instant begun = clock_.now();
+      const auto applied = installer_.apply(entry.object, entry.ns);
+      held += patience_for(clock_.now() - begun, applied.ok() && !applied->refusal);
+      if (!applied.ok() && first && entry.origin == Origin::File && waiting.empty() &&
+          is_mistake(applied.error())) {
+        return applied.error();
+      }
+      why = applied.ok() ? obstacle_of(*applied, ending) : applied.error().message;
       if (why.empty() && !applied->conflict.empty()) {
         log::warn("another manager changed the lab's object; it stays as it is",
                   {{"object", name_of(entry.object)}, {"why", applied->conflict}});
       }
-    } else if (first && entry.origin == Origin::File && waiting.empty() &&
-               is_mistake(applied.error())) {
-      return applied.error();
-    } else {
-      why = applied.error().message;
     }
     if (why.empty()) {
       if (entry.told) {

@@ -31,8 +31,8 @@ class MissingObjects {
 
   // Adds an object; without a namespace it goes to `ns` if its kind has one.
   void add(Value object, std::string ns, Origin origin);
-  // Applies what is missing, in the order of add(), for about five seconds. Errors: an object of a
-  // file that no server would take.
+  // Applies what is missing, in the order of add(), until refusals and slow webhooks have taken
+  // about five seconds. Errors: an object of a file that no server would take.
   Result<void> apply();
   // Applies what is still missing again and again, on a thread of its own, until nothing is.
   void keep_trying();
@@ -57,6 +57,7 @@ class MissingObjects {
   [[nodiscard]] bool stopping() const;
 
   Installer installer_;
+  const Clock& clock_;
   std::vector<Entry> entries_{};  // of the thread, once it runs
   std::unique_ptr<Thread> thread_;
   mutable Mutex mutex_{};

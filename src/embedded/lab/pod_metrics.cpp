@@ -91,6 +91,20 @@ bool runs(const Value& pod) {
   return pod["status"]["phase"].as_string() == "Running";
 }
 
+// Returns the containers of a running pod, its native sidecars first.
+std::vector<Value> going_on(const Value& pod) {
+  std::vector<Value> containers;
+  for (const Value& container : pod["spec"]["initContainers"].items()) {
+    if (container["restartPolicy"].as_string() == "Always") {
+      containers.push_back(container);
+    }
+  }
+  for (const Value& container : pod["spec"]["containers"].items()) {
+    containers.push_back(container);
+  }
+  return containers;
+}
+
 Value usage_value(std::int64_t cpu_nanocores, std::int64_t memory_bytes) {
   return Value::object({{"cpu", fmt::format("{}n", cpu_nanocores)},
                         {"memory", fmt::format("{}Ki", memory_bytes / kKibi)}});
@@ -171,7 +185,7 @@ PodMetrics::Rate PodMetrics::rate_of(const Value& pod, const Value& container) {
 Value PodMetrics::metrics_of_pod(const Value& pod) {
   const Instant now = sources_.clock();
   Value containers = Value::list();
-  for (const Value& container : pod["spec"]["containers"].items()) {
+  for (const Value& container : going_on(pod)) {
     const Rate rate = rate_of(pod, container);
     containers.push_back(
         Value::object({{"name", container["name"]},
@@ -190,7 +204,7 @@ Value PodMetrics::metrics_of_node(const Value& node) {
   std::int64_t cpu = 0;
   std::int64_t memory = 0;
   for (const Value& pod : pods_of(node["metadata"]["name"].as_string())) {
-    for (const Value& container : pod["spec"]["containers"].items()) {
+    for (const Value& container : going_on(pod)) {
       const Rate rate = runs(pod) ? rate_of(pod, container) : Rate{};
       cpu += rate.cpu_nanocores;
       memory += rate.memory_bytes;
@@ -296,7 +310,7 @@ Value PodMetrics::summary_of(std::string_view node) {
     }
     Rate sum;
     Value containers = Value::list();
-    for (const Value& container : pod["spec"]["containers"].items()) {
+    for (const Value& container : going_on(pod)) {
       const Rate rate = rate_of(pod, container);
       add(sum, rate);
       containers.push_back(Value::object({{"name", container["name"]},

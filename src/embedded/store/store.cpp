@@ -25,7 +25,11 @@
 namespace athanor::store {
 namespace {
 
+// Memory is given back once so many objects are deleted, in however long a time, or a few of them
+// and then none for kQuietSweeps: each time costs milliseconds.
 constexpr std::size_t kManyDeleted = 1000;
+constexpr std::size_t kFewDeleted = 100;
+constexpr int kQuietSweeps = 2;
 constexpr Duration kSweepInterval = std::chrono::seconds(10);
 constexpr std::size_t kFreezeAtLeast = 1024;  // objects
 constexpr std::size_t kPackSize = 16'384;     // objects
@@ -194,7 +198,10 @@ class MemoryStore final : public Store {
   std::unique_ptr<Interner> interner_
       ATHANOR_PT_GUARDED_BY(commit_mutex_);  // null: Options::intern is off
   Instant swept_ ATHANOR_GUARDED_BY(commit_mutex_){};
-  std::size_t deleted_ ATHANOR_GUARDED_BY(commit_mutex_) = 0;  // objects since the last sweep
+  // Objects deleted since memory was given back, and how many of them the last sweep knew.
+  std::size_t deleted_ ATHANOR_GUARDED_BY(commit_mutex_) = 0;
+  std::size_t deleted_then_ ATHANOR_GUARDED_BY(commit_mutex_) = 0;
+  int quiet_ ATHANOR_GUARDED_BY(commit_mutex_) = 0;  // sweeps in a row without a deletion
 
   mutable SharedMutex mutex_{};
   std::atomic<Revision> revision_;
@@ -461,7 +468,14 @@ MemoryStore::Sweep MemoryStore::next_sweep(Instant now) {
     return {};
   }
   swept_ = now;
-  return {.due = true, .emptied = std::exchange(deleted_, 0) > kManyDeleted};
+  quiet_ = std::exchange(deleted_then_, deleted_) == deleted_ ? quiet_ + 1 : 0;
+  const bool emptied =
+      deleted_ > kManyDeleted || (deleted_ >= kFewDeleted && quiet_ >= kQuietSweeps);
+  if (emptied) {
+    deleted_ = 0;
+    deleted_then_ = 0;
+  }
+  return {.due = true, .emptied = emptied};
 }
 
 void MemoryStore::freeze(bool all) {

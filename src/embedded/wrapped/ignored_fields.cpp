@@ -35,6 +35,9 @@ struct Table {
 };
 
 constexpr std::string_view kOfJobSets[] = {"suspend",
+                                           "network.enableDNSHostnames",
+                                           "network.subdomain",
+                                           "network.publishNotReadyAddresses",
                                            "replicatedJobs[].name",
                                            "replicatedJobs[].replicas",
                                            "replicatedJobs[].template",
@@ -45,7 +48,8 @@ constexpr Agreeing kLikeJobSets[] = {{"failurePolicy.restartStrategy", R"("Recre
                                      {"startupPolicy.startupPolicyOrder", R"("AnyOrder")"},
                                      {"managedBy", R"("jobset.sigs.k8s.io/jobset-controller")"}};
 
-constexpr std::string_view kOfPyTorchJobs[] = {"runPolicy.suspend",
+constexpr std::string_view kOfPyTorchJobs[] = {"nprocPerNode",
+                                               "runPolicy.suspend",
                                                "pytorchReplicaSpecs.Master.replicas",
                                                "pytorchReplicaSpecs.Master.restartPolicy",
                                                "pytorchReplicaSpecs.Master.template",
@@ -86,9 +90,9 @@ constexpr Agreeing kLikeRayJobs[] = {{"submissionMode", R"("K8sJobMode")"},
                                      {"ttlSecondsAfterFinished", "0"},
                                      {"managedBy", R"("ray.io/kuberay-operator")"}};
 
-constexpr std::string_view kOfLeaderWorkerSets[] = {"replicas", "leaderWorkerTemplate.size",
-                                                    "leaderWorkerTemplate.leaderTemplate",
-                                                    "leaderWorkerTemplate.workerTemplate"};
+constexpr std::string_view kOfLeaderWorkerSets[] = {
+    "replicas", "networkConfig.subdomainPolicy", "leaderWorkerTemplate.size",
+    "leaderWorkerTemplate.leaderTemplate", "leaderWorkerTemplate.workerTemplate"};
 constexpr Agreeing kLikeLeaderWorkerSets[] = {{"startupPolicy", R"("LeaderCreated")"},
                                               {"leaderWorkerTemplate.restartPolicy", R"("None")"}};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JobSet: child Jobs, success and failure policy, suspend.
+// JobSet: child Jobs, names of their pods, success and failure policy, suspend.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include "embedded/wrapped/kinds.hpp"
 #include "embedded/wrapped/members.hpp"
 #include "embedded/wrapped/operators.hpp"
+#include "embedded/wrapped/peers.hpp"
 #include "kube/apply/patch.hpp"
 #include "kube/value/condition.hpp"
 
@@ -16,16 +17,54 @@ namespace {
 
 constexpr std::string_view kAttempt = "jobset.sigs.k8s.io/restart-attempt";
 constexpr std::string_view kReplicatedJob = "jobset.sigs.k8s.io/replicatedjob-name";
+constexpr std::string_view kJobSetName = "jobset.sigs.k8s.io/jobset-name";
 
 bool says(const Object& object, std::string_view type) {
   return condition_is(object.status()["conditions"], type, "True");
+}
+
+// Upstream's defaults of spec.network: names of pods are on, and resolve before the pods are ready.
+bool network_says(const Object& set, std::string_view field) {
+  const Value& said = set.spec()["network"][field];
+  return said.is_null() || said.as_bool();
+}
+
+// Returns the name of the Service, and so the domain of the pods below that of the namespace.
+std::string subdomain_of(const Object& set) {
+  const std::string_view said = set.spec()["network"]["subdomain"].as_string();
+  return std::string(said.empty() ? set.name() : said);
+}
+
+// A Job of completionMode Indexed gives its pods the hostnames JOB-INDEX.
+void name_pods(const Object& set, Value& job_spec) {
+  if (job_spec["completionMode"].is_null()) {
+    job_spec.set("completionMode", "Indexed");
+  }
+  Value& pod = job_spec.member("template").member("spec");
+  if (pod["restartPolicy"].is_null()) {
+    pod.set("restartPolicy", "OnFailure");
+  }
+  if (network_says(set, "enableDNSHostnames")) {
+    pod.set("subdomain", subdomain_of(set));
+  }
+}
+
+void offer_names(const View& view, const Object& set, Plan& plan) {
+  if (network_says(set, "enableDNSHostnames")) {
+    offer_service(
+        view, set,
+        headless_service(set, {.name = subdomain_of(set),
+                               .selector = {{kJobSetName, std::string(set.name())}},
+                               .publish_not_ready = network_says(set, "publishNotReadyAddresses")}),
+        plan);
+  }
 }
 
 Member child_of(const Object& set, const Value& replicated, std::int64_t index,
                 std::int64_t attempt) {
   const std::string name =
       fmt::format("{}-{}-{}", set.name(), replicated["name"].as_string(), index);
-  const Labels labels{{"jobset.sigs.k8s.io/jobset-name", std::string(set.name())},
+  const Labels labels{{kJobSetName, std::string(set.name())},
                       {kReplicatedJob, replicated["name"].str()},
                       {"jobset.sigs.k8s.io/replicatedjob-replicas",
                        fmt::format("{}", count_of(replicated["replicas"]))},
@@ -37,6 +76,7 @@ Member child_of(const Object& set, const Value& replicated, std::int64_t index,
   for (const auto& [key, value] : labels) {
     spec.member("template").member("metadata").member("labels").set(key, value);
   }
+  name_pods(set, spec);
   return job;
 }
 
@@ -200,6 +240,7 @@ Plan reconcile_job_set(const View& view, const Key& key, Instant now) {
   write_status(kJobSet, *set, {},
                Value::object({{"replicatedJobsStatus", counts_of(*set, jobs, attempt)}}), now,
                plan);
+  offer_names(view, *set, plan);
   keep(view, api::kJob, *set, wanted, jobs, plan);
   for (const Object& job : jobs) {
     const bool suspend = set->spec()["suspend"].as_bool();
@@ -214,13 +255,12 @@ Plan reconcile_job_set(const View& view, const Key& key, Instant now) {
 }  // namespace
 
 const Operator& job_set_operator() {
-  static const Kind* const kReads[] = {&kJobSet, &api::kJob};
-  static const Kind* const kWrites[] = {&kJobSet, &api::kJob, &api::kEvent};
-  static const Access kAccess[] = {{&kJobSet, "patch", "status"},
-                                   {&kJobSet, "update", "finalizers"},
-                                   {&api::kJob, "create patch delete"},
-                                   {&api::kJob, "patch", "status"},
-                                   {&api::kEvent, "create patch"}};
+  static const Kind* const kReads[] = {&kJobSet, &api::kJob, &api::kService};
+  static const Kind* const kWrites[] = {&kJobSet, &api::kJob, &api::kService, &api::kEvent};
+  static const Access kAccess[] = {
+      {&kJobSet, "patch", "status"},       {&kJobSet, "update", "finalizers"},
+      {&api::kJob, "create patch delete"}, {&api::kJob, "patch", "status"},
+      {&api::kService, "create"},          {&api::kEvent, "create patch"}};
   static const Operator kOperator{.name = "wrapped-jobset",
                                   .primary = &kJobSet,
                                   .reads = kReads,

@@ -100,9 +100,9 @@ Value read_words(Reader& reader, const Value& value, const std::string& path) {
 
 LabImage read_image(Reader& reader, const Value& value, const std::string& path) {
   LabImage image;
-  if (!reader.object(
-          value, path,
-          {"name", "entrypoint", "cmd", "env", "user", "group", "workingDir", "archive"})) {
+  if (!reader.object(value, path,
+                     {"name", "entrypoint", "cmd", "env", "user", "group", "workingDir", "archive",
+                      "seconds"})) {
     return image;
   }
   const auto at = [&](const char* member) { return Reader::join(path, member); };
@@ -126,6 +126,13 @@ LabImage read_image(Reader& reader, const Value& value, const std::string& path)
     if (value.contains(member)) {
       image.value.set(member, reader.integer(value[member], at(member), 0, 0, kMostId));
     }
+  }
+  constexpr double kMostSeconds = 31'536'000;  // a year
+  if (const Value& seconds = value["seconds"]; !seconds.is_null()) {
+    if (!seconds.is_number() || seconds.as_double() < 0 || seconds.as_double() > kMostSeconds) {
+      reader.problem(at("seconds"), "must be a number of seconds from 0 to 31536000");
+    }
+    image.value.set("seconds", seconds);
   }
   return image;
 }

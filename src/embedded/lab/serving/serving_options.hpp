@@ -18,7 +18,7 @@ struct ServingOptions {
   // Requests above these wait a second at most, then 429.
   std::size_t max_requests_inflight = 400;
   std::size_t max_mutating_requests_inflight = 200;
-  // Connections of one address; further ones take the place of those that rest.
+  // Connections of one address; a new one beyond this number replaces an idle one.
   std::size_t max_connections_per_address = 4096;
   std::string encryption_config{};  // --encryption-provider-config; empty: nothing is encrypted
   Duration request_timeout = std::chrono::seconds(60);

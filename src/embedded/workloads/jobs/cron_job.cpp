@@ -226,6 +226,13 @@ class CronJobRun {
     const std::string name =
         fmt::format("{}-{}", cron_.name(),
                     std::chrono::floor<std::chrono::minutes>(scheduled).time_since_epoch().count());
+    // Names count minutes: a start in the minute of another one has its Job already.
+    const auto present = view_.get(api::kJob, {std::string(cron_.ns()), name});
+    if (present && !present->deleting() && present->controller() &&
+        present->controller()->uid == cron_.uid()) {
+      last_ = scheduled;
+      return;
+    }
     Value metadata = Value::object({{"name", name}, {"namespace", cron_.ns()}});
     for (const char* part : {"labels", "annotations"}) {
       if (job_template["metadata"].contains(part)) {

@@ -35,9 +35,8 @@ Missing missing_resource(const Value& source, const char* reason, const char* wh
   const char* figure = source["target"].contains("averageValue") ? "usage" : "utilization";
   return {.reason = reason,
           .message = fmt::format(
-              "failed to get {} {}: unable to get metrics for resource {}: unable to fetch metrics "
-              "from resource metrics API: the server could not find the requested resource (get "
-              "pods.metrics.k8s.io)",
+              "failed to get {} {}: unable to get metrics for resource {}: the autoscaler of a lab "
+              "does not read metrics.k8s.io",
               name, figure, name),
           .context = fmt::format("failed to get {} {} metric value", owner, what)};
 }

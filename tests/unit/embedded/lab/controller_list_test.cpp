@@ -49,6 +49,13 @@ TEST(ControllerList, LeavesOutKubeControllerLoopsByExternal) {
   }
 }
 
+TEST(ControllerList, NamesPartsThatTheLabRuns) {
+  using Parts = std::vector<std::string>;
+  EXPECT_EQ(own_components("*"), (Parts{"controller-manager", "scheduler"}));
+  EXPECT_EQ(own_components("*,-default-scheduler"), Parts{"controller-manager"});
+  EXPECT_EQ(own_components("external"), Parts{});
+}
+
 TEST(ControllerList, AWrongNameListsTheRightOnes) {
   EXPECT_TRUE(check_controllers("*,-job-controller,external", all_operators()).ok());
   const auto wrong = check_controllers("*,-jobs", all_operators());

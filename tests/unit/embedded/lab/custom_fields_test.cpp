@@ -200,6 +200,11 @@ TEST(CustomFields, WarnOfFieldsOfPodsInTasks) {
                      "{spec: {volumeMounts: [{mountPropagation: Bidirectional}]}}"),
             List{"spec.volumeMounts[0].mountPropagation: has no effect on emulated nodes"});
   EXPECT_EQ(warnings("taskruns.tekton.dev",
+                     "{spec: {taskSpec: {sidecars: [{readinessProbe: {exec: {command: [up]}}, "
+                     "lifecycle: {stopSignal: SIGINT}}]}}}"),
+            List{"spec.taskSpec.sidecars[0].lifecycle.stopSignal: has no effect on emulated "
+                 "nodes"});
+  EXPECT_EQ(warnings("taskruns.tekton.dev",
                      "{spec: {podTemplate: {securityContext: {sysctls: "
                      "[{name: a, value: b}]}}}}"),
             List{"spec.podTemplate.securityContext.sysctls: has no effect on emulated nodes"});

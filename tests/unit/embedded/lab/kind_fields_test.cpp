@@ -51,12 +51,9 @@ std::string type_name_below(SchemaPtr schema) {
              : std::string();
 }
 
-TEST(KindFields, TreatEachTypeOfDeviceKinds) {
+TEST(KindFields, TreatEachTypeBelowTheirKinds) {
   const auto types = kind_types();
   for (const std::string_view type : types) {
-    if (!type.starts_with("resource.")) {
-      continue;
-    }
     for (const SchemaField& field : BuiltinTypes::get().by_name(type)->fields) {
       const std::string below = type_name_below(field.schema);
       const auto treatment = kind_field(type, field.name);
@@ -74,6 +71,16 @@ TEST(KindFields, WarnOfFieldsWithoutEffect) {
             List{"spec.loadBalancerClass: has no effect in this lab"});
   EXPECT_EQ(warnings_of("deployments.apps", "{spec: {template: {spec: {hostPID: true}}}}"),
             List{"spec.template.spec.hostPID: has no effect on emulated nodes"});
+  EXPECT_EQ(warnings_of("statefulsets.apps",
+                        "{spec: {volumeClaimTemplates: [{spec: {dataSource: {name: x}}}]}}"),
+            List{"spec.volumeClaimTemplates[0].spec.dataSource: has no effect in this lab"});
+  EXPECT_EQ(warnings_of("services", "{spec: {ports: [{port: 1}, {port: 2, protocol: SCTP}]}}"),
+            List{"spec.ports[1].protocol: SCTP is not served in this lab"});
+  EXPECT_EQ(warnings_of("deployments.apps",
+                        "{spec: {template: {spec: {containers: [{ports: [{containerPort: 1, "
+                        "protocol: SCTP}]}]}}}}"),
+            List{"spec.template.spec.containers[0].ports[0].protocol: has no effect on emulated "
+                 "nodes"});
   EXPECT_EQ(warnings_of("pods", "{spec: {hostIPC: true}}"),
             List{"spec.hostIPC: has no effect on emulated nodes"});
   EXPECT_EQ(warnings_of("configmaps", "{spec: {hostIPC: true}}"), List{});

@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -196,6 +198,50 @@ TEST_F(MissingObjectsTest, WaitForAWebhookThatAnswers) {
   must("DELETE", path + "/w");
   retry();
   EXPECT_TRUE(has(kMapPath));
+}
+
+// A machine on which everything takes its time: each look at the clock is that much later.
+class SlowClock final : public Clock {
+ public:
+  explicit SlowClock(Duration step) : step_(step) {}
+  [[nodiscard]] Instant now() const override { return start_ + step_ * looks_++; }
+
+ private:
+  Duration step_;
+  Instant start_ = wall_clock()->now();
+  mutable std::atomic<int> looks_ = 0;
+};
+
+std::string map_named(int number) {
+  return "{apiVersion: v1, kind: ConfigMap, metadata: {name: m-" + std::to_string(number) + "}}";
+}
+
+TEST_F(MissingObjectsTest, AreAllTriedOnASlowMachine) {
+  constexpr int kMany = 50;
+  const SlowClock clock(std::chrono::milliseconds(300));
+  missing_ = std::make_unique<MissingObjects>(*server_, clock);
+  for (int i = 0; i < kMany; ++i) {
+    want(map_named(i), Origin::File);
+  }
+  want("{apiVersion: v1, kind: ConfigMap, metadata: {name: Not_A_Name}}", Origin::File);
+  const auto applied = missing_->apply();
+  ASSERT_FALSE(applied.ok()) << "a mistake is found, however long the others take";
+  EXPECT_THAT(applied.error().message, HasSubstr("Not_A_Name"));
+  for (int i = 0; i < kMany; ++i) {
+    EXPECT_TRUE(has("/api/v1/namespaces/default/configmaps/m-" + std::to_string(i))) << i;
+  }
+}
+
+TEST_F(MissingObjectsTest, LeaveOthersForLaterBehindSlowWebhooks) {
+  constexpr int kMany = 20;
+  const SlowClock clock(std::chrono::seconds(1));
+  missing_ = std::make_unique<MissingObjects>(*server_, clock);
+  for (int i = 0; i < kMany; ++i) {
+    want(map_named(i));
+  }
+  start();
+  EXPECT_THAT(missing_->waiting(), SizeIs(testing::AllOf(testing::Gt(0U), testing::Lt(20U))));
+  EXPECT_THAT(missing_->waiting().back(), HasSubstr("was not tried yet"));
 }
 
 TEST_F(MissingObjectsTest, RefuseAMistakeOfTheLabFile) {

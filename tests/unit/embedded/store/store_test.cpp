@@ -197,6 +197,48 @@ TEST(StoreTest, TrimsEventsByAgeButKeepsTheNewest) {
   EXPECT_EQ(store->oldest_revision(), 3U);
 }
 
+// An Event is packed when memory is given back: reads of it then make an object each.
+bool is_packed(const Store& store, const Key& event) {
+  return store.get("events", event) != store.get("events", event);
+}
+
+// Deletes so many objects, `a_sweep` of them between two sweeps; then sweeps `quiet` times more.
+std::unique_ptr<Store> emptied_store(int count, int a_sweep, int quiet) {
+  using std::chrono::seconds;
+  auto store = open_store(memory_journal(), {.event_window = 1});
+  Write event = put(kA, "x");
+  event.resource = "events";
+  EXPECT_TRUE(commit(*store, {event}).ok());
+  const auto name = [](int number) { return Key{"default", "o" + std::to_string(number)}; };
+  for (int i = 0; i < count; ++i) {
+    EXPECT_TRUE(commit(*store, {put(name(i), "x")}).ok());
+  }
+  Instant now = kStart;
+  for (int i = 0; i < count; ++i) {
+    EXPECT_TRUE(commit(*store, {remove(name(i))}).ok());
+    if ((i + 1) % a_sweep == 0 || i + 1 == count) {
+      store->trim(now += seconds(10));
+    }
+  }
+  for (int i = 0; i < quiet; ++i) {
+    store->trim(now += seconds(10));
+  }
+  return store;
+}
+
+TEST(StoreTest, GivesMemoryBackAfterSlowDeletion) {
+  EXPECT_TRUE(is_packed(*emptied_store(1'200, 300, 0), kA));
+}
+
+TEST(StoreTest, GivesMemoryBackWhenDeletionEnds) {
+  EXPECT_FALSE(is_packed(*emptied_store(300, 100, 0), kA)) << "more may come";
+  EXPECT_TRUE(is_packed(*emptied_store(300, 100, 2), kA));
+}
+
+TEST(StoreTest, IgnoresDeletionOfFewObjects) {
+  EXPECT_FALSE(is_packed(*emptied_store(20, 10, 10), kA));
+}
+
 TEST(StoreTest, RecordsEventsThatShareTheStoredObjects) {
   auto store = open_store();
   ASSERT_TRUE(commit(*store, {put(kA, "1")}).ok());

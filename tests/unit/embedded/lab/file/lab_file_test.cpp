@@ -59,6 +59,38 @@ settings: {FOURNOS_GC_INTERVAL_SEC: 5}
   EXPECT_EQ(lab->settings.at("FOURNOS_GC_INTERVAL_SEC"), "5");
 }
 
+TEST(LabFile, ReadsImages) {
+  const auto lab = parse_lab(
+      std::string(kHead) +
+          "images:\n- {name: tool, entrypoint: [/bin/tool], cmd: [-v], env: {A: 1}, user: 7, "
+          "group: 8, workingDir: /w, archive: tool.tar, seconds: 1.5}\n- {name: other}\n",
+      "lab.yaml");
+  ASSERT_TRUE(lab.ok()) << lab.error().message;
+  ASSERT_EQ(lab->images.size(), 2U);
+  EXPECT_EQ(lab->images[0].archive, "tool.tar");
+  EXPECT_EQ(json::print(lab->images[0].value),
+            R"({"name":"tool","entrypoint":["/bin/tool"],"cmd":["-v"],"env":["A=1"],)"
+            R"("workingDir":"/w","user":7,"group":8,"seconds":1.5})");
+  EXPECT_FALSE(lab->images[1].value.contains("seconds"));
+}
+
+TEST(LabFile, RefusesWrongImages) {
+  const auto lab = parse_lab(
+      std::string(kHead) +
+          "images:\n- {entrypoint: tool}\n- {name: a, user: root, seconds: -1}\n- {name: a, "
+          "seconds: 5s, colour: red}\n",
+      "lab.yaml");
+  ASSERT_FALSE(lab.ok());
+  const std::string& message = lab.error().message;
+  for (const char* part : {"images[0].name: is required", "images[0].entrypoint: ",
+                           "images[1].user: must be an integer from 0 to 2147483647",
+                           "images[1].seconds: must be a number of seconds from 0 to 31536000",
+                           "images[2].seconds: must be a number of seconds from 0 to 31536000",
+                           "images[2].colour: ", "images[2].name: "}) {
+    EXPECT_NE(message.find(part), std::string::npos) << part << " in " << message;
+  }
+}
+
 TEST(LabFile, ReplacesDefaultNodeLabelsByFileLabels) {
   const auto lab = parse_lab(std::string(kHead) +
                                  "nodes:\n- name: a\n- {name: b, labels: {kubernetes.io/arch: "

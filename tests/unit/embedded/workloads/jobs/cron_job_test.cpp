@@ -65,6 +65,16 @@ TEST_F(CronJobTest, MakesAJobWhenItsTimeHasCome) {
             "Normal Saw completed job: " + job_at(10) + ", condition: Complete");
 }
 
+TEST_F(CronJobTest, MakesOneJobInAMinute) {
+  cron("schedule: '@every 2s'");
+  for (int i = 0; i < 5; ++i) {
+    pass(std::chrono::seconds(2));
+  }
+  EXPECT_EQ(jobs(), (Names{job_at(0)}));
+  EXPECT_EQ(world.event_count("SuccessfulCreate"), 1);
+  EXPECT_EQ(status()["lastScheduleTime"].str(), "2026-01-05T00:00:10Z");
+}
+
 TEST_F(CronJobTest, HistoryIsLimitedPerOutcome) {
   cron("schedule: '* * * * *', successfulJobsHistoryLimit: 2, failedJobsHistoryLimit: 1");
   for (int minute = 1; minute <= 6; ++minute) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Autoscalers without a metrics API.
+// Autoscalers, which read no metrics.
 #include "embedded/workloads/sets/autoscaler.hpp"
 
 #include <algorithm>
@@ -40,9 +40,8 @@ TEST_F(AutoscalerTest, SaysThatMetricsCannotBeFetched) {
       condition("AbleToScale"),
       "True SucceededGetScale: the HPA controller was able to get the target's current scale");
   const std::string why =
-      "failed to get cpu utilization: unable to get metrics for resource cpu: unable to fetch "
-      "metrics from resource metrics API: the server could not find the requested resource (get "
-      "pods.metrics.k8s.io)";
+      "failed to get cpu utilization: unable to get metrics for resource cpu: the autoscaler of a "
+      "lab does not read metrics.k8s.io";
   EXPECT_EQ(
       condition("ScalingActive"),
       "False FailedGetResourceMetric: the HPA was unable to compute the replica count: " + why);
