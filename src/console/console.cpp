@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "api/builtin.hpp"
+#include "api/kueue.hpp"
 #include "base/condition_variable.hpp"
 #include "base/files/text_file.hpp"
 #include "base/log.hpp"
@@ -20,6 +21,7 @@
 #include "net/serving/served_tls.hpp"
 #include "net/serving/small_server.hpp"
 #include "net/worker_pool.hpp"
+#include "systems/appwrapper/model/kinds.hpp"
 #include "systems/das/model/kinds.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 #include "systems/hearth/kinds/fournos_cluster.hpp"
@@ -61,8 +63,8 @@ struct Console::State {
         board(world, options.settings, *clock, [this] { return history.rows(); }),
         history(std::move(store), *clock, options.settings.history_days, [this] { board.touch(); }),
         logs(std::move(archive)),
-        follower(options.cluster),
         access(options.settings, port, *clock, *entropy),
+        follower(options.cluster),
         services{.settings = options.settings,
                  .clock = *clock,
                  .world = world,
@@ -72,6 +74,7 @@ struct Console::State {
                  .port = port,
                  .logs = *logs,
                  .follower = follower,
+                 .read_logs = read_logs,
                  .simulator = options.simulator,
                  .controllers = controllers ? &*controllers : nullptr,
                  .files = options.web.empty() ? embedded_pages() : folder_pages(options.web),
@@ -115,8 +118,9 @@ struct Console::State {
   Board board;
   History history;
   std::unique_ptr<LogArchive> logs;
-  LogFollower follower;
   Access access;
+  LogFollower follower;  // its threads ask `access`
+  LogCache read_logs{};
   Services services;
   net::WorkerPool workers;
   std::unique_ptr<net::SmallServer> server{};
@@ -138,14 +142,24 @@ Result<void> Console::State::serve() {
   }
   world.on_change([this](const std::vector<WorldChange>& changes) {
     for (const WorldChange& change : changes) {
-      if (change.kind == &api::kFournosJob && (change.after || change.before)) {
-        history.see(change.after ? *change.after : *change.before);
+      if (change.kind == &api::kFournosJob && change.after) {
+        history.see(*change.after);
+      } else if (change.kind == &api::kFournosJob && change.before) {
+        history.gone(*change.before);
       } else if (change.kind == &api::kPod && change.after) {
         logs->see(*change.after);
       } else if (change.kind == &api::kPod && change.before) {
         logs->gone(change.before->key());
       } else if (change.kind == &api::kFournosCluster && change.after) {
         history.see_cluster(*change.after);
+      } else if (change.kind == &api::kFournosCluster && change.before) {
+        history.cluster_gone(*change.before);
+      } else if (change.kind == &api::kueue::kWorkload && change.after) {
+        history.see_workload(*change.after);
+      } else if (change.kind == &appwrapper::kAppWrapper && change.after) {
+        history.see_appwrapper(*change.after);
+      } else if (change.kind == &appwrapper::kAppWrapper && change.before) {
+        history.appwrapper_gone(*change.before);
       }
     }
     keep_slices(changes);
@@ -209,6 +223,7 @@ void Console::State::keep() {
         return;
       }
     }
+    read_logs.sweep(clock->now());
     if (clock->now() - board.last_use() > kRestAfter) {
       world.rest();
     }

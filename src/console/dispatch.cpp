@@ -7,9 +7,11 @@
 
 #include "base/log.hpp"
 #include "console/routes/form_data.hpp"
+#include "console/routes/job_changes.hpp"
 #include "console/routes/route_table.hpp"
 #include "kube/text/json.hpp"
 #include "net/request_head.hpp"
+#include "net/serving/gzip.hpp"
 
 namespace athanor::console {
 namespace {
@@ -56,6 +58,21 @@ Response file_answer(const net::Request& request, const PageFile& file, bool has
   return response;
 }
 
+// Compresses long lists: 5,000 jobs are 2.5 MB. Short answers stay as they are: some hold a token,
+// and the length of a compressed one tells of its contents.
+void pack(const net::Request& request, Response& response) {
+  constexpr std::size_t kShort = 8192;
+  if (response.stream != nullptr || response.body.size() < kShort ||
+      response.content_type != "application/json" || !takes_packed(request)) {
+    return;
+  }
+  if (std::string packed = net::gzip(response.body); !packed.empty()) {
+    response.body = std::move(packed);
+    response.headers.emplace_back("Content-Encoding", "gzip");
+    response.headers.emplace_back("Vary", "Accept-Encoding");
+  }
+}
+
 Response index_answer(Services& services, const PageHead& head, int status) {
   const auto index = services.files("index.html");
   if (!index) {
@@ -69,6 +86,9 @@ Response index_answer(Services& services, const PageHead& head, int status) {
   response.headers.emplace_back("Cache-Control", "no-cache");
   return response;
 }
+
+// Parameters of fournos-ui's list of jobs (docs/spec/dashboard.md A3).
+constexpr std::string_view kOldQuery[] = {"tab", "page", "project", "cluster", "status", "owner"};
 
 // "/?tab=live&status=Failed" of Part A: the jobs page with a filter.
 Result<std::string> legacy_target(const net::Request& request, const std::string& base) {
@@ -100,9 +120,38 @@ Result<std::string> legacy_target(const net::Request& request, const std::string
   return base + "/jobs?filter=" + encoded;
 }
 
+constexpr Duration kPatience = std::chrono::seconds(5);  // for the first lists of all kinds
+
+// The page of a job; it is outside /api/v1/, so its query is free.
+Route job_page_route() {
+  return {.method = "GET", .path = "/jobs/{name}"};
+}
+
+// Returns true for "/jobs/NAME" of a job that a viewer who is logged in finds nowhere.
+bool is_absent_job(const net::Request& request, std::string_view path, Services& services) {
+  constexpr std::string_view kJobs = "/jobs/";
+  if (!path.starts_with(kJobs) || path.size() == kJobs.size() ||
+      path.find('/', kJobs.size()) != std::string_view::npos) {
+    return false;
+  }
+  const Route page = job_page_route();
+  Exchange exchange{.request = request, .services = services, .route = page};
+  auto session = services.access.session_of(request);
+  if (!session.ok()) {
+    return false;
+  }
+  exchange.session = *std::move(session);
+  services.world.follow_all();
+  services.world.wait_synced(kPatience);
+  const auto job = find_named_job(exchange, path.substr(kJobs.size()));
+  return !job.ok() && job.error().code == 404;
+}
+
 Response page_answer(const net::Request& request, std::string_view path, Services& services) {
   const std::string& base = services.settings.base_path;
-  if (path == "/" && (request.parameter("tab") || request.parameter("page"))) {
+  if (path == "/" && std::ranges::any_of(kOldQuery, [&](std::string_view name) {
+        return request.parameter(name).has_value();
+      })) {
     const auto target = legacy_target(request, base);
     if (!target.ok()) {
       return answer_detail(422, target.error().message);
@@ -110,6 +159,12 @@ Response page_answer(const net::Request& request, std::string_view path, Service
     Response response = answer_text("", "text/plain; charset=utf-8", 302);
     response.headers.emplace_back("Location", *target);
     return response;
+  }
+  if (is_absent_job(request, path, services)) {
+    // fournos-ui answers JSON; the page itself says it to people.
+    return request.header("accept").find("text/html") == std::string_view::npos
+               ? answer_detail(404, "Job not found")
+               : index_answer(services, {.base = base + "/"}, 404);
   }
   if (is_page(path)) {
     return index_answer(services, {.base = base + "/"}, 200);
@@ -148,13 +203,17 @@ Result<void> read_body(Exchange& exchange) {
 
 Response route_answer(const net::Request& request, const FoundRoute& found, Services& services) {
   const Route& route = *found.route;
-  Exchange exchange{.request = request, .services = services, .path = found.parts};
+  Exchange exchange{.request = request, .services = services, .route = route, .path = found.parts};
   if (route.guard != Guard::Open) {
     auto session = services.access.session_of(request);
     if (!session.ok()) {
       return answer_error(session.error());
     }
     exchange.session = *std::move(session);
+  }
+  std::string unknown;
+  if (const auto known = check_query(route, request, unknown); !known.ok()) {
+    return answer_error(known.error(), unknown);
   }
   if (const auto read = read_body(exchange); !read.ok()) {
     return answer_error(read.error());
@@ -169,7 +228,6 @@ Response route_answer(const net::Request& request, const FoundRoute& found, Serv
   }
   if (route.guard != Guard::Open) {
     services.world.follow_all();
-    constexpr Duration kPatience = std::chrono::seconds(5);
     services.world.wait_synced(kPatience);
   }
   Response response = route.handle(exchange);
@@ -191,9 +249,9 @@ Response answer_of(const net::Request& request, Services& services) {
     }
   }
   const std::string& base = services.settings.base_path;
-  if (!base.empty() && path.starts_with(base)) {
-    path.remove_prefix(base.size());
-    path = path.empty() ? "/" : path;
+  const std::string_view rest = path.substr(std::min(base.size(), path.size()));
+  if (path.starts_with(base) && (rest.empty() || rest.starts_with('/'))) {
+    path = rest.empty() ? "/" : rest;
   }
   const std::string method = request.method == "HEAD" ? "GET" : request.method;
   const auto found = find_route(method, path);
@@ -210,6 +268,7 @@ Response answer_of(const net::Request& request, Services& services) {
 
 net::Response dispatch(const net::Request& request, Services& services) {
   Response response = answer_of(request, services);
+  pack(request, response);
   response.headers.emplace_back("Content-Security-Policy", kPolicy);
   response.headers.emplace_back("X-Content-Type-Options", "nosniff");
   response.headers.emplace_back("Referrer-Policy", "no-referrer");

@@ -16,6 +16,7 @@ namespace {
 constexpr Duration kAllowTime = std::chrono::seconds(60);
 constexpr Duration kDenyTime = std::chrono::seconds(5);
 constexpr std::size_t kMostSessions = 10'000;
+constexpr std::size_t kMostOfOneUser = 100;  // so that one user cannot lock out the others
 constexpr std::size_t kMostVerdicts = 50'000;
 constexpr std::string_view kCookie = "athanor_console";
 
@@ -113,8 +114,7 @@ Result<Session> Access::session_of(const net::Request& request) {
       return anonymous_;
     }
     case AuthMode::Proxy: {
-      const bool trusted = std::ranges::find(settings_.trusted_proxies, request.peer) !=
-                           settings_.trusted_proxies.end();
+      const bool trusted = is_proxy(request);
       const std::string user(request.header("x-forwarded-user"));
       if (!trusted || user.empty()) {
         return unauthorized(trusted ? "the proxy names no user"
@@ -171,7 +171,11 @@ Result<Session> Access::log_in(const std::string& token) {
   const Instant now = clock_.now();
   Session session{
       .viewer = {.user = status["user"]["username"].str()},
+      .opened = now,
       .expires = std::min(now + settings_.session_time, expiry_of(token).value_or(Instant::max()))};
+  if (session.viewer.user.empty()) {  // without a name, requests would be the console's own
+    return unauthorized("the API server names no user for the token");
+  }
   for (const Value& group : status["user"]["groups"].items()) {
     session.viewer.groups.push_back(group.str());
   }
@@ -179,11 +183,28 @@ Result<Session> Access::log_in(const std::string& token) {
   session.id = random_text();
   session.csrf = random_text();
   std::erase_if(sessions_, [now](const auto& one) { return one.second.expires <= now; });
+  drop_oldest_of(session.viewer.user);
   if (sessions_.size() >= kMostSessions) {
     return Error::unavailable("too many sessions are open");
   }
   sessions_.insert_or_assign(session.id, session);
   return session;
+}
+
+void Access::drop_oldest_of(const std::string& user) {
+  std::size_t count = 0;
+  auto oldest = sessions_.end();
+  for (auto one = sessions_.begin(); one != sessions_.end(); ++one) {
+    if (one->second.viewer.user == user) {
+      ++count;
+      if (oldest == sessions_.end() || one->second.opened < oldest->second.opened) {
+        oldest = one;
+      }
+    }
+  }
+  if (count >= kMostOfOneUser) {
+    sessions_.erase(oldest);
+  }
 }
 
 void Access::log_out(const net::Request& request) {
@@ -192,12 +213,21 @@ void Access::log_out(const net::Request& request) {
   sessions_.erase(id);
 }
 
-std::string Access::cookie(const Session& session) const {
-  const bool secure = !settings_.tls_cert.empty() || settings_.public_url.starts_with("https://");
+std::string Access::cookie(const Session& session, const net::Request& request) const {
+  // Whoever forges an Origin gets a cookie that their own browser sends less often.
+  const bool secure =
+      !settings_.tls_cert.empty() || settings_.public_url.starts_with("https://") ||
+      request.header("origin").starts_with("https://") ||
+      (is_proxy(request) && lower(request.header("x-forwarded-proto")).starts_with("https"));
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(
       session.id.empty() ? Duration{} : session.expires - clock_.now());
   return fmt::format("{}={}; Path={}/; HttpOnly; SameSite=Strict; Max-Age={}{}", kCookie,
                      session.id, settings_.base_path, seconds.count(), secure ? "; Secure" : "");
+}
+
+bool Access::is_proxy(const net::Request& request) const {
+  return std::ranges::find(settings_.trusted_proxies, request.peer) !=
+         settings_.trusted_proxies.end();
 }
 
 bool Access::is_valid(const std::string& session_id) {
@@ -246,17 +276,28 @@ Result<void> Access::check_host(const net::Request& request) const {
                                       request.header("host"))};
 }
 
+bool Access::is_own_origin(const net::Request& request) const {
+  const std::string_view given = request.header("origin");
+  const std::string origin = host_of_url(given);
+  return given.find("://") != std::string_view::npos &&
+         (origin == lower(request.header("host")) ||
+          (!settings_.public_url.empty() && origin == host_of_url(settings_.public_url)));
+}
+
+Result<void> Access::check_origin(const net::Request& request) const {
+  if (request.header("origin").empty() || is_own_origin(request)) {
+    return {};
+  }
+  return forbidden("the header Origin is not of the console itself");
+}
+
 Result<void> Access::check_change(const net::Request& request, const Session& session,
                                   std::string_view form_token) const {
   if (settings_.read_only) {
     return forbidden("the console is read-only");
   }
-  const std::string origin = host_of_url(request.header("origin"));
-  if (request.header("origin").find("://") == std::string_view::npos ||
-      origin != lower(request.header("host"))) {
-    if (settings_.public_url.empty() || origin != host_of_url(settings_.public_url)) {
-      return forbidden("changes need the header Origin of the console itself");
-    }
+  if (!is_own_origin(request)) {
+    return forbidden("changes need the header Origin of the console itself");
   }
   if (settings_.auth == AuthMode::None) {
     return {};

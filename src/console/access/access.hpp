@@ -14,6 +14,7 @@
 #include "base/mutex.hpp"
 #include "base/result.hpp"
 #include "console/model/settings.hpp"
+#include "console/model/visible.hpp"
 #include "console/world/api_port.hpp"
 #include "net/http.hpp"
 
@@ -24,14 +25,8 @@ struct Session {
   std::string id{};
   std::string csrf{};
   Viewer viewer{};
+  Instant opened{};
   Instant expires{};
-};
-
-// Namespaces that a viewer may list a kind in.
-struct Visible {
-  bool all = false;
-  std::set<std::string, std::less<>> namespaces{};
-  [[nodiscard]] bool shows(std::string_view ns) const { return all || namespaces.contains(ns); }
 };
 
 // Thread-safe. Calls that ask the API server wait for it.
@@ -45,11 +40,15 @@ class Access {
   // Checks a bearer token with a TokenReview and opens a session. Error 401: refused.
   [[nodiscard]] Result<Session> log_in(const std::string& token);
   void log_out(const net::Request& request);
-  // Returns what sets the session's cookie: "athanor_console=ID; HttpOnly; ...".
-  [[nodiscard]] std::string cookie(const Session& session) const;
+  // Returns what sets the session's cookie: "athanor_console=ID; HttpOnly; ..."; Secure where the
+  // browser's address is https: that of CONSOLE_PUBLIC_URL, of its Origin, or of what a trusted
+  // proxy forwards.
+  [[nodiscard]] std::string cookie(const Session& session, const net::Request& request) const;
   // Returns true while the session lasts.
   [[nodiscard]] bool is_valid(const std::string& session_id);
 
+  // Refuses an Origin of another site (403); a request without one is no browser's.
+  [[nodiscard]] Result<void> check_origin(const net::Request& request) const;
   // Checks the Host of a request (421), and of a change its Origin, its CSRF header and that the
   // console takes changes (403). `form`: the token may be in the body.
   [[nodiscard]] Result<void> check_host(const net::Request& request) const;
@@ -74,9 +73,13 @@ class Access {
     Instant until{};
   };
   [[nodiscard]] std::string random_text();
+  // Makes room for one more session of a user: the session that was opened first ends.
+  void drop_oldest_of(const std::string& user) ATHANOR_REQUIRES(mutex_);
   [[nodiscard]] Result<bool> ask(const Viewer& viewer, std::string_view member,
                                  const Value& attributes);
   [[nodiscard]] bool is_own_host(std::string_view host) const;
+  [[nodiscard]] bool is_own_origin(const net::Request& request) const;
+  [[nodiscard]] bool is_proxy(const net::Request& request) const;
 
   const Settings& settings_;
   const ApiPort& port_;

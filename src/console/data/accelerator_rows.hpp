@@ -3,6 +3,9 @@
 // B4.9). Pure.
 #pragma once
 
+#include <map>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/time.hpp"
@@ -17,6 +20,9 @@ namespace athanor::console {
 Value slice_map(const Facts& facts);
 // Returns {nodes: [{node, policy, scope, zones, pods}], problems}.
 Value zone_map(const Facts& facts, Instant now);
+
+// Returns the zone ("node-0") of each pod of a node that its NodeResourceTopology lists.
+std::map<Key, std::string> zones_of_pods(const Facts& facts, std::string_view node);
 
 // Columns of GET /nodes.
 const ListShape& node_shape();

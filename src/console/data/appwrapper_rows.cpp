@@ -7,6 +7,7 @@
 #include <map>
 
 #include "api/builtin.hpp"
+#include "api/kueue.hpp"
 #include "console/data/accelerator_rows.hpp"
 #include "console/data/row_texts.hpp"
 #include "kube/value/condition.hpp"
@@ -21,7 +22,20 @@ std::int64_t count_phase(const std::vector<Object>& pods, std::string_view phase
       pods, [&](const Object& pod) { return pod.status()["phase"].as_string() == phase; });
 }
 
-Value row_of_wrapper(const Object& app, const std::vector<Object>& pods) {
+constexpr std::string_view kPodSetLabel = "kueue.x-k8s.io/podset";
+
+// Returns why an AppWrapper does not run, as one text.
+std::string text_of(const views::AppWrapperFacts& facts) {
+  std::string text;
+  for (const std::string& reason : views::appwrapper_reasons(facts)) {
+    text += (text.empty() ? "" : "; ") + reason;
+  }
+  return text;
+}
+
+Value row_of_wrapper(const views::AppWrapperFacts& facts) {
+  const Object& app = facts.app;
+  const std::vector<Object>& pods = facts.pods;
   const views::AppWrapperCounts counts = views::appwrapper_counts(app, pods);
   Value row = row_of(app);
   const std::string phase = app.status()["phase"].str();
@@ -35,6 +49,7 @@ Value row_of_wrapper(const Object& app, const std::vector<Object>& pods) {
                                  {"expected", counts.expected}}));
   row.set("retries", app.status()["resettingCount"].as_int());
   row.set("conditions", condition_list(app.status()["conditions"]));
+  set_text(row, "text", text_of(facts));
   row.set("suspended", app.spec()["suspend"].as_bool());
   return row;
 }
@@ -50,36 +65,55 @@ Value pod_node(const Object& pod) {
                         {"children", Value::list()}});
 }
 
-Value component_node(const Value& status, const Value& wanted,
+// Pods by PodSet: Kueue labels each pod with the name of its own. `seen`: pods of the component.
+Value pod_sets_value(const Value& status, const Value& infos,
+                     const std::vector<const Object*>& seen) {
+  const Value& sets = status["podSets"];
+  Value list = Value::list();
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    const std::string name = infos[i]["labels"][kPodSetLabel].str();
+    const auto count = std::ranges::count_if(seen, [&](const Object* pod) {
+      return sets.size() == 1 || (!name.empty() && pod->label(kPodSetLabel) == name);
+    });
+    Value one =
+        Value::object({{"expected", sets[i]["replicas"].as_int(1)}, {"seen", std::int64_t{count}}});
+    set_text(one, "name", name);
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+Value component_node(const Value& status, const Value& component,
                      const views::AppWrapperFacts& facts) {
+  const Value& wanted = component["template"];
   const std::string kind =
       status["kind"].as_string().empty() ? wanted["kind"].str() : status["kind"].str();
   const std::string name =
       status["name"].as_string().empty() ? wanted["metadata"]["name"].str() : status["name"].str();
   const Value& deployed = find_condition(status["conditions"], "ResourcesDeployed");
   Value children = Value::list();
+  std::vector<const Object*> seen;
   for (const Object& pod : facts.pods) {
     if (views::appwrapper_component(pod, facts.owners) == fmt::format("{}/{}", kind, name)) {
       children.push_back(pod_node(pod));
+      seen.push_back(&pod);
     }
   }
-  Value sets = Value::list();
-  std::int64_t expected = 0;
-  for (const Value& set : status["podSets"].items()) {
-    expected += set["replicas"].as_int(1);
+  Value node = Value::object({{"kind", kind},
+                              {"apiVersion", status["apiVersion"]},
+                              {"ns", facts.app.ns()},
+                              {"name", name},
+                              {"state", deployed["reason"]},
+                              {"message", deployed["message"]},
+                              {"deployed", deployed["status"].as_string() == "True"},
+                              {"podSets", pod_sets_value(status, component["podSetInfos"], seen)},
+                              {"children", std::move(children)}});
+  const auto object = std::ranges::find_if(
+      facts.owners, [&](const Object& one) { return one.kind() == kind && one.name() == name; });
+  if (object != facts.owners.end()) {
+    node.set("uid", object->uid());
   }
-  if (expected > 0) {
-    sets.push_back(Value::object({{"expected", expected}, {"seen", children.size()}}));
-  }
-  return Value::object({{"kind", kind},
-                        {"apiVersion", status["apiVersion"]},
-                        {"ns", facts.app.ns()},
-                        {"name", name},
-                        {"state", deployed["reason"]},
-                        {"message", deployed["message"]},
-                        {"deployed", deployed["status"].as_string() == "True"},
-                        {"podSets", std::move(sets)},
-                        {"children", std::move(children)}});
+  return node;
 }
 
 }  // namespace
@@ -117,25 +151,31 @@ std::vector<Value> appwrapper_rows(const Facts& facts) {
       pods[{std::string(pod.ns()), std::string(app)}].push_back(pod);
     }
   }
+  std::map<std::string, Object, std::less<>> workloads;  // by the uid of the controller
+  for (const Object& workload : facts.all(api::kueue::kWorkload)) {
+    if (const auto owner = workload.controller()) {
+      workloads.insert_or_assign(owner->uid, workload);
+    }
+  }
   std::vector<Value> rows;
   for (const Object& app : facts.all(appwrapper::kAppWrapper)) {
-    rows.push_back(row_of_wrapper(app, pods[app.key()]));
+    views::AppWrapperFacts one{.app = app, .pods = pods[app.key()]};
+    if (const auto found = workloads.find(app.uid()); found != workloads.end()) {
+      one.workload = found->second;
+    }
+    rows.push_back(row_of_wrapper(one));
   }
   return rows;
 }
 
 Value appwrapper_tree(const views::AppWrapperFacts& facts, Instant now) {
-  Value row = row_of_wrapper(facts.app, facts.pods);
-  std::string why;
-  for (const std::string& reason : views::appwrapper_reasons(facts)) {
-    why += (why.empty() ? "" : "; ") + reason;
-  }
-  set_text(row, "text", why);
+  Value row = row_of_wrapper(facts);
+  const std::string why = row["text"].str();
   Value components = Value::list();
   const Value& statuses = facts.app.status()["componentStatus"];
   const Value& wanted = facts.app.spec()["components"];
   for (std::size_t i = 0; i < std::max(statuses.size(), wanted.size()); ++i) {
-    components.push_back(component_node(statuses[i], wanted[i]["template"], facts));
+    components.push_back(component_node(statuses[i], wanted[i], facts));
   }
   Value timers = Value::list();
   for (const views::AppWrapperTimer& timer : views::appwrapper_timers(facts)) {

@@ -11,6 +11,7 @@
 #include "base/saturate.hpp"
 #include "console/data/queue_quota.hpp"
 #include "console/data/row_texts.hpp"
+#include "console/data/sight.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 #include "systems/hearth/kinds/fournos_cluster.hpp"
 #include "views/cluster_view.hpp"
@@ -92,11 +93,12 @@ bool has_lock(const Value& status) {
   return status["locked"].as_bool() || (!state.empty() && state != "Unlocked");
 }
 
+// Returns "ns/name" of each job but one.
 Value names_of(const std::vector<const Object*>& jobs, std::string_view without) {
   Value names = Value::list();
   for (const Object* job : jobs) {
     if (job->name() != without) {
-      names.push_back(job->name());
+      names.push_back(job->key().text());
     }
   }
   return names;
@@ -140,6 +142,7 @@ void add_jobs(Value& row, const ClusterJobs& jobs) {
   row.set("runningJobs", counted);
   if (!jobs.waiting.empty()) {
     row.set("nextJob", jobs.waiting.front()->name());
+    row.set("nextJobNs", jobs.waiting.front()->ns());
   }
 }
 
@@ -219,6 +222,7 @@ const ListShape& cluster_shape() {
                                             {"state", Text},
                                             {"managed", Flag},
                                             {"gpus", Object},
+                                            {"gpus.type", List},
                                             {"slots", Object},
                                             {"slots.total", Number},
                                             {"slots.used", Number},
@@ -231,6 +235,7 @@ const ListShape& cluster_shape() {
                                             {"lock.expires", Time},
                                             {"runningJobs", Number},
                                             {"nextJob", Text},
+                                            {"nextJobNs", Text},
                                             {"lastProbe", Time},
                                             {"failures", Number},
                                             {"serverVersion", Text},
@@ -240,7 +245,10 @@ const ListShape& cluster_shape() {
                                             {"cordoned", Flag},
                                             {"troubles", List},
                                             {"created", Time}},
-                                .words = {{"phase", "state"}}};
+                                .words = {{"phase", "state"},
+                                          {"gpu", "gpus.type"},
+                                          {"lock", "lock.state"},
+                                          {"holder", "lock.holder"}}};
   return kShape;
 }
 
@@ -301,37 +309,49 @@ std::vector<Value> lock_rows(const Facts& facts, const JobSurroundings& around) 
   return rows;
 }
 
-Value lock_of(const Facts& facts, const JobSurroundings& around, std::string_view name) {
-  const Object* cluster = find_cluster(facts, name);
-  return cluster == nullptr ||
-                 (!has_lock(cluster->status()) && cluster->spec()["owner"].as_string().empty())
-             ? Value()
-             : lock_value(facts, around, *cluster);
+Value bare_lock(Value lock) {
+  lock.erase("waitsFor");
+  lock.erase("blocks");
+  return lock;
 }
 
-Value cluster_page(const Facts& facts, const JobSurroundings& around, std::string_view name) {
+Value lock_of(const Facts& facts, const JobSurroundings& around, std::string_view name) {
+  const Object* cluster = find_cluster(facts, name);
+  if (cluster == nullptr ||
+      (!has_lock(cluster->status()) && cluster->spec()["owner"].as_string().empty())) {
+    return {};
+  }
+  return bare_lock(lock_value(facts, around, *cluster));
+}
+
+Value cluster_page(const Facts& facts, const JobSurroundings& around, std::string_view name,
+                   const Visible& visible) {
   Value page;
   for (Value& row : cluster_rows(facts, around)) {
     if (row["name"].as_string() == name) {
-      page.set("cluster", std::move(row));
+      page.set("cluster", in_sight("clusters", std::move(row), {.jobs = visible}));
     }
   }
   if (page.is_null()) {
     return page;
   }
   Value jobs = Value::list();
+  std::vector<Object> seen;
   for (const Object& job : facts.all(api::kFournosJob)) {
-    if (cluster_of(job) == name) {
-      jobs.push_back(job_row(job, around));
+    if (visible.shows(job.ns())) {
+      seen.push_back(job);
+      if (cluster_of(job) == name) {
+        jobs.push_back(job_row(job, around));
+      }
     }
   }
   page.set("jobs", std::move(jobs));
   if (const Object* cluster = find_cluster(facts, name)) {
     page.set("object", shown_object(*cluster));
     page.set("conditions", condition_list(cluster->status()["conditions"]));
-    page.set("description", views::describe_cluster(*cluster, facts.all(api::kFournosJob),
-                                                    facts.all(api::kueue::kClusterQueue))
-                                .to_value());
+    page.set(
+        "description",
+        views::describe_cluster(*cluster, seen, facts.all(api::kueue::kClusterQueue)).to_value());
     page.set("nodes",
              cluster->status()["nodes"].is_list() ? cluster->status()["nodes"] : Value::list());
     page.set("quota",
@@ -400,42 +420,56 @@ Value gpu_hours(std::span<const Value> jobs, std::string_view by, Instant from, 
   return items;
 }
 
-Value fleet_timeline(std::span<const Value> jobs, std::span<const Value> locks, Instant from,
-                     Instant to, Instant now) {
+namespace {
+
+// Reads the course of a job from its row. Rows do not record when an admitted job began to run:
+// it counts as running from its admission, unless it is still Admitted.
+views::JobCourse course_of_row(const Value& job) {
+  views::JobCourse course{.phase = job["phase"].str(),
+                          .created = parse_time(job["created"].as_string()),
+                          .admitted = parse_time(job["started"].as_string()),
+                          .ended = parse_time(job["completed"].as_string())};
+  if (course.phase != "Admitted") {
+    course.ran = course.admitted;
+  }
+  return course;
+}
+
+}  // namespace
+
+Value fleet_timeline(const FleetPast& past, Instant from, Instant to, Instant now) {
   std::map<std::string, std::pair<Value, Value>> lanes;  // bars, locks
-  const auto add = [&](Value& bars, const Value& job, std::string_view phase, Instant begin,
-                       Instant end) {
-    if (begin < to && end > from) {
-      bars.push_back(Value::object({{"job", job["name"]},
-                                    {"ns", job["ns"]},
-                                    {"phase", phase},
-                                    {"from", format_time(begin)},
-                                    {"to", format_time(end)},
-                                    {"owner", job["owner"]}}));
-    }
-  };
-  for (const Value& job : jobs) {
+  for (const Value& job : past.jobs) {
     const std::string cluster =
         job["cluster"].as_string().empty() ? job["requestedCluster"].str() : job["cluster"].str();
-    const auto created = parse_time(job["created"].as_string());
-    if (cluster.empty() || !created) {
+    views::JobCourse course = course_of_row(job);
+    if (cluster.empty() || !course.created) {
       continue;
     }
+    if (const auto seen = past.phases.find(job["uid"].str()); seen != past.phases.end()) {
+      course.seen = seen->second;
+    }
     auto& [bars, held] = lanes[cluster];
-    const auto started = parse_time(job["started"].as_string());
-    const auto ended = parse_time(job["completed"].as_string());
-    const std::string phase = job["phase"].str();
-    const bool resolves = !started && phase == "Resolving";
-    add(bars, job, resolves ? "Resolving" : "Pending", *created,
-        started.value_or(ended.value_or(now)));
-    if (started) {
-      add(bars, job, phase, *started, ended.value_or(now));
+    for (const views::PhaseSpan& span : views::phase_spans(course)) {
+      const Instant end = span.to.value_or(now);
+      if (span.from < to && end > from && end > span.from) {
+        Value bar = Value::object({{"job", job["name"]},
+                                   {"ns", job["ns"]},
+                                   {"phase", span.phase},
+                                   {"from", format_time(span.from)},
+                                   {"to", format_time(end)},
+                                   {"owner", job["owner"]}});
+        set_text(bar, "outcome", course.ended ? course.phase : "");
+        bars.push_back(std::move(bar));
+      }
     }
   }
-  for (const Value& lock : locks) {
+  for (const Value& lock : past.locks) {
     auto& [bars, held] = lanes[lock["cluster"].str()];
-    held.push_back(Value::object(
-        {{"holder", lock["holder"]}, {"from", lock["since"]}, {"to", lock["expires"]}}));
+    const bool ended = lock.contains("to");
+    held.push_back(Value::object({{"holder", lock["holder"]},
+                                  {"from", ended ? lock["from"] : lock["since"]},
+                                  {"to", ended ? lock["to"] : lock["expires"]}}));
   }
   Value list = Value::list();
   for (auto& [cluster, lane] : lanes) {

@@ -176,6 +176,27 @@ Value ready_checks(std::string_view text) {
   return checks;
 }
 
+Value controller_watches(const Value& watches) {
+  Value rows = Value::list();
+  for (const Value& watch : watches.items()) {
+    Value row = Value::object({{"kind", watch["resource"].str()},
+                               {"group", watch["group"].str()},
+                               {"listed", watch["listed"].as_bool()},
+                               {"watching", watch["watching"].as_bool()},
+                               {"events", watch["events"].as_int()},
+                               {"lists", watch["lists"].as_int()}});
+    for (const char* name : {"lagSeconds", "quietSeconds"}) {
+      if (watch[std::string_view(name)].is_number()) {
+        row.set(name, watch[std::string_view(name)]);
+      }
+    }
+    set_text(row, "ns", watch["namespace"].as_string());
+    set_text(row, "error", watch["error"].as_string());
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 Value leader_of(const Object& lease, Instant now) {
   const Value& spec = lease.spec();
   const auto renewed = parse_time(spec["renewTime"].as_string());

@@ -18,6 +18,9 @@ namespace athanor::console {
 Value controller_rows(std::string_view metrics, const Value& queue);
 // Returns [{check, ok}] of the text of /readyz?verbose.
 Value ready_checks(std::string_view text);
+// Returns [{kind, group, ns, listed, watching, events, lists, lagSeconds, quietSeconds, error}] of
+// the JSON of /debug/watches.
+Value controller_watches(const Value& watches);
 // Returns {name, holder, since, renewed, held} of a Lease; held: its holder renews it.
 Value leader_of(const Object& lease, Instant now);
 // Returns true if the process of these /metrics leads; Null: it takes part in no election.

@@ -76,7 +76,7 @@ std::vector<FollowedKind> followed_kinds(const Settings& settings) {
           {.kind = &api::kPipelineRun, .ns = jobs},
           {.kind = &api::kTaskRun, .ns = jobs},
           {.kind = &api::kCronJob, .ns = jobs},
-          {.kind = &api::kueue::kWorkload},
+          {.kind = &api::kueue::kWorkload, .always = true},
           {.kind = &api::kueue::kLocalQueue},
           {.kind = &api::kueue::kClusterQueue},
           {.kind = &api::kueue::kResourceFlavor},
@@ -85,11 +85,12 @@ std::vector<FollowedKind> followed_kinds(const Settings& settings) {
           {.kind = &api::kueue::kWorkloadPriorityClass},
           {.kind = &api::kFournosCluster, .always = true},
           {.kind = &api::kNode},
+          {.kind = &api::kNamespace},
           {.kind = &api::kPod, .always = settings.log_archive_bytes > 0},
           {.kind = &das::kNodeAccelerator},
           {.kind = &das::kAllocationClaim, .always = true},
           {.kind = &numa::kTopologyKind, .keep_managers = true},
-          {.kind = &appwrapper::kAppWrapper}};
+          {.kind = &appwrapper::kAppWrapper, .always = true}};
 }
 
 std::vector<runtime::RbacPart> console_rights(const Settings& settings) {

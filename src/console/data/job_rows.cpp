@@ -117,56 +117,58 @@ std::string phase_of_job(const Object& job) {
 
 const ListShape& job_shape() {
   using enum ColumnType;
-  static const ListShape kShape{
-      .name = "jobs",
-      .state = "phase",
-      .columns = {{"ns", Text},
-                  {"name", Text},
-                  {"uid", Text},
-                  {"resourceVersion", Text},
-                  {"archived", Flag},
-                  {"phase", Text},
-                  {"displayName", Text},
-                  {"project", Text},
-                  {"preset", Text},
-                  {"owner", Text},
-                  {"cluster", Text},
-                  {"requestedCluster", Text},
-                  {"hardware", Object},
-                  {"hardware.gpuType", Text},
-                  {"hardware.gpuCount", Number},
-                  {"hardware.text", Text},
-                  {"exclusive", Flag},
-                  {"lockOnly", Flag},
-                  {"priority", Text},
-                  {"pipeline", Text},
-                  {"queuePosition", Number},
-                  {"step", Text},
-                  {"stepSince", Time},
-                  {"progress", Object},
-                  {"progress.done", Number},
-                  {"progress.total", Number},
-                  {"message", Text},
-                  {"created", Time},
-                  {"started", Time},
-                  {"completed", Time},
-                  {"waitSeconds", Number},
-                  {"runSeconds", Number},
-                  {"trigger", Text},
-                  {"schedule", Text},
-                  {"labels", Object},
-                  {"links", Object},
-                  {"pullRequest", Text},
-                  {"shutdown", Text}},
-      .words = {{"gpu", "hardware.gpuType"}, {"gpus", "hardware.gpuCount"}, {"namespace", "ns"}}};
+  static const ListShape kShape{.name = "jobs",
+                                .state = "phase",
+                                .columns = {{"ns", Text},
+                                            {"name", Text},
+                                            {"uid", Text},
+                                            {"resourceVersion", Text},
+                                            {"archived", Flag},
+                                            {"phase", Text},
+                                            {"displayName", Text},
+                                            {"project", Text},
+                                            {"preset", Text},
+                                            {"owner", Text},
+                                            {"cluster", Text},
+                                            {"requestedCluster", Text},
+                                            {"hardware", Object},
+                                            {"hardware.gpuType", Text},
+                                            {"hardware.gpuCount", Number},
+                                            {"hardware.text", Text},
+                                            {"exclusive", Flag},
+                                            {"lockOnly", Flag},
+                                            {"priority", Text},
+                                            {"pipeline", Text},
+                                            {"queuePosition", Number},
+                                            {"step", Text},
+                                            {"stepSince", Time},
+                                            {"progress", Object},
+                                            {"progress.done", Number},
+                                            {"progress.total", Number},
+                                            {"message", Text},
+                                            {"created", Time},
+                                            {"started", Time},
+                                            {"completed", Time},
+                                            {"waitSeconds", Number},
+                                            {"runSeconds", Number},
+                                            {"trigger", Text},
+                                            {"schedule", Text},
+                                            {"labels", Object},
+                                            {"links", Object},
+                                            {"pullRequest", Text},
+                                            {"shutdown", Text}},
+                                .words = {{"gpu", "hardware.gpuType"},
+                                          {"gpus", "hardware.gpuCount"},
+                                          {"cluster", "requestedCluster"},
+                                          {"namespace", "ns"}}};
   return kShape;
 }
 
 JobSurroundings job_surroundings(const Facts& facts) {
   JobSurroundings around;
-  around.queue = views::queue_entries(facts.all(api::kueue::kWorkload),
-                                      views::queue_groups(facts.all(api::kueue::kLocalQueue),
-                                                          facts.all(api::kueue::kClusterQueue)));
+  around.queue = views::queue_entries(
+      facts.all(api::kueue::kWorkload),
+      views::queues_of(facts.all(api::kueue::kLocalQueue), facts.all(api::kueue::kClusterQueue)));
   for (const views::QueueEntry& entry : around.queue) {
     const std::string ns(entry.workload.ns());
     if (const auto owner = entry.workload.controller(); owner && owner->kind == "FournosJob") {
@@ -191,21 +193,6 @@ const Value& forge_of(const Object& job) {
   return forge.is_object() ? forge : job.spec()["forge"];
 }
 
-std::optional<Instant> end_of_job(const Object& job) {
-  if (!views::is_over(job)) {
-    return std::nullopt;
-  }
-  if (const auto end = parse_time(job.status()["completionTime"].as_string())) {
-    return end;
-  }
-  std::optional<Instant> end;
-  for (const Value& condition : job.status()["conditions"].items()) {
-    const auto at = parse_time(condition["lastTransitionTime"].as_string());
-    end = at && (!end || *at > *end) ? at : end;
-  }
-  return end;
-}
-
 Value job_row(const Object& job, const JobSurroundings& around) {
   Value row = row_of(job);
   const Value& spec = job.spec();
@@ -228,8 +215,10 @@ Value job_row(const Object& job, const JobSurroundings& around) {
   set_text(row, "pipeline", spec["pipeline"].as_string());
   std::string message = status["message"].str();
   if (const auto entry = around.entries.find(key);
-      entry != around.entries.end() && !entry->second->admitted) {
-    row.set("queuePosition", entry->second->position);
+      entry != around.entries.end() && !views::holds_quota(entry->second->state)) {
+    if (entry->second->state == views::QueueState::Waiting) {
+      row.set("queuePosition", entry->second->position);
+    }
     message = entry->second->reason;
   } else if (const auto cause = around.causes.find(key);
              phase == "Failed" && cause != around.causes.end()) {
@@ -244,7 +233,7 @@ Value job_row(const Object& job, const JobSurroundings& around) {
   }
   const auto created = job.creation_time();
   const auto started = views::start_of_job(job);
-  const auto ended = end_of_job(job);
+  const auto ended = views::end_of_job(job);
   set_time(row, "started", started);
   set_time(row, "completed", ended);
   if (created && started) {
@@ -277,50 +266,16 @@ void add_elapsed(Value& row, Instant now) {
   }
 }
 
-Value job_phase_spans(const Object& job, Instant now) {
-  // The moments that conditions record.
-  std::vector<std::pair<Instant, std::string>> starts;
-  const auto add = [&](std::optional<Instant> at, std::string phase) {
-    if (at) {
-      starts.emplace_back(*at, std::move(phase));
-    }
-  };
-  const Value& conditions = job.status()["conditions"];
-  const auto changed = [&](std::string_view type, std::string_view status) {
-    const Value& condition = find_condition(conditions, type);
-    return condition["status"].as_string() == status
-               ? parse_time(condition["lastTransitionTime"].as_string())
-               : std::nullopt;
-  };
-  const auto created = job.creation_time();
-  const auto resolved = changed("Resolved", "True");
-  add(created,
-      resolved || job.status()["phase"].as_string() == "Resolving" ? "Resolving" : "Pending");
-  add(resolved, "Pending");
-  add(views::start_of_job(job), "Admitted");
-  const Value& run = find_condition(conditions, "PipelineRunReady");
-  if (run["status"].as_string() == "Unknown") {
-    add(parse_time(run["lastTransitionTime"].as_string()), "Running");
+Value phase_list(const views::JobCourse& course, Instant now) {
+  Value list = Value::list();
+  for (const views::PhaseSpan& span : views::phase_spans(course)) {
+    Value one = Value::object({{"phase", span.phase},
+                               {"from", format_time(span.from)},
+                               {"seconds", seconds_of(span.to.value_or(now) - span.from)}});
+    set_time(one, "to", span.to);
+    list.push_back(std::move(one));
   }
-  std::ranges::stable_sort(starts, {}, &std::pair<Instant, std::string>::first);
-  const auto end = end_of_job(job);
-  Value spans = Value::list();
-  for (std::size_t i = 0; i < starts.size(); ++i) {
-    const bool last = i + 1 == starts.size();
-    const Instant until = last ? end.value_or(now) : starts[i + 1].first;
-    Value span = Value::object({{"phase", starts[i].second},
-                                {"from", format_time(starts[i].first)},
-                                {"seconds", seconds_of(until - starts[i].first)}});
-    if (!last || end) {
-      span.set("to", format_time(until));
-    }
-    spans.push_back(std::move(span));
-  }
-  if (end) {
-    spans.push_back(Value::object(
-        {{"phase", job.status()["phase"]}, {"from", format_time(*end)}, {"seconds", 0}}));
-  }
-  return spans;
+  return list;
 }
 
 }  // namespace athanor::console

@@ -35,10 +35,8 @@ Value job_row(const Object& job, const JobSurroundings& surroundings);
 // Adds how long a row's job has waited or run by now; a row of a job that ended stays as it is.
 void add_elapsed(Value& row, Instant now);
 
-// Returns when phases of a job began: [{phase, from, to, seconds}].
-Value job_phase_spans(const Object& job, Instant now);
-// Returns the end of a job that is over.
-std::optional<Instant> end_of_job(const Object& job);
+// Returns the phases of a job: [{phase, from, to, seconds}]; the last of one that is over has 0.
+Value phase_list(const views::JobCourse& course, Instant now);
 // Returns spec.executionEngine.forge, or spec.forge of the older dialect.
 const Value& forge_of(const Object& job);
 

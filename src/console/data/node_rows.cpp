@@ -133,6 +133,7 @@ const ListShape& node_shape() {
                                             {"roles", List},
                                             {"gpus", Text},
                                             {"gpuList", Object},
+                                            {"gpuList.type", List},
                                             {"numaPolicy", Text},
                                             {"pods", Number},
                                             {"pressure", List},
@@ -141,7 +142,10 @@ const ListShape& node_shape() {
                                             {"failed", Flag},
                                             {"labels", Object},
                                             {"created", Time}},
-                                .words = {{"role", "roles"}, {"phase", "state"}}};
+                                .words = {{"role", "roles"},
+                                          {"phase", "state"},
+                                          {"gpu", "gpuList.type"},
+                                          {"policy", "numaPolicy"}}};
   return kShape;
 }
 

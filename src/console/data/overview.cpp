@@ -9,12 +9,16 @@
 #include <string>
 #include <vector>
 
+#include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "base/saturate.hpp"
 #include "console/data/accelerator_rows.hpp"
 #include "console/data/cluster_rows.hpp"
 #include "console/data/row_texts.hpp"
+#include "console/data/sight.hpp"
+#include "systems/appwrapper/model/kinds.hpp"
 #include "systems/das/model/kinds.hpp"
+#include "systems/hearth/kinds/fournos_cluster.hpp"
 #include "systems/numa/model/kinds.hpp"
 
 namespace athanor::console {
@@ -119,7 +123,7 @@ Value failures_of(std::span<const Value> jobs, Instant since) {
   struct Failure {
     std::int64_t count = 0;
     std::string last{};
-    std::string job{};
+    const Value* job = nullptr;
   };
   std::map<std::string, Failure> failures;
   for (const Value& job : jobs) {
@@ -131,7 +135,7 @@ Value failures_of(std::span<const Value> jobs, Instant since) {
     ++failure.count;
     if (failure.last < job["completed"].as_string()) {
       failure.last = job["completed"].str();
-      failure.job = job["ns"].str() + "/" + job["name"].str();
+      failure.job = &job;
     }
   }
   std::vector<std::pair<std::string, Failure>> sorted(failures.begin(), failures.end());
@@ -139,10 +143,16 @@ Value failures_of(std::span<const Value> jobs, Instant since) {
                            [](const auto& one) { return one.second.count; });
   Value list = Value::list();
   for (std::size_t i = 0; i < std::min(sorted.size(), kMostFailures); ++i) {
-    list.push_back(Value::object({{"message", sorted[i].first},
-                                  {"count", sorted[i].second.count},
-                                  {"last", sorted[i].second.last},
-                                  {"job", sorted[i].second.job}}));
+    Value one = Value::object({{"message", sorted[i].first},
+                               {"count", sorted[i].second.count},
+                               {"last", sorted[i].second.last}});
+    if (const Value* job = sorted[i].second.job) {
+      one.set("job", Value::object({{"ns", (*job)["ns"]},
+                                    {"name", (*job)["name"]},
+                                    {"uid", (*job)["uid"]},
+                                    {"archived", (*job)["archived"].as_bool()}}));
+    }
+    list.push_back(std::move(one));
   }
   return list;
 }
@@ -179,10 +189,28 @@ void add_job_troubles(std::span<const Value> jobs, Instant now, std::vector<Trou
   }
 }
 
-void add_cluster_troubles(const OverviewRows& rows, Instant now, std::vector<Trouble>& out) {
+// Returns the last change of a condition of the object, of any type where `type` is empty; the
+// object's creation where there is none; empty: the object is unknown.
+std::string since_of(const Object* object, std::string_view type = {}) {
+  if (object == nullptr) {
+    return {};
+  }
+  std::string last;
+  for (const Value& condition : object->status()["conditions"].items()) {
+    if (type.empty() || condition["type"].as_string() == type) {
+      last = std::max(last, condition["lastTransitionTime"].str());
+    }
+  }
+  return last.empty() ? object->metadata()["creationTimestamp"].str() : last;
+}
+
+void add_cluster_troubles(const Facts& facts, const OverviewRows& rows, Instant now,
+                          std::vector<Trouble>& out) {
   for (const Value& cluster : rows.clusters) {
+    const std::string since =
+        since_of(facts.find(api::kFournosCluster, {cluster["ns"].str(), cluster["name"].str()}));
     for (const Value& trouble : cluster["troubles"].items()) {
-      out.push_back({true, "FournosCluster", cluster["ns"].str(), cluster["name"].str(), "",
+      out.push_back({true, "FournosCluster", cluster["ns"].str(), cluster["name"].str(), since,
                      trouble.str(), "athanor describe cluster/" + cluster["name"].str()});
     }
   }
@@ -195,40 +223,67 @@ void add_cluster_troubles(const OverviewRows& rows, Instant now, std::vector<Tro
                      fmt::format("the lock of {} is {}", lock["holder"].as_string(), state),
                      "athanor unlock " + name});
     } else if (expires && *expires > now && *expires - now < kSoon) {
-      out.push_back({false, "FournosCluster", lock["ns"].str(), name, lock["since"].str(),
-                     fmt::format("the lock of {} expires at {}", lock["holder"].as_string(),
-                                 lock["expires"].as_string()),
-                     "athanor lock " + name + " --extend"});
+      out.push_back(
+          {false, "FournosCluster", lock["ns"].str(), name, lock["since"].str(),
+           fmt::format("the lock of {} expires at {}", lock["holder"].as_string(),
+                       lock["expires"].as_string()),
+           fmt::format("athanor lock {} --owner {} --for 1h", name, lock["holder"].as_string())});
     }
   }
 }
 
-void add_object_troubles(const Value& list, std::string_view action, std::vector<Trouble>& out) {
+// Returns the first object of such a name, which maps of devices give with or without namespace.
+const Object* find_by_name(const Facts& facts, std::string_view kind, std::string_view name) {
+  const std::size_t slash = name.find('/');
+  const std::string_view ns =
+      slash == std::string_view::npos ? std::string_view() : name.substr(0, slash);
+  name = name.substr(slash == std::string_view::npos ? 0 : slash + 1);
+  for (const Kind* one : {&das::kNodeAccelerator, &das::kAllocationClaim, &numa::kTopologyKind,
+                          &api::kNode, &api::kPod}) {
+    if (one->name != kind) {
+      continue;
+    }
+    for (const Object& object : facts.all(*one)) {
+      if (object.name() == name && (ns.empty() || object.ns() == ns)) {
+        return &object;
+      }
+    }
+  }
+  return nullptr;
+}
+
+void add_object_troubles(const Facts& facts, const Value& list, std::string_view action,
+                         std::vector<Trouble>& out) {
   for (const Value& one : list.items()) {
     const std::string object = one["object"].str();
     const std::size_t slash = object.find('/');
-    out.push_back({false, object.substr(0, slash), "",
-                   slash == std::string::npos ? object : object.substr(slash + 1), "",
+    const std::string kind = object.substr(0, slash);
+    const std::string name = slash == std::string::npos ? object : object.substr(slash + 1);
+    out.push_back({false, kind, "", name, since_of(find_by_name(facts, kind, name)),
                    one["text"].str(), std::string(action)});
   }
 }
 
-void add_other_troubles(const OverviewRows& rows, std::vector<Trouble>& out) {
+void add_other_troubles(const Facts& facts, const OverviewRows& rows, std::vector<Trouble>& out) {
   for (const Value& node : rows.nodes) {
+    const Object* object = facts.find(api::kNode, {"", node["name"].str()});
     if (node["state"].as_string() == "NotReady") {
-      out.push_back({true, "Node", "", node["name"].str(), "", "the node is not ready",
-                     "kubectl describe node " + node["name"].str()});
+      out.push_back({true, "Node", "", node["name"].str(), since_of(object, "Ready"),
+                     "the node is not ready", "kubectl describe node " + node["name"].str()});
     }
     for (const Value& pressure : node["pressure"].items()) {
-      out.push_back({false, "Node", "", node["name"].str(), "",
+      out.push_back({false, "Node", "", node["name"].str(),
+                     since_of(object, pressure.str() + "Pressure"),
                      fmt::format("{} pressure", pressure.as_string()),
                      "kubectl describe node " + node["name"].str()});
     }
   }
   for (const Value& app : rows.appwrappers) {
     if (app["phase"].as_string() == "Failed") {
-      out.push_back({true, "AppWrapper", app["ns"].str(), app["name"].str(), "", "has failed",
-                     "athanor appwrappers " + app["name"].str()});
+      out.push_back(
+          {true, "AppWrapper", app["ns"].str(), app["name"].str(),
+           since_of(facts.find(appwrapper::kAppWrapper, {app["ns"].str(), app["name"].str()})),
+           "has failed", "athanor appwrappers " + app["name"].str()});
     }
   }
 }
@@ -251,45 +306,73 @@ Value spans_value(std::string_view by, const std::string& key, const Spans& span
   return group;
 }
 
-// Share of each hour of the day in which a cluster ran at least one job, in per cent.
-Value utilisation_of(std::span<const Value> jobs, Instant from, Instant now) {
-  constexpr std::int64_t kHours = 24;
-  std::map<std::string, std::array<std::int64_t, kHours>> busy;
-  std::array<std::int64_t, kHours> all{};
+constexpr std::size_t kHoursOfDay = 24;
+using SecondsByHour = std::array<double, kHoursOfDay>;  // of the day, UTC
+
+// Adds the part of [begin, end) in each hour of the day, `weight` times.
+void add_hours(Instant begin, Instant end, double weight, SecondsByHour& sums) {
   using Hours = std::chrono::hours;
-  const auto first = std::chrono::floor<Hours>(from);
-  for (auto hour = first; hour < now; hour += Hours(1)) {
-    const auto of_day = static_cast<std::size_t>(hour.time_since_epoch().count() % kHours);
-    ++all.at(of_day);
+  for (auto hour = std::chrono::floor<Hours>(begin); hour < end; hour += Hours(1)) {
+    const Instant from = std::max<Instant>(begin, hour);
+    const Instant to = std::min<Instant>(end, hour + Hours(1));
+    const auto of_day = static_cast<std::size_t>(hour.time_since_epoch().count() %
+                                                 static_cast<Hours::rep>(kHoursOfDay));
+    sums.at(of_day) += weight * seconds_of(to - from);
   }
-  std::map<std::string, std::vector<std::pair<Instant, Instant>>> runs;
-  for (const Value& job : jobs) {
-    const auto started = time_in(job, "started");
-    if (started && !job["cluster"].as_string().empty()) {
-      runs[job["cluster"].str()].emplace_back(*started, time_in(job, "completed").value_or(now));
+}
+
+// GPU-hours of jobs in per cent of those of the cluster's quota, by hour of the day. Clusters
+// without GPUs have none.
+Value utilisation_of(const InsightsRows& rows, Instant from, Instant now) {
+  std::map<std::string, double> gpus;  // by cluster
+  for (const Value& cluster : rows.clusters) {
+    for (const Value& gpu : cluster["gpus"].items()) {
+      gpus[cluster["name"].str()] += gpu["total"].as_double();
     }
+  }
+  std::map<std::string, SecondsByHour> used;
+  for (const Value& job : rows.jobs) {
+    const auto started = time_in(job, "started");
+    const Instant end = time_in(job, "completed").value_or(now);
+    const std::string cluster = job["cluster"].str();
+    if (started && end > from && !cluster.empty()) {
+      add_hours(std::max(*started, from), end, job["hardware"]["gpuCount"].as_double(),
+                used[cluster]);
+    }
+  }
+  SecondsByHour all{};
+  add_hours(from, now, 1, all);
+  Value list = Value::list();
+  for (const auto& [cluster, seconds] : used) {
+    const auto total = gpus.find(cluster);
+    for (std::size_t i = 0; i < kHoursOfDay && total != gpus.end() && total->second > 0; ++i) {
+      if (all.at(i) > 0) {
+        list.push_back(Value::object(
+            {{"cluster", cluster},
+             {"hour", i},
+             {"percent", std::min(100.0, 100.0 * seconds.at(i) / (all.at(i) * total->second))}}));
+      }
+    }
+  }
+  return list;
+}
+
+// Evictions by LocalQueue: one name may be in several namespaces.
+Value evictions_of(std::span<const Value> evictions) {
+  struct Sum {
+    std::int64_t count = 0;
+    std::string last{};
+  };
+  std::map<Key, Sum> sums;
+  for (const Value& one : evictions) {
+    Sum& sum = sums[{one["ns"].str(), one["queue"].str()}];
+    sum.count = saturating_add(sum.count, one["count"].as_int());
+    sum.last = std::max(sum.last, one["at"].str());
   }
   Value list = Value::list();
-  for (auto& [cluster, spans] : runs) {
-    std::map<Hours::rep, bool> hours;
-    for (const auto& [begin, end] : spans) {
-      for (auto hour = std::chrono::floor<Hours>(std::max(begin, from)); hour < end;
-           hour += Hours(1)) {
-        hours[hour.time_since_epoch().count()] = true;
-      }
-    }
-    std::array<std::int64_t, kHours> used{};
-    for (const auto& [hour, any] : hours) {
-      ++used.at(static_cast<std::size_t>(hour % kHours));
-    }
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (all.at(i) > 0) {
-        list.push_back(Value::object({{"cluster", cluster},
-                                      {"hour", i},
-                                      {"percent", 100.0 * static_cast<double>(used.at(i)) /
-                                                      static_cast<double>(all.at(i))}}));
-      }
-    }
+  for (const auto& [queue, sum] : sums) {
+    list.push_back(Value::object(
+        {{"ns", queue.ns}, {"queue", queue.name}, {"count", sum.count}, {"last", sum.last}}));
   }
   return list;
 }
@@ -307,9 +390,13 @@ Value overview(const Facts& facts, const OverviewRows& rows, Instant now) {
   page.set("gpus", rows.sums.quota ? gpu_totals(facts) : Value::list());
   if (rows.sums.slices && facts.has(das::kNodeAccelerator)) {
     const Value map = slice_map(facts);
-    page.set("mig", Value::object({{"used", map["slots"]["used"]},
-                                   {"total", map["slots"]["total"]},
-                                   {"unplaceable", map["waiting"].size()}}));
+    page.set("mig",
+             Value::object({{"used", map["slots"]["used"]},
+                            {"total", map["slots"]["total"]},
+                            {"unplaceable",
+                             std::ranges::count_if(map["waiting"].items(), [](const Value& pod) {
+                               return !pod["fits"].as_bool();
+                             })}}));
   }
   if (rows.sums.zones && facts.has(numa::kTopologyKind)) {
     const Value map = zone_map(facts, now);
@@ -330,14 +417,15 @@ Value overview(const Facts& facts, const OverviewRows& rows, Instant now) {
 
 Value problems(const Facts& facts, const OverviewRows& rows, Instant now) {
   std::vector<Trouble> troubles;
-  add_cluster_troubles(rows, now, troubles);
+  add_cluster_troubles(facts, rows, now, troubles);
   add_job_troubles(rows.jobs, now, troubles);
-  add_other_troubles(rows, troubles);
+  add_other_troubles(facts, rows, troubles);
   if (rows.sums.slices && facts.has(das::kNodeAccelerator)) {
-    add_object_troubles(slice_map(facts)["problems"], "athanor slices", troubles);
+    add_object_troubles(facts, problems_in_sight(slice_map(facts)["problems"], rows.sums.pods),
+                        "athanor slices", troubles);
   }
   if (rows.sums.zones && facts.has(numa::kTopologyKind)) {
-    add_object_troubles(zone_map(facts, now)["problems"], "athanor numa", troubles);
+    add_object_troubles(facts, zone_map(facts, now)["problems"], "athanor numa", troubles);
   }
   std::ranges::stable_sort(troubles, std::greater(), &Trouble::error);
   Value items = Value::list();
@@ -354,10 +442,9 @@ Value problems(const Facts& facts, const OverviewRows& rows, Instant now) {
   return items;
 }
 
-Value insights(std::span<const Value> jobs, std::span<const Object> workloads, Instant from,
-               Instant now) {
+Value insights(const InsightsRows& rows, Instant from, Instant now) {
   std::vector<Value> period;
-  for (const Value& job : jobs) {
+  for (const Value& job : rows.jobs) {
     const auto end = time_in(job, "completed");
     if (!end || *end >= from) {
       period.push_back(job);
@@ -381,21 +468,6 @@ Value insights(std::span<const Value> jobs, std::span<const Object> workloads, I
       groups.push_back(spans_value(by, key, spans));
     }
   }
-  std::map<std::string, std::int64_t> evictions;
-  for (const Object& workload : workloads) {
-    std::int64_t count = 0;
-    for (const Value& one : workload.status()["schedulingStats"]["evictions"].items()) {
-      count = saturating_add(count, one["count"].as_int());
-    }
-    if (count > 0) {
-      std::int64_t& sum = evictions[workload.spec()["queueName"].str()];
-      sum = saturating_add(sum, count);
-    }
-  }
-  Value evicted = Value::list();
-  for (const auto& [queue, count] : evictions) {
-    evicted.push_back(Value::object({{"queue", queue}, {"count", count}}));
-  }
   Value failures = Value::list();
   const Value failed = failures_of(period, from);
   for (const Value& failure : failed.items()) {
@@ -406,8 +478,8 @@ Value insights(std::span<const Value> jobs, std::span<const Object> workloads, I
                         {"to", format_time(now)},
                         {"groups", std::move(groups)},
                         {"failures", std::move(failures)},
-                        {"evictions", std::move(evicted)},
-                        {"utilisation", utilisation_of(period, from, now)}});
+                        {"evictions", evictions_of(rows.evictions)},
+                        {"utilisation", utilisation_of(rows, from, now)}});
 }
 
 Value repair_summary(std::span<const Value> repairs) {

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/time.hpp"
+#include "console/model/visible.hpp"
 #include "console/world/world.hpp"
 #include "kube/value/value.hpp"
 
@@ -12,9 +13,10 @@ namespace athanor::console {
 
 // Kinds of the whole cluster whose sums the viewer may see.
 struct OverviewSums {
-  bool quota = true;   // of ClusterQueues
-  bool slices = true;  // of NodeAccelerators
-  bool zones = true;   // of NodeResourceTopologies
+  bool quota = true;          // of ClusterQueues
+  bool slices = true;         // of NodeAccelerators
+  bool zones = true;          // of NodeResourceTopologies
+  Visible pods{.all = true};  // pods that problems may name
 };
 
 // Rows that the pages are made from, and sums that are made from the objects themselves.
@@ -32,10 +34,15 @@ struct OverviewRows {
 Value overview(const Facts& facts, const OverviewRows& rows, Instant now);
 // Returns [{severity, object, since, text, action}], the worst first.
 Value problems(const Facts& facts, const OverviewRows& rows, Instant now);
-// Returns percentiles, failures, evictions and utilisation of a period; `workloads` are those whose
-// evictions are counted.
-Value insights(std::span<const Value> jobs, std::span<const Object> workloads, Instant from,
-               Instant now);
+// Input of the insights.
+struct InsightsRows {
+  std::span<const Value> jobs{};       // live and archived
+  std::span<const Value> evictions{};  // {at, ns, queue, count}, the oldest first
+  std::span<const Value> clusters{};   // with their GPUs
+};
+// Returns percentiles, failures, evictions by LocalQueue, and utilisation of a period: the
+// GPU-hours of jobs in per cent of those of the cluster's quota, by hour of the day.
+Value insights(const InsightsRows& rows, Instant from, Instant now);
 // Returns {clusters: [{cluster, count, fights, last}], newest: [{at, cluster, fight}]}: a summary
 // of repairs of quota, which are given with the newest first.
 Value repair_summary(std::span<const Value> repairs);

@@ -135,11 +135,17 @@ std::string state_of(const views::QueueEntry& entry) {
   if (!workload.spec()["active"].as_bool(true)) {
     return "inactive";
   }
-  if (entry.admitted) {
-    return "runs";
+  switch (entry.state) {
+    case views::QueueState::Running:
+      return "runs";
+    case views::QueueState::HasQuota:
+      return "has quota";
+    case views::QueueState::Waiting:
+      return "waits";
+    case views::QueueState::Inactive:
+      return "inactive";
   }
-  return condition_is(workload.status()["conditions"], "QuotaReserved", "True") ? "has quota"
-                                                                                : "waits";
+  return "inactive";
 }
 
 }  // namespace
@@ -181,7 +187,7 @@ std::vector<Value> workload_rows(const Facts& facts, const JobSurroundings& arou
     set_text(row, "queue", entry.queue);
     const auto queue = cluster_queues.find({std::string(workload.ns()), entry.queue});
     set_text(row, "clusterQueue", queue == cluster_queues.end() ? "" : queue->second);
-    if (!entry.admitted) {
+    if (entry.state == views::QueueState::Waiting) {
       row.set("position", entry.position);
     }
     row.set("priority", entry.priority);
@@ -215,7 +221,8 @@ Value queue_page(const Facts& facts, const JobSurroundings& around) {
   std::map<Key, std::pair<std::int64_t, std::int64_t>> counts;  // waiting, admitted
   for (const views::QueueEntry& entry : around.queue) {
     auto& [waiting, admitted] = counts[{std::string(entry.workload.ns()), entry.queue}];
-    (entry.admitted ? admitted : waiting) += 1;
+    waiting += entry.state == views::QueueState::Waiting ? 1 : 0;
+    admitted += entry.state == views::QueueState::Running ? 1 : 0;
   }
   Value local_queues = Value::list();
   for (const Object& local : facts.all(kinds::kLocalQueue)) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,8 +13,10 @@
 #include "console/data/accelerator_rows.hpp"
 #include "console/data/row_texts.hpp"
 #include "kube/text/quantity.hpp"
+#include "runtime/view/view.hpp"
 #include "systems/numa/model/kinds.hpp"
 #include "systems/numa/scheduling/pod_request.hpp"
+#include "systems/numa/scheduling/session.hpp"
 #include "systems/numa/scheduling/topology.hpp"
 
 namespace athanor::console {
@@ -105,8 +108,38 @@ std::string requests_text(const numa::PodRequest& request) {
   return text;
 }
 
+// The facts as the scheduler of zones reads them.
+class ZoneSnapshot final : public Snapshot {
+ public:
+  explicit ZoneSnapshot(const Facts& facts) : facts_(facts) {}
+  [[nodiscard]] std::optional<Object> get(const Kind& kind, const Key& key) const override {
+    const Object* found = facts_.find(kind, key);
+    return found == nullptr ? std::nullopt : std::optional(*found);
+  }
+  [[nodiscard]] std::vector<Object> list(const Kind& kind, const Select& select) const override {
+    std::vector<Object> found;
+    std::ranges::copy_if(facts_.all(kind), std::back_inserter(found), [&](const Object& object) {
+      return (select.ns.empty() || object.ns() == select.ns) &&
+             (select.index != "node" ||
+              object.spec()["nodeName"].as_string() == select.index_value);
+    });
+    return found;
+  }
+  [[nodiscard]] Observed observe(std::string_view /*query*/, Duration /*max_age*/) const override {
+    return {};
+  }
+  [[nodiscard]] const Value& config(std::string_view /*section*/) const override {
+    static const Value kNone;
+    return kNone;
+  }
+
+ private:
+  const Facts& facts_;
+};
+
 // Guaranteed pods by node.
 std::map<std::string, Value, std::less<>> pods_by_node(const Facts& facts) {
+  std::map<std::string, std::map<Key, std::string>, std::less<>> zones;
   std::map<std::string, Value, std::less<>> all;
   for (const Object& pod : facts.all(api::kPod)) {
     const std::string node = pod.spec()["nodeName"].str();
@@ -116,16 +149,42 @@ std::map<std::string, Value, std::less<>> pods_by_node(const Facts& facts) {
     }
     const numa::PodRequest request = numa::request_of(pod);
     if (request.guaranteed) {
-      all[node].push_back(Value::object({{"ns", pod.ns()},
-                                         {"name", pod.name()},
-                                         {"requests", requests_text(request)},
-                                         {"zone", "unknown"}}));
+      if (!zones.contains(node)) {
+        zones.emplace(node, zones_of_pods(facts, node));
+      }
+      const auto zone = zones[node].find(pod.key());
+      all[node].push_back(
+          Value::object({{"ns", pod.ns()},
+                         {"name", pod.name()},
+                         {"requests", requests_text(request)},
+                         {"zone", zone == zones[node].end() ? "unknown" : zone->second}}));
     }
   }
   return all;
 }
 
 }  // namespace
+
+std::map<Key, std::string> zones_of_pods(const Facts& facts, std::string_view node) {
+  std::map<Key, std::string> zones;
+  const Object* object = facts.find(api::kNode, {"", std::string(node)});
+  if (object == nullptr) {
+    return zones;
+  }
+  const ZoneSnapshot snapshot(facts);
+  Reads reads;
+  std::map<Key, std::set<int>> placed;
+  for (const auto& [container, zone] : numa::placement_on(View(snapshot, reads), *object)) {
+    placed[{container.ns, container.pod}].insert(zone);
+  }
+  for (const auto& [pod, ids] : placed) {
+    std::string& text = zones[pod];
+    for (const int id : ids) {
+      text += fmt::format("{}node-{}", text.empty() ? "" : ", ", id);
+    }
+  }
+  return zones;
+}
 
 Value zone_map(const Facts& facts, Instant now) {
   Value nodes = Value::list();

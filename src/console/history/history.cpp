@@ -14,7 +14,10 @@
 #include "base/mutex.hpp"
 #include "console/data/job_rows.hpp"
 #include "console/data/row_texts.hpp"
+#include "console/history/appwrapper_log.hpp"
+#include "console/history/eviction_log.hpp"
 #include "console/history/hardware_log.hpp"
+#include "console/history/lock_log.hpp"
 #include "console/history/repair_log.hpp"
 #include "console/history/slice_log.hpp"
 #include "views/job_view.hpp"
@@ -22,15 +25,17 @@
 namespace athanor::console {
 namespace {
 
-constexpr std::size_t kMostQueued = 10'000;   // docs/spec/dashboard.md B8
-constexpr std::size_t kMostLoaded = 100'000;  // entries that pages show
-constexpr std::size_t kMostChanges = 10'000;  // of slices, in one answer
+constexpr std::size_t kMostQueued = 10'000;      // docs/spec/dashboard.md B8
+constexpr std::size_t kMostLoaded = 100'000;     // entries that pages show
+constexpr std::size_t kMostChanges = 10'000;     // of slices, in one answer
+constexpr std::size_t kMostTransitions = 1'000;  // of an AppWrapper, in one answer
 constexpr int kRefused = 422;
 constexpr auto kRetry = std::chrono::seconds(5);
 constexpr auto kSweep = std::chrono::hours(1);
 
 // One write: a job that ended, a state of a job with its event, a record of a change that a viewer
-// made, one of a slice, one of a cluster's hardware, or one of a repair of its quota.
+// made, one of a slice, one of a cluster's hardware, one of a repair of its quota, one of an
+// eviction, one of a lock, or one of a transition of an AppWrapper.
 struct HistoryWrite {
   std::optional<HistoryEntry> entry{};
   std::optional<HistoryEvent> event{};  // of `entry`, which then may go on
@@ -38,6 +43,9 @@ struct HistoryWrite {
   std::optional<Value> slice{};
   std::optional<Value> hardware{};
   std::optional<Value> repair{};
+  std::optional<Value> eviction{};
+  std::optional<Value> lock{};
+  std::optional<Value> transition{};
 };
 
 Value kept_object(const Object& job) {
@@ -59,7 +67,7 @@ Value kept_object(const Object& job) {
 }
 
 HistoryEntry entry_of(const Object& job) {
-  const auto end = end_of_job(job);
+  const auto end = views::end_of_job(job);
   return {.uid = std::string(job.uid()),
           .ns = std::string(job.ns()),
           .name = std::string(job.name()),
@@ -106,6 +114,9 @@ struct History::State {
   SliceLog slices ATHANOR_GUARDED_BY(mutex){};
   HardwareLog hardware ATHANOR_GUARDED_BY(mutex){};
   RepairLog repairs ATHANOR_GUARDED_BY(mutex){};
+  EvictionLog evictions ATHANOR_GUARDED_BY(mutex){};
+  LockLog locks ATHANOR_GUARDED_BY(mutex){};
+  AppWrapperLog appwrappers ATHANOR_GUARDED_BY(mutex){};
   std::size_t lost ATHANOR_GUARDED_BY(mutex) = 0;
   bool loaded ATHANOR_GUARDED_BY(mutex) = false;
   std::string error ATHANOR_GUARDED_BY(mutex){};
@@ -138,6 +149,15 @@ struct History::State {
     if (write.repair) {
       ATHANOR_TRY_VOID(store->add_repair(*write.repair));
     }
+    if (write.eviction) {
+      ATHANOR_TRY_VOID(store->add_record(RecordKind::Eviction, *write.eviction));
+    }
+    if (write.lock) {
+      ATHANOR_TRY_VOID(store->add_record(RecordKind::Lock, *write.lock));
+    }
+    if (write.transition) {
+      ATHANOR_TRY_VOID(store->add_transition(*write.transition));
+    }
     return write.audit ? store->add_audit(*write.audit) : Result<void>();
   }
 
@@ -146,6 +166,23 @@ struct History::State {
     return std::ranges::any_of(entries, [&](const auto& one) {
       return !one.second.foreign && is_same_job(one.second, foreign);
     });
+  }
+
+  // Removes the oldest entries from memory once there are too many; the store keeps them.
+  void cut_entries() ATHANOR_REQUIRES(mutex) {
+    constexpr std::size_t kSpare = 1000;  // so that few calls look at all
+    if (entries.size() < kMostLoaded + kSpare) {
+      return;
+    }
+    std::vector<std::pair<std::string, std::string>> ages;
+    ages.reserve(entries.size());
+    for (const auto& [uid, entry] : entries) {
+      ages.emplace_back(entry.created, uid);
+    }
+    std::ranges::nth_element(ages, ages.begin() + static_cast<std::ptrdiff_t>(kSpare));
+    for (std::size_t i = 0; i < kSpare; ++i) {
+      entries.erase(ages[i].second);
+    }
   }
 
   void enqueue_slices(std::vector<Value> changes) ATHANOR_REQUIRES(mutex) {
@@ -159,12 +196,16 @@ struct History::State {
     std::vector<Value> changes;
     std::vector<Value> gpus;
     std::vector<Value> mended;
+    std::vector<Value> evicted;
+    std::vector<Value> held;
     {
       const MutexLock lock(store_mutex);
       ATHANOR_TRY(found, store->load(kMostLoaded));
       ATHANOR_TRY(changes, store->slice_changes("", kMostLoaded));
       ATHANOR_TRY(gpus, store->hardware(kMostLoaded));
       ATHANOR_TRY(mended, store->repairs(kMostLoaded));
+      ATHANOR_TRY(evicted, store->records(RecordKind::Eviction, kMostLoaded));
+      ATHANOR_TRY(held, store->records(RecordKind::Lock, kMostLoaded));
     }
     const MutexLock lock(mutex);
     for (HistoryEntry& entry : found) {
@@ -176,6 +217,10 @@ struct History::State {
     slices.load(changes);
     hardware.load(gpus);
     repairs.load(mended);
+    evictions.load(evicted);
+    for (Value& ended : locks.load(held, clock.now())) {
+      enqueue({.lock = std::move(ended)});
+    }
     enqueue_slices(slices.missed(clock.now()));
     loaded = true;
     made.reset();
@@ -213,6 +258,15 @@ struct History::State {
     }
   }
 
+  // Returns true for a record that the store has already: it was read after the record was made.
+  [[nodiscard]] bool is_stored(const HistoryWrite& write) const ATHANOR_REQUIRES(mutex) {
+    return (write.slice && !slices.is_news(*write.slice)) ||
+           (write.hardware && !hardware.is_news(*write.hardware)) ||
+           (write.repair && !repairs.is_news(*write.repair)) ||
+           (write.eviction && !evictions.is_news(*write.eviction)) ||
+           (write.lock && !locks.is_news(*write.lock));
+  }
+
   // Writes the first of the queue; false: there is none, or it failed.
   bool write_one() {
     HistoryWrite next;
@@ -222,9 +276,7 @@ struct History::State {
         return false;
       }
       const HistoryWrite& first = queue.front();
-      if ((first.slice && !slices.is_news(*first.slice)) ||
-          (first.hardware && !hardware.is_news(*first.hardware)) ||
-          (first.repair && !repairs.is_news(*first.repair))) {
+      if (is_stored(first)) {
         queue.pop_front();
         return true;
       }
@@ -251,6 +303,12 @@ struct History::State {
     }
     if (next.repair) {
       repairs.stored(*next.repair);
+    }
+    if (next.eviction) {
+      evictions.stored(*next.eviction);
+    }
+    if (next.lock) {
+      locks.stored(*next.lock);
     }
     queue.pop_front();
     return true;
@@ -328,13 +386,16 @@ void History::see(const Object& job) {
                                              .message = job.status()["message"].str(),
                                              .at = format_micro_time(state_->clock.now())}});
     }
-    if (over && (known == state_->entries.end() || changed || known->second.completed.empty())) {
-      HistoryEntry entry = entry_of(job);
+    HistoryEntry entry = over ? entry_of(job) : HistoryEntry{};
+    // Links and results of an ended job may arrive after its phase.
+    if (over && (known == state_->entries.end() || changed || known->second.completed.empty() ||
+                 known->second.object != entry.object)) {
       state_->enqueue({.entry = entry});
       std::erase_if(state_->entries, [&](const auto& one) {
         return one.second.foreign && is_same_job(one.second, entry);
       });
       state_->entries.insert_or_assign(uid, std::move(entry));
+      state_->cut_entries();
       state_->made.reset();
       row = true;
     }
@@ -343,6 +404,12 @@ void History::see(const Object& job) {
   if (row && state_->changed) {
     state_->changed();
   }
+}
+
+void History::gone(const Object& job) {
+  see(job);
+  const MutexLock lock(state_->mutex);
+  state_->last_state.erase(std::string(job.uid()));
 }
 
 std::shared_ptr<const std::vector<Value>> History::rows() const {
@@ -495,6 +562,16 @@ Result<std::vector<Value>> History::slice_changes(Instant from) {
   return changes;
 }
 
+void History::cluster_gone(const Object& cluster) {
+  {
+    const MutexLock lock(state_->mutex);
+    for (Value& ended : state_->locks.gone(cluster, state_->clock.now())) {
+      state_->enqueue({.lock = std::move(ended)});
+    }
+  }
+  state_->news.notify_all();
+}
+
 void History::see_cluster(const Object& cluster) {
   {
     const MutexLock lock(state_->mutex);
@@ -504,8 +581,58 @@ void History::see_cluster(const Object& cluster) {
     for (Value& repair : state_->repairs.see(cluster)) {
       state_->enqueue({.repair = std::move(repair)});
     }
+    for (Value& held : state_->locks.see(cluster, state_->clock.now())) {
+      state_->enqueue({.lock = std::move(held)});
+    }
   }
   state_->news.notify_all();
+}
+
+void History::see_workload(const Object& workload) {
+  {
+    const MutexLock lock(state_->mutex);
+    auto record = state_->evictions.see(workload, state_->clock.now());
+    if (!record) {
+      return;
+    }
+    state_->enqueue({.eviction = *std::move(record)});
+  }
+  state_->news.notify_all();
+}
+
+std::vector<Value> History::evictions(Instant from) const {
+  const MutexLock lock(state_->mutex);
+  return state_->evictions.since(format_time(from));
+}
+
+std::vector<Value> History::ended_locks(Instant from) const {
+  const MutexLock lock(state_->mutex);
+  return state_->locks.ended_since(format_time(from));
+}
+
+Result<std::map<std::string, std::vector<HistoryEvent>>> History::phases(Instant from) {
+  std::vector<HistoryEvent> all;
+  {
+    const MutexLock lock(state_->store_mutex);
+    ATHANOR_TRY(all, state_->store->phases(format_micro_time(from), kMostLoaded));
+  }
+  {
+    const MutexLock lock(state_->mutex);
+    for (const HistoryWrite& write : state_->queue) {
+      if (write.event) {
+        all.push_back(*write.event);
+      }
+    }
+  }
+  std::map<std::string, std::vector<HistoryEvent>> by_job;
+  for (HistoryEvent& event : all) {
+    std::vector<HistoryEvent>& events = by_job[event.uid];
+    // One that was written in between is in both.
+    if (events.empty() || events.back().phase != event.phase) {
+      events.push_back(std::move(event));
+    }
+  }
+  return by_job;
 }
 
 Value History::hardware(std::string_view cluster, Instant from) const {
@@ -518,12 +645,53 @@ std::vector<Value> History::repairs(Instant from) const {
   return state_->repairs.since(format_time(from));
 }
 
+void History::see_appwrapper(const Object& app) {
+  {
+    const MutexLock lock(state_->mutex);
+    if (auto record = state_->appwrappers.see(app, state_->clock.now())) {
+      state_->enqueue({.transition = *std::move(record)});
+    }
+  }
+  state_->news.notify_all();
+}
+
+void History::appwrapper_gone(const Object& app) {
+  const MutexLock lock(state_->mutex);
+  state_->appwrappers.gone(app);
+}
+
+Result<std::vector<Value>> History::transitions(const std::string& uid) {
+  std::vector<Value> queued;
+  {
+    const MutexLock lock(state_->mutex);
+    for (const HistoryWrite& write : state_->queue) {
+      if (write.transition && (*write.transition)["uid"].as_string() == uid) {
+        queued.push_back(*write.transition);
+      }
+    }
+  }
+  std::vector<Value> all;
+  {
+    const MutexLock lock(state_->store_mutex);
+    ATHANOR_TRY(all, state_->store->transitions(uid, kMostTransitions));
+  }
+  for (Value& record : queued) {
+    // One that was written in between is in both.
+    const bool known = !all.empty() && is_same_transition(all.back(), record);
+    if (!known && std::ranges::find(all, record) == all.end()) {
+      all.push_back(std::move(record));
+    }
+  }
+  return all;
+}
+
 HistoryState History::state() const {
   const MutexLock lock(state_->mutex);
   return {.backend = state_->store->name(),
           .connected = state_->loaded && state_->error.empty(),
           .jobs = state_->entries.size(),
           .queued = state_->queue.size(),
+          .followed = state_->last_state.size(),
           .lost = state_->lost,
           .error = state_->error};
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -46,9 +47,13 @@ struct HistoryState {
   bool connected = false;
   std::size_t jobs = 0;
   std::size_t queued = 0;
-  std::size_t lost = 0;  // writes that had no place in the queue, or that the store refused
+  std::size_t followed = 0;  // jobs whose last state is remembered: those that exist
+  std::size_t lost = 0;      // writes that had no place in the queue, or that the store refused
   std::string error{};
 };
+
+// Subjects of records in the store.
+enum class RecordKind : std::uint8_t { Eviction, Lock };
 
 // Where the history is kept. One thread at a time. Errors of writes: 422 where the same write fails
 // again for ever; others may pass.
@@ -84,6 +89,18 @@ class HistoryStore {
   virtual Result<void> add_repair(const Value& record) = 0;
   // Reads the repairs, the oldest first; if there are more than `most`, the newest.
   virtual Result<std::vector<Value>> repairs(std::size_t most) = 0;
+  // Notes a record of an eviction (EvictionLog) or of a lock (LockLog).
+  virtual Result<void> add_record(RecordKind kind, const Value& record) = 0;
+  // Reads the records, the oldest first; if there are more than `most`, the newest.
+  virtual Result<std::vector<Value>> records(RecordKind kind, std::size_t most) = 0;
+  // Reads the phases that jobs entered since `from`, without messages, the oldest first; if there
+  // are more than `most`, the newest.
+  virtual Result<std::vector<HistoryEvent>> phases(const std::string& from, std::size_t most) = 0;
+  // Notes a transition of an AppWrapper (AppWrapperLog); one that equals its last is left out.
+  virtual Result<void> add_transition(const Value& record) = 0;
+  // Reads the transitions of an AppWrapper, the oldest first; if there are more than `most`, the
+  // newest of them.
+  virtual Result<std::vector<Value>> transitions(const std::string& uid, std::size_t most) = 0;
 };
 
 // Opens (or makes) an embedded database; ":memory:" lasts as long as the program. Errors: the file
@@ -108,6 +125,8 @@ class History {
 
   // Takes a state of a job; ignores what is known already. Must not block.
   void see(const Object& job);
+  // Takes the last state of a job that is deleted. Must not block.
+  void gone(const Object& job);
   // Returns the entries as rows of jobs.
   [[nodiscard]] std::shared_ptr<const std::vector<Value>> rows() const;
   // Returns the jobs of a namespace that were created since then, the newest first.
@@ -127,12 +146,28 @@ class History {
   void slices_listed(const std::set<std::string>& uids);
   // Returns the changes of slices since then, the oldest first. Errors: those of the store.
   Result<std::vector<Value>> slice_changes(Instant from);
-  // Takes a state of a FournosCluster: its GPUs and repairs of its quota. Must not block.
+  // Returns the phases of jobs since then, by uid, the oldest first. Errors: those of the store.
+  Result<std::map<std::string, std::vector<HistoryEvent>>> phases(Instant from);
+  // Takes a state of a Workload: its evictions. Must not block.
+  void see_workload(const Object& workload);
+  // Returns the evictions since then (EvictionLog), the oldest first.
+  [[nodiscard]] std::vector<Value> evictions(Instant from) const;
+  // Returns the locks that ended since then (LockLog), the oldest first.
+  [[nodiscard]] std::vector<Value> ended_locks(Instant from) const;
+  // Takes a state of a FournosCluster: its GPUs, its lock, repairs of its quota. Must not block.
   void see_cluster(const Object& cluster);
+  // Takes the deletion of a FournosCluster: its lock ends. Must not block.
+  void cluster_gone(const Object& cluster);
   // Returns the GPUs of a cluster over time (HardwareLog::course).
   [[nodiscard]] Value hardware(std::string_view cluster, Instant from) const;
   // Returns the repairs of quota since then (RepairLog), the newest first.
   [[nodiscard]] std::vector<Value> repairs(Instant from) const;
+  // Takes a state of an AppWrapper, or its end. Must not block.
+  void see_appwrapper(const Object& app);
+  void appwrapper_gone(const Object& app);
+  // Returns the transitions of an AppWrapper (AppWrapperLog), the oldest first. Errors: those of
+  // the store.
+  Result<std::vector<Value>> transitions(const std::string& uid);
   [[nodiscard]] HistoryState state() const;
 
  private:

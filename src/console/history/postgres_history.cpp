@@ -57,7 +57,16 @@ constexpr const char* kServerTables =
     " cluster TEXT NOT NULL, record TEXT NOT NULL);"
     "CREATE TABLE IF NOT EXISTS athanor_repairs("
     " number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at TEXT COLLATE \"C\" NOT NULL,"
-    " record TEXT NOT NULL);";
+    " record TEXT NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS athanor_records("
+    " number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, kind TEXT NOT NULL,"
+    " at TEXT COLLATE \"C\" NOT NULL, record TEXT NOT NULL);"
+    "CREATE INDEX IF NOT EXISTS athanor_records_kind ON athanor_records(kind, number);"
+    "CREATE INDEX IF NOT EXISTS athanor_job_events_at ON athanor_job_events(at);"
+    "CREATE TABLE IF NOT EXISTS athanor_appwrappers("
+    " number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, uid TEXT NOT NULL,"
+    " at TEXT COLLATE \"C\" NOT NULL, record TEXT NOT NULL);"
+    "CREATE INDEX IF NOT EXISTS athanor_appwrappers_uid ON athanor_appwrappers(uid);";
 
 struct Finish {
   void operator()(PGconn* connection) const { PQfinish(connection); }

@@ -10,6 +10,7 @@
 
 #include "base/digest.hpp"
 #include "console/data/job_rows.hpp"
+#include "console/history/appwrapper_log.hpp"
 #include "kube/text/json.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 #include "views/job_view.hpp"
@@ -17,7 +18,18 @@
 namespace athanor::console {
 namespace {
 
-constexpr std::size_t kMostRecords = 100'000;  // of slices, hardware and repairs, in each table
+std::string_view kind_text(RecordKind kind) {
+  switch (kind) {
+    case RecordKind::Eviction:
+      return "eviction";
+    case RecordKind::Lock:
+      return "lock";
+  }
+  return "";
+}
+
+// Rows of each table of slices, hardware, repairs, records and transitions.
+constexpr std::size_t kMostRecords = 100'000;
 constexpr std::size_t kMostAudit = 10'000;
 // How far the times of creation of one job may differ: fournos-ui has its own until it sees it.
 constexpr auto kSameJob = std::chrono::minutes(1);
@@ -306,6 +318,8 @@ class SqlHistory final : public HistoryStore {
     }
     ATHANOR_TRY_VOID(execute("DELETE FROM athanor_slices WHERE at < $1", {limit}));
     ATHANOR_TRY_VOID(execute("DELETE FROM athanor_repairs WHERE at < $1", {limit}));
+    ATHANOR_TRY_VOID(execute("DELETE FROM athanor_records WHERE at < $1", {limit}));
+    ATHANOR_TRY_VOID(execute("DELETE FROM athanor_appwrappers WHERE at < $1", {limit}));
     // The newest record of a cluster is what it has now.
     ATHANOR_TRY_VOID(
         execute("DELETE FROM athanor_hardware WHERE at < $1 AND number NOT IN "
@@ -368,6 +382,66 @@ class SqlHistory final : public HistoryStore {
 
   Result<std::vector<Value>> repairs(std::size_t most) override {
     return newest("athanor_repairs", most);
+  }
+
+  Result<void> add_record(RecordKind kind, const Value& record) override {
+    return together([&]() -> Result<void> {
+      ATHANOR_TRY_VOID(
+          execute("INSERT INTO athanor_records(kind, at, record) VALUES($1, $2, $3)",
+                  {std::string(kind_text(kind)), record["at"].str(), json_text(record)}));
+      // Each kind has its own limit: a storm of evictions must not push out locks.
+      return execute(
+          fmt::format(
+              "DELETE FROM athanor_records WHERE kind = $1 AND number <= (SELECT number "
+              "FROM athanor_records WHERE kind = $1 ORDER BY number DESC LIMIT 1 OFFSET {})",
+              kMostRecords),
+          {std::string(kind_text(kind))});
+    });
+  }
+
+  Result<std::vector<Value>> records(RecordKind kind, std::size_t most) override {
+    ATHANOR_TRY(auto all, records(fmt::format("SELECT record FROM athanor_records WHERE kind = $1 "
+                                              "ORDER BY number DESC LIMIT {}",
+                                              most),
+                                  {std::string(kind_text(kind))}));
+    std::ranges::reverse(all);
+    return all;
+  }
+
+  Result<std::vector<HistoryEvent>> phases(const std::string& from, std::size_t most) override {
+    ATHANOR_TRY(const SqlRows rows,
+                run(fmt::format("SELECT uid, phase, at FROM athanor_job_events WHERE at >= $1 "
+                                "ORDER BY number DESC LIMIT {}",
+                                most),
+                    {from}));
+    std::vector<HistoryEvent> events;
+    events.reserve(rows.size());
+    for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
+      events.push_back({.uid = (*row)[0], .phase = (*row)[1], .at = (*row)[2]});
+    }
+    return events;
+  }
+
+  Result<void> add_transition(const Value& record) override {
+    return together([&]() -> Result<void> {
+      ATHANOR_TRY(const auto last, transitions(record["uid"].str(), 1));
+      if (!last.empty() && is_same_transition(last[0], record)) {
+        return {};
+      }
+      ATHANOR_TRY_VOID(
+          execute("INSERT INTO athanor_appwrappers(uid, at, record) VALUES($1, $2, $3)",
+                  {record["uid"].str(), record["at"].str(), json_text(record)}));
+      return shorten("athanor_appwrappers", kMostRecords);
+    });
+  }
+
+  Result<std::vector<Value>> transitions(const std::string& uid, std::size_t most) override {
+    ATHANOR_TRY(auto all, records(fmt::format("SELECT record FROM athanor_appwrappers WHERE uid = "
+                                              "$1 ORDER BY number DESC LIMIT {}",
+                                              most),
+                                  {uid}));
+    std::ranges::reverse(all);
+    return all;
   }
 
  private:

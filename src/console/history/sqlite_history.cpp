@@ -37,7 +37,14 @@ constexpr const char* kEmbeddedTables =
     "CREATE TABLE IF NOT EXISTS athanor_hardware(number INTEGER PRIMARY KEY, at TEXT NOT NULL,"
     " cluster TEXT NOT NULL, record TEXT NOT NULL);"
     "CREATE TABLE IF NOT EXISTS athanor_repairs(number INTEGER PRIMARY KEY, at TEXT NOT NULL,"
-    " record TEXT NOT NULL);";
+    " record TEXT NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS athanor_records(number INTEGER PRIMARY KEY, kind TEXT NOT NULL,"
+    " at TEXT NOT NULL, record TEXT NOT NULL);"
+    "CREATE INDEX IF NOT EXISTS athanor_records_kind ON athanor_records(kind, number);"
+    "CREATE INDEX IF NOT EXISTS athanor_job_events_at ON athanor_job_events(at);"
+    "CREATE TABLE IF NOT EXISTS athanor_appwrappers(number INTEGER PRIMARY KEY, uid TEXT NOT NULL,"
+    " at TEXT NOT NULL, record TEXT NOT NULL);"
+    "CREATE INDEX IF NOT EXISTS athanor_appwrappers_uid ON athanor_appwrappers(uid);";
 
 class SqliteDatabase final : public SqlDatabase {
  public:

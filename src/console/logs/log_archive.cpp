@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "base/condition_variable.hpp"
@@ -21,7 +22,6 @@
 namespace athanor::console {
 namespace {
 
-constexpr auto kAgain = std::chrono::seconds(60);
 constexpr auto kRetryWrite = std::chrono::seconds(5);
 // Bytes of logs that wait in memory while the database cannot be written.
 constexpr std::size_t kMostHeld = std::size_t{64} << 20;
@@ -56,20 +56,22 @@ std::string job_of_pod(const Object& pod) {
 }  // namespace
 
 struct LogArchive::State {
-  State(store::Database opened, std::int64_t most, ApiPort api)
-      : database(std::move(opened)), limit(most), port(std::move(api)) {}
+  State(store::Database opened, std::int64_t most, ApiPort api, Duration interval)
+      : database(std::move(opened)), limit(most), port(std::move(api)), again(interval) {}
 
   Mutex database_mutex{};
   store::Database database ATHANOR_GUARDED_BY(database_mutex);
   const std::int64_t limit;
   const ApiPort port;
+  const Duration again;  // between two reads of a running container
 
   mutable Mutex mutex{};
   ConditionVariable news{};
   bool stopping ATHANOR_GUARDED_BY(mutex) = false;
   std::deque<WantedLog> queue ATHANOR_GUARDED_BY(mutex){};
   std::map<std::pair<Key, std::string>, WantedLog> running ATHANOR_GUARDED_BY(mutex){};
-  std::set<std::pair<Key, std::string>> done ATHANOR_GUARDED_BY(mutex){};
+  // By pod, container and restart count: each start of a container has its own log.
+  std::set<std::tuple<Key, std::string, std::int64_t>> done ATHANOR_GUARDED_BY(mutex){};
   std::int64_t bytes ATHANOR_GUARDED_BY(mutex) = 0;
   std::deque<HeldLog> held ATHANOR_GUARDED_BY(mutex){};
   std::size_t held_bytes ATHANOR_GUARDED_BY(mutex) = 0;
@@ -202,7 +204,7 @@ void LogArchive::State::write_held() {
 }
 
 void LogArchive::State::run() {
-  auto next = std::chrono::steady_clock::now() + kAgain;
+  auto next = std::chrono::steady_clock::now() + again;
   auto next_write = std::chrono::steady_clock::now();
   while (true) {
     if (std::chrono::steady_clock::now() >= next_write) {
@@ -219,7 +221,7 @@ void LogArchive::State::run() {
       }
       if (queue.empty()) {
         if (std::chrono::steady_clock::now() >= next) {
-          next = std::chrono::steady_clock::now() + kAgain;
+          next = std::chrono::steady_clock::now() + again;
           for (const auto& [key, log] : running) {
             queue.push_back(log);
           }
@@ -247,11 +249,11 @@ LogArchive::~LogArchive() {
 }
 
 Result<std::unique_ptr<LogArchive>> LogArchive::open(const std::string& path, std::int64_t limit,
-                                                     ApiPort port) {
+                                                     ApiPort port, Duration again) {
   ATHANOR_TRY(store::Database database, store::Database::open(path));
   ATHANOR_TRY_VOID(database.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL"));
   ATHANOR_TRY_VOID(database.execute(kLogTables));
-  auto state = std::make_unique<State>(std::move(database), limit, std::move(port));
+  auto state = std::make_unique<State>(std::move(database), limit, std::move(port), again);
   if (limit > 0) {
     ATHANOR_TRY_VOID(state->make_room());
     state->thread = std::thread([at = state.get()] { at->run(); });
@@ -270,7 +272,8 @@ void LogArchive::see(const Object& pod) {
       const std::string name = status["name"].str();
       const bool ended = status["state"]["terminated"].is_object();
       const std::pair<Key, std::string> key{pod.key(), name};
-      if ((!ended && !status["state"]["running"].is_object()) || state_->done.contains(key)) {
+      const std::tuple end{key.first, name, status["restartCount"].as_int()};
+      if ((!ended && !status["state"]["running"].is_object()) || state_->done.contains(end)) {
         continue;
       }
       WantedLog log{.pod = key.first,
@@ -284,7 +287,7 @@ void LogArchive::see(const Object& pod) {
         continue;
       }
       state_->running.erase(key);
-      state_->done.insert(key);
+      state_->done.insert(end);
       if (state_->queue.size() < kMostRead) {
         state_->queue.push_back(std::move(log));
       }
@@ -296,7 +299,7 @@ void LogArchive::see(const Object& pod) {
 void LogArchive::gone(const Key& pod) {
   const MutexLock lock(state_->mutex);
   std::erase_if(state_->running, [&](const auto& one) { return one.first.first == pod; });
-  std::erase_if(state_->done, [&](const auto& one) { return one.first == pod; });
+  std::erase_if(state_->done, [&](const auto& one) { return std::get<0>(one) == pod; });
 }
 
 std::optional<std::string> LogArchive::find(const Key& pod, const std::string& container) {

@@ -38,16 +38,18 @@ struct LogArchiveState {
 // Thread-safe.
 class LogArchive {
  public:
-  // Opens the database; ":memory:" lasts as long as the program. `limit`: bytes that are kept, the
-  // oldest job's logs go first; 0: nothing is archived. Errors:
-  // the file cannot be opened.
+  // Opens the database; `again`: how often the log of a running container is read; ":memory:" lasts
+  // as long as the program. `limit`: bytes that are kept, the oldest job's logs go first; 0:
+  // nothing is archived. Errors: the file cannot be opened.
   static Result<std::unique_ptr<LogArchive>> open(const std::string& path, std::int64_t limit,
-                                                  ApiPort port);
+                                                  ApiPort port,
+                                                  Duration again = std::chrono::seconds(60));
   LogArchive(const LogArchive&) = delete;
   LogArchive& operator=(const LogArchive&) = delete;
   ~LogArchive();
 
-  // Takes a state of a pod: its logs are read once it ends, and each minute before. Must not block.
+  // Takes a state of a pod: its logs are read once a container ends, which may be several times,
+  // and each minute before. Must not block.
   void see(const Object& pod);
   // Forgets a pod that is gone: its log stays.
   void gone(const Key& pod);

@@ -8,6 +8,8 @@
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <set>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -23,9 +25,11 @@ namespace {
 using Steady = std::chrono::steady_clock;
 
 constexpr std::size_t kMostStreams = 64;     // threads
+constexpr std::size_t kMostOfViewer = 24;    // so that one person leaves some to the others
 constexpr std::size_t kMostWindow = 20'000;  // lines that wait for a browser
 constexpr std::size_t kMostInEvent = 500;    // lines
 constexpr auto kBeat = std::chrono::seconds(15);
+constexpr auto kLook = std::chrono::seconds(1);  // at the viewer's rights and the heartbeat
 constexpr Duration kTurn = std::chrono::milliseconds(100);
 
 // State that the thread and the stream share.
@@ -34,7 +38,8 @@ struct LogFlow {
   std::deque<LogLine> lines ATHANOR_GUARDED_BY(mutex){};
   std::size_t skipped ATHANOR_GUARDED_BY(mutex) = 0;
   bool ended ATHANOR_GUARDED_BY(mutex) = false;
-  bool left ATHANOR_GUARDED_BY(mutex) = false;  // the browser
+  bool expired ATHANOR_GUARDED_BY(mutex) = false;  // the viewer may not read on
+  bool left ATHANOR_GUARDED_BY(mutex) = false;     // the browser
   std::string error ATHANOR_GUARDED_BY(mutex){};
   std::function<void()> wake ATHANOR_GUARDED_BY(mutex){};
 
@@ -65,12 +70,20 @@ class LogStream final : public net::PacedStream {
 
   State pull(std::string& out) override {
     const MutexLock lock(flow_->mutex);
+    if (flow_->expired) {
+      out += framing_ == LogFraming::Events ? "event: auth\ndata: {}\n\n" : "";
+      return State::Ended;
+    }
     if (flow_->skipped > 0) {
       number_ += flow_->skipped;
       if (framing_ == LogFraming::Events) {
         out += fmt::format(
             "event: gap\ndata: {}\n\n",
             json::print(Value::object({{"skipped", flow_->skipped}, {"load", load_path_}})));
+      } else {  // a format without events: the line is recognised by its marks, as those of a
+                // runner
+        out += fmt::format("data: ==== {} lines skipped, all of them: {} ====\n\n", flow_->skipped,
+                           load_path_);
       }
       flow_->skipped = 0;
     }
@@ -111,7 +124,11 @@ class LogStream final : public net::PacedStream {
  private:
   void append(const LogLine& line, std::string& out) {
     if (framing_ == LogFraming::Plain) {
-      out += fmt::format("data: {}\n\n", line.text);
+      out += "data: ";
+      for (const char c : line.text) {  // a carriage return ends a line of the stream, too
+        out += c == '\r' ? "\ndata: " : std::string_view(&c, 1);
+      }
+      out += "\n\n";
       return;
     }
     ++number_;
@@ -128,6 +145,28 @@ class LogStream final : public net::PacedStream {
   Steady::time_point beat_ = Steady::now() + kBeat;
 };
 
+// Returns true for a line that the reader has: it is not younger than its last one.
+bool is_received(const LogLine& line, const std::string& since_ns) {
+  const std::string id = nanoseconds_text(line.at);
+  return !since_ns.empty() && !id.empty() &&
+         (id.size() < since_ns.size() || (id.size() == since_ns.size() && id <= since_ns));
+}
+
+// Returns false, and marks the stream, once its viewer may no longer read it. Else wakes it: it
+// knows whether a heartbeat is due.
+bool look_after(LogFlow& flow, const LogRequest& request) {
+  const bool goes_on = !request.may_go_on || request.may_go_on();
+  const MutexLock lock(flow.mutex);
+  if (!goes_on) {
+    flow.expired = true;
+    return false;
+  }
+  if (flow.wake) {
+    flow.wake();
+  }
+  return true;
+}
+
 }  // namespace
 
 struct LogFollower::State {
@@ -135,6 +174,7 @@ struct LogFollower::State {
 
   struct Run {
     std::shared_ptr<bool> done{};  // guarded by `mutex`
+    std::string user{};
     std::thread thread{};
   };
 
@@ -184,42 +224,52 @@ void LogFollower::State::drive(const std::shared_ptr<LogFlow>& flow,
     return;
   }
   client::Connection& connection = **opened;
-  std::size_t open = request.logs.size();
+  std::size_t open = 0;
   std::string error;
+  std::set<std::string> known;
   std::vector<std::shared_ptr<void>> streams;
-  streams.reserve(request.logs.size());
+  const auto begin = [&](const FollowedLog& log) {
+    if (!log.id.empty() && !known.insert(log.id).second) {
+      return;
+    }
+    ++open;
+    streams.push_back(connection.stream(log.path + log.resume,
+                                        {.line =
+                                             [&, source = log.source](std::string_view text) {
+                                               LogLine line = parse_log_line(text);
+                                               line.source = source;
+                                               if (!is_received(line, request.since_ns)) {
+                                                 flow->add(std::move(line));
+                                               }
+                                             },
+                                         .ended =
+                                             [&](const Result<void>& outcome) {
+                                               --open;
+                                               if (!outcome.ok()) {
+                                                 error = outcome.error().message;
+                                               }
+                                             }}));
+  };
   for (const FollowedLog& log : request.logs) {
-    streams.push_back(connection.stream(
-        log.path, {.line =
-                       [&, source = log.source](std::string_view text) {
-                         LogLine line = parse_log_line(text);
-                         line.source = source;
-                         const std::string id = nanoseconds_text(line.at);
-                         const bool seen =
-                             !request.since_ns.empty() && !id.empty() &&
-                             (id.size() < request.since_ns.size() ||
-                              (id.size() == request.since_ns.size() && id <= request.since_ns));
-                         if (!seen) {
-                           flow->add(std::move(line));
-                         }
-                       },
-                   .ended =
-                       [&](const Result<void>& outcome) {
-                         --open;
-                         if (!outcome.ok()) {
-                           error = outcome.error().message;
-                         }
-                       }}));
+    begin(log);
   }
-  auto beat = Steady::now() + kBeat;
-  while (open > 0 && !is_over(*flow)) {
+  auto look = Steady::now() + kLook;
+  bool complete = !request.more;
+  while ((open > 0 || !complete) && !is_over(*flow)) {
     connection.run(kTurn);
-    if (Steady::now() >= beat) {
-      beat = Steady::now() + kBeat;
-      const MutexLock lock(flow->mutex);
-      if (flow->wake) {
-        flow->wake();
+    if (Steady::now() < look) {
+      continue;
+    }
+    look = Steady::now() + kLook;
+    if (!look_after(*flow, request)) {
+      break;
+    }
+    if (request.more) {
+      const MoreLogs more = request.more();
+      for (const FollowedLog& log : more.logs) {
+        begin(log);
       }
+      complete = more.last;
     }
   }
   streams.clear();
@@ -254,9 +304,14 @@ Result<std::unique_ptr<net::Stream>> LogFollower::follow(const Viewer& viewer, L
   if (state_->stopping || state_->runs.size() >= kMostStreams) {
     return Error::unavailable(fmt::format("{} logs are followed already", kMostStreams));
   }
+  const auto own = std::ranges::count(state_->runs, viewer.user, &State::Run::user);
+  if (!viewer.user.empty() && static_cast<std::size_t>(own) >= kMostOfViewer) {
+    return Error::unavailable(fmt::format("you follow {} logs already", kMostOfViewer));
+  }
   auto done = std::make_shared<bool>(false);
   state_->runs.push_back(
       {.done = done,
+       .user = viewer.user,
        .thread = std::thread([state = state_.get(), flow, done, config = std::move(config),
                               request = std::move(request)] {
          state->drive(flow, config, request);

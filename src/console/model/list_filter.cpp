@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/ascii.hpp"
+#include "console/model/filter_words.hpp"
 #include "console/model/list_filter.hpp"
 
 namespace athanor::console {
@@ -19,46 +20,6 @@ FieldError wrong_token(const std::string& token, std::string why) {
   return {.field = "filter", .message = fmt::format("{}: {}", token, why), .token = token};
 }
 
-// Splits at blanks outside of double quotes; the quotes go.
-std::vector<std::string> split_words(std::string_view text) {
-  std::vector<std::string> words;
-  std::string word;
-  bool quoted = false;
-  bool any = false;
-  for (const char c : text) {
-    if (c == '"') {
-      quoted = !quoted;
-      any = true;
-    } else if ((c == ' ' || c == '\t') && !quoted) {
-      if (any) {
-        words.push_back(std::exchange(word, {}));
-      }
-      any = false;
-    } else {
-      word += c;
-      any = true;
-    }
-  }
-  if (any) {
-    words.push_back(std::move(word));
-  }
-  return words;
-}
-
-// "2h", "1d", "90s".
-std::optional<Duration> length_of(std::string_view text) {
-  if (text.ends_with('d')) {
-    double days = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size() - 1, days);
-    if (error != std::errc() || end != text.data() + text.size() - 1 || days < 0 || days > 36'500) {
-      return std::nullopt;
-    }
-    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(days * 24 * 3600));
-  }
-  const auto length = parse_go_duration(text);
-  return length.ok() && *length >= Duration{} ? std::optional(*length) : std::nullopt;
-}
-
 FilterToken::Compare take_compare(std::string& value) {
   if (value.starts_with('<') || value.starts_with('>')) {
     const bool less = value.front() == '<';
@@ -70,7 +31,7 @@ FilterToken::Compare take_compare(std::string& value) {
 
 ReadToken read_age(FilterToken token, const std::string& word, Instant now) {
   const FilterToken::Compare compare = take_compare(token.value);
-  const auto age = length_of(token.value);
+  const auto age = filter_length(token.value);
   if (!age || compare == FilterToken::Compare::Is) {
     return wrong_token(word, "write age:<2h or age:>1d");
   }
@@ -129,20 +90,12 @@ std::string known_words(const ListShape& shape) {
   return text;
 }
 
-ReadToken read_word(const ListShape& shape, const std::string& word, Instant now) {
-  FilterToken token;
-  std::string_view rest = word;
-  if (rest.size() > 1 && rest.starts_with('-')) {
-    token.negated = true;
-    rest.remove_prefix(1);
-  }
-  const std::size_t colon = rest.find(':');
-  if (colon == std::string_view::npos || colon == 0) {
-    token.value = lower(rest);
+ReadToken read_word(const ListShape& shape, const FilterText& text, Instant now) {
+  const std::string& word = text.whole;
+  FilterToken token{.key = text.key, .value = lower(text.value), .negated = text.negated};
+  if (token.key.empty()) {
     return token;
   }
-  token.key = lower(rest.substr(0, colon));
-  token.value = lower(rest.substr(colon + 1));
   if (token.value.empty()) {
     return wrong_token(word, "the value is missing");
   }
@@ -150,23 +103,29 @@ ReadToken read_word(const ListShape& shape, const std::string& word, Instant now
     return read_age(std::move(token), word, now);
   }
   if (token.key == "label") {
-    token.value = std::string(rest.substr(colon + 1));
     token.column = "labels";
     return token;
   }
-  std::string_view column = rest.substr(0, colon);
-  for (const FilterWord& one : shape.words) {
-    if (one.word == token.key) {
-      column = one.column;
-    }
-  }
+  // A word may stand for a column beside the one of its own name.
+  const Column* column = nullptr;
   for (const Column& one : shape.columns) {
-    if (lower(one.name) == lower(column) && one.type != ColumnType::Object) {
-      token.column = one.name;
-      return read_typed(std::move(token), word, rest.substr(colon + 1), one.type);
+    if (lower(one.name) == token.key && one.type != ColumnType::Object) {
+      column = &one;
     }
   }
-  return wrong_token(word, fmt::format("no such word; known are {}", known_words(shape)));
+  for (const FilterWord& one : shape.words) {
+    const Column* other = one.word == token.key ? find_column(shape, one.column) : nullptr;
+    if (other != nullptr && column == nullptr) {
+      column = other;
+    } else if (other != nullptr) {
+      token.also = other->name;
+    }
+  }
+  if (column == nullptr) {
+    return wrong_token(word, fmt::format("no such word; known are {}", known_words(shape)));
+  }
+  token.column = column->name;
+  return read_typed(std::move(token), word, text.value, column->type);
 }
 
 bool has_text(const Value& value, std::string_view needle) {
@@ -180,10 +139,9 @@ bool has_text(const Value& value, std::string_view needle) {
 }
 
 bool has_label(const Value& labels, std::string_view wanted) {
-  const std::size_t equals = wanted.find('=');
-  const Value* value = labels.find(wanted.substr(0, equals));
-  return value != nullptr &&
-         (equals == std::string_view::npos || value->as_string() == wanted.substr(equals + 1));
+  return std::ranges::any_of(labels.members(), [&](const Member& label) {
+    return matches_label(label.key(), label.value.as_string(), wanted);
+  });
 }
 
 bool is_compared(const FilterToken& token, const Value& value) {
@@ -211,7 +169,21 @@ bool is_equal(const FilterToken& token, const Value& value) {
   if (value.is_null()) {
     return token.value == "false" || token.value == "none";
   }
-  return lower(value.as_string()) == token.value;
+  return matches_text(value.as_string(), token.value);
+}
+
+// `column` may be a member of the objects in a list: "gpus.type".
+bool takes_column(const FilterToken& token, const Value& row, std::string_view column) {
+  const std::size_t dot = column.find('.');
+  if (const Value& list = row[column.substr(0, dot)];
+      dot != std::string_view::npos && list.is_list()) {
+    return std::ranges::any_of(list.items(), [&](const Value& one) {
+      return takes_column(token, one, column.substr(dot + 1));
+    });
+  }
+  const Value& value = cell(row, column);
+  return token.compare == FilterToken::Compare::Is ? is_equal(token, value)
+                                                   : is_compared(token, value);
 }
 
 bool takes(const FilterToken& token, const Value& row) {
@@ -221,9 +193,11 @@ bool takes(const FilterToken& token, const Value& row) {
   if (token.column == "labels") {
     return has_label(row["labels"], token.value);
   }
-  const Value& value = cell(row, token.column);
-  return token.compare == FilterToken::Compare::Is ? is_equal(token, value)
-                                                   : is_compared(token, value);
+  if (token.also.empty() || cell(row, token.also).is_null()) {
+    return takes_column(token, row, token.column);
+  }
+  return takes_column(token, row, token.also) ||
+         (!cell(row, token.column).is_null() && takes_column(token, row, token.column));
 }
 
 }  // namespace
@@ -231,12 +205,12 @@ bool takes(const FilterToken& token, const Value& row) {
 Result<std::vector<FilterToken>, FieldError> parse_filter(const ListShape& shape,
                                                           std::string_view text, Instant now) {
   std::vector<FilterToken> tokens;
-  const std::vector<std::string> words = split_words(text);
+  const std::vector<FilterText> words = split_filter(text);
   if (words.size() > kMostTokens) {
     return FieldError{.field = "filter",
                       .message = fmt::format("has more than {} words", kMostTokens)};
   }
-  for (const std::string& word : words) {
+  for (const FilterText& word : words) {
     ReadToken token = read_word(shape, word, now);
     if (!token.ok()) {
       return token.error();

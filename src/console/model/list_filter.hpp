@@ -12,8 +12,8 @@
 
 namespace athanor::console {
 
-// Reads words that blanks separate: free text, "key:value", "-key:value", "label:k=v", "age:<2h".
-// Errors name the word.
+// Reads words that blanks separate: free text, "key:value", "-key:value", "label:k=v", "age:<2h";
+// "*" in a value stands for any text. Errors name the word.
 Result<std::vector<FilterToken>, FieldError> parse_filter(const ListShape& shape,
                                                           std::string_view text, Instant now);
 // Returns true if a row passes: words of one key are alternatives, all others have to hold. Words

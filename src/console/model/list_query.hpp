@@ -29,8 +29,9 @@ struct FieldError {
 struct FilterToken {
   enum class Compare : std::uint8_t { Is, Less, More };
   std::string column{};  // empty: any text of the row
-  std::string key{};     // as written; tokens of one key are alternatives
-  std::string value{};   // in lower case; of `label`: "k=v"
+  std::string also{};    // another column that may have the value
+  std::string key{};     // in lower case; tokens of one key are alternatives
+  std::string value{};   // in lower case; "*" stands for any text; of `label`: "k" or "k=v"
   bool negated = false;
   Compare compare = Compare::Is;
   double number = 0;  // of a Number

@@ -179,6 +179,8 @@ std::vector<std::pair<std::string, std::string>> Settings::lines() const {
           {"PROJECTS_CONFIG_PATH", projects_file},
           {"FOURNOS_RESULTS_CLAIM", results_claim},
           {"CONSOLE_RESULTS_IMAGE", results_image},
+          {"CONSOLE_SUBMIT_IMAGE", submit_image},
+          {"CONSOLE_SUBMIT_ACCOUNT", submit_account},
           {"CONSOLE_SESSION_TIME", format_go_duration(session_time)},
           {"CONSOLE_CONTROLLERS_URL", masked_url(controllers_url)},
           {"CONSOLE_CONTROLLERS_CA", controllers_ca},
@@ -252,6 +254,8 @@ Result<Settings> read_settings(const std::map<std::string, std::string>& environ
   variables.text("PROJECTS_CONFIG_PATH", settings.projects_file);
   variables.text("FOURNOS_RESULTS_CLAIM", settings.results_claim);
   variables.text("CONSOLE_RESULTS_IMAGE", settings.results_image);
+  variables.text("CONSOLE_SUBMIT_IMAGE", settings.submit_image);
+  variables.text("CONSOLE_SUBMIT_ACCOUNT", settings.submit_account);
   variables.text("FORGE_REPO_PATH", settings.forge_repo);
   variables.text("FORGE_GITHUB_REPO", settings.forge_github);
   ATHANOR_TRY_VOID(read_log_level(variables, settings));

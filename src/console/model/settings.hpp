@@ -38,6 +38,8 @@ struct Settings {
   std::string forge_github = "openshift-psap/forge";
   std::string results_claim = "fournos-results";  // PersistentVolumeClaim with files of results
   std::string results_image = "busybox:1.36";     // of the pod that reads them
+  std::string submit_image{};    // of pods that submit scheduled jobs; empty: this version's
+  std::string submit_account{};  // of these pods; empty: the namespace's default
   Duration request_timeout = std::chrono::seconds(30);
   log::Level log_level = log::Level::Info;
   Duration session_time = std::chrono::hours(8);  // at most; a token may end earlier

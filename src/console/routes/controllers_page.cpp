@@ -80,6 +80,9 @@ Value controllers_page(Exchange& exchange) {
     page.set("source", services.embedded ? "this lab" : services.settings.controllers_url);
     page.set("items", controller_rows(metrics, queue));
     page.set("ready", ready_checks(source.text("/readyz?verbose")));
+    if (!services.embedded) {  // a lab's controllers read its store
+      page.set("watches", controller_watches(source.json("/debug/watches")));
+    }
     if (const Value leads = leading_of(metrics); !leads.is_null()) {
       page.set("leads", leads);
     }

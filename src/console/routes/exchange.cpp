@@ -7,6 +7,7 @@
 #include <set>
 
 #include "api/builtin.hpp"
+#include "console/data/features.hpp"
 #include "console/data/job_rows.hpp"
 #include "kube/text/json.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
@@ -91,6 +92,11 @@ Visible visible_namespaces(Exchange& exchange, const Kind& kind) {
   return services.access.visible(exchange.viewer(), kind, namespaces);
 }
 
+Sight sight_of(Exchange& exchange) {
+  return {.jobs = visible_namespaces(exchange, api::kFournosJob),
+          .pods = visible_namespaces(exchange, api::kPod)};
+}
+
 Value visible_items(const Value& list, const Visible& visible) {
   if (visible.all) {
     return list;
@@ -155,6 +161,21 @@ net::Response answer_list(Exchange& exchange, const ListShape& shape, const Kind
 
 Key path_key(const Exchange& exchange) {
   return {.ns = exchange.part("ns"), .name = exchange.part("name")};
+}
+
+net::Response with_named_object(
+    Exchange& exchange,
+    const std::function<net::Response(const Kind& kind, const Object& object)>& make) {
+  const Kind* kind = find_shown_kind(exchange.text("apiVersion"), exchange.text("kind"));
+  if (kind == nullptr) {
+    return answer_error(Error::bad_request("the console shows no such kind"), "kind");
+  }
+  const Key key{kind->namespaced ? exchange.text("ns") : "", exchange.text("name")};
+  if (key.name.empty()) {
+    return answer_error(Error::bad_request("name is required"), "name");
+  }
+  const auto object = exchange.services.port.get(exchange.viewer(), *kind, key);
+  return object.ok() ? make(*kind, *object) : answer_error(object.error());
 }
 
 }  // namespace athanor::console

@@ -6,14 +6,18 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "console/access/access.hpp"
+#include "console/data/sight.hpp"
 #include "console/history/history.hpp"
 #include "console/logs/log_archive.hpp"
+#include "console/logs/log_cache.hpp"
 #include "console/logs/log_follower.hpp"
 #include "console/model/list_query.hpp"
 #include "console/model/settings.hpp"
@@ -38,6 +42,7 @@ struct Services {
   const ApiPort& port;
   LogArchive& logs;
   LogFollower& follower;
+  LogCache& read_logs;
   Simulator simulator{};                 // never empty
   const ApiPort* controllers = nullptr;  // their endpoints; null: none are configured
   PageFiles files{};
@@ -47,15 +52,25 @@ struct Services {
   std::atomic<bool> simulates{false};  // a request waits for the simulator
 };
 
+struct Route;
+
 // One request with who sent it.
 struct Exchange {
   const net::Request& request;
   Services& services;
+  const Route& route;
   Session session{};
   std::map<std::string, std::string, std::less<>> path{};  // parts by name
   Value body{};                                            // of JSON
   std::map<std::string, std::string, std::less<>> form{};
   [[nodiscard]] const std::string& part(std::string_view name) const;
+  // Returns the first value of a parameter of the query, or nullopt. The route's row lists the
+  // name.
+  [[nodiscard]] std::optional<std::string_view> parameter(std::string_view name) const;
+  // Returns its first value as a text; `otherwise` where the query has none.
+  [[nodiscard]] std::string text(std::string_view name, std::string_view otherwise = {}) const;
+  // Returns all values of such a parameter.
+  [[nodiscard]] std::vector<std::string_view> parameters(std::string_view name) const;
   [[nodiscard]] Instant now() const { return services.clock.now(); }
   [[nodiscard]] const Viewer& viewer() const { return session.viewer; }
 };
@@ -76,6 +91,9 @@ void note_change(Exchange& exchange, std::string_view action, std::string_view o
 // Returns true if the viewer may list the kind in the namespace of a row.
 Visible visible_namespaces(Exchange& exchange, const Kind& kind);
 
+// Returns the namespaces whose jobs and pods the viewer may list.
+Sight sight_of(Exchange& exchange);
+
 // Returns the items of a list in namespaces that are visible.
 Value visible_items(const Value& list, const Visible& visible);
 
@@ -90,5 +108,11 @@ net::Response answer_list(Exchange& exchange, const ListShape& shape, const Kind
 
 // Returns namespace and name in the path.
 Key path_key(const Exchange& exchange);
+
+// Answers what `make` makes of the object that the query names by apiVersion, kind, ns and name, if
+// pages show such a kind and the viewer may get it.
+net::Response with_named_object(
+    Exchange& exchange,
+    const std::function<net::Response(const Kind& kind, const Object& object)>& make);
 
 }  // namespace athanor::console

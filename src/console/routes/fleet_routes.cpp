@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routes of queues, clusters, slices, zones, AppWrappers and nodes (docs/spec/dashboard.md B5).
+// Routes of queues, clusters, slices and zones (docs/spec/dashboard.md B5).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,17 +8,15 @@
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "console/data/accelerator_rows.hpp"
-#include "console/data/appwrapper_rows.hpp"
 #include "console/data/cluster_rows.hpp"
 #include "console/data/csv.hpp"
 #include "console/data/queue_rows.hpp"
 #include "console/data/row_texts.hpp"
+#include "console/data/sight.hpp"
+#include "console/routes/explaining.hpp"
 #include "console/routes/route_table.hpp"
 #include "console/world/cached_context.hpp"
 #include "embedded/kueue/verb.hpp"
-#include "systems/appwrapper/model/kinds.hpp"
-#include "systems/appwrapper/model/names.hpp"
-#include "systems/appwrapper/model/wrapped_kinds.hpp"
 #include "systems/das/model/kinds.hpp"
 #include "systems/das/verb/verb.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
@@ -32,7 +30,8 @@ namespace {
 
 using net::Response;
 
-constexpr int kHardwareDays = 30;  // of a cluster's page
+constexpr Duration kLongestRun = std::chrono::hours(24);  // that the timeline shows phase by phase
+constexpr int kHardwareDays = 30;                         // of a cluster's page
 
 Response show_queue(Exchange& exchange) {
   const auto tables = exchange.services.board.tables();
@@ -82,23 +81,27 @@ Response explain_workload(Exchange& exchange) {
     return deny(api::kueue::kWorkload);
   }
   CachedContext context(exchange.services.world.facts(), exchange.services.port, exchange.now());
-  const auto explained = kueue::explain_named(context, key.ns, key.name);
-  if (!explained.ok()) {
-    return answer_error(explained.error());
+  const auto explained = explain_for_viewer(exchange, context, key);
+  return explained.ok() ? answer_value(explanation_value(exchange, *explained))
+                        : answer_error(explained.error());
+}
+
+Response list_in_sight(Exchange& exchange, const ListShape& shape, const char* topic) {
+  const auto tables = exchange.services.board.tables();
+  const Sight sight = sight_of(exchange);
+  Rows rows = tables->list(topic);
+  for (Value& row : rows) {
+    row = in_sight(topic, std::move(row), sight);
   }
-  Value value = explained->to_value();
-  value.set("text", explained->text(exchange.now()));
-  return answer_value(value);
+  return answer_list(exchange, shape, api::kFournosCluster, rows);
 }
 
 Response list_clusters(Exchange& exchange) {
-  const auto tables = exchange.services.board.tables();
-  return answer_list(exchange, cluster_shape(), api::kFournosCluster, tables->list("clusters"));
+  return list_in_sight(exchange, cluster_shape(), "clusters");
 }
 
 Response list_locks(Exchange& exchange) {
-  const auto tables = exchange.services.board.tables();
-  return answer_list(exchange, lock_shape(), api::kFournosCluster, tables->list("locks"));
+  return list_in_sight(exchange, lock_shape(), "locks");
 }
 
 // Actions allowed on a cluster, and the reasons against the others.
@@ -129,7 +132,8 @@ Value cluster_actions(Exchange& exchange, const Value& cluster) {
 
 Response show_cluster(Exchange& exchange) {
   const auto tables = exchange.services.board.tables();
-  Value page = cluster_page(*tables->facts, tables->surroundings, exchange.part("name"));
+  const Visible visible = visible_namespaces(exchange, api::kFournosJob);
+  Value page = cluster_page(*tables->facts, tables->surroundings, exchange.part("name"), visible);
   if (page.is_null()) {
     return answer_error(
         Error::not_found(fmt::format("cluster \"{}\" not found", exchange.part("name"))));
@@ -140,14 +144,6 @@ Response show_cluster(Exchange& exchange) {
   if (!may.value_or(false)) {
     return deny(api::kFournosCluster);
   }
-  const Visible visible = visible_namespaces(exchange, api::kFournosJob);
-  Value jobs = Value::list();
-  for (const Value& job : page["jobs"].items()) {
-    if (visible.shows(job["ns"].as_string())) {
-      jobs.push_back(job);
-    }
-  }
-  page.set("jobs", std::move(jobs));
   page.set("partial", !visible.all);
   page.set("hardware",
            exchange.services.history.hardware(exchange.part("name"),
@@ -295,7 +291,7 @@ Response offboard_cluster(Exchange& exchange) {
 
 // "24h", "7d", "30d".
 Result<Duration> range_of(const Exchange& exchange, std::string_view fallback) {
-  std::string text(exchange.request.parameter("range").value_or(fallback));
+  std::string text = exchange.text("range", fallback);
   constexpr std::int64_t kMostDays = 90;
   if (text.ends_with('d')) {
     std::int64_t days = 0;
@@ -329,13 +325,13 @@ Response show_gpus(Exchange& exchange) {
   if (!range.ok()) {
     return answer_error(range.error(), "range");
   }
-  const std::string by(exchange.request.parameter("by").value_or("owner"));
+  const std::string by = exchange.text("by", "owner");
   if (by != "owner" && by != "project" && by != "namespace") {
     return answer_error(Error::bad_request("by must be owner, project or namespace"), "by");
   }
   const Value items =
       gpu_hours(visible_jobs(exchange), by, exchange.now() - *range, exchange.now());
-  if (exchange.request.parameter("format").value_or("") == "csv") {
+  if (exchange.parameter("format").value_or("") == "csv") {
     Response response =
         answer_text(csv_of(items, {"key", "gpuHours", "jobs", "now"}), "text/csv; charset=utf-8");
     response.headers.emplace_back("Content-Disposition", "attachment; filename=\"gpus.csv\"");
@@ -349,8 +345,15 @@ Response show_gpus(Exchange& exchange) {
 
 Response show_fleet(Exchange& exchange) {
   const Instant now = exchange.now();
+  for (const std::string_view name : {"from", "to"}) {
+    const auto text = exchange.parameter(name);
+    if (text && !parse_time(*text)) {
+      return answer_error(Error::bad_request(fmt::format("{} must be a time of RFC 3339", name)),
+                          name);
+    }
+  }
   const auto time = [&](std::string_view name, Instant fallback) {
-    return parse_time(exchange.request.parameter(name).value_or("")).value_or(fallback);
+    return parse_time(exchange.parameter(name).value_or("")).value_or(fallback);
   };
   const Instant to = time("to", now);
   const Instant from = time("from", to - std::chrono::hours(24));
@@ -365,8 +368,25 @@ Response show_fleet(Exchange& exchange) {
       locks.push_back(lock);
     }
   }
-  Value timeline = fleet_timeline(visible_jobs(exchange), locks, from, to, now);
-  if (const auto cluster = exchange.request.parameter("cluster")) {
+  for (const Value& lock : exchange.services.history.ended_locks(from)) {
+    if (clusters.shows(lock["ns"].as_string())) {
+      locks.push_back(lock);
+    }
+  }
+  const Rows jobs = visible_jobs(exchange);
+  FleetPast past{.jobs = jobs, .locks = locks};
+  // Jobs that began before the period may last into it. Those that began even earlier are drawn
+  // from their row alone.
+  const auto seen = exchange.services.history.phases(from - kLongestRun);
+  for (const auto& [uid, events] : seen.value_or({})) {
+    for (const HistoryEvent& event : events) {
+      if (const auto at = parse_time(event.at)) {
+        past.phases[uid].push_back({.phase = event.phase, .at = *at});
+      }
+    }
+  }
+  Value timeline = fleet_timeline(past, from, to, now);
+  if (const auto cluster = exchange.parameter("cluster")) {
     Value lanes = Value::list();
     for (const Value& lane : timeline["lanes"].items()) {
       if (lane["cluster"].as_string() == *cluster) {
@@ -384,7 +404,13 @@ Response show_slices(Exchange& exchange) {
   }
   const Visible pods = visible_namespaces(exchange, api::kPod);
   Value page = slice_map(*exchange.services.board.tables()->facts);
-  page.set("waiting", visible_items(page["waiting"], pods));
+  if (!pods.all) {
+    page.set("waiting", visible_items(page["waiting"], pods));
+    page.set("problems", problems_in_sight(page["problems"], pods));
+    for (const char* member : {"nodes", "lost"}) {
+      page.set(member, slices_in_sight(page[std::string_view(member)], pods));
+    }
+  }
   page.set("partial", !pods.all);
   return answer_value(page);
 }
@@ -392,7 +418,7 @@ Response show_slices(Exchange& exchange) {
 // "hours" of the query, from 1 to 90 days; nullopt: anything else.
 std::optional<std::chrono::hours> hours_of(const Exchange& exchange) {
   constexpr int kMostHours = 90 * 24;
-  const std::string_view text = exchange.request.parameter("hours").value_or("24");
+  const std::string_view text = exchange.parameter("hours").value_or("24");
   int hours = 0;
   const auto [rest, failed] = std::from_chars(text.data(), text.data() + text.size(), hours);
   return failed == std::errc() && rest == text.data() + text.size() && hours >= 1 &&
@@ -417,9 +443,10 @@ Response show_slice_changes(Exchange& exchange) {
               .reason = "Unavailable",
               .message = "the history cannot be read now: " + changes.error().message});
   }
+  const Visible pods = visible_namespaces(exchange, api::kPod);
   Value list = Value::list();
   for (Value& change : *changes) {
-    list.push_back(std::move(change));
+    list.push_back(slice_change_in_sight(std::move(change), pods));
   }
   return answer_value(Value::object({{"from", format_time(from)},
                                      {"to", format_time(exchange.now())},
@@ -514,99 +541,6 @@ Response fit_zones(Exchange& exchange) {
   return answer_value(Value::object({{"nodes", std::move(nodes)}}));
 }
 
-Response list_appwrappers(Exchange& exchange) {
-  const auto tables = exchange.services.board.tables();
-  return answer_list(exchange, appwrapper_shape(), appwrapper::kAppWrapper,
-                     tables->list("appwrappers"));
-}
-
-// Owners between the pods of an AppWrapper and itself, read one by one.
-std::vector<Object> owners_of(Exchange& exchange, const std::vector<Object>& pods) {
-  constexpr int kMostOwners = 10;
-  std::vector<Object> owners;
-  for (const Object& pod : pods) {
-    Object current = pod;
-    for (int depth = 0; depth < kMostOwners; ++depth) {
-      const auto owner = current.controller();
-      const bool known = owner && std::ranges::any_of(owners, [&](const Object& one) {
-                           return one.uid() == owner->uid;
-                         });
-      const Kind* kind = owner && !known
-                             ? appwrapper::find_wrapped_kind(owner->api_version, owner->kind)
-                             : nullptr;
-      if (kind == nullptr) {
-        break;
-      }
-      auto found = exchange.services.port.get(exchange.viewer(), *kind,
-                                              {std::string(pod.ns()), owner->name});
-      if (!found.ok() || found->uid() != owner->uid) {
-        break;
-      }
-      owners.push_back(*found);
-      current = *std::move(found);
-    }
-  }
-  return owners;
-}
-
-Response show_appwrapper(Exchange& exchange) {
-  const Key key = path_key(exchange);
-  const auto facts = exchange.services.world.facts();
-  const Object* app = facts->find(appwrapper::kAppWrapper, key);
-  const auto may = exchange.services.access.may(exchange.viewer(), "get", appwrapper::kAppWrapper,
-                                                key.ns, key.name);
-  if (!may.value_or(false)) {
-    return deny(appwrapper::kAppWrapper);
-  }
-  if (app == nullptr) {
-    return answer_error(Error::not_found(fmt::format("appwrapper \"{}\" not found", key.name)));
-  }
-  views::AppWrapperFacts all{.app = *app};
-  for (const Object& pod : facts->all(api::kPod)) {
-    if (pod.ns() == key.ns && pod.label(appwrapper::name::kLabel) == key.name) {
-      all.pods.push_back(pod);
-    }
-  }
-  all.owners = owners_of(exchange, all.pods);
-  for (const Object& workload : facts->all(api::kueue::kWorkload)) {
-    if (workload.owned_by(app->uid())) {
-      all.workload = workload;
-    }
-  }
-  return answer_value(appwrapper_tree(all, exchange.now()));
-}
-
-Response suspend_appwrapper(Exchange& exchange, bool suspend) {
-  const Key key = path_key(exchange);
-  const auto patched = exchange.services.port.patch(
-      exchange.viewer(), appwrapper::kAppWrapper, key,
-      Value::object({{"spec", Value::object({{"suspend", suspend}})}}));
-  note_change(exchange, suspend ? "suspend" : "resume", "AppWrapper/" + key.text(),
-              patched.ok() ? nullptr : &patched.error());
-  return patched.ok() ? answer_value(Value::object(
-                            {{"message",
-                              fmt::format("{} {}", key.name, suspend ? "suspended" : "resumed")}}))
-                      : answer_error(patched.error());
-}
-
-Response suspend_route(Exchange& exchange) {
-  return suspend_appwrapper(exchange, true);
-}
-
-Response resume_route(Exchange& exchange) {
-  return suspend_appwrapper(exchange, false);
-}
-
-Response delete_appwrapper(Exchange& exchange) {
-  const Key key = path_key(exchange);
-  const auto removed =
-      exchange.services.port.remove(exchange.viewer(), appwrapper::kAppWrapper, key);
-  note_change(exchange, "delete", "AppWrapper/" + key.text(),
-              removed.ok() ? nullptr : &removed.error());
-  return removed.ok() ? answer_value(Value::object({{"message", key.name + " deleted"}}))
-                      : answer_error(removed.error());
-}
-
 }  // namespace
 
 std::vector<Route> fleet_routes() {
@@ -642,7 +576,8 @@ std::vector<Route> fleet_routes() {
        .path = "/api/v1/clusters/{name}/lock",
        .summary = "Lock a cluster, or extend its lock",
        .handle = lock_cluster,
-       .guard = Guard::Change},
+       .guard = Guard::Change,
+       .body = {"owner", "ttl", "transfer:boolean"}},
       {.method = "DELETE",
        .path = "/api/v1/clusters/{name}/lock",
        .summary = "Unlock a cluster",
@@ -695,7 +630,8 @@ std::vector<Route> fleet_routes() {
       {.method = "POST",
        .path = "/api/v1/mig/whatif",
        .summary = "Try to place slices; changes nothing",
-       .handle = what_if},
+       .handle = what_if,
+       .body = {"profile", "count:integer"}},
       {.method = "GET",
        .path = "/api/v1/numa",
        .summary = "Show NUMA zones of all nodes",
@@ -703,31 +639,8 @@ std::vector<Route> fleet_routes() {
       {.method = "POST",
        .path = "/api/v1/numa/fit",
        .summary = "Check whether a request fits into zones; changes nothing",
-       .handle = fit_zones},
-      {.method = "GET",
-       .path = "/api/v1/appwrappers",
-       .summary = "List AppWrappers",
-       .handle = list_appwrappers,
-       .shape = appwrapper_shape},
-      {.method = "GET",
-       .path = "/api/v1/appwrappers/{ns}/{name}/tree",
-       .summary = "Show an AppWrapper with its components and pods",
-       .handle = show_appwrapper},
-      {.method = "POST",
-       .path = "/api/v1/appwrappers/{ns}/{name}/suspend",
-       .summary = "Suspend an AppWrapper",
-       .handle = suspend_route,
-       .guard = Guard::Change},
-      {.method = "POST",
-       .path = "/api/v1/appwrappers/{ns}/{name}/resume",
-       .summary = "Resume an AppWrapper",
-       .handle = resume_route,
-       .guard = Guard::Change},
-      {.method = "DELETE",
-       .path = "/api/v1/appwrappers/{ns}/{name}",
-       .summary = "Delete an AppWrapper",
-       .handle = delete_appwrapper,
-       .guard = Guard::Change},
+       .handle = fit_zones,
+       .body = {"requests:object"}},
   };
 }
 

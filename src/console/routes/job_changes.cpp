@@ -122,7 +122,7 @@ Result<FoundJob> find_job(Exchange& exchange, const Key& key, std::string_view u
 
 Result<FoundJob> find_named_job(Exchange& exchange, std::string_view name) {
   Services& services = exchange.services;
-  if (const auto given = exchange.request.parameter("ns")) {
+  if (const auto given = exchange.parameter("ns")) {
     return find_job(exchange, {std::string(*given), std::string(name)});
   }
   auto found = find_job(exchange, {services.settings.jobs_ns, std::string(name)});

@@ -7,17 +7,22 @@
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "api/tekton.hpp"
+#include "base/saturate.hpp"
 #include "client/connection.hpp"
 #include "console/data/accelerator_rows.hpp"
 #include "console/data/cluster_rows.hpp"
 #include "console/data/job_pipeline.hpp"
 #include "console/data/job_rows.hpp"
+#include "console/data/owner_tree.hpp"
 #include "console/data/row_texts.hpp"
+#include "console/routes/explaining.hpp"
 #include "console/routes/job_changes.hpp"
 #include "console/routes/route_table.hpp"
 #include "console/world/cached_context.hpp"
 #include "embedded/kueue/verb.hpp"
+#include "kube/text/quantity.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
+#include "systems/fournos/messages.hpp"
 #include "views/describe.hpp"
 #include "views/job_labels.hpp"
 
@@ -43,41 +48,26 @@ std::vector<Object> labelled(const Facts& facts, const Kind& kind, const Object&
   return objects;
 }
 
-// Workload, runs and pods of a job.
-std::vector<Object> children_of(const Facts& facts, const Object& job) {
+// Returns Workload, runs and pods of a job, those that the viewer may list.
+std::vector<Object> children_of(Exchange& exchange, const Facts& facts, const Object& job) {
+  const auto may_see = [&](const Kind& kind) {
+    return exchange.services.access.may(exchange.viewer(), "list", kind, job.ns()).value_or(false);
+  };
   std::vector<Object> children;
-  for (const Object& workload : facts.all(api::kueue::kWorkload)) {
-    if (workload.owned_by(job.uid()) ||
-        (workload.ns() == job.ns() && workload.label(views::kJobNameLabel) == job.name())) {
-      children.push_back(workload);
+  if (may_see(api::kueue::kWorkload)) {
+    for (const Object& workload : facts.all(api::kueue::kWorkload)) {
+      if (workload.owned_by(job.uid()) ||
+          (workload.ns() == job.ns() && workload.label(views::kJobNameLabel) == job.name())) {
+        children.push_back(workload);
+      }
     }
   }
   for (const Kind* kind : {&api::kPipelineRun, &api::kTaskRun, &api::kPod}) {
-    std::ranges::move(labelled(facts, *kind, job), std::back_inserter(children));
-  }
-  return children;
-}
-
-std::string state_of_child(const Object& object) {
-  if (std::string phase = object.status()["phase"].str(); !phase.empty()) {
-    return phase;
-  }
-  for (const Value& condition : object.status()["conditions"].items()) {
-    const std::string_view type = condition["type"].as_string();
-    if (type == "Succeeded" || type == "Admitted") {
-      return condition["reason"].str();
+    if (may_see(*kind)) {
+      std::ranges::move(labelled(facts, *kind, job), std::back_inserter(children));
     }
   }
-  return {};
-}
-
-Value related_value(const Object& object) {
-  return Value::object({{"kind", object.kind()},
-                        {"apiVersion", object.api_version()},
-                        {"ns", object.ns()},
-                        {"name", object.name()},
-                        {"uid", object.uid()},
-                        {"state", state_of_child(object)}});
+  return children;
 }
 
 // Actions allowed on a job, and the reasons against the others.
@@ -120,32 +110,72 @@ std::vector<Object> events_of(Exchange& exchange, const std::string& ns) {
   return exchange.services.port.list(exchange.viewer(), api::kEvent, ns).value_or({});
 }
 
+// The course of a job with the phases that the history has seen.
+views::JobCourse seen_course(Exchange& exchange, const Object& job) {
+  views::JobCourse course = views::course_of_job(job);
+  for (const HistoryEvent& event : exchange.services.history.events(std::string(job.uid()))) {
+    if (const auto at = parse_time(event.at)) {
+      course.seen.push_back({.phase = event.phase, .at = *at});
+    }
+  }
+  return course;
+}
+
+// Slots of clusters that the Workload of a job asks for.
+std::int64_t slots_of(const std::vector<Object>& children) {
+  std::int64_t slots = 0;
+  for (const Object& child : children) {
+    if (child.kind() != api::kueue::kWorkload.name) {
+      continue;
+    }
+    for (const Value& set : child.spec()["podSets"].items()) {
+      for (const Value& container : set["template"]["spec"]["containers"].items()) {
+        if (const auto slot =
+                Quantity::parse(container["resources"]["requests"][fournos::name::kClusterSlot])) {
+          slots = saturating_add(slots, saturating_multiply(slot->value(), set["count"].as_int(1)));
+        }
+      }
+    }
+  }
+  return slots;
+}
+
 Value job_page(Exchange& exchange, const FoundJob& job) {
   const auto tables = exchange.services.board.tables();
   const Facts& facts = *tables->facts;
   const Instant now = exchange.now();
   const std::vector<Object> children =
-      job.archived ? std::vector<Object>() : children_of(facts, job.object);
+      job.archived ? std::vector<Object>() : children_of(exchange, facts, job.object);
   Value row = job_row(job.object, job.archived ? JobSurroundings() : tables->surroundings);
   row.set("archived", job.archived);
   add_elapsed(row, now);
+  if (const std::int64_t slots = slots_of(children); slots > 0) {
+    row.set("slots", slots);
+  }
   views::Description description = views::describe_job(job.object, children, now);
   views::add_events(description, events_of(exchange, std::string(job.object.ns())));
   CachedContext context(tables->facts, exchange.services.port, now);
-  const auto waits =
-      kueue::explain_named(context, std::string(job.object.ns()), std::string(job.object.name()));
-  if (!job.archived && waits.ok() && waits->state == "waits") {
-    description.why = waits->text(now);
+  // An explanation reads all of the queue: of a job that runs or is over there is none.
+  if (!job.archived && !views::is_over(job.object) && row["phase"].as_string() != "Running") {
+    const auto waits = explain_for_viewer(exchange, context, job.object.key());
+    if (waits.ok() && waits->state == "waits") {
+      description.why = waits->text(now);
+    }
   }
   Value pods = Value::list();
   Value related = Value::list();
   for (const Object& child : children) {
     related.push_back(related_value(child));
     if (child.kind() == "Pod" && !child.name().starts_with("affinity-assistant")) {
-      pods.push_back(pod_value(child));
+      Value pod = pod_value(child);
+      const auto zones = zones_of_pods(facts, child.spec()["nodeName"].as_string());
+      if (const auto zone = zones.find(child.key()); zone != zones.end()) {
+        pod.set("zone", zone->second);
+      }
+      pods.push_back(std::move(pod));
     }
   }
-  Value phases = job_phase_spans(job.object, now);
+  Value phases = phase_list(seen_course(exchange, job.object), now);
   Value page = Value::object({{"job", row},
                               {"object", shown_object(job.object)},
                               {"description", description.to_value()},
@@ -175,7 +205,7 @@ Value job_page(Exchange& exchange, const FoundJob& job) {
 // Answers what `make` makes of the path's job.
 template <class Make>
 Response with_job(Exchange& exchange, const Make& make) {
-  const std::string uid(exchange.request.parameter("uid").value_or(""));
+  const std::string uid = exchange.text("uid");
   const auto job = find_job(exchange, path_key(exchange), uid);
   return job.ok() ? make(*job) : answer_error(job.error());
 }
@@ -185,8 +215,14 @@ Response show_job(Exchange& exchange) {
                   [&](const FoundJob& job) { return answer_value(job_page(exchange, job)); });
 }
 
-JobPipeline pipeline_of(const Facts& facts, const Object& job) {
+// Returns the run of a job; none where the viewer may not list runs.
+JobPipeline pipeline_of(Exchange& exchange, const Facts& facts, const Object& job) {
   JobPipeline pipeline;
+  for (const Kind* kind : {&api::kPipelineRun, &api::kTaskRun}) {
+    if (!exchange.services.access.may(exchange.viewer(), "list", *kind, job.ns()).value_or(false)) {
+      return pipeline;
+    }
+  }
   const std::string run = job.status()["pipelineRun"].str();
   for (const Object& one : facts.all(api::kPipelineRun)) {
     const bool named =
@@ -209,7 +245,7 @@ JobPipeline pipeline_of(const Facts& facts, const Object& job) {
 Response show_pipeline(Exchange& exchange) {
   return with_job(exchange, [&](const FoundJob& job) {
     const auto facts = exchange.services.world.facts();
-    Value page = pipeline_value(pipeline_of(*facts, job.object));
+    Value page = pipeline_value(pipeline_of(exchange, *facts, job.object));
     for (std::size_t i = 0; i < page["tasks"].size(); ++i) {
       const Value task = page["tasks"][i];
       const std::string container = failed_container(task);
@@ -232,7 +268,7 @@ Response show_pipeline(Exchange& exchange) {
 Response show_timeline(Exchange& exchange) {
   return with_job(exchange, [&](const FoundJob& job) {
     const auto facts = exchange.services.world.facts();
-    const Value pipeline = pipeline_value(pipeline_of(*facts, job.object));
+    const Value pipeline = pipeline_value(pipeline_of(exchange, *facts, job.object));
     Value tasks = Value::list();
     for (const Value& task : pipeline["tasks"].items()) {
       Value one = Value::object({{"name", task["name"]}, {"state", task["state"]}});
@@ -240,8 +276,9 @@ Response show_timeline(Exchange& exchange) {
       set_text(one, "to", task["completed"].as_string());
       tasks.push_back(std::move(one));
     }
-    return answer_value(Value::object(
-        {{"phases", job_phase_spans(job.object, exchange.now())}, {"tasks", std::move(tasks)}}));
+    return answer_value(
+        Value::object({{"phases", phase_list(seen_course(exchange, job.object), exchange.now())},
+                       {"tasks", std::move(tasks)}}));
   });
 }
 
@@ -249,14 +286,12 @@ Response explain_job(Exchange& exchange) {
   return with_job(exchange, [&](const FoundJob& job) {
     const auto tables = exchange.services.board.tables();
     CachedContext context(tables->facts, exchange.services.port, exchange.now());
-    const auto explained =
-        kueue::explain_named(context, std::string(job.object.ns()), std::string(job.object.name()));
+    const auto explained = explain_for_viewer(exchange, context, job.object.key());
     if (!explained.ok()) {
       return answer_value(
           Value::object({{"state", "not queued"}, {"text", explained.error().message}}));
     }
-    Value value = explained->to_value();
-    value.set("text", explained->text(exchange.now()));
+    Value value = explanation_value(exchange, *explained);
     std::string cluster = job.object.status()["cluster"].str();
     cluster = cluster.empty() ? job.object.spec()["cluster"].str() : cluster;
     if (Value lock = lock_of(*tables->facts, tables->surroundings, cluster); lock.is_object()) {
@@ -266,40 +301,8 @@ Response explain_job(Exchange& exchange) {
   });
 }
 
-// An object with those that it owns.
-Value tree_of(const Object& object, const std::vector<Object>& all, int depth) {
-  constexpr int kMostDepth = 8;
-  Value node = related_value(object);
-  set_text(node, "message", object.status()["message"].as_string());
-  set_text(node, "created", object.metadata()["creationTimestamp"].as_string());
-  Value children = Value::list();
-  for (const Object& child : all) {
-    if (depth < kMostDepth && child.owned_by(object.uid())) {
-      children.push_back(tree_of(child, all, depth + 1));
-    }
-  }
-  node.set("children", std::move(children));
-  return node;
-}
-
-Response show_tree(Exchange& exchange) {
-  return with_job(exchange, [&](const FoundJob& job) {
-    const auto facts = exchange.services.world.facts();
-    std::vector<Object> all;
-    for (const Kind* kind :
-         {&api::kueue::kWorkload, &api::kPipelineRun, &api::kTaskRun, &api::kPod}) {
-      for (const Object& object : facts->all(*kind)) {
-        if (object.ns() == job.object.ns()) {
-          all.push_back(object);
-        }
-      }
-    }
-    return answer_value(tree_of(job.object, all, 0));
-  });
-}
-
 Response submit_job(Exchange& exchange) {
-  const bool dry_run = exchange.request.parameter("dryRun").has_value();
+  const bool dry_run = exchange.parameter("dryRun").has_value();
   Value job = exchange.body;
   if (job["form"].is_object()) {
     std::map<std::string, std::string, std::less<>> form;
@@ -317,6 +320,9 @@ Response submit_job(Exchange& exchange) {
   }
   if (!job.is_object() || job["kind"].as_string() != api::kFournosJob.name) {
     return answer_error(Error::bad_request("the body must be a FournosJob"), "kind");
+  }
+  if (!job["metadata"].is_null() && !job["metadata"].is_object()) {
+    return answer_error(Error::bad_request("metadata must be an object"), "metadata");
   }
   if (job["metadata"]["namespace"].as_string().empty()) {
     job.set_path({"metadata", "namespace"}, exchange.services.settings.jobs_ns);
@@ -367,8 +373,8 @@ Response rerun_route(Exchange& exchange) {
 Response delete_job(Exchange& exchange) {
   const Key key = path_key(exchange);
   Services& services = exchange.services;
-  const auto uid = exchange.request.parameter("uid");
-  if (exchange.request.parameter("archived")) {
+  const auto uid = exchange.parameter("uid");
+  if (exchange.parameter("archived")) {
     const auto entry = find_job(exchange, key, uid.value_or(""));
     if (!entry.ok() || !entry->archived) {
       return answer_error(Error::not_found("Job not found in history"));
@@ -396,18 +402,22 @@ Response compare_jobs(Exchange& exchange) {
   std::vector<Object> jobs;
   Value rows = Value::list();
   const auto facts = exchange.services.world.facts();
-  for (const std::string_view name : exchange.request.parameters("job")) {
+  for (const std::string_view name : exchange.parameters("job")) {
     const std::size_t slash = name.find('/');
     if (slash == std::string_view::npos) {
-      return answer_error(Error::bad_request("job must be NAMESPACE/NAME"), "job");
+      return answer_error(Error::bad_request("job must be NAMESPACE/NAME, or NAMESPACE/NAME@UID"),
+                          "job");
     }
+    const std::size_t at = std::min(name.find('@', slash), name.size());
     const auto job = find_job(
-        exchange, {std::string(name.substr(0, slash)), std::string(name.substr(slash + 1))});
+        exchange,
+        {std::string(name.substr(0, slash)), std::string(name.substr(slash + 1, at - slash - 1))},
+        name.substr(std::min(at + 1, name.size())));
     if (!job.ok()) {
       return answer_error(job.error(), "job");
     }
     jobs.push_back(job->object);
-    runs.push_back(pipeline_of(*facts, job->object));
+    runs.push_back(pipeline_of(exchange, *facts, job->object));
     rows.push_back(job_row(job->object, {}));
   }
   if (jobs.size() < 2) {
@@ -432,7 +442,8 @@ std::vector<Route> job_routes() {
        .summary = "Submit a job, or validate it",
        .handle = submit_job,
        .guard = Guard::Change,
-       .parameters = {"dryRun"}},
+       .parameters = {"dryRun"},
+       .body = {"apiVersion", "kind", "metadata:object", "spec:object", "form:object"}},
       {.method = "GET",
        .path = "/api/v1/jobs/compare",
        .summary = "Compare jobs",
@@ -452,19 +463,18 @@ std::vector<Route> job_routes() {
       {.method = "GET",
        .path = "/api/v1/jobs/{ns}/{name}/timeline",
        .summary = "Show phases and tasks of a job with their times",
-       .handle = show_timeline},
+       .handle = show_timeline,
+       .parameters = {"uid"}},
       {.method = "GET",
        .path = "/api/v1/jobs/{ns}/{name}/pipeline",
        .summary = "Show the tasks of a job as a graph",
-       .handle = show_pipeline},
+       .handle = show_pipeline,
+       .parameters = {"uid"}},
       {.method = "GET",
        .path = "/api/v1/jobs/{ns}/{name}/explain",
        .summary = "Explain why a job waits",
-       .handle = explain_job},
-      {.method = "GET",
-       .path = "/api/v1/jobs/{ns}/{name}/tree",
-       .summary = "Show what a job owns",
-       .handle = show_tree},
+       .handle = explain_job,
+       .parameters = {"uid"}},
       {.method = "POST",
        .path = "/api/v1/jobs/{ns}/{name}/stop",
        .summary = "Stop a job",
@@ -479,7 +489,9 @@ std::vector<Route> job_routes() {
        .path = "/api/v1/jobs/{ns}/{name}/rerun",
        .summary = "Submit a job anew",
        .handle = rerun_route,
-       .guard = Guard::Change},
+       .guard = Guard::Change,
+       .parameters = {"uid"},
+       .body = {"spec:object"}},
   };
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "api/builtin.hpp"
@@ -19,6 +20,7 @@
 #include "kube/text/json.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 #include "systems/hearth/kinds/fournos_cluster.hpp"
+#include "views/layout.hpp"
 
 namespace athanor::console {
 namespace {
@@ -27,10 +29,59 @@ using net::Response;
 
 constexpr std::string_view kTemplateLabel = "athanor.dev/job-template";
 
+// An age as fournos-ui writes it (docs/spec/dashboard.md A4): "12s", "5m", "3h 4m", "2d 5h".
+std::string legacy_age(std::string_view since, Instant now) {
+  const auto at = parse_time(since);
+  if (!at) {
+    return "?";
+  }
+  const auto seconds = std::max<std::int64_t>(
+      0, std::chrono::duration_cast<std::chrono::seconds>(now - *at).count());
+  constexpr std::int64_t kMinute = 60;
+  constexpr std::int64_t kHour = 60 * kMinute;
+  constexpr std::int64_t kDay = 24 * kHour;
+  if (seconds < kMinute) {
+    return fmt::format("{}s", seconds);
+  }
+  if (seconds < kHour) {
+    return fmt::format("{}m", seconds / kMinute);
+  }
+  return seconds < kDay ? fmt::format("{}h {}m", seconds / kHour, seconds % kHour / kMinute)
+                        : fmt::format("{}d {}h", seconds / kDay, seconds % kDay / kHour);
+}
+
+// "forge-test" as "Forge Test".
+std::string title_of(std::string_view name) {
+  std::string title;
+  bool begins = true;
+  for (const char c : name) {
+    const bool gap = c == '-' || c == '_';
+    title += gap ? ' ' : begins ? static_cast<char>(std::toupper(c)) : c;
+    begins = gap;
+  }
+  return title;
+}
+
+// The cell Progress: the running task with its time, else how many tasks are done, else the
+// beginning of the message.
+std::string progress_cell(const Value& row, Instant now) {
+  constexpr std::size_t kMostMessage = 40;
+  if (const std::string_view step = row["step"].as_string(); !step.empty()) {
+    return html_text(title_of(step)) + " " + legacy_age(row["stepSince"].as_string(), now);
+  }
+  if (const std::int64_t total = row["progress"]["total"].as_int(); total > 0) {
+    const std::int64_t done = row["progress"]["done"].as_int();
+    return fmt::format("<progress max=\"{}\" value=\"{}\"></progress> {}/{}", total, done, done,
+                       total);
+  }
+  return html_text(views::cut_text(row["message"].str(), kMostMessage));
+}
+
 // The rows that fournos-ui's live list shows: jobs that run, and those that ended 180 s ago or
 // later.
 Response jobs_table(Exchange& exchange) {
   constexpr Duration kShown = std::chrono::seconds(180);
+  constexpr std::size_t kMostShown = 50;
   const auto tables = exchange.services.board.tables();
   const Visible visible = visible_namespaces(exchange, api::kFournosJob);
   std::vector<const Value*> rows;
@@ -42,7 +93,7 @@ Response jobs_table(Exchange& exchange) {
                                             {"cluster", "requestedCluster"},
                                             {"status", "phase"},
                                             {"owner", "owner"}}) {
-      const std::string_view wanted = exchange.request.parameter(parameter).value_or("");
+      const std::string_view wanted = exchange.parameter(parameter).value_or("");
       shown = shown && (wanted.empty() || row[std::string_view(column)].as_string() == wanted);
     }
     if (shown) {
@@ -51,15 +102,20 @@ Response jobs_table(Exchange& exchange) {
   }
   std::ranges::stable_sort(rows, std::greater(),
                            [](const Value* row) { return (*row)["created"].as_string(); });
+  rows.resize(std::min(rows.size(), kMostShown));
   std::string text;
   for (const Value* row : rows) {
     text += fmt::format("<tr data-job=\"{}\">", html_text((*row)["name"].as_string()));
     for (const char* column : {"phase", "name", "project", "preset", "owner", "requestedCluster",
                                "step", "created", "pullRequest"}) {
-      const std::string cell = html_text((*row)[std::string_view(column)].as_string());
-      text += std::string_view(column) == "name"
-                  ? fmt::format("<td><a href=\"{}/jobs/{}\">{}</a></td>",
-                                exchange.services.settings.base_path, cell, cell)
+      const std::string_view name = column;
+      const std::string cell = html_text((*row)[name].as_string());
+      text += name == "name"   ? fmt::format("<td><a href=\"{}/jobs/{}\">{}</a></td>",
+                                             exchange.services.settings.base_path, cell, cell)
+              : name == "step" ? fmt::format("<td>{}</td>", progress_cell(*row, exchange.now()))
+              : name == "created"
+                  ? fmt::format("<td title=\"{}\">{}</td>", cell,
+                                legacy_age((*row)[name].as_string(), exchange.now()))
                   : fmt::format("<td>{}</td>", cell);
     }
     text += "</tr>\n";
@@ -77,9 +133,10 @@ Response detail_partial(Exchange& exchange) {
       fmt::format("<section><h2>{}</h2><p>{}</p><p>{}</p><ul>\n", html_text(job->object.name()),
                   html_text(status["phase"].as_string()), html_text(status["message"].as_string()));
   for (const Value& condition : status["conditions"].items()) {
-    text += fmt::format("<li>{}: {} {}</li>\n", html_text(condition["type"].as_string()),
+    text += fmt::format("<li>{}: {} {} {}</li>\n", html_text(condition["type"].as_string()),
                         html_text(condition["reason"].as_string()),
-                        html_text(condition["message"].as_string()));
+                        html_text(condition["message"].as_string()),
+                        legacy_age(condition["lastTransitionTime"].as_string(), exchange.now()));
   }
   return answer_text(text + "</ul></section>\n", "text/html; charset=utf-8");
 }
@@ -234,7 +291,7 @@ Response show_form(Exchange& exchange) {
                                {"locked", cluster["lock"]["state"].as_string() == "Held"},
                                {"waiting", cluster.contains("nextJob")}});
     if (cluster["lock"].is_object()) {
-      one.set("lock", cluster["lock"]);
+      one.set("lock", bare_lock(cluster["lock"]));
     }
     clusters.push_back(std::move(one));
   }
@@ -309,7 +366,8 @@ std::vector<Route> legacy_routes() {
        .path = "/api/v1/templates/{name}",
        .summary = "Save a job as template",
        .handle = put_template,
-       .guard = Guard::Change},
+       .guard = Guard::Change,
+       .body = {"apiVersion", "kind", "metadata:object", "spec:object"}},
       {.method = "DELETE",
        .path = "/api/v1/templates/{name}",
        .summary = "Delete a template",

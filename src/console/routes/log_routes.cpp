@@ -13,7 +13,9 @@
 #include "console/routes/job_changes.hpp"
 #include "console/routes/route_table.hpp"
 #include "net/serving/gzip.hpp"
+#include "systems/fournos/kinds/fournos_job.hpp"
 #include "views/job_labels.hpp"
+#include "views/job_view.hpp"
 
 namespace athanor::console {
 namespace {
@@ -23,6 +25,8 @@ using net::Response;
 constexpr std::size_t kMostLines = 200'000;
 constexpr std::size_t kDefaultLines = 1000;
 constexpr std::size_t kMostMatches = 100'000;
+constexpr std::uint64_t kNanoseconds = 1'000'000'000;  // of a second
+constexpr std::uint64_t kMostNanoseconds = kNanoseconds * 9'000'000'000;
 constexpr std::size_t kPackedFrom = std::size_t{16} << 10;  // bytes of a log that is sent packed
 
 // A log that may not be read by this viewer is refused by the API server: requests are the
@@ -33,13 +37,13 @@ std::string log_path(const Key& pod, std::string_view container, std::string_vie
 }
 
 bool is_set(const Exchange& exchange, std::string_view name) {
-  const auto value = exchange.request.parameter(name);
+  const auto value = exchange.parameter(name);
   return value && *value != "0" && *value != "false";
 }
 
 Result<std::size_t> count_of(const Exchange& exchange, std::string_view name,
                              std::size_t fallback) {
-  const auto text = exchange.request.parameter(name);
+  const auto text = exchange.parameter(name);
   if (!text || text->empty()) {
     return fallback;
   }
@@ -53,8 +57,7 @@ Result<std::size_t> count_of(const Exchange& exchange, std::string_view name,
 
 // The whole log of one container: from the API server, else from the archive.
 Result<std::vector<LogLine>> read_log(Exchange& exchange, const Key& pod,
-                                      const std::string& container, bool& archived) {
-  const bool previous = is_set(exchange, "previous");
+                                      const std::string& container, bool previous, bool& archived) {
   auto text = exchange.services.port.text(
       exchange.viewer(), log_path(pod, container, previous ? "&previous=true" : ""));
   archived = false;
@@ -87,7 +90,7 @@ Response answer_lines(Exchange& exchange, const std::vector<LogLine>& lines, boo
                                                                : "lines");
     }
   }
-  const bool from_end = !exchange.request.parameter("offset") && *tail > 0;
+  const bool from_end = !exchange.parameter("offset") && *tail > 0;
   const std::size_t count = std::min(from_end ? *tail : *wanted, lines.size());
   const std::size_t begin = from_end ? lines.size() - count : std::min(*offset, lines.size());
   const std::size_t end = std::min(begin + count, lines.size());
@@ -104,6 +107,37 @@ Response answer_lines(Exchange& exchange, const std::vector<LogLine>& lines, boo
     page.set("sources", sources);
   }
   return answer_value(page);
+}
+
+bool wants_json(const Exchange& exchange) {
+  return exchange.request.header_list("accept").find("application/json") != std::string::npos;
+}
+
+// Returns a log as `read(archived)` reads it; later parts come from the log that the first part has
+// read. `name` identifies the log.
+template <class Read>
+Result<ReadLog> read_in_parts(Exchange& exchange, std::string name, const Read& read) {
+  const bool parts = wants_json(exchange);
+  LogCache& cache = exchange.services.read_logs;
+  for (const std::string& group : exchange.viewer().groups) {
+    name += "\n" + group;
+  }
+  name += "\n" + exchange.viewer().user;
+  if (parts && exchange.parameter("offset")) {
+    // A part beyond its end asks for lines that came since.
+    ATHANOR_TRY(const std::size_t offset, count_of(exchange, "offset", 0));
+    auto kept = cache.find(name, exchange.now());
+    if (kept && offset < kept->lines->size()) {
+      return *std::move(kept);
+    }
+  }
+  ReadLog log;
+  ATHANOR_TRY(std::vector<LogLine> lines, read(log.archived));
+  log.lines = std::make_shared<const std::vector<LogLine>>(std::move(lines));
+  if (parts && log.lines->size() > kDefaultLines) {
+    cache.keep(name, log, exchange.now());
+  }
+  return log;
 }
 
 // The name with other characters than a-z, 0-9, "-" and "." replaced.
@@ -125,7 +159,7 @@ Response answer_plain(Exchange& exchange, const std::vector<LogLine>& lines,
             (line.source.empty() ? "" : "[" + line.source + "] ") + line.text + "\n";
   }
   // "gzip" is a file of its own; other answers are only packed on their way.
-  const bool archive = exchange.request.parameter("download").value_or("") == "gzip";
+  const bool archive = exchange.parameter("download").value_or("") == "gzip";
   const bool encoded =
       !archive && text.size() >= kPackedFrom &&
       exchange.request.header_list("accept-encoding").find("gzip") != std::string::npos;
@@ -148,14 +182,43 @@ Response answer_plain(Exchange& exchange, const std::vector<LogLine>& lines,
   return response;
 }
 
-bool wants_json(const Exchange& exchange) {
-  return exchange.request.header_list("accept").find("application/json") != std::string::npos;
+// Returns what ends a stream once its viewer has logged out or may not read logs any more (X4).
+std::function<bool()> right_to_follow(Exchange& exchange, const std::string& ns) {
+  if (exchange.services.settings.auth == AuthMode::None) {
+    return {};
+  }
+  Access& access = exchange.services.access;
+  return [&access, ns, id = exchange.session.id, viewer = exchange.session.viewer] {
+    const auto may = access.may(viewer, "get", kPodLogs, ns);  // an unknown answer ends nothing
+    return access.is_valid(id) && may.value_or(true);
+  };
 }
 
-Response answer_stream(Exchange& exchange, LogRequest request) {
-  request.since_ns = std::string(exchange.request.header("last-event-id"));
-  if (!std::ranges::all_of(request.since_ns, [](char c) { return c >= '0' && c <= '9'; })) {
-    request.since_ns.clear();
+// Leaves out lines that the reader has. Several logs may arrive out of order, so the lines of the
+// last ten seconds are sent again; the reader recognizes them by source and time.
+void begin_after(LogRequest& request, std::uint64_t nanoseconds) {
+  constexpr std::uint64_t kMoments = 10'000'000'000;
+  const std::uint64_t margin = request.logs.size() > 1 || request.more ? kMoments : 0;
+  const std::uint64_t from = nanoseconds - std::min(nanoseconds, margin);
+  request.since_ns = std::to_string(from);
+  const Instant whole{std::chrono::seconds(static_cast<std::int64_t>(from / kNanoseconds))};
+  for (FollowedLog& log : request.logs) {
+    log.resume = "&sinceTime=" + format_time(whole);
+  }
+}
+
+Response answer_stream(Exchange& exchange, const std::string& ns, LogRequest request) {
+  request.may_go_on = right_to_follow(exchange, ns);
+  const std::string_view last = exchange.request.header("last-event-id");
+  const auto given = exchange.parameter("since");
+  const std::string_view since = last.empty() ? given.value_or("") : last;
+  std::uint64_t nanoseconds = 0;
+  const auto [end, error] = std::from_chars(since.data(), since.data() + since.size(), nanoseconds);
+  if (error == std::errc() && end == since.data() + since.size() &&
+      nanoseconds <= kMostNanoseconds) {
+    begin_after(request, nanoseconds);
+  } else if (!since.empty() && last.empty()) {
+    return answer_error(Error::bad_request("since must be nanoseconds since 1970"), "since");
   }
   auto stream = exchange.services.follower.follow(exchange.viewer(), std::move(request));
   if (!stream.ok()) {
@@ -183,20 +246,23 @@ Response show_log(Exchange& exchange) {
           Error{.code = 403, .reason = "Forbidden", .message = "you may not read its logs"});
     }
     return answer_stream(
-        exchange, {.logs = {{.path = log_path(pod, container, "&follow=true")}},
-                   .load_path = fmt::format("/api/v1/logs/{}/{}/{}", pod.ns, pod.name, container)});
+        exchange, pod.ns,
+        {.logs = {{.path = log_path(pod, container, "&follow=true")}},
+         .load_path = fmt::format("/api/v1/logs/{}/{}/{}", pod.ns, pod.name, container)});
   }
-  bool archived = false;
-  const auto lines = read_log(exchange, pod, container, archived);
-  if (!lines.ok()) {
-    return answer_error(lines.error());
+  const bool previous = is_set(exchange, "previous");
+  const auto log = read_in_parts(
+      exchange, fmt::format("{}/{}/{}", pod.text(), container, previous),
+      [&](bool& archived) { return read_log(exchange, pod, container, previous, archived); });
+  if (!log.ok()) {
+    return answer_error(log.error());
   }
-  return wants_json(exchange) ? answer_lines(exchange, *lines, archived, {})
-                              : answer_plain(exchange, *lines, pod.name + "-" + container);
+  return wants_json(exchange) ? answer_lines(exchange, *log->lines, log->archived, {})
+                              : answer_plain(exchange, *log->lines, pod.name + "-" + container);
 }
 
 Response answer_search(Exchange& exchange, const std::vector<LogLine>& lines) {
-  const LogSearch search{.text = std::string(exchange.request.parameter("q").value_or("")),
+  const LogSearch search{.text = exchange.text("q"),
                          .regex = is_set(exchange, "regex"),
                          .match_case = is_set(exchange, "case")};
   if (search.text.empty()) {
@@ -219,7 +285,8 @@ Response answer_search(Exchange& exchange, const std::vector<LogLine>& lines) {
 
 Response search_container(Exchange& exchange) {
   bool archived = false;
-  const auto lines = read_log(exchange, pod_of(exchange), exchange.part("container"), archived);
+  const auto lines = read_log(exchange, pod_of(exchange), exchange.part("container"),
+                              is_set(exchange, "previous"), archived);
   return lines.ok() ? answer_search(exchange, *lines) : answer_error(lines.error());
 }
 
@@ -228,32 +295,73 @@ struct JobLog {
   Key pod{};
   std::string container{};
   std::string source{};
+  bool previous = false;      // of the instance before the last restart
+  std::int64_t instance = 0;  // counts restarts
 };
 
-// Logs of a job's pods: those that are there, and those of the archive.
-std::vector<JobLog> logs_of_job(Exchange& exchange, const FoundJob& job) {
+// Logs of a job's pods that are there.
+std::vector<JobLog> live_logs(const Facts& facts, const Key& job) {
   std::vector<JobLog> logs;
-  const std::string ns(job.object.ns());
-  const auto facts = exchange.services.world.facts();
-  for (const Object& pod : facts->all(api::kPod)) {
-    if (pod.ns() != ns || pod.label(views::kJobNameLabel) != job.object.name() ||
+  for (const Object& pod : facts.all(api::kPod)) {
+    if (pod.ns() != job.ns || pod.label(views::kJobNameLabel) != job.name ||
         pod.name().starts_with("affinity-assistant")) {
       continue;
     }
     const std::string task(pod.label(views::kPipelineTaskLabel));
     for (const char* part : {"initContainerStatuses", "containerStatuses"}) {
       for (const Value& status : pod.status()[std::string_view(part)].items()) {
-        if (status["state"]["waiting"].is_object()) {
+        if (status["state"]["waiting"].is_object() && status["restartCount"].as_int() == 0) {
           continue;
         }
         const std::string name = status["name"].str();
-        logs.push_back({.pod = pod.key(),
-                        .container = name,
-                        .source = (task.empty() ? std::string(pod.name()) : task) + "/" +
-                                  (name.starts_with("step-") ? name.substr(5) : name)});
+        const std::string source = (task.empty() ? std::string(pod.name()) : task) + "/" +
+                                   (name.starts_with("step-") ? name.substr(5) : name);
+        const std::int64_t instance = status["restartCount"].as_int();
+        if (instance > 0) {
+          logs.push_back({.pod = pod.key(),
+                          .container = name,
+                          .source = source + " (previous)",
+                          .previous = true,
+                          .instance = instance - 1});
+        }
+        logs.push_back(
+            {.pod = pod.key(), .container = name, .source = source, .instance = instance});
       }
     }
   }
+  return logs;
+}
+
+// Returns them as a stream follows them; each instance of a container is followed once.
+std::vector<FollowedLog> followed_logs(const std::vector<JobLog>& logs) {
+  std::vector<FollowedLog> followed;
+  followed.reserve(logs.size());
+  for (const JobLog& log : logs) {
+    followed.push_back(
+        {.path = log_path(log.pod, log.container, log.previous ? "&previous=true" : "&follow=true"),
+         .source = log.source,
+         .id = fmt::format("{}/{}#{}", log.pod.text(), log.container, log.instance)});
+  }
+  return followed;
+}
+
+// Returns what finds the containers of a job that begin later. They may be seen a moment after the
+// end of the job.
+std::function<MoreLogs()> later_logs(const World& world, const FoundJob& job) {
+  constexpr int kMoments = 3;
+  return [&world, key = job.object.key(), uid = std::string(job.object.uid()),
+          left = kMoments]() mutable {
+    const auto facts = world.facts();
+    const Object* now = facts->find(api::kFournosJob, key);
+    const bool over = now == nullptr || now->uid() != uid || views::is_over(*now);
+    left = over ? left - 1 : kMoments;
+    return MoreLogs{.logs = followed_logs(live_logs(*facts, key)), .last = left <= 0};
+  };
+}
+
+// Logs of a job's pods: those that are there, and those of the archive.
+std::vector<JobLog> logs_of_job(Exchange& exchange, const FoundJob& job) {
+  std::vector<JobLog> logs = live_logs(*exchange.services.world.facts(), job.object.key());
   for (const KeptLogName& kept : exchange.services.logs.of_job(job.object.key().text())) {
     const bool known = std::ranges::any_of(logs, [&](const JobLog& one) {
       return one.pod == kept.pod && one.container == kept.container;
@@ -271,7 +379,7 @@ Result<std::vector<LogLine>> read_job_log(Exchange& exchange, const std::vector<
   std::vector<std::vector<LogLine>> parts;
   for (const JobLog& log : logs) {
     bool kept = false;
-    auto lines = read_log(exchange, log.pod, log.container, kept);
+    auto lines = read_log(exchange, log.pod, log.container, log.previous, kept);
     if (!lines.ok()) {
       if (lines.error().code == 403) {
         return lines.error();
@@ -288,35 +396,35 @@ Result<std::vector<LogLine>> read_job_log(Exchange& exchange, const std::vector<
 }
 
 Response show_job_log(Exchange& exchange) {
-  const auto job =
-      find_job(exchange, path_key(exchange), exchange.request.parameter("uid").value_or(""));
+  const auto job = find_job(exchange, path_key(exchange), exchange.parameter("uid").value_or(""));
   if (!job.ok()) {
     return answer_error(job.error());
   }
-  const std::vector<JobLog> logs = logs_of_job(exchange, *job);
   if (is_set(exchange, "follow")) {
+    World& world = exchange.services.world;
     LogRequest request{
-        .load_path = fmt::format("/api/v1/jobs/{}/{}/logs", job->object.ns(), job->object.name())};
-    for (const JobLog& log : logs) {
-      request.logs.push_back(
-          {.path = log_path(log.pod, log.container, "&follow=true"), .source = log.source});
-    }
-    return answer_stream(exchange, std::move(request));
+        .logs = followed_logs(live_logs(*world.facts(), job->object.key())),
+        .load_path = fmt::format("/api/v1/jobs/{}/{}/logs", job->object.ns(), job->object.name()),
+        .more = later_logs(world, *job)};
+    return answer_stream(exchange, std::string(job->object.ns()), std::move(request));
   }
-  bool archived = false;
-  const auto lines = read_job_log(exchange, logs, archived);
-  if (!lines.ok()) {
-    return answer_error(lines.error());
+  const std::vector<JobLog> logs = logs_of_job(exchange, *job);
+  const auto log =
+      read_in_parts(exchange, fmt::format("{} {}", job->object.key().text(), job->object.uid()),
+                    [&](bool& archived) { return read_job_log(exchange, logs, archived); });
+  if (!log.ok()) {
+    return answer_error(log.error());
   }
-  if (exchange.request.parameter("q")) {
-    return answer_search(exchange, *lines);
+  const std::vector<LogLine>& lines = *log->lines;
+  if (exchange.parameter("q")) {
+    return answer_search(exchange, lines);
   }
   Value sources = Value::list();
   for (const JobLog& log : logs) {
     sources.push_back(log.source);
   }
-  return wants_json(exchange) ? answer_lines(exchange, *lines, archived, sources)
-                              : answer_plain(exchange, *lines, std::string(job->object.name()));
+  return wants_json(exchange) ? answer_lines(exchange, lines, log->archived, sources)
+                              : answer_plain(exchange, lines, std::string(job->object.name()));
 }
 
 // fournos-ui's stream: the first container, plain lines (docs/spec/dashboard.md L8).
@@ -332,8 +440,11 @@ Response legacy_log(Exchange& exchange) {
     return answer_detail(404, "Pod not found for this job");
   }
   const std::string container = found->spec()["containers"][0]["name"].str();
-  return answer_stream(exchange, {.logs = {{.path = log_path(pod, container, "&follow=true")}},
-                                  .framing = LogFraming::Plain});
+  return answer_stream(
+      exchange, pod.ns,
+      {.logs = {{.path = log_path(pod, container, "&follow=true")}},
+       .load_path = fmt::format("/api/v1/logs/{}/{}/{}", pod.ns, pod.name, container),
+       .framing = LogFraming::Plain});
 }
 
 }  // namespace
@@ -344,7 +455,8 @@ std::vector<Route> log_routes() {
        .path = "/api/v1/logs/{ns}/{pod}/{container}",
        .summary = "Show or follow the log of a container",
        .handle = show_log,
-       .parameters = {"previous", "timestamps", "tail", "offset", "lines", "follow", "download"},
+       .parameters = {"previous", "timestamps", "tail", "offset", "lines", "follow", "since",
+                      "download"},
        .content_type = "text/plain"},
       {.method = "GET",
        .path = "/api/v1/logs/{ns}/{pod}/{container}/search",
@@ -355,8 +467,8 @@ std::vector<Route> log_routes() {
        .path = "/api/v1/jobs/{ns}/{name}/logs",
        .summary = "Show, search or follow all logs of a job, merged by time",
        .handle = show_job_log,
-       .parameters = {"uid", "timestamps", "tail", "offset", "lines", "follow", "download", "q",
-                      "regex", "case", "limit"},
+       .parameters = {"uid", "timestamps", "tail", "offset", "lines", "follow", "since", "download",
+                      "q", "regex", "case", "limit"},
        .content_type = "text/plain"},
       {.method = "GET",
        .path = "/api/jobs/{name}/logs/{pod}",

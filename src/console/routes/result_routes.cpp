@@ -120,7 +120,7 @@ std::string download_name(std::string_view path) {
 }
 
 Response show_result(Exchange& exchange) {
-  const std::string path(exchange.request.parameter("path").value_or(""));
+  const std::string path = exchange.text("path");
   if (!views::is_path_below(path)) {
     return answer_error(Error::bad_request("path must be below the job's folder"), "path");
   }

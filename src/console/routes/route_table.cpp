@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/ascii.hpp"
+#include "base/check.hpp"
 
 namespace athanor::console {
 namespace {
@@ -94,6 +95,36 @@ Value list_schema(const ListShape& shape) {
                                      {"partial", Value::object({{"type", "boolean"}})}})}});
 }
 
+// {"error": {code, reason, message, field}} (docs/spec/dashboard.md B5).
+Value error_schema() {
+  const auto typed = [](std::string_view type) { return Value::object({{"type", type}}); };
+  const Value error = Value::object({{"type", "object"},
+                                     {"required", Value::list({"code", "reason", "message"})},
+                                     {"properties", Value::object({{"code", typed("integer")},
+                                                                   {"reason", typed("string")},
+                                                                   {"message", typed("string")},
+                                                                   {"field", typed("string")}})}});
+  return Value::object({{"type", "object"},
+                        {"required", Value::list({"error"})},
+                        {"properties", Value::object({{"error", error}})}});
+}
+
+// Schema of a body with such members.
+Value body_schema(const std::vector<std::string_view>& members) {
+  Value properties = Value::object();
+  for (const std::string_view member : members) {
+    const std::size_t colon = std::min(member.find(':'), member.size());
+    const std::string_view type = member.substr(std::min(colon + 1, member.size()));
+    properties.set(member.substr(0, colon),
+                   Value::object({{"type", type.empty() ? "string" : type}}));
+  }
+  return Value::object({{"type", "object"}, {"properties", std::move(properties)}});
+}
+
+Value json_content(Value schema) {
+  return Value::object({{"application/json", Value::object({{"schema", std::move(schema)}})}});
+}
+
 Value operation_of(const Route& route) {
   Value parameters = Value::list();
   for (const std::string_view segment : segments_of(route.path)) {
@@ -101,23 +132,30 @@ Value operation_of(const Route& route) {
       parameters.push_back(parameter(segment.substr(1, segment.size() - 2), "path"));
     }
   }
-  if (route.shape != nullptr) {
-    for (const char* name : {"filter", "sort", "fields", "limit", "continue"}) {
-      parameters.push_back(parameter(name, "query"));
-    }
-  }
-  for (const std::string_view name : route.parameters) {
+  for (const std::string_view name : query_names(route)) {
     parameters.push_back(parameter(name, "query"));
   }
-  const Value schema = route.shape != nullptr ? list_schema(route.shape()) : Value::object();
+  Value schema = route.shape != nullptr ? list_schema(route.shape()) : Value::object();
+  if (route.shape == nullptr && route.content_type == "application/json" &&
+      route.path.starts_with("/api/v1/")) {
+    schema.set("type", "object");
+  }
   Value content = Value::object();
   content.set(route.content_type, Value::object({{"schema", schema}}));
+  Value refused = Value::object({{"description", "refused"}});
+  if (route.path.starts_with("/api/v1/")) {
+    refused.set("content", json_content(Value::object({{"$ref", "#/components/schemas/Error"}})));
+  }
   Value operation = Value::object(
       {{"summary", route.summary},
        {"parameters", std::move(parameters)},
        {"responses", Value::object({{"200", Value::object({{"description", "done"},
                                                            {"content", std::move(content)}})},
-                                    {"default", Value::object({{"description", "refused"}})}})}});
+                                    {"default", refused}})}});
+  if (!route.body.empty()) {
+    operation.set("requestBody",
+                  Value::object({{"content", json_content(body_schema(route.body))}}));
+  }
   if (route.guard == Guard::Change) {
     operation.set("security", Value::list({Value::object({{"csrf", Value::list()}})}));
   }
@@ -130,8 +168,9 @@ std::span<const Route> all_routes() {
   static const std::vector<Route> kRoutes = [] {
     std::vector<Route> routes;
     for (std::vector<Route> part :
-         {job_routes(), fleet_routes(), node_routes(), schedule_routes(), log_routes(),
-          result_routes(), what_if_routes(), system_routes(), legacy_routes()}) {
+         {job_routes(), fleet_routes(), appwrapper_routes(), node_routes(), schedule_routes(),
+          log_routes(), result_routes(), what_if_routes(), tree_routes(), system_routes(),
+          legacy_routes()}) {
       std::ranges::move(part, std::back_inserter(routes));
     }
     return routes;
@@ -167,6 +206,49 @@ Result<FoundRoute> find_route(std::string_view method, std::string_view path) {
   return Error::not_found(fmt::format("there is no {}", path));
 }
 
+std::vector<std::string_view> query_names(const Route& route) {
+  std::vector<std::string_view> names;
+  if (route.shape != nullptr) {
+    names.assign({"filter", "sort", "fields", "limit", "continue"});
+  }
+  names.insert(names.end(), route.parameters.begin(), route.parameters.end());
+  return names;
+}
+
+Result<void> check_query(const Route& route, const net::Request& request, std::string& unknown) {
+  if (!route.path.starts_with("/api/v1/")) {
+    return {};
+  }
+  const std::vector<std::string_view> known = query_names(route);
+  for (const auto& [name, value] : request.query) {
+    if (std::ranges::find(known, name) == known.end()) {
+      unknown = name;
+      return Error::bad_request(
+          known.empty()
+              ? fmt::format("unknown parameter \"{}\": {} takes none", name, route.path)
+              : fmt::format("unknown parameter \"{}\"; known: {}", name, fmt::join(known, ", ")));
+    }
+  }
+  return {};
+}
+
+std::optional<std::string_view> Exchange::parameter(std::string_view name) const {
+  const std::vector<std::string_view> all = parameters(name);
+  return all.empty() ? std::nullopt : std::optional(all.front());
+}
+
+std::string Exchange::text(std::string_view name, std::string_view otherwise) const {
+  return std::string(parameter(name).value_or(otherwise));
+}
+
+std::vector<std::string_view> Exchange::parameters(std::string_view name) const {
+  const std::vector<std::string_view> known = query_names(route);
+  ATHANOR_CHECK(
+      std::ranges::find(known, name) != known.end() || !route.path.starts_with("/api/v1/"),
+      "a handler reads what its route lists");
+  return request.parameters(name);
+}
+
 Value openapi_document(std::string_view version) {
   Value paths = Value::object();
   for (const Route& route : all_routes()) {
@@ -178,7 +260,8 @@ Value openapi_document(std::string_view version) {
        {"paths", std::move(paths)},
        {"components",
         Value::object(
-            {{"securitySchemes",
+            {{"schemas", Value::object({{"Error", error_schema()}})},
+             {"securitySchemes",
               Value::object({{"csrf", Value::object({{"type", "apiKey"},
                                                      {"in", "header"},
                                                      {"name", "X-Athanor-CSRF"}})}})}})}});

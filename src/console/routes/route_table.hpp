@@ -30,6 +30,7 @@ struct Route {
   const ListShape& (*shape)() = nullptr;       // of a list
   std::vector<std::string_view> parameters{};  // of the query, besides those of lists
   std::string_view content_type = "application/json";
+  std::vector<std::string_view> body{};  // members of a JSON body: "ttl", "transfer:boolean"
 };
 
 // Returns all routes, in the order of the description.
@@ -43,18 +44,26 @@ struct FoundRoute {
 // Returns the route of a method and a path; nullptr with an error 404 or 405.
 Result<FoundRoute> find_route(std::string_view method, std::string_view path);
 
+// Returns the names that the query of a request to the route may have.
+std::vector<std::string_view> query_names(const Route& route);
+// Checks that the query of a request has no other names than the route's; those of Part A take
+// any. The error's message names the first one, `unknown`, and those that are known.
+Result<void> check_query(const Route& route, const net::Request& request, std::string& unknown);
+
 // Returns the description of all routes in the form of OpenAPI 3.
 Value openapi_document(std::string_view version);
 
 // Returns the routes of each area.
 std::vector<Route> job_routes();
 std::vector<Route> fleet_routes();
+std::vector<Route> appwrapper_routes();
 std::vector<Route> node_routes();
 std::vector<Route> system_routes();
 std::vector<Route> schedule_routes();
 std::vector<Route> log_routes();
 std::vector<Route> result_routes();
 std::vector<Route> what_if_routes();
+std::vector<Route> tree_routes();
 std::vector<Route> legacy_routes();
 
 }  // namespace athanor::console

@@ -3,127 +3,28 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <optional>
 
 #include "api/builtin.hpp"
 #include "console/data/schedule_rows.hpp"
-#include "console/routes/job_changes.hpp"
-#include "kube/names/names.hpp"
-#include "kube/text/cron.hpp"
+#include "console/routes/schedule_form.hpp"
 #include "kube/text/json.hpp"
-#include "systems/fournos/kinds/fournos_job.hpp"
 #include "systems/fournos/schedules/resume.hpp"
+#include "systems/fournos/schedules/scheduled_job.hpp"
 
 namespace athanor::console {
 namespace {
 
-constexpr std::size_t kMostScheduleName = 52;  // of a CronJob
-constexpr std::size_t kMostJobName = 63;
-constexpr std::string_view kServiceAccount = "fournos-dashboard-sa";
-constexpr std::string_view kSubmitImage = "registry.access.redhat.com/ubi9/python-312";
+constexpr int kMissing = 404;
 
-// Reads FJOB_JSON, the resolver's values and the trigger, and posts the job.
-constexpr std::string_view kSubmitScript = R"(import json, os, ssl, urllib.request
-job = json.loads(os.environ["FJOB_JSON"])
-trigger = os.environ.get("FOURNOS_TRIGGER_TYPE")
-if trigger:
-    job["metadata"]["labels"]["fournos-launcher/trigger-type"] = trigger
-path = "/shared/resolved.env"
-if os.path.exists(path):
-    overrides = job["spec"]["executionEngine"]["forge"].setdefault("configOverrides", {})
-    for line in open(path):
-        line = line.strip()
-        if line and not line.startswith("#") and "=" in line:
-            key, value = line.split("=", 1)
-            overrides[key.strip()] = value.strip()
-account = "/var/run/secrets/kubernetes.io/serviceaccount/"
-host = "https://%s:%s" % (os.environ["KUBERNETES_SERVICE_HOST"], os.environ["KUBERNETES_SERVICE_PORT"])
-url = "%s/apis/fournos.dev/v1/namespaces/%s/fournosjobs" % (host, job["metadata"]["namespace"])
-request = urllib.request.Request(url, json.dumps(job).encode(), {"Content-Type": "application/json",
-    "Authorization": "Bearer " + open(account + "token").read().strip()})
-context = ssl.create_default_context(cafile=account + "ca.crt")
-print(urllib.request.urlopen(request, context=context).read().decode())
-)";
-
-std::string form_field(const FormFields& form, std::string_view name,
-                       std::string_view fallback = {}) {
-  const auto found = form.find(name);
-  return found == form.end() || found->second.empty() ? std::string(fallback) : found->second;
-}
-
-std::string without_returns(std::string text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '\r' || i + 1 == text.size() || text[i + 1] != '\n') {
-      out += text[i];
-    }
-  }
-  return out;
-}
-
-FormError wrong_field(std::string_view field, std::string_view message) {
-  return {.error = Error::invalid(field, message), .field = std::string(field)};
-}
-
-// The job that the schedule submits.
-Value scheduled_job(const FormFields& form, const std::string& ns, const Value& job) {
-  const std::string project = form_field(form, "project");
-  std::string prefix = fmt::format("forge-{}-sched-", project);
-  std::ranges::replace(prefix, '_', '-');
-  Value spec = job["spec"];
-  spec.set("owner", form_field(form, "owner", "fournos-dashboard/scheduler"));
-  spec.set("exclusive", true);
-  Value labels = Value::object();
-  labels.set(kScheduleName, form_field(form, "name"));
-  labels.set("fournos-launcher/trigger-type", "scheduled");
-  return Value::object({{"apiVersion", api::kFournosJob.api_version()},
-                        {"kind", api::kFournosJob.name},
-                        {"metadata", Value::object({{"generateName", prefix},
-                                                    {"namespace", ns},
-                                                    {"labels", std::move(labels)}})},
-                        {"spec", std::move(spec)}});
-}
-
-Value shared_mount() {
-  return Value::object({{"name", "shared"}, {"mountPath", "/shared"}});
-}
-
-// Adds the init container that computes values before each run.
-void add_resolver(Value& pod, const FormFields& form) {
-  const std::string file = form_field(form, "resolver_filename", "resolver.py");
-  const std::string map = form_field(form, "name") + "-resolver";
-  const std::string image = form_field(form, "resolver_image", kSubmitImage);
-  const std::string interpreter = file.ends_with(".py") ? "python3" : "sh";
-  const Value script_mount = Value::object({{"name", "resolver"}, {"mountPath", "/resolver"}});
-  pod.set("initContainers", Value::list({Value::object(
-                                {{"name", "resolver"},
-                                 {"image", image},
-                                 {"command", Value::list({interpreter, "/resolver/" + file})},
-                                 {"volumeMounts", Value::list({script_mount, shared_mount()})}})}));
-  pod.set("volumes",
-          Value::list(
-              {Value::object({{"name", "resolver"}, {"configMap", Value::object({{"name", map}})}}),
-               Value::object({{"name", "shared"}, {"emptyDir", Value::object()}})}));
-}
-
-bool has_resolver(const FormFields& form) {
-  return !form_field(form, "resolver_script").empty();
-}
-
-Value resolver_map(const FormFields& form, const std::string& ns) {
-  Value labels = Value::object();
-  labels.set(kManagedBy, kManager);
-  labels.set("fournos-launcher/type", "resolver-script");
-  Value data = Value::object();
-  data.set(form_field(form, "resolver_filename", "resolver.py"),
-           without_returns(form_field(form, "resolver_script")));
-  return Value::object(
-      {{"apiVersion", "v1"},
-       {"kind", "ConfigMap"},
-       {"metadata", Value::object({{"name", form_field(form, "name") + "-resolver"},
-                                   {"namespace", ns},
-                                   {"labels", std::move(labels)}})},
-       {"data", std::move(data)}});
+// Replaces an object that was read: a change since then is a conflict (409).
+Result<Object> replace_object(Exchange& exchange, const Kind& kind, Value object) {
+  const Value& metadata = object["metadata"];
+  const std::string path = api_path(kind, metadata["namespace"].str(), metadata["name"].str());
+  ATHANOR_TRY(Value written,
+              exchange.services.port.call(
+                  exchange.viewer(), {.method = "PUT", .path = path, .body = std::move(object)}));
+  return Object(std::move(written));
 }
 
 // Creates the object, or replaces what is there.
@@ -140,56 +41,56 @@ Result<Object> put_object(Exchange& exchange, const Kind& kind, const Value& obj
   }
   Value body = object;
   body.set_path({"metadata", "resourceVersion"}, known.resource_version());
-  ATHANOR_TRY(Value written, exchange.services.port.call(exchange.viewer(),
-                                                         {.method = "PUT",
-                                                          .path = api_path(kind, key.ns, key.name),
-                                                          .body = std::move(body)}));
-  return Object(std::move(written));
+  return replace_object(exchange, kind, std::move(body));
 }
 
-// Returns a schedule's metadata: labels, and annotations with the fields from which the form is
-// filled again.
-Value schedule_metadata(const FormFields& form, const std::string& name, const std::string& ns) {
-  Value labels = Value::object();
-  labels.set(kManagedBy, kManager);
-  labels.set("fournos-launcher/project", form_field(form, "project"));
-  Value annotations = Value::object();
-  const auto note = [&](std::string_view what, const std::string& text) {
-    if (!text.empty()) {
-      annotations.set(std::string(kLauncher) + std::string(what), text);
-    }
-  };
-  note("project", form_field(form, "project"));
-  note("cluster", form_field(form, "cluster"));
-  note("pipeline", form_field(form, "pipeline", "forge-test-only"));
-  note("preset", form_field(form, "preset"));
-  note("owner", form_field(form, "owner", "fournos-dashboard/scheduler"));
-  if (has_resolver(form)) {
-    note("resolver-configmap", name + "-resolver");
-    note("resolver-filename", form_field(form, "resolver_filename", "resolver.py"));
-    note("resolver-image", form_field(form, "resolver_image"));
+// Requires the account of the pods that submit. A viewer who may not read accounts saves unchecked.
+Result<void> check_account(Exchange& exchange, const Value& schedule) {
+  const Value& pod = schedule.at({"spec", "jobTemplate", "spec", "template", "spec"});
+  const std::string account = pod["serviceAccountName"].str();
+  const std::string ns = exchange.services.settings.jobs_ns;
+  if (account.empty()) {
+    return {};
   }
-  return Value::object({{"name", name},
-                        {"namespace", ns},
-                        {"labels", std::move(labels)},
-                        {"annotations", std::move(annotations)}});
+  const auto found =
+      exchange.services.port.get(exchange.viewer(), api::kServiceAccount, {ns, account});
+  return found.ok() || found.error().code != kMissing
+             ? Result<void>()
+             : Result<void>(fournos::missing_account(ns, account));
 }
 
-// Returns the pod that submits the job.
-Value submitting_pod(const FormFields& form, const Value& job) {
-  Value container = Value::object(
-      {{"name", "submit"},
-       {"image", form_field(form, "image_source", kSubmitImage)},
-       {"command", Value::list({"python3", "-c", kSubmitScript})},
-       {"env",
-        Value::list({Value::object({{"name", "FJOB_JSON"}, {"value", json::print(job)}})})}});
-  Value pod = Value::object({{"restartPolicy", "Never"}, {"serviceAccountName", kServiceAccount}});
-  if (has_resolver(form)) {
-    container.set("volumeMounts", Value::list({shared_mount()}));
-    add_resolver(pod, form);
+// Returns the file of a schedule's resolver and its content; null: it has none.
+Result<Value> resolver_file(Exchange& exchange, const Object& schedule) {
+  const std::string map(schedule.annotation(kResolverMap));
+  if (map.empty()) {
+    return Value();
   }
-  pod.set("containers", Value::list({std::move(container)}));
-  return pod;
+  auto object = exchange.services.port.get(exchange.viewer(), api::kConfigMap,
+                                           {std::string(schedule.ns()), map});
+  if (!object.ok()) {
+    return object.error().code == kMissing ? Result<Value>(Value()) : object.error();
+  }
+  const Value& data = object->body()["data"];
+  if (data.empty()) {
+    return Value();
+  }
+  const Member& file = data.members().front();
+  return Value::object({{"filename", file.key()}, {"content", file.value}});
+}
+
+// Copies an unchanged resolver into the form: a renamed schedule needs its own ConfigMap.
+Result<void> keep_resolver(Exchange& exchange, const Object& before, FormFields& form) {
+  if (form.contains("resolver_script")) {
+    return {};
+  }
+  ATHANOR_TRY(const Value file, resolver_file(exchange, before));
+  if (file.is_object()) {
+    form.insert_or_assign("resolver_script", file["content"].str());
+    form.try_emplace("resolver_filename", file["filename"].str());
+    form.try_emplace("resolver_image",
+                     std::string(before.annotation("fournos-launcher/resolver-image")));
+  }
+  return {};
 }
 
 }  // namespace
@@ -207,75 +108,57 @@ Result<Object> find_schedule(Exchange& exchange, const std::string& name) {
   return found;
 }
 
-Result<Value, FormError> schedule_of_form(const FormFields& form, const std::string& ns) {
-  for (const char* required : {"name", "project", "cluster", "cron_expr"}) {
-    if (form_field(form, required).empty()) {
-      return wrong_field(required, "is required");
-    }
-  }
-  const std::string name = form_field(form, "name");
-  if (const auto wrong = validate_dns1123_subdomain(name);
-      wrong || name.size() > kMostScheduleName || name.find('.') != std::string::npos) {
-    return wrong_field(
-        "name", fmt::format("must be a DNS label of at most {} characters", kMostScheduleName));
-  }
-  const auto cron = CronSchedule::parse(form_field(form, "cron_expr"));
-  if (!cron.ok()) {
-    return wrong_field("cron_expr", cron.error().message);
-  }
-  FormFields job_form = form;
-  job_form.erase("owner");
-  auto job = job_of_form(job_form, ns, Instant{});
-  if (!job.ok()) {
-    return FormError{.error = job.error()};
-  }
-  Value template_spec = Value::object(
-      {{"spec",
-        Value::object(
-            {{"backoffLimit", 0},
-             {"template",
-              Value::object({{"spec", submitting_pod(form, scheduled_job(form, ns, *job))}})}})}});
-  Value spec = Value::object({{"schedule", form_field(form, "cron_expr")},
-                              {"suspend", false},
-                              {"successfulJobsHistoryLimit", 3},
-                              {"failedJobsHistoryLimit", 3},
-                              {"jobTemplate", std::move(template_spec)}});
-  if (const std::string zone = form_field(form, "timeZone"); !zone.empty()) {
-    spec.set("timeZone", zone);
-  }
-  if (const std::string overlap = form_field(form, "overlap"); !overlap.empty()) {
-    spec.set("concurrencyPolicy", overlap);
-  }
-  return Value::object({{"apiVersion", api::kCronJob.api_version()},
-                        {"kind", api::kCronJob.name},
-                        {"metadata", schedule_metadata(form, name, ns)},
-                        {"spec", std::move(spec)}});
+Result<Value> schedule_resolver(Exchange& exchange, const std::string& name) {
+  ATHANOR_TRY(const Object schedule, find_schedule(exchange, name));
+  return resolver_file(exchange, schedule);
 }
 
-Result<std::string, FormError> save_schedule(Exchange& exchange, const FormFields& form) {
-  const std::string ns = exchange.services.settings.jobs_ns;
-  auto schedule = schedule_of_form(form, ns);
+Result<std::string, FormError> save_schedule(Exchange& exchange, const FormFields& given) {
+  const Settings& settings = exchange.services.settings;
+  const std::string& ns = settings.jobs_ns;
+  FormFields form = given;
+  const std::string target = form_field(form, "edit_target");
+  const std::string name = form_field(form, "name", target);
+  const auto failed = [&](const Error& error, std::string field = {}) {
+    note_change(exchange, "save schedule", "CronJob/" + ns + "/" + name, &error);
+    return FormError{.error = error, .field = std::move(field)};
+  };
+  const Submitter submitter{.ns = ns,
+                            .image = settings.submit_image.empty()
+                                         ? "athanor:" + exchange.services.version
+                                         : settings.submit_image,
+                            .account = settings.submit_account};
+  std::optional<Object> before;
+  Result<Value, FormError> schedule = Value();
+  if (!target.empty()) {
+    auto found = find_schedule(exchange, target);
+    if (!found.ok()) {
+      return failed(found.error());
+    }
+    before = *std::move(found);
+    const auto kept = target == name ? Result<void>() : keep_resolver(exchange, *before, form);
+    if (!kept.ok()) {
+      return failed(kept.error());
+    }
+    schedule = edited_schedule(form, submitter, *before);
+  } else {
+    schedule = schedule_of_form(form, submitter);
+  }
   if (!schedule.ok()) {
     return schedule.error();
   }
-  const std::string name = form_field(form, "name");
-  const std::string target = form_field(form, "edit_target");
-  const auto failed = [&](const Error& error) {
-    note_change(exchange, "save schedule", "CronJob/" + ns + "/" + name, &error);
-    return FormError{.error = error};
-  };
-  if (!target.empty()) {
-    const auto before = find_schedule(exchange, target);
-    if (!before.ok()) {
-      return failed(before.error());
-    }
-    schedule->set_path({"spec", "suspend"}, before->spec()["suspend"].as_bool());
-    if (const auto until = before->annotation(fournos::kPausedUntil); !until.empty()) {
-      schedule->set_path({"metadata", "annotations", fournos::kPausedUntil}, until);
-    }
-  } else if (find_schedule(exchange, name).ok()) {
+  if (!before && find_schedule(exchange, name).ok()) {
     return FormError{.error = Error::conflict(fmt::format("schedule {} exists", name)),
                      .field = "name"};
+  }
+  auto account = check_account(exchange, *schedule);
+  if (!account.ok() && before && !form.contains("service_account")) {
+    // fournos-ui names an account that nothing creates (A11 F8).
+    set_account(*schedule, submitter.account);
+    account = check_account(exchange, *schedule);
+  }
+  if (!account.ok()) {
+    return failed(Error::invalid("service_account", account.error().message), "service_account");
   }
   if (has_resolver(form)) {
     const auto map = put_object(exchange, api::kConfigMap, resolver_map(form, ns));
@@ -283,7 +166,8 @@ Result<std::string, FormError> save_schedule(Exchange& exchange, const FormField
       return failed(map.error());
     }
   }
-  const auto written = put_object(exchange, api::kCronJob, *schedule);
+  const auto written = before && target == name ? replace_object(exchange, api::kCronJob, *schedule)
+                                                : put_object(exchange, api::kCronJob, *schedule);
   if (!written.ok()) {
     return failed(written.error());
   }
@@ -334,7 +218,7 @@ Result<std::string> delete_schedule(Exchange& exchange, const std::string& name)
   if (!removed.ok()) {
     return removed.error();
   }
-  const std::string map(schedule.annotation("fournos-launcher/resolver-configmap"));
+  const std::string map(schedule.annotation(kResolverMap));
   if (!map.empty()) {
     const auto gone = exchange.services.port.remove(exchange.viewer(), api::kConfigMap,
                                                     {std::string(schedule.ns()), map});
@@ -347,37 +231,14 @@ Result<std::string> delete_schedule(Exchange& exchange, const std::string& name)
 
 Result<std::string> trigger_schedule(Exchange& exchange, const std::string& name) {
   ATHANOR_TRY(const Object schedule, find_schedule(exchange, name));
-  std::string stamp = format_time(exchange.now());
-  std::erase_if(stamp, [](char c) { return c == '-' || c == ':' || c == 'Z'; });
-  std::ranges::replace(stamp, 'T', '-');
-  std::string job_name = fmt::format("{}-manual-{}", name, stamp);
-  job_name.resize(std::min(job_name.size(), kMostJobName));
-  Value spec = schedule.spec()["jobTemplate"]["spec"];
-  Value& containers = spec.member("template").member("spec").member("containers");
-  for (std::size_t i = 0; i < containers.size(); ++i) {
-    containers.item(i).member("env").push_back(
-        Value::object({{"name", "FOURNOS_TRIGGER_TYPE"}, {"value", "manual"}}));
-  }
-  Value labels = Value::object();
-  labels.set(kManagedBy, kManager);
-  labels.set("fournos-launcher/triggered-by", "manual");
-  Value annotations = Value::object();
-  annotations.set("cronjob.kubernetes.io/instantiate", "manual");
-  const auto created = exchange.services.port.create(
-      exchange.viewer(), api::kJob,
-      Value::object({{"apiVersion", api::kJob.api_version()},
-                     {"kind", api::kJob.name},
-                     {"metadata", Value::object({{"name", job_name},
-                                                 {"namespace", schedule.ns()},
-                                                 {"labels", std::move(labels)},
-                                                 {"annotations", std::move(annotations)}})},
-                     {"spec", std::move(spec)}}));
+  const Value job = fournos::manual_start(schedule, exchange.now());
+  const auto created = exchange.services.port.create(exchange.viewer(), api::kJob, job);
   note_change(exchange, "trigger", "CronJob/" + schedule.key().text(),
               created.ok() ? nullptr : &created.error());
   if (!created.ok()) {
     return created.error();
   }
-  return job_name;
+  return job["metadata"]["name"].str();
 }
 
 net::Response answer_form_page(Exchange& exchange, const std::string& message) {

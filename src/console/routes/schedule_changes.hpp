@@ -9,24 +9,21 @@
 #include "base/result.hpp"
 #include "console/routes/exchange.hpp"
 #include "console/routes/form_data.hpp"
+#include "console/routes/schedule_form.hpp"
 #include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
 
 namespace athanor::console {
 
-// A refusal with the form's field that it is about.
-struct FormError {
-  Error error{};
-  std::string field{};
-};
-
 // Returns a managed CronJob. Error 404: there is none of that name.
 Result<Object> find_schedule(Exchange& exchange, const std::string& name);
 
-// Returns the CronJob of the fields of A7. Errors: a field is missing or malformed.
-Result<Value, FormError> schedule_of_form(const FormFields& form, const std::string& ns);
-// Creates a schedule, or changes `edit_target` in one write. Returns its name.
-Result<std::string, FormError> save_schedule(Exchange& exchange, const FormFields& form);
+// Returns {filename, content} of a schedule's resolver; null: it has none. Errors: 404, and those
+// of the API server.
+Result<Value> schedule_resolver(Exchange& exchange, const std::string& name);
+// Creates a schedule, or changes `edit_target` in one write: what the form lacks stays. Returns its
+// name. Errors: as schedule_of_form(); 422: the account of the pods does not exist.
+Result<std::string, FormError> save_schedule(Exchange& exchange, const FormFields& given);
 
 enum class Suspend : std::uint8_t { Pause, Resume, Toggle };
 // Returns a message. Errors: the API server's, 404.

@@ -147,8 +147,8 @@ Response list_absent_starts(Exchange& exchange) {
 }
 
 Response preview(Exchange& exchange) {
-  return answer_value(schedule_preview(exchange.request.parameter("cron").value_or(""),
-                                       exchange.request.parameter("timeZone").value_or(""),
+  return answer_value(schedule_preview(exchange.parameter("cron").value_or(""),
+                                       exchange.parameter("timeZone").value_or(""),
                                        exchange.now()));
 }
 
@@ -178,21 +178,19 @@ Response legacy_trigger(Exchange& exchange) {
   return answer_value(Value::object({{"status", "ok"}, {"job_name", *job}}));
 }
 
+Response show_resolver(Exchange& exchange) {
+  const auto file = schedule_resolver(exchange, exchange.part("name"));
+  if (!file.ok()) {
+    return answer_error(file.error());
+  }
+  return file->is_object() ? answer_value(*file)
+                           : answer_error(Error::not_found("No resolver for this schedule"));
+}
+
 Response legacy_resolver(Exchange& exchange) {
-  const auto schedule = find_schedule(exchange, exchange.part("name"));
-  const std::string map =
-      schedule.ok() ? std::string(schedule->annotation("fournos-launcher/resolver-configmap")) : "";
-  if (map.empty()) {
-    return answer_detail(404, "No resolver for this schedule");
-  }
-  const auto object = exchange.services.port.get(exchange.viewer(), api::kConfigMap,
-                                                 {std::string(schedule->ns()), map});
-  if (!object.ok() || object->body()["data"].empty()) {
-    return answer_detail(404, "No resolver for this schedule");
-  }
-  const Value& data = object->body()["data"];
-  const Member& file = data.members().front();
-  return answer_value(Value::object({{"filename", file.key()}, {"content", file.value}}));
+  const auto file = schedule_resolver(exchange, exchange.part("name"));
+  return file.ok() && file->is_object() ? answer_value(*file)
+                                        : answer_detail(404, "No resolver for this schedule");
 }
 
 Response legacy_save(Exchange& exchange) {
@@ -224,7 +222,10 @@ std::vector<Route> schedule_routes() {
        .path = "/api/v1/schedules",
        .summary = "Create a schedule",
        .handle = create_schedule,
-       .guard = Guard::Change},
+       .guard = Guard::Change,
+       .body = {"name", "project", "cluster", "cron_expr", "pipeline", "preset", "owner",
+                "timeZone", "overlap", "image_source", "service_account", "resolver_script",
+                "resolver_image", "resolver_filename"}},
       {.method = "GET",
        .path = "/api/v1/schedules/preview",
        .summary = "Show a cron expression in words, and its next five runs",
@@ -234,7 +235,10 @@ std::vector<Route> schedule_routes() {
        .path = "/api/v1/schedules/{name}",
        .summary = "Change a schedule",
        .handle = edit_schedule,
-       .guard = Guard::Change},
+       .guard = Guard::Change,
+       .body = {"name", "project", "cluster", "cron_expr", "pipeline", "preset", "owner",
+                "timeZone", "overlap", "image_source", "service_account", "resolver_script",
+                "resolver_image", "resolver_filename"}},
       {.method = "DELETE",
        .path = "/api/v1/schedules/{name}",
        .summary = "Delete a schedule",
@@ -244,7 +248,8 @@ std::vector<Route> schedule_routes() {
        .path = "/api/v1/schedules/{name}/pause",
        .summary = "Pause a schedule",
        .handle = pause_route,
-       .guard = Guard::Change},
+       .guard = Guard::Change,
+       .body = {"until"}},
       {.method = "POST",
        .path = "/api/v1/schedules/{name}/resume",
        .summary = "Resume a schedule",
@@ -264,6 +269,10 @@ std::vector<Route> schedule_routes() {
        .path = "/api/v1/schedules/{name}/absent",
        .summary = "List starts of a schedule that were skipped or missed, with the reasons",
        .handle = list_absent_starts},
+      {.method = "GET",
+       .path = "/api/v1/schedules/{name}/resolver",
+       .summary = "Show the script that computes values before each run of a schedule",
+       .handle = show_resolver},
       {.method = "POST",
        .path = "/schedules",
        .summary = "Create or change a schedule by fournos-ui's form",

@@ -58,19 +58,28 @@ Response show_session(Exchange& exchange) {
 }
 
 Response log_in(Exchange& exchange) {
+  // Prevents that a page of another site logs a browser in as another user.
+  if (const auto origin = exchange.services.access.check_origin(exchange.request); !origin.ok()) {
+    return answer_error(origin.error());
+  }
   const auto session = exchange.services.access.log_in(exchange.body["token"].str());
   if (!session.ok()) {
     return answer_error(session.error(), "token");
   }
   Response response = answer_value(session_value(exchange, *session));
-  response.headers.emplace_back("Set-Cookie", exchange.services.access.cookie(*session));
+  response.headers.emplace_back("Set-Cookie",
+                                exchange.services.access.cookie(*session, exchange.request));
   return response;
 }
 
 Response log_out(Exchange& exchange) {
+  if (const auto origin = exchange.services.access.check_origin(exchange.request); !origin.ok()) {
+    return answer_error(origin.error());
+  }
   exchange.services.access.log_out(exchange.request);
   Response response = answer_value(Value::object());
-  response.headers.emplace_back("Set-Cookie", exchange.services.access.cookie({}));
+  response.headers.emplace_back("Set-Cookie",
+                                exchange.services.access.cookie({}, exchange.request));
   return response;
 }
 
@@ -103,11 +112,10 @@ const Kind* kind_of_topic(std::string_view topic) {
 Response open_stream(Exchange& exchange) {
   Services& services = exchange.services;
   Subscription subscription{.last_id = std::string(exchange.request.header("last-event-id"))};
-  if (const auto id = exchange.request.parameter("lastEventId");
-      id && subscription.last_id.empty()) {
+  if (const auto id = exchange.parameter("lastEventId"); id && subscription.last_id.empty()) {
     subscription.last_id = std::string(*id);
   }
-  std::string_view rest = exchange.request.parameter("topics").value_or("");
+  std::string_view rest = exchange.parameter("topics").value_or("");
   while (!rest.empty()) {
     const std::size_t comma = rest.find(',');
     const std::string topic(rest.substr(0, comma));
@@ -128,6 +136,11 @@ Response open_stream(Exchange& exchange) {
       const auto found = visible.find(topic);
       return found != visible.end() && found->second.shows(row["ns"].as_string());
     };
+    if (const Sight sight = sight_of(exchange); !sight.jobs.all || !sight.pods.all) {
+      subscription.shown = [sight](std::string_view topic, const Value& row) {
+        return in_sight(topic, row, sight);
+      };
+    }
     // What the viewer may see is asked again when the browser comes back: at the latest then.
     constexpr auto kTrust = std::chrono::seconds(30);
     const auto end = std::chrono::steady_clock::now() + kTrust;
@@ -193,6 +206,7 @@ VisibleRows visible_rows(Exchange& exchange) {
   all.sums = {.quota = may_list(exchange, api::kueue::kClusterQueue),
               .slices = may_list(exchange, das::kNodeAccelerator),
               .zones = may_list(exchange, numa::kTopologyKind)};
+  all.sums.pods = visible_namespaces(exchange, api::kPod);
   all.workload_namespaces = workloads;
   all.partial = !jobs.all || !workloads.all || !wrappers.all || !clusters.all || !nodes ||
                 !all.sums.quota || !all.sums.slices || !all.sums.zones;
@@ -240,7 +254,7 @@ Response show_problems(Exchange& exchange) {
 }
 
 Response show_insights(Exchange& exchange) {
-  const std::string range(exchange.request.parameter("range").value_or("7d"));
+  const std::string range = exchange.text("range", "7d");
   constexpr std::pair<std::string_view, int> kRanges[] = {
       {"24h", 1}, {"7d", 7}, {"30d", 30}, {"90d", 90}};
   const auto found =
@@ -249,17 +263,15 @@ Response show_insights(Exchange& exchange) {
     return answer_error(Error::bad_request("range must be 24h, 7d, 30d or 90d"), "range");
   }
   const VisibleRows rows = visible_rows(exchange);
-  std::vector<Object> workloads;
-  for (const Object& workload : rows.tables->facts->all(api::kueue::kWorkload)) {
-    if (rows.workload_namespaces.shows(workload.ns())) {
-      workloads.push_back(workload);
-    }
-  }
-  Value page = insights(rows.jobs, workloads, exchange.now() - std::chrono::days(found->second),
-                        exchange.now());
+  const Instant from = exchange.now() - std::chrono::days(found->second);
+  std::vector<Value> evictions = exchange.services.history.evictions(from);
+  std::erase_if(evictions, [&](const Value& eviction) {
+    return !rows.workload_namespaces.shows(eviction["ns"].as_string());
+  });
+  Value page = insights({.jobs = rows.jobs, .evictions = evictions, .clusters = rows.clusters},
+                        from, exchange.now());
   const Visible clusters = visible_namespaces(exchange, api::kFournosCluster);
-  std::vector<Value> repairs =
-      exchange.services.history.repairs(exchange.now() - std::chrono::days(found->second));
+  std::vector<Value> repairs = exchange.services.history.repairs(from);
   std::erase_if(repairs,
                 [&](const Value& repair) { return !clusters.shows(repair["ns"].as_string()); });
   page.set("repairs", repair_summary(repairs));
@@ -277,6 +289,10 @@ Value watch_list(const World& world) {
                                {"events", watch.events},
                                {"lists", watch.lists},
                                {"objects", watch.objects}});
+    if (watch.lag) {
+      one.set("lagSeconds", seconds_of(*watch.lag));
+      one.set("quietSeconds", seconds_of(watch.quiet.value_or(*watch.lag)));
+    }
     set_text(one, "error", watch.error);
     list.push_back(std::move(one));
   }
@@ -357,35 +373,22 @@ Response show_system(Exchange& exchange) {
 }
 
 Response show_object(Exchange& exchange) {
-  const auto text = [&](std::string_view name) {
-    return std::string(exchange.request.parameter(name).value_or(""));
-  };
-  const Kind* kind = find_shown_kind(text("apiVersion"), text("kind"));
-  if (kind == nullptr) {
-    return answer_error(Error::bad_request("the console shows no such kind"), "kind");
-  }
-  if (text("name").empty()) {
-    return answer_error(Error::bad_request("name is required"), "name");
-  }
-  const Key key{kind->namespaced ? text("ns") : "", text("name")};
-  const auto object = exchange.services.port.get(exchange.viewer(), *kind, key);
-  if (!object.ok()) {
-    return answer_error(object.error());
-  }
-  Value events = Value::list();
-  const auto listed = exchange.services.port.list(
-      exchange.viewer(), api::kEvent, key.ns.empty() ? "default" : key.ns,
-      fmt::format("?fieldSelector=involvedObject.name%3D{},involvedObject.kind%3D{}", key.name,
-                  kind->name));
-  for (const Object& event : listed.value_or({})) {
-    events.push_back(Value::object({{"last", event.body()["lastTimestamp"]},
-                                    {"count", event.body()["count"].as_int(1)},
-                                    {"type", event.body()["type"]},
-                                    {"reason", event.body()["reason"]},
-                                    {"message", event.body()["message"]}}));
-  }
-  return answer_value(
-      Value::object({{"object", shown_object(*object)}, {"events", std::move(events)}}));
+  return with_named_object(exchange, [&](const Kind& kind, const Object& object) {
+    Value events = Value::list();
+    const auto listed = exchange.services.port.list(
+        exchange.viewer(), api::kEvent, object.ns().empty() ? "default" : std::string(object.ns()),
+        fmt::format("?fieldSelector=involvedObject.name%3D{},involvedObject.kind%3D{}",
+                    object.name(), kind.name));
+    for (const Object& event : listed.value_or({})) {
+      events.push_back(Value::object({{"last", event.body()["lastTimestamp"]},
+                                      {"count", event.body()["count"].as_int(1)},
+                                      {"type", event.body()["type"]},
+                                      {"reason", event.body()["reason"]},
+                                      {"message", event.body()["message"]}}));
+    }
+    return answer_value(
+        Value::object({{"object", shown_object(object)}, {"events", std::move(events)}}));
+  });
 }
 
 Response show_description(Exchange& exchange) {
@@ -431,9 +434,20 @@ Response show_metrics(Exchange& exchange) {
   text +=
       "# HELP athanor_console_watch_events_total Events of watches by kind.\n"
       "# TYPE athanor_console_watch_events_total counter\n";
-  for (const WatchState& watch : services.world.watches()) {
+  const std::vector<WatchState> watches = services.world.watches();
+  for (const WatchState& watch : watches) {
     text += fmt::format("athanor_console_watch_events_total{{resource=\"{}\"}} {}\n",
                         watch.kind->plural, watch.events);
+  }
+  text +=
+      "# HELP athanor_console_watch_lag_seconds How far the objects of a kind are behind the API "
+      "server.\n"
+      "# TYPE athanor_console_watch_lag_seconds gauge\n";
+  for (const WatchState& watch : watches) {
+    if (watch.lag) {
+      text += fmt::format("athanor_console_watch_lag_seconds{{resource=\"{}\"}} {}\n",
+                          watch.kind->plural, seconds_of(*watch.lag));
+    }
   }
   return answer_text(text, "text/plain; version=0.0.4; charset=utf-8");
 }
@@ -450,7 +464,8 @@ std::vector<Route> system_routes() {
        .path = "/api/v1/login",
        .summary = "Log in with a bearer token",
        .handle = log_in,
-       .guard = Guard::Open},
+       .guard = Guard::Open,
+       .body = {"token"}},
       {.method = "POST",
        .path = "/api/v1/logout",
        .summary = "Log out",

@@ -70,11 +70,8 @@ Response what_if_fleet(Exchange& exchange) {
     return answer_error(*refused);
   }
   WhatIfQuestion question;
-  const WrongParameter wrong = read_question(
-      [&](std::string_view name) {
-        return std::string(exchange.request.parameter(name).value_or(""));
-      },
-      question);
+  const WrongParameter wrong =
+      read_question([&](std::string_view name) { return exchange.text(name); }, question);
   if (!wrong.name.empty()) {
     return answer_error(Error::bad_request(wrong.message), wrong.name);
   }

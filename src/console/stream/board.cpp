@@ -12,6 +12,7 @@
 
 #include "base/condition_variable.hpp"
 #include "base/mutex.hpp"
+#include "console/data/features.hpp"
 #include "kube/text/json.hpp"
 #include "net/paced_stream.hpp"
 
@@ -41,8 +42,8 @@ std::uint64_t id_number(std::string_view id) {
   return number;
 }
 
-Value change_value(const RowChange& change) {
-  return Value::object({{"type", change.type}, {"object", change.row}});
+Value change_value(const RowChange& change, Value row) {
+  return Value::object({{"type", change.type}, {"object", std::move(row)}});
 }
 
 Value identity_of(const Value& row) {
@@ -77,6 +78,16 @@ void compare(const std::string& topic, const Rows& before, const Rows& after,
   }
 }
 
+// Names of the systems whose kinds the server has.
+std::string present_features(const Facts& facts) {
+  std::string text;
+  const Value list = feature_list(facts, true);
+  for (const Value& feature : list.items()) {
+    text += feature["present"].as_bool() ? feature["name"].str() + " " : "";
+  }
+  return text;
+}
+
 std::string message(std::string_view event, const Value& data) {
   return fmt::format("event: {}\ndata: {}\n\n", event, json::print(data));
 }
@@ -108,6 +119,8 @@ struct Board::State : std::enable_shared_from_this<Board::State> {
   std::uint64_t version ATHANOR_GUARDED_BY(mutex) = 0;
   Link link ATHANOR_GUARDED_BY(mutex){};
   std::uint64_t link_changes ATHANOR_GUARDED_BY(mutex) = 0;
+  std::string features ATHANOR_GUARDED_BY(mutex){};  // that the server has now
+  std::uint64_t feature_changes ATHANOR_GUARDED_BY(mutex) = 0;
   Mutex making{};  // one at a time makes tables; taken before `mutex`
   std::thread thread{};
 
@@ -168,6 +181,7 @@ class Board::State::Viewer final : public net::PacedStream {
   void begin() {
     board_->mutex.assert_held();
     cursor_ = board_->next_number;
+    features_seen_ = board_->feature_changes;
     if (wanted_.last_id.empty()) {
       return;
     }
@@ -201,6 +215,10 @@ class Board::State::Viewer final : public net::PacedStream {
     if (link_seen_ != board_->link_changes) {
       out += link_event();
     }
+    if (features_seen_ != board_->feature_changes) {
+      features_seen_ = board_->feature_changes;
+      out += "event: features\ndata: {}\n\n";  // the session has their list
+    }
     if (!board_->log.empty() && cursor_ < board_->log.front().number) {
       out += fmt::format("id: {}\nevent: reset\ndata: {{}}\n\n", newest);
       cursor_ = board_->next_number;
@@ -226,6 +244,11 @@ class Board::State::Viewer final : public net::PacedStream {
     return message("state", data);
   }
 
+  [[nodiscard]] Value shown_change(const RowChange& change) const {
+    return change_value(change,
+                        wanted_.shown ? wanted_.shown(change.topic, change.row) : change.row);
+  }
+
   // The changes since the cursor, one message a topic, the id in the last one.
   std::string changes_text(std::uint64_t newest) {
     board_->mutex.assert_held();
@@ -243,12 +266,12 @@ class Board::State::Viewer final : public net::PacedStream {
       for (std::size_t i = 0; i < changes.size(); i += kMostInMessage) {
         const std::size_t end = std::min(i + kMostInMessage, changes.size());
         if (end - i == 1) {
-          text += message(topic, change_value(*changes[i]));
+          text += message(topic, shown_change(*changes[i]));
           continue;
         }
         Value list = Value::list();
         for (std::size_t j = i; j < end; ++j) {
-          list.push_back(change_value(*changes[j]));
+          list.push_back(shown_change(*changes[j]));
         }
         text += message(topic, Value::object({{"type", "BATCH"}, {"changes", std::move(list)}}));
       }
@@ -264,6 +287,7 @@ class Board::State::Viewer final : public net::PacedStream {
   std::function<void()> wake_{};
   std::uint64_t cursor_ = 0;
   std::uint64_t link_seen_ = 0;
+  std::uint64_t features_seen_ = 0;
   Steady::time_point beat_ = Steady::now() + kBeat;
   bool greeted_ = false;
   bool reset_ = false;
@@ -312,7 +336,12 @@ std::shared_ptr<const Tables> Board::State::refresh() {
   }
   std::shared_ptr<const Tables> made =
       make_tables(world.facts(), archived ? archived() : nullptr, settings, clock.now());
+  std::string present = present_features(*made->facts);
   const MutexLock lock(mutex);
+  if (features != present) {
+    feature_changes += features.empty() ? 0 : 1;
+    features = std::move(present);
+  }
   dirty = touches != seen;
   version = std::max(version, made->version);
   if (before && !viewers.empty()) {

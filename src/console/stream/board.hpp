@@ -24,6 +24,8 @@ struct Subscription {
   std::string last_id{};  // of the last message received; empty: from now on
   // Returns true if the viewer may see a row of the topic.
   std::function<bool(std::string_view topic, const Value& row)> may_see{};
+  // Returns a row of the topic without the names that the viewer may not see.
+  std::function<Value(std::string_view topic, const Value& row)> shown{};
   // Returns false once the viewer's session is over; called on the board's thread, must be quick.
   std::function<bool()> is_valid{};
   // When the stream closes, so that the browser comes back and what it may see is asked again.

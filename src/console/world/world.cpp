@@ -313,6 +313,8 @@ std::vector<WatchState> World::watches() const {
       watch.watching = found->second.watching;
       watch.events = found->second.events;
       watch.lists = found->second.lists;
+      watch.lag = client::watch_lag(found->second);
+      watch.quiet = found->second.quiet;
       if (found->second.last_error && !watch.watching) {
         watch.error = found->second.last_error->message;
       }

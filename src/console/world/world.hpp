@@ -69,6 +69,8 @@ struct WatchState {
   std::uint64_t events = 0;
   std::uint64_t lists = 0;
   std::size_t objects = 0;
+  std::optional<Duration> lag{};    // client::watch_lag()
+  std::optional<Duration> quiet{};  // since the server last confirmed the objects
   std::string error{};
 };
 

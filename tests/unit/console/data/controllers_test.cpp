@@ -54,6 +54,19 @@ TEST(Controllers, NameFailedChecks) {
   EXPECT_EQ(checks[1]["check"].as_string(), "apiserver failed");
 }
 
+TEST(Controllers, HaveWatchesWithTheirLag) {
+  const Value rows = controller_watches(*yaml::parse(R"(
+- {resource: pods, group: "", listed: true, watching: false, lists: 2, events: 7, lagSeconds: 3.5, quietSeconds: 4, error: gone}
+- {resource: fournosjobs, group: fournos.dev, namespace: team, listed: false, watching: false, lists: 0, events: 0})"));
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0]["kind"].as_string(), "pods");
+  EXPECT_EQ(rows[0]["lagSeconds"].as_double(), 3.5);
+  EXPECT_EQ(rows[0]["error"].as_string(), "gone");
+  EXPECT_EQ(rows[1]["ns"].as_string(), "team");
+  EXPECT_FALSE(rows[1].contains("lagSeconds")) << "never listed";
+  EXPECT_EQ(controller_watches(Value()).size(), 0U);
+}
+
 TEST(Controllers, LeadWhileTheLeaseIsRenewed) {
   const Object lease(
       *yaml::parse("{metadata: {name: athanor, namespace: s}, spec: {holderIdentity: pod-1, "

@@ -72,7 +72,7 @@ TEST(JobRow, HasAllColumnsOfItsShape) {
 }
 
 TEST(JobPhases, FollowConditions) {
-  const Value spans = job_phase_spans(job(), *parse_time("2026-01-01T00:02:00Z"));
+  const Value spans = phase_list(views::course_of_job(job()), *parse_time("2026-01-01T00:02:00Z"));
   ASSERT_EQ(spans.size(), 2U);
   EXPECT_EQ(spans[0]["phase"].as_string(), "Pending");
   EXPECT_EQ(spans[0]["seconds"].as_double(), 60);

@@ -55,7 +55,7 @@ TEST(QueueRows, ShowLentQuota) {
 
 TEST(ClusterRows, MarkQuotaThatDiffersFromHardware) {
   const Facts state = facts({queue("a", "", "total: 2"), queue("b", "", "total: 1")});
-  const Value page = cluster_page(state, job_surroundings(state), "c1");
+  const Value page = cluster_page(state, job_surroundings(state), "c1", {.all = true});
   ASSERT_EQ(page["quota"].size(), 1U);
   EXPECT_EQ(page["quota"][0]["quota"].str(), "16") << "of both queues";
   EXPECT_EQ(page["quota"][0]["discovered"].str(), "12");

@@ -59,6 +59,31 @@ TEST(History, KeepsEachUidOnceAcrossRestarts) {
   EXPECT_EQ((*store)->events("1")->size(), 2U);
 }
 
+TEST(History, TakesLateChangesOfEndedJobs) {
+  const Folder folder;
+  const auto clock = wall_clock();
+  const auto history = open(folder.path, *clock);
+  history->see(job("1", "Succeeded"));
+  Value late = job("1", "Succeeded").body();
+  late.set("spec", Value::object({{"owner", "bea"}}));
+  history->see(Object(late));
+  EXPECT_EQ((*history->rows())[0]["owner"].as_string(), "bea");
+  EXPECT_EQ(history->find("ns", "j").front().object["spec"]["owner"].as_string(), "bea");
+  const std::size_t events = history->events("1").size();
+  EXPECT_LE(events, 1U) << "neither its phase nor its message changed";
+}
+
+TEST(History, ForgetsStatesOfDeletedJobs) {
+  const auto clock = wall_clock();
+  const auto history = open(":memory:", *clock);
+  history->see(job("1", "Running"));
+  history->see(job("2", "Running"));
+  EXPECT_EQ(history->state().followed, 2U);
+  history->gone(job("1", "Succeeded"));
+  EXPECT_EQ(history->state().followed, 1U);
+  EXPECT_EQ(history->find("ns", "j").front().phase, "Succeeded") << "its entry stays";
+}
+
 TEST(History, FindsTheNewestOfAName) {
   const auto clock = wall_clock();
   const auto history = open(":memory:", *clock);

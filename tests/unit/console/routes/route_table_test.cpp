@@ -49,6 +49,48 @@ TEST(RouteTable, PrefersFixedWords) {
   EXPECT_EQ(find_route("PUT", "/api/v1/jobs").error().code, 405);
 }
 
+TEST(RouteTable, RefusesUnknownQueryNamesOnEveryRoute) {
+  std::size_t refused = 0;
+  for (const Route& route : all_routes()) {
+    if (!route.path.starts_with("/api/v1/")) {
+      continue;
+    }
+    const std::string place = std::string(route.method) + " " + std::string(route.path);
+    net::Request request;
+    for (const std::string_view name : query_names(route)) {
+      request.query.emplace_back(std::string(name), "x");
+    }
+    std::string unknown;
+    EXPECT_TRUE(check_query(route, request, unknown).ok()) << place;
+    request.query.emplace_back("tial", "5");
+    const auto checked = check_query(route, request, unknown);
+    ASSERT_FALSE(checked.ok()) << place;
+    EXPECT_EQ(unknown, "tial");
+    EXPECT_EQ(checked.error().code, 400);
+    EXPECT_TRUE(checked.error().message.starts_with("unknown parameter \"tial\"")) << place;
+    for (const std::string_view name : query_names(route)) {
+      EXPECT_NE(checked.error().message.find(name), std::string::npos) << place << " " << name;
+    }
+    ++refused;
+  }
+  EXPECT_GT(refused, 50U);
+}
+
+TEST(RouteTable, DescribesTheQueryNamesOfEveryRoute) {
+  const Value document = openapi_document("1");
+  for (const Route& route : all_routes()) {
+    std::set<std::string> described;
+    for (const Value& one :
+         document["paths"][route.path][lower(route.method)]["parameters"].items()) {
+      if (one["in"].as_string() == "query") {
+        described.insert(one["name"].str());
+      }
+    }
+    const auto names = query_names(route);
+    EXPECT_EQ(described, std::set<std::string>(names.begin(), names.end())) << route.path;
+  }
+}
+
 TEST(JobForm, MakesTheJobOfTheSpecification) {
   const auto job = job_of_form({{"project", "MCP_Gateway"},
                                 {"cluster", "c1"},
@@ -70,6 +112,8 @@ TEST(JobForm, MakesTheJobOfTheSpecification) {
   EXPECT_EQ(job_of_form({{"project", "x"}}, "ns", kNow).error().message.find("cluster"), 0U);
 }
 
+const Submitter kSubmitter{.ns = "ns", .image = "athanor:1", .account = "submitter"};
+
 TEST(ScheduleForm, MakesTheCronJobOfTheSpecification) {
   const auto schedule = schedule_of_form({{"name", "nightly"},
                                           {"project", "my_project"},
@@ -77,12 +121,15 @@ TEST(ScheduleForm, MakesTheCronJobOfTheSpecification) {
                                           {"cron_expr", "0 3 * * *"},
                                           {"resolver_script", "print(1)\r\n"},
                                           {"resolver_filename", "r.py"}},
-                                         "ns");
+                                         kSubmitter);
   ASSERT_TRUE(schedule.ok());
   const Value& pod = schedule->at({"spec", "jobTemplate", "spec", "template", "spec"});
   EXPECT_EQ(schedule->at({"metadata", "labels", "fournos-launcher/managed-by"}).as_string(),
             "fournos-dashboard");
   EXPECT_EQ(pod["initContainers"][0]["command"][1].as_string(), "/resolver/r.py");
+  EXPECT_EQ(pod["serviceAccountName"].as_string(), "submitter");
+  EXPECT_EQ(json::print(pod["containers"][0]["args"]), R"(["submit","--from-environment"])");
+  EXPECT_EQ(pod["containers"][0]["env"][1]["name"].as_string(), "FOURNOS_JOB_NAME");
   const auto job = json::parse(pod["containers"][0]["env"][0]["value"].as_string());
   ASSERT_TRUE(job.ok());
   EXPECT_EQ((*job)["metadata"]["generateName"].as_string(), "forge-my-project-sched-");
@@ -96,11 +143,39 @@ TEST(ScheduleForm, RefusesWrongFields) {
            {"name", "Not A Name"}, {"cron_expr", "61 * * * *"}, {"project", ""}, {"cluster", ""}}) {
     FormFields bad = good;
     bad[field] = value;
-    const auto refused = schedule_of_form(bad, "ns");
+    const auto refused = schedule_of_form(bad, kSubmitter);
     ASSERT_FALSE(refused.ok()) << field;
     EXPECT_EQ(refused.error().field, field);
   }
-  EXPECT_TRUE(schedule_of_form(good, "ns").ok());
+  EXPECT_TRUE(schedule_of_form(good, kSubmitter).ok());
+}
+
+TEST(ScheduleForm, KeepsFieldsThatEditsOmit) {
+  const auto made = schedule_of_form({{"name", "a"},
+                                      {"project", "p"},
+                                      {"cluster", "c"},
+                                      {"cron_expr", "@daily"},
+                                      {"timeZone", "Europe/Berlin"},
+                                      {"overlap", "Forbid"},
+                                      {"image_source", "python:3.12"},
+                                      {"resolver_script", "print(1)"}},
+                                     kSubmitter);
+  ASSERT_TRUE(made.ok());
+  auto edited = edited_schedule({{"cron_expr", "0 4 * * *"}}, kSubmitter, Object(*made));
+  ASSERT_TRUE(edited.ok());
+  Value expected = *made;
+  expected.set_path({"spec", "schedule"}, "0 4 * * *");
+  EXPECT_EQ(json::print((*edited)["metadata"]), json::print(expected["metadata"]));
+  EXPECT_EQ((*edited)["spec"], expected["spec"]);
+
+  edited = edited_schedule({{"timeZone", ""}, {"resolver_script", ""}, {"preset", "fast"}},
+                           kSubmitter, Object(*made));
+  ASSERT_TRUE(edited.ok());
+  EXPECT_FALSE((*edited)["spec"].contains("timeZone"));
+  EXPECT_FALSE((*edited)["metadata"]["annotations"].contains(kResolverMap));
+  const Value& pod = edited->at({"spec", "jobTemplate", "spec", "template", "spec"});
+  EXPECT_FALSE(pod.contains("initContainers"));
+  EXPECT_EQ(pod["containers"][0]["image"].as_string(), "python:3.12");
 }
 
 TEST(FormData, ReadsMultipartFields) {
