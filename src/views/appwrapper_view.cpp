@@ -22,10 +22,6 @@ namespace annotation = appwrapper::annotation;
 namespace condition = appwrapper::condition;
 namespace phase = appwrapper::phase;
 
-std::string or_dash(std::string text) {
-  return text.empty() ? "-" : std::move(text);
-}
-
 const Value& condition_of(const AppWrapper& app, std::string_view type) {
   return find_condition(app.status.conditions, type);
 }

@@ -16,14 +16,14 @@
 namespace athanor::views {
 namespace {
 
-std::int64_t whole_units(const Value& amount) {
-  const auto quantity = Quantity::parse(amount);
-  return quantity ? quantity->value() : 0;
+// In full: parts of a unit count, too.
+Quantity amount_of(const Value& written) {
+  return Quantity::parse(written).value_or(Quantity());
 }
 
 struct Share {
-  std::int64_t quota = 0;
-  std::int64_t used = 0;
+  Quantity quota{};
+  Quantity used{};
 };
 
 // Adds what one queue says of the flavor; false: it does not name it.
@@ -34,7 +34,7 @@ bool add_shares(const Object& queue, std::string_view cluster, std::map<std::str
       if (flavor["name"].as_string() == cluster) {
         named = true;
         for (const Value& resource : flavor["resources"].items()) {
-          sum[resource["name"].str()].quota += whole_units(resource["nominalQuota"]);
+          sum[resource["name"].str()].quota += amount_of(resource["nominalQuota"]);
         }
       }
     }
@@ -42,7 +42,7 @@ bool add_shares(const Object& queue, std::string_view cluster, std::map<std::str
   for (const Value& flavor : queue.status()["flavorsUsage"].items()) {
     if (named && flavor["name"].as_string() == cluster) {
       for (const Value& resource : flavor["resources"].items()) {
-        sum[resource["name"].str()].used += whole_units(resource["total"]);
+        sum[resource["name"].str()].used += amount_of(resource["total"]);
       }
     }
   }
@@ -73,17 +73,19 @@ ClusterUse cluster_use(const std::vector<Object>& cluster_queues, std::string_vi
   }
   std::int64_t most = -1;
   for (const auto& [resource, share] : shares) {
-    if (share.quota > 0) {
-      most = std::max(most, share.used * 100 / share.quota);
+    if (share.quota > Quantity()) {
+      most = std::max(
+          most, static_cast<std::int64_t>(100.0 * static_cast<double>(share.used.milli_value()) /
+                                          static_cast<double>(share.quota.milli_value())));
     }
-    if (share.quota > 0 || share.used > 0) {
+    if (share.quota > Quantity() || share.used > Quantity()) {
       use.details += fmt::format("{}{} {}/{}", use.details.empty() ? "" : ", ",
-                                 short_resource(resource), share.used, share.quota);
+                                 short_resource(resource), share.used.text(), share.quota.text());
     }
   }
   for (const auto& [resource, share] : shares) {
-    if (share.quota > 0 && resource.starts_with(kGpuPrefix)) {
-      use.gpus += fmt::format("{}{}x {}", use.gpus.empty() ? "" : ", ", share.quota,
+    if (share.quota > Quantity() && resource.starts_with(kGpuPrefix)) {
+      use.gpus += fmt::format("{}{}x {}", use.gpus.empty() ? "" : ", ", share.quota.text(),
                               capitals(short_resource(resource)));
     }
   }
@@ -195,7 +197,8 @@ Listing cluster_listing(const std::vector<Object>& clusters, const std::vector<O
 std::string unmanaged_text(std::string_view cluster, std::string_view ns) {
   return fmt::format(
       "{} is in the queue alone: no FournosCluster in namespace {} has its name, so there is "
-      "nothing to lock, check or remove. A job takes it whole with --cluster {} --exclusive",
+      "nothing to lock, cordon, check or remove. A job takes it whole with --cluster {} "
+      "--exclusive",
       cluster, ns, cluster);
 }
 

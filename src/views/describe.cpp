@@ -7,6 +7,7 @@
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
+#include "api/kueue_configuration.hpp"
 #include "api/tekton.hpp"
 #include "embedded/kueue/verb.hpp"
 #include "kube/value/condition.hpp"
@@ -36,7 +37,7 @@ std::vector<Object> listed(VerbContext& context, const Kind& kind, const std::st
 
 // Why the workload of an object waits; empty: it has none, or does not wait.
 std::string why_waiting(DescribeSource& source, const std::string& ns, const std::string& name) {
-  const auto explained = kueue::explain_named(source.context, ns, name);
+  const auto explained = kueue::explain_named(source.context, {ns, name});
   return explained.ok() && explained->state == "waits" ? explained->text(source.now) : "";
 }
 
@@ -98,10 +99,12 @@ Result<Description> describe_one_queue(DescribeSource& source, const std::string
   for (const Object& local : locals) {
     description.children.push_back({.kind = "LocalQueue", .name = local.key().text()});
   }
+  const auto configuration = source.context.get(api::kConfigMap, api::kueue::configuration_map());
   const auto entries =
       queue_entries(listed(source.context, api::kueue::kWorkload, ""),
-                    queue_groups(listed(source.context, api::kueue::kLocalQueue, ""),
-                                 listed(source.context, api::kueue::kClusterQueue, "")));
+                    queues_of(listed(source.context, api::kueue::kLocalQueue, ""),
+                              listed(source.context, api::kueue::kClusterQueue, ""),
+                              configuration.ok() ? configuration->body() : Value()));
   for (const QueueEntry& entry : entries) {
     const bool ours = std::ranges::any_of(locals, [&](const Object& local) {
       return local.ns() == entry.workload.ns() && local.name() == entry.queue;
@@ -110,7 +113,9 @@ Result<Description> describe_one_queue(DescribeSource& source, const std::string
       description.children.push_back(
           {.kind = "Workload",
            .name = entry.workload.key().text(),
-           .state = entry.admitted ? "running" : fmt::format("waits at {}", entry.position),
+           .state = entry.state == QueueState::Waiting
+                        ? fmt::format("waits at {}", entry.cluster_position)
+                        : queue_word(entry.state),
            .message = entry.reason});
     }
   }

@@ -8,28 +8,13 @@
 #include <utility>
 
 #include "kube/value/condition.hpp"
+#include "systems/fournos/job.hpp"
 #include "views/job_labels.hpp"
 #include "views/reasons.hpp"
 #include "views/texts.hpp"
 
 namespace athanor::views {
 namespace {
-
-// Schemas without completionTime have conditions that change at the end.
-std::optional<Instant> end_of(const Object& job) {
-  if (!is_over(job)) {
-    return std::nullopt;
-  }
-  auto end = parse_time(job.status()["completionTime"].as_string());
-  if (end) {
-    return end;
-  }
-  for (const Value& condition : job.status()["conditions"].items()) {
-    const auto at = parse_time(condition["lastTransitionTime"].as_string());
-    end = at && (!end || *at > *end) ? at : end;
-  }
-  return end;
-}
 
 // "2026-01-31 08:00:05", in UTC as all times of the API.
 std::string start_text(const Object& job) {
@@ -53,8 +38,7 @@ const std::vector<std::string>& job_phases() {
 }
 
 bool is_over(const Object& job) {
-  const std::string_view phase = job.status()["phase"].as_string();
-  return phase == "Succeeded" || phase == "Failed" || phase == "Stopped";
+  return fournos::is_terminal(job.status()["phase"].as_string());
 }
 
 std::optional<Instant> start_of_job(const Object& job) {
@@ -64,9 +48,74 @@ std::optional<Instant> start_of_job(const Object& job) {
              : std::nullopt;
 }
 
+std::optional<Instant> end_of_job(const Object& job) {
+  return is_over(job) ? std::optional(fournos::ended_at(job)) : std::nullopt;
+}
+
+JobCourse course_of_job(const Object& job) {
+  const Value& conditions = job.status()["conditions"];
+  const auto changed = [&](std::string_view type, std::string_view status) {
+    const Value& condition = find_condition(conditions, type);
+    return condition["status"].as_string() == status
+               ? parse_time(condition["lastTransitionTime"].as_string())
+               : std::nullopt;
+  };
+  return {.phase = job.status()["phase"].str(),
+          .created = job.creation_time(),
+          .resolved = changed("Resolved", "True"),
+          .admitted = start_of_job(job),
+          .ran = changed("PipelineRunReady", "Unknown"),
+          .ended = end_of_job(job)};
+}
+
+std::vector<PhaseSpan> phase_spans(const JobCourse& course) {
+  std::vector<PhaseMoment> moments;
+  const auto add = [&](std::optional<Instant> at, std::string phase) {
+    // Phases that were seen have exact times; conditions give those before the first look.
+    if (at && (course.seen.empty() || *at < course.seen.front().at)) {
+      moments.push_back({.phase = std::move(phase), .at = *at});
+    }
+  };
+  const bool resolves = course.resolved || course.phase == "Resolving" ||
+                        (!course.seen.empty() && course.seen.front().phase == "Resolving");
+  add(course.created, resolves ? "Resolving" : "Pending");
+  add(course.resolved, "Pending");
+  add(course.admitted, "Admitted");
+  add(course.ran, "Running");
+  std::ranges::stable_sort(moments, {}, &PhaseMoment::at);
+  for (const PhaseMoment& one : course.seen) {
+    if (!fournos::is_terminal(one.phase)) {
+      moments.push_back({.phase = one.phase.empty() ? "Pending" : one.phase, .at = one.at});
+    }
+  }
+  std::vector<PhaseSpan> spans;
+  for (const PhaseMoment& one : moments) {
+    if (course.ended && one.at >= *course.ended) {
+      break;
+    }
+    if (!spans.empty() && spans.back().phase == one.phase) {
+      continue;
+    }
+    if (!spans.empty()) {
+      spans.back().to = one.at;
+      if (spans.back().from >= one.at) {  // of no length
+        spans.pop_back();
+      }
+    }
+    spans.push_back({.phase = one.phase, .from = one.at});
+  }
+  if (course.ended) {
+    if (!spans.empty()) {
+      spans.back().to = course.ended;
+    }
+    spans.push_back({.phase = course.phase, .from = *course.ended, .to = course.ended});
+  }
+  return spans;
+}
+
 std::optional<Duration> duration_of_job(const Object& job, Instant now) {
   const auto start = start_of_job(job);
-  const auto end = is_over(job) ? end_of(job) : std::optional(now);
+  const auto end = is_over(job) ? end_of_job(job) : std::optional(now);
   return start && end && *end >= *start ? std::optional(*end - *start) : std::nullopt;
 }
 
@@ -114,8 +163,9 @@ ListRow job_row(const Object& job, const JobColumns& columns, const std::string&
   const std::string message = job.status()["message"].str();
   const bool failed = row.traits.phase == "Failed" && !cause.empty();
   for (std::string cell :
-       {std::string(job.name()), row.traits.owner, row.traits.phase, job.status()["cluster"].str(),
-        start_text(job), duration ? format_age(*duration) : "-", age_text(job, now),
+       {std::string(job.name()), or_dash(row.traits.owner), or_dash(row.traits.phase),
+        or_dash(job.status()["cluster"].str()), start_text(job),
+        duration ? format_age(*duration) : "-", age_text(job, now),
         failed         ? cause
         : columns.wide ? message
                        : clear_reason(message)}) {

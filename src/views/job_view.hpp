@@ -22,6 +22,35 @@ std::optional<Duration> duration_of_job(const Object& job, Instant now);
 // Returns true for a phase that a job does not leave.
 bool is_over(const Object& job);
 
+// A phase, and when a job was first seen in it.
+struct PhaseMoment {
+  std::string phase{};
+  Instant at{};
+};
+// A phase of a job; `to` is nullopt while it lasts. The last phase of a job that is over has no
+// length.
+struct PhaseSpan {
+  std::string phase{};
+  Instant from{};
+  std::optional<Instant> to{};
+};
+// Phases and times of a job, as far as they are known.
+struct JobCourse {
+  std::string phase{};
+  std::optional<Instant> created{};
+  std::optional<Instant> resolved{};
+  std::optional<Instant> admitted{};
+  std::optional<Instant> ran{};  // began to run
+  std::optional<Instant> ended{};
+  std::vector<PhaseMoment> seen{};  // phases that were observed, the oldest first
+};
+// Returns the course that a job's conditions record; `seen` is empty.
+JobCourse course_of_job(const Object& job);
+// Returns the phases of a job without gaps: what was seen, before it what the conditions tell.
+std::vector<PhaseSpan> phase_spans(const JobCourse& course);
+// Returns the end of a job that is over.
+std::optional<Instant> end_of_job(const Object& job);
+
 // Causes of failures by job, from TaskRuns with the label of their job: "step-measure exited with
 // code 7"; the first failed step of each job.
 using FailureCauses = std::map<Key, std::string>;

@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "api/kueue_configuration.hpp"
+#include "embedded/kueue/cycle/waiting.hpp"
 #include "kube/text/quantity.hpp"
 #include "kube/value/condition.hpp"
 
@@ -107,50 +109,104 @@ QueueGroups queue_groups(const std::vector<Object>& local_queues,
   return all;
 }
 
-std::vector<QueueEntry> queue_entries(const std::vector<Object>& workloads,
-                                      const QueueGroups& groups) {
-  std::vector<QueueEntry> entries;
-  for (const Object& workload : workloads) {
-    const Value& conditions = workload.status()["conditions"];
-    if (condition_is(conditions, "Finished", "True")) {
+Queues queues_of(const std::vector<Object>& local_queues, const std::vector<Object>& cluster_queues,
+                 const Value& configuration) {
+  Queues queues{.groups = queue_groups(local_queues, cluster_queues)};
+  for (const Object& local : local_queues) {
+    queues.cluster_queues.emplace(local.key(), local.spec()["clusterQueue"].str());
+  }
+  if (api::kueue::configured_by(Value(), configuration)["requeueTimestamp"].as_string() ==
+      "Creation") {
+    queues.timestamp = kueue::RequeueTimestamp::Creation;
+  }
+  return queues;
+}
+
+QueueState queue_state(const Object& workload) {
+  if (kueue::has_quota(workload)) {
+    return condition_is(workload.status()["conditions"], "Admitted", "True") ? QueueState::Running
+                                                                             : QueueState::HasQuota;
+  }
+  return kueue::is_waiting(workload) ? QueueState::Waiting : QueueState::Inactive;
+}
+
+bool holds_quota(QueueState state) {
+  return state == QueueState::Running || state == QueueState::HasQuota;
+}
+
+std::string queue_word(QueueState state) {
+  return queue_phases().at(static_cast<std::size_t>(state));
+}
+
+namespace {
+
+QueueEntry entry_of(const Object& workload, const Queues& queues) {
+  QueueEntry entry{.workload = workload};
+  entry.queue = workload.spec()["queueName"].str();
+  entry.state = queue_state(workload);
+  entry.priority = workload.spec()["priority"].as_int();
+  entry.requests = requests_of(workload);
+  entry.queue_says = kueue::has_quota(workload) ? flavors_of(workload) : waiting_reason(workload);
+  const auto known = queues.groups.find({std::string(workload.ns()), entry.queue});
+  entry.reason =
+      clear_reason(entry.queue_says, known == queues.groups.end() ? FlavorGroups() : known->second);
+  return entry;
+}
+
+// Counts places in the order of the engine, over all LocalQueues of a ClusterQueue.
+void set_places(std::vector<QueueEntry>& entries, const Queues& queues) {
+  std::map<Key, std::size_t> of_local;
+  std::map<std::string, std::size_t> of_cluster;
+  for (QueueEntry& entry : entries) {
+    if (entry.state != QueueState::Waiting) {
       continue;
     }
-    QueueEntry entry{.workload = workload};
-    entry.queue = workload.spec()["queueName"].str();
-    entry.admitted = condition_is(conditions, "QuotaReserved", "True");
-    entry.priority = workload.spec()["priority"].as_int();
-    entry.requests = requests_of(workload);
-    entry.queue_says = entry.admitted ? flavors_of(workload) : waiting_reason(workload);
-    const auto known = groups.find({std::string(workload.ns()), entry.queue});
-    entry.reason =
-        clear_reason(entry.queue_says, known == groups.end() ? FlavorGroups() : known->second);
-    entries.push_back(std::move(entry));
+    const Key local{std::string(entry.workload.ns()), entry.queue};
+    entry.position = ++of_local[local];
+    if (const auto queue = queues.cluster_queues.find(local);
+        queue != queues.cluster_queues.end()) {
+      entry.cluster_position = ++of_cluster[queue->second];
+    }
   }
-  std::ranges::sort(entries, [](const QueueEntry& a, const QueueEntry& b) {
+}
+
+}  // namespace
+
+std::vector<QueueEntry> queue_entries(const std::vector<Object>& workloads, const Queues& queues) {
+  std::vector<QueueEntry> entries;
+  for (const Object& workload : workloads) {
+    if (!kueue::is_finished(workload)) {
+      entries.push_back(entry_of(workload, queues));
+    }
+  }
+  // Those with quota come first, whether admitted or not.
+  const auto rank = [](const QueueEntry& e) {
+    return holds_quota(e.state) ? QueueState::Running : e.state;
+  };
+  std::ranges::sort(entries, {}, [&](const QueueEntry& e) {
+    const bool waits = e.state == QueueState::Waiting;
+    return std::tuple(
+        rank(e), waits && !kueue::awaits_preemption(e.workload),
+        waits ? kueue::queue_order(e.workload, queues.timestamp) : kueue::QueueOrder());
+  });
+  set_places(entries, queues);
+  std::ranges::stable_sort(entries, [&](const QueueEntry& a, const QueueEntry& b) {
     const auto born = [](const QueueEntry& e) {
       return std::pair(e.workload.metadata()["creationTimestamp"].str(), e.workload.uid());
     };
-    const auto order = [](const QueueEntry& e) {
-      return std::tuple(std::string(e.workload.ns()), e.queue, e.admitted ? 0 : 1,
-                        e.admitted ? 0 : -e.priority);
+    const auto group = [&](const QueueEntry& e) {
+      return std::tuple(std::string(e.workload.ns()), e.queue, rank(e));
     };
-    if (order(a) != order(b)) {
-      return order(a) < order(b);
+    if (group(a) != group(b)) {
+      return group(a) < group(b);
     }
-    // What runs newest first; what waits in the order of its places.
-    return a.admitted ? born(b) < born(a) : born(a) < born(b);
+    return a.state != QueueState::Waiting && born(b) < born(a);
   });
-  std::map<Key, std::size_t> waiting;
-  for (QueueEntry& entry : entries) {
-    if (!entry.admitted) {
-      entry.position = ++waiting[{std::string(entry.workload.ns()), entry.queue}];
-    }
-  }
   return entries;
 }
 
 const std::vector<std::string>& queue_phases() {
-  static const std::vector<std::string> kPhases{"running", "waiting"};
+  static const std::vector<std::string> kPhases{"running", "has-quota", "waiting", "inactive"};
   return kPhases;
 }
 
@@ -158,14 +214,23 @@ std::vector<std::string> queue_header() {
   return {"QUEUE", "PLACE", "WORKLOAD", "PRIORITY", "REQUESTS", "WHY"};
 }
 
+namespace {
+
+std::string place_of(const QueueEntry& entry) {
+  return entry.state == QueueState::Waiting ? fmt::format("{}", entry.position)
+                                            : queue_word(entry.state);
+}
+
+}  // namespace
+
 ListRow queue_row(const QueueEntry& entry, const QueueColumns& columns) {
   return {.object = entry.workload,
-          .cells = {entry.queue, entry.admitted ? "running" : fmt::format("{}", entry.position),
+          .cells = {entry.queue, place_of(entry),
                     columns.with_namespace ? entry.workload.key().text()
                                            : std::string(entry.workload.name()),
                     fmt::format("{}", entry.priority), entry.requests,
                     columns.wide ? entry.queue_says : entry.reason},
-          .traits = {.phase = entry.admitted ? "running" : "waiting", .owner = {}}};
+          .traits = {.phase = queue_word(entry.state), .owner = {}}};
 }
 
 Listing queue_listing(const std::vector<QueueEntry>& entries, const QueueColumns& columns) {
@@ -176,14 +241,19 @@ Listing queue_listing(const std::vector<QueueEntry>& entries, const QueueColumns
   return listing;
 }
 
-std::optional<std::size_t> queue_position(const std::vector<QueueEntry>& entries,
-                                          const std::string& ns, const std::string& name) {
-  for (const QueueEntry& entry : entries) {
-    if (entry.workload.ns() == ns && entry.workload.name() == name && !entry.admitted) {
-      return entry.position;
-    }
+std::optional<QueuePlace> queue_position(const std::vector<QueueEntry>& entries,
+                                         const std::string& ns, const std::string& name) {
+  const auto asked = std::ranges::find_if(entries, [&](const QueueEntry& entry) {
+    return entry.workload.ns() == ns && entry.workload.name() == name;
+  });
+  if (asked == entries.end() || asked->state != QueueState::Waiting) {
+    return std::nullopt;
   }
-  return std::nullopt;
+  const auto waiting = std::ranges::count_if(entries, [&](const QueueEntry& entry) {
+    return entry.state == QueueState::Waiting && entry.workload.ns() == ns &&
+           entry.queue == asked->queue;
+  });
+  return QueuePlace{.place = asked->position, .of = static_cast<std::size_t>(waiting)};
 }
 
 }  // namespace athanor::views

@@ -14,6 +14,7 @@
 namespace athanor::views {
 namespace {
 
+constexpr std::string_view kClusterResource = "fournos/";
 constexpr std::string_view kSlots = "fournos/cluster-slot";
 constexpr std::string_view kBusy = "insufficient unused quota for ";
 constexpr std::string_view kNever = "insufficient quota for ";
@@ -155,9 +156,11 @@ std::string never_text(const Shortage& one, bool pinned) {
     return (pinned ? one.flavor + " is" : std::string("all its clusters are")) +
            " cordoned or out of service";
   }
+  // Clusters are flavors of resources of this prefix alone.
+  const char* const nowhere =
+      one.resource.starts_with(kClusterResource) ? "fit in no cluster" : "fit in no flavor";
   return fmt::format("{} {} {} (at most {})", one.asked, short_resource(one.resource),
-                     pinned ? "do not fit in " + one.flavor : std::string("fit in no cluster"),
-                     one.most);
+                     pinned ? "do not fit in " + one.flavor : std::string(nowhere), one.most);
 }
 
 Verdict verdict_of(const std::vector<Shortage>& group) {

@@ -9,6 +9,7 @@
 
 #include "kube/text/cron.hpp"
 #include "systems/fournos/schedules/scheduled_job.hpp"
+#include "views/texts.hpp"
 
 namespace athanor::views {
 namespace {
@@ -116,8 +117,14 @@ std::optional<AbsentStart> judge_by_events(const StartSpan& start,
   return std::nullopt;
 }
 
-std::string or_none(std::string text) {
-  return text.empty() ? "-" : std::move(text);
+// "2026-01-31 02:30 (in 5h)": of the zone in the column beside it; seconds where they matter.
+std::string start_in_list(const NextStart& start, Instant now) {
+  std::string local = start.local_text();
+  local.resize(local.rfind(' '));
+  if (local.ends_with(":00")) {
+    local.resize(local.size() - 3);
+  }
+  return fmt::format("{} (in {})", local, format_age(start.at - now));
 }
 
 }  // namespace
@@ -292,11 +299,9 @@ Listing schedule_listing(const std::vector<Object>& crons, bool with_namespace, 
     }
     for (std::string cell :
          {state.name, row.traits.phase, state.cron, state.zone.empty() ? "UTC" : state.zone,
-          or_none(state.project), or_none(state.cluster), or_none(state.owner),
+          or_dash(state.project), or_dash(state.cluster), or_dash(state.owner),
           state.last_start ? format_age(now - *state.last_start) : std::string("never"),
-          state.next.empty() ? or_none(state.problem)
-                             : fmt::format("in {} ({})", format_age(state.next.front().at - now),
-                                           state.next.front().local_text())}) {
+          state.next.empty() ? or_dash(state.problem) : start_in_list(state.next.front(), now)}) {
       row.cells.push_back(std::move(cell));
     }
     listing.rows.push_back(std::move(row));

@@ -108,6 +108,11 @@ Error unknown_kind(std::string_view word) {
 
 }  // namespace
 
+Result<Subject> parse_subject_kind(std::string_view word) {
+  const auto kind = find_kind(word);
+  return kind ? Result<Subject>(*kind) : unknown_kind(word);
+}
+
 Result<std::vector<SubjectName>> parse_subjects(const std::vector<std::string>& words) {
   std::vector<SubjectName> subjects;
   std::optional<Subject> kind;
@@ -124,6 +129,8 @@ Result<std::vector<SubjectName>> parse_subjects(const std::vector<std::string>& 
         return wrong_usage(fmt::format("{}: the name is missing", word));
       }
       subjects.push_back({.kind = *own, .name = word.substr(slash + 1)});
+    } else if (word.empty()) {
+      return wrong_usage("a name is empty");
     } else if (const auto own = find_kind(word); own && i == 0 && words.size() > 1) {
       kind = own;
     } else {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -27,6 +28,8 @@ struct SubjectName {
   std::string name{};
 };
 
+// Reads the word for a kind ("jobs", "fournosjob.fournos.dev"). Errors (wrong usage): unknown.
+Result<Subject> parse_subject_kind(std::string_view word);
 // Reads "jobs/a", "job a b" and their like; a word without a kind is a job. Errors (wrong usage):
 // an unknown kind, a missing name.
 Result<std::vector<SubjectName>> parse_subjects(const std::vector<std::string>& words);

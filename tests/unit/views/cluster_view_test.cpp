@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <random>
+
 #include "kube/text/yaml.hpp"
 
 namespace athanor::views::cluster_view_test {
@@ -43,6 +47,47 @@ TEST(ClusterView, UseIsThatOfTheScarcestResource) {
   EXPECT_EQ(use.details, "slots 12/100, a100 4/8");
   EXPECT_EQ(cluster_use(queues(), "west").queues, "");
   EXPECT_EQ(cluster_use({}, "edge").utilisation, "");
+}
+
+// Against sums in thousandths of a unit over random queues.
+TEST(ClusterView, UtilisationEqualsSumsOverTheQueues) {
+  std::mt19937 random(1);
+  const auto below = [&](int limit) {
+    return std::uniform_int_distribution<int>(0, limit - 1)(random);
+  };
+  for (int world = 0; world < 200; ++world) {
+    std::map<std::string, std::pair<std::int64_t, std::int64_t>> sums;  // quota, used
+    std::vector<Object> all;
+    for (int queue = 0; queue < 1 + below(3); ++queue) {
+      std::string quotas;
+      std::string usage;
+      for (const char* resource : {"cpu", "fournos/gpu-a100"}) {
+        const bool whole = std::string(resource) != "cpu";
+        const std::int64_t quota = whole ? 1000 * below(9) : 100 * below(80);
+        const std::int64_t used = whole ? 1000 * below(9) : 100 * below(80);
+        sums[resource].first += quota;
+        sums[resource].second += used;
+        const auto written = [&](std::int64_t milli) {
+          return whole ? std::to_string(milli / 1000) : std::to_string(milli) + "m";
+        };
+        quotas += std::string("{name: ") + resource + ", nominalQuota: " + written(quota) + "}, ";
+        usage += std::string("{name: ") + resource + ", total: " + written(used) + "}, ";
+      }
+      all.push_back(object(("{metadata: {name: q" + std::to_string(queue) +
+                            "}, spec: {resourceGroups: [{flavors: [{name: other}, {name: edge, "
+                            "resources: [" +
+                            quotas + "]}]}]}, status: {flavorsUsage: [{name: edge, resources: [" +
+                            usage + "]}]}}")
+                               .c_str()));
+    }
+    std::int64_t most = -1;
+    for (const auto& [resource, sum] : sums) {
+      if (sum.first > 0) {
+        most = std::max(most, 100 * sum.second / sum.first);
+      }
+    }
+    EXPECT_EQ(cluster_use(all, "edge").utilisation, most < 0 ? "" : std::to_string(most) + "%");
+  }
 }
 
 TEST(ClusterView, BuildsRowsFromColumnsAndQueueState) {

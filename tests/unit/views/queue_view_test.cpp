@@ -36,7 +36,7 @@ TEST(QueueView, SortsByRunningThenPriorityThenAge) {
   EXPECT_EQ(entries[3].reason, "no room");
   EXPECT_EQ(entries[3].queue_says, "no room");
   EXPECT_EQ(entries[3].requests, "gpu=6");
-  EXPECT_EQ(queue_position(entries, "ns", "early"), 2U);
+  EXPECT_EQ(queue_position(entries, "ns", "early"), (QueuePlace{.place = 2, .of = 3}));
   EXPECT_EQ(queue_position(entries, "ns", "running"), std::nullopt);
 }
 
@@ -70,9 +70,9 @@ TEST(QueueView, CountsPlacesOfEachNamespace) {
   const auto entries =
       queue_entries({workload("first", 0, "2026-01-01T00:00:01Z", ""), Object(std::move(other)),
                      workload("second", 0, "2026-01-01T00:00:02Z", "")});
-  EXPECT_EQ(queue_position(entries, "elsewhere", "theirs"), 1U);
-  EXPECT_EQ(queue_position(entries, "ns", "first"), 1U);
-  EXPECT_EQ(queue_position(entries, "ns", "second"), 2U);
+  EXPECT_EQ(queue_position(entries, "elsewhere", "theirs"), (QueuePlace{.place = 1, .of = 1}));
+  EXPECT_EQ(queue_position(entries, "ns", "first"), (QueuePlace{.place = 1, .of = 2}));
+  EXPECT_EQ(queue_position(entries, "ns", "second"), (QueuePlace{.place = 2, .of = 2}));
 }
 
 TEST(QueueView, ReadsGroupsOfTheClusterQueue) {
@@ -90,8 +90,8 @@ TEST(QueueView, ReadsGroupsOfTheClusterQueue) {
                 "{type: QuotaReserved, status: \"False\", message: \"insufficient unused quota for "
                 "cpu in flavor small, 1 more needed, insufficient quota for gpu in flavor cards, "
                 "request > maximum capacity (3 > 2)\"}")},
-      groups);
-  EXPECT_EQ(entries.at(0).reason, "3 gpu fit in no cluster (at most 2)");
+      {.groups = groups});
+  EXPECT_EQ(entries.at(0).reason, "3 gpu fit in no flavor (at most 2)");
 }
 
 TEST(QueueView, TheReasonIsTheQuotasInShort) {

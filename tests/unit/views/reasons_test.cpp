@@ -31,7 +31,7 @@ TEST(Reasons, NameLargestClusterForImpossibleRequests) {
             "99 h200 fit in no cluster (at most 8)");
   EXPECT_EQ(clear_reason("insufficient quota for cpu in flavor f, request > maximum capacity (9 > "
                          "4)"),
-            "9 cpu fit in no cluster (at most 4)");
+            "9 cpu fit in no flavor (at most 4)");
 }
 
 TEST(Reasons, NameTheClusterOfPinnedJobs) {
@@ -78,8 +78,7 @@ TEST(Reasons, JudgeEachGroupOfFlavors) {
       "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor small, "
       "1 more needed, insufficient quota for gpu in flavor cards, previously considered podsets "
       "requests (0) + current podset request (3) > maximum capacity (2)";
-  EXPECT_EQ(clear_reason(text, {{"small", 0}, {"cards", 1}}),
-            "3 gpu fit in no cluster (at most 2)");
+  EXPECT_EQ(clear_reason(text, {{"small", 0}, {"cards", 1}}), "3 gpu fit in no flavor (at most 2)");
   EXPECT_EQ(clear_reason(text, {{"small", 0}, {"cards", 0}}), "waits for cpu: small lacks 1");
 }
 
