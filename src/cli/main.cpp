@@ -37,7 +37,14 @@ int main(int argc, char** argv) {
     }
     const athanor::cli::Command command =
         athanor::cli::parse(static_cast<int>(arguments.size()), arguments.data());
-    return std::visit([](const auto& options) { return athanor::cli::run(options); }, command);
+    const int code =
+        std::visit([](const auto& options) { return athanor::cli::run(options); }, command);
+    if (const std::string why = athanor::cli::lost_output(); code == 0 && !why.empty()) {
+      athanor::cli::Terminal(STDERR_FILENO)
+          .print("athanor: standard output is incomplete: " + why + "\n");
+      return 1;
+    }
+    return code;
   } catch (const std::exception& error) {
     athanor::cli::Terminal(STDERR_FILENO).print(std::string("athanor: ") + error.what() + "\n");
     return 1;

@@ -17,6 +17,7 @@
 #include "cli/output/terminal.hpp"
 #include "cli/session/session.hpp"
 #include "cli/session/verbs.hpp"
+#include "runtime/view/phase_flag.hpp"
 #include "runtime/view/usage.hpp"
 #include "views/table.hpp"
 
@@ -133,7 +134,9 @@ class ClusterContext final : public VerbContext {
   }
   void wait(Duration time) override { std::this_thread::sleep_for(time); }
 
-  [[nodiscard]] bool filtered() const override { return is_filtered(options_.list); }
+  [[nodiscard]] bool filtered() const override {
+    return is_filtered(options_.list) || options_.flags.contains(kPhaseFlag);
+  }
   [[nodiscard]] bool selects(const Object& object) const override {
     return filter_.takes(object, {});
   }
@@ -290,10 +293,11 @@ Result<int> run_list(ClusterContext& context, const SystemVerbOptions& options) 
 Result<int> run_verb(Session session, const SystemVerbOptions& options) {
   const Verb& verb = *options.verb;
   const bool action = acts(options);
-  if (action && has_list_flags(options.list)) {
-    return wrong_usage(fmt::format(
-        "{} {} is no list: it takes no selector, --since, --sort-by, --limit, --no-headers or -w",
-        verb.name, *found_in(options.arguments, verb.arguments.front().name)));
+  if (action && (has_list_flags(options.list) || options.flags.contains(kPhaseFlag))) {
+    return wrong_usage(
+        fmt::format("{} {} is no list: it takes no selector, --phase, --since, --sort-by, --limit, "
+                    "--no-headers or -w",
+                    verb.name, *found_in(options.arguments, verb.arguments.front().name)));
   }
   if (action && !options.more_names.empty()) {
     return wrong_usage(fmt::format("unexpected argument \"{}\"", options.more_names.front()));

@@ -353,7 +353,11 @@ Result<T> ClusterDriver::Impl::ask(Duration patience, UniqueFunction<T()> questi
 }
 
 ClusterDriver::ClusterDriver(std::span<const Operator* const> operators, DriverOptions options)
-    : impl_(std::make_shared<Impl>(operators, std::move(options))) {}
+    : impl_(std::make_shared<Impl>(operators, std::move(options))) {
+  // Before start(): other threads ask for synced() and watches() from then on, and a driver without
+  // feeds would call itself synced.
+  impl_->make_feeds();
+}
 
 ClusterDriver::~ClusterDriver() {
   stop();
@@ -364,7 +368,6 @@ void ClusterDriver::start() {
   impl.leading = impl.options.leadership == nullptr;
   impl.run_keys();
   impl.host->set_role(impl.leading ? "standalone" : "follower");
-  impl.make_feeds();
   impl.host->start();
   for (const Impl::Source& source : impl.sources) {
     source.feed->start();
@@ -473,6 +476,10 @@ Value ClusterDriver::watches() const {
       one.set("version", status.version);
       one.set("lists", status.lists);
       one.set("events", status.events);
+      if (const auto lag = client::watch_lag(status)) {
+        one.set("lagSeconds", std::chrono::duration<double>(*lag).count());
+        one.set("quietSeconds", std::chrono::duration<double>(status.quiet.value_or(*lag)).count());
+      }
       if (status.last_error) {
         one.set("error", status.last_error->message);
         one.set("code", status.last_error->code);

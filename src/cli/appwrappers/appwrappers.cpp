@@ -14,6 +14,7 @@
 #include "cli/output/formats.hpp"
 #include "cli/output/listing.hpp"
 #include "cli/output/terminal.hpp"
+#include "cli/session/chosen_names.hpp"
 #include "cli/session/elsewhere.hpp"
 #include "cli/session/verbs.hpp"
 #include "kube/value/condition.hpp"
@@ -85,6 +86,11 @@ Result<std::string> page_of(Session& session, const Object& app) {
   return views::appwrapper_page(facts, wall_clock()->now());
 }
 
+views::Traits traits_of(const Object& app) {
+  return {.phase = app.status()["phase"].str(),
+          .owner = std::string(app.label(appwrapper::name::kUserLabel))};
+}
+
 // Prints a row whenever one changes.
 int watch_appwrappers(Session& session, const std::string& ns, const AppWrappersOptions& options,
                       const ListFilter& filter) {
@@ -99,7 +105,7 @@ int watch_appwrappers(Session& session, const std::string& ns, const AppWrappers
     out.print(table.row(cells, wide ? 0 : out.columns()));
   };
   const auto show = [&](const Object& app) {
-    if (!filter.takes(app, {.phase = app.status()["phase"].str(), .owner = {}})) {
+    if (!filter.takes(app, traits_of(app))) {
       return;
     }
     if (list.format.is_table()) {
@@ -146,14 +152,14 @@ Result<int> list_appwrappers(Session& session, const AppWrappersOptions& options
     return watch_appwrappers(session, ns, options, filter);
   }
   std::vector<Object> apps;
-  if (list.names.size() == 1) {
+  if (list.names.size() == 1 && !options.all_namespaces) {
     const std::string& name = list.names.front();
     auto found = session.get(kAppWrapper, session.ns(), name);
     if (!found.ok()) {
       return with_other_namespaces(session, kAppWrapper, name, found.error());
     }
     Object app = *std::move(found);
-    if (list.format.is_table()) {
+    if (shows_one(list)) {
       ATHANOR_TRY(const std::string page, page_of(session, app));
       out.print(page);
       return 0;
@@ -174,7 +180,7 @@ Result<int> list_appwrappers(Session& session, const AppWrappersOptions& options
                             .cells = list.format.is_table()
                                          ? views::appwrapper_row(app, shared, now)
                                          : std::vector<std::string>(),
-                            .traits = {.phase = app.status()["phase"].str(), .owner = {}}});
+                            .traits = traits_of(app)});
   }
   ATHANOR_TRY_VOID(arrange(listing, filter, list));
   if (listing.rows.empty() && missing.empty() && list.format.is_table()) {
@@ -278,26 +284,25 @@ Result<std::string> retry(Session& session, const Object& app) {
               keeps_objects(app) ? "is tried again when its objects are gone" : "is tried again");
 }
 
-Result<std::string> act(Session& session, const AppWrapperActOptions& options) {
-  ATHANOR_TRY(const Object app, session.get(kAppWrapper, session.ns(), options.name));
-  return options.verb == AppWrapperVerb::Retry
-             ? retry(session, app)
-             : set_running(session, app, options.verb == AppWrapperVerb::Resume);
+Result<std::string> act(Session& session, AppWrapperVerb verb, const std::string& name) {
+  const auto app = session.get(kAppWrapper, session.ns(), name);
+  if (!app.ok()) {
+    return with_other_namespaces(session, kAppWrapper, name, app.error());
+  }
+  return verb == AppWrapperVerb::Retry ? retry(session, *app)
+                                       : set_running(session, *app, verb == AppWrapperVerb::Resume);
 }
 
-template <class Options>
-int print_outcome(const Options& options,
-                  Result<std::string> (*outcome)(Session& session, const Options& options)) {
-  auto session = Session::open(options.target);
-  if (!session.ok()) {
-    return fail(session.error());
-  }
-  const auto text = outcome(*session, options);
-  if (!text.ok()) {
-    return fail(text.error());
-  }
-  Terminal(STDOUT_FILENO).print(*text);
-  return 0;
+Result<int> act_on_appwrappers(const AppWrapperActOptions& options) {
+  ATHANOR_TRY(Session session, Session::open(options.target));
+  ATHANOR_TRY(const std::vector<std::string> names,
+              chosen_names(session, kAppWrapper, options.choice));
+  const Terminal out(STDOUT_FILENO);
+  return for_each_name(names, [&](const std::string& name) -> Result<int> {
+    ATHANOR_TRY(const std::string text, act(session, options.verb, name));
+    out.print(text);
+    return 0;
+  });
 }
 
 }  // namespace
@@ -312,7 +317,8 @@ int run(const AppWrappersOptions& options) {
 }
 
 int run(const AppWrapperActOptions& options) {
-  return print_outcome(options, act);
+  const auto code = act_on_appwrappers(options);
+  return code.ok() ? *code : fail(code.error());
 }
 
 }  // namespace athanor::cli

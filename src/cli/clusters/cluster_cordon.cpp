@@ -12,6 +12,7 @@
 #include "base/clock.hpp"
 #include "base/interrupt.hpp"
 #include "cli/output/terminal.hpp"
+#include "cli/session/chosen_names.hpp"
 #include "cli/session/reconnection.hpp"
 #include "cli/session/verbs.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
@@ -56,21 +57,22 @@ Result<void> cancel_job(Session& session, const Object& job) {
   return patched.ok() || patched.error().code == 404 ? Result<void>() : patched.error();
 }
 
-Result<int> drain(Session& session, const ClusterCordonOptions& options) {
+// Waits until no job runs on the cluster. `end`: when it gives up.
+Result<int> wait_for_jobs(Session& session, const ClusterCordonOptions& options,
+                          const std::string& cluster, Instant end) {
   const Terminal out(STDOUT_FILENO);
   const Interrupt interrupt;
   const auto clock = wall_clock();
-  const Instant end = clock->now() + std::chrono::seconds(options.timeout);
   std::set<Key> cancelled;
   std::size_t last = 0;
   while (true) {
-    const auto jobs = jobs_on(session, options.name);
+    const auto jobs = jobs_on(session, cluster);
     if (!jobs.ok() && !is_passing(jobs.error())) {
       return jobs.error();
     }
     if (jobs.ok()) {
       if (jobs->empty()) {
-        out.print(fmt::format("{} is drained\n", options.name));
+        out.print(fmt::format("{} is drained\n", cluster));
         return 0;
       }
       if (jobs->size() != last) {
@@ -93,7 +95,7 @@ Result<int> drain(Session& session, const ClusterCordonOptions& options) {
     if (clock->now() >= end) {
       return Error{.code = 504,
                    .reason = "Timeout",
-                   .message = fmt::format("{} still has {} job{} after {} s{}", options.name, last,
+                   .message = fmt::format("{} still has {} job{} after {} s{}", cluster, last,
                                           last == 1 ? "" : "s", options.timeout,
                                           options.cancel ? "" : "; --cancel stops them")};
     }
@@ -101,19 +103,37 @@ Result<int> drain(Session& session, const ClusterCordonOptions& options) {
   }
 }
 
-Result<int> change_cordon(const ClusterCordonOptions& options) {
+// Marks all clusters before it waits for the jobs of the first.
+Result<int> change_cordons(const ClusterCordonOptions& options) {
   ATHANOR_TRY(Session session, Session::open(options.target));
+  ATHANOR_TRY(const std::vector<std::string> names,
+              chosen_names(session, api::kFournosCluster, options.choice));
+  const Instant end = wall_clock()->now() + std::chrono::seconds(options.timeout);
   const bool closes = options.verb != ClusterCordonVerb::Uncordon;
-  ATHANOR_TRY(const Object cluster, set_cordoned(session, options.name, closes));
   const Terminal out(STDOUT_FILENO);
-  out.print(fmt::format("{} is {}\n", cluster.name(), closes ? "cordoned" : "uncordoned"));
-  return options.verb == ClusterCordonVerb::Drain ? drain(session, options) : Result<int>(0);
+  std::vector<std::string> changed;
+  const int refused = for_each_name(names, [&](const std::string& name) -> Result<int> {
+    ATHANOR_TRY(const Object cluster, set_cordoned(session, name, closes));
+    out.print(fmt::format("{} is {}\n", cluster.name(), closes ? "cordoned" : "uncordoned"));
+    changed.push_back(name);
+    return 0;
+  });
+  if (options.verb != ClusterCordonVerb::Drain) {
+    return refused;
+  }
+  for (const std::string& name : changed) {
+    ATHANOR_TRY(const int code, wait_for_jobs(session, options, name, end));
+    if (code != 0) {
+      return code;  // Ctrl-C
+    }
+  }
+  return refused;
 }
 
 }  // namespace
 
 int run(const ClusterCordonOptions& options) {
-  const auto code = change_cordon(options);
+  const auto code = change_cordons(options);
   return code.ok() ? *code : fail(code.error());
 }
 

@@ -4,8 +4,8 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <functional>
 #include <optional>
 #include <thread>
@@ -15,7 +15,10 @@
 #include "base/clock.hpp"
 #include "base/digest.hpp"
 #include "base/files/text_file.hpp"
+#include "cli/flags/environment.hpp"
+#include "cli/output/filter.hpp"
 #include "cli/output/terminal.hpp"
+#include "cli/session/chosen_names.hpp"
 #include "cli/session/reconnection.hpp"
 #include "cli/session/verbs.hpp"
 #include "kube/names/names.hpp"
@@ -189,9 +192,15 @@ int report(const Object& cluster) {
   return troubles.empty() ? 0 : 1;
 }
 
-std::string user_name() {
-  const char* user = std::getenv("USER");  // NOLINT(concurrency-mt-unsafe): one thread so far
-  return user == nullptr ? "" : user;
+// The API takes any number; a lock that ends at once, or with the century, is a slip of the hand.
+std::string flaw_of_lock_time(const std::string& text) {
+  if (text.empty()) {
+    return {};
+  }
+  const auto length = views::is_lock_time(text) ? parse_length(text) : std::nullopt;
+  return length && *length > Duration()
+             ? std::string()
+             : fmt::format("--for: \"{}\" is not a time such as 30m, 4h or 2d", text);
 }
 
 // A lock is its owner's: others have to say that they mean it.
@@ -207,7 +216,8 @@ Result<void> check_owner(const Object& cluster, const std::string& asker, bool t
 }
 
 // Deletes the cluster as it was looked at: who locks it in between keeps it.
-Result<void> take_out(Session& session, const ClusterRemoveOptions& options) {
+Result<void> take_out(Session& session, const ClusterRemoveOptions& options,
+                      const std::string& name) {
   const std::string asker = options.owner.empty() ? user_name() : options.owner;
   Value patch = Value::object();
   if (!options.policy.empty()) {
@@ -219,10 +229,10 @@ Result<void> take_out(Session& session, const ClusterRemoveOptions& options) {
   }
   constexpr int kTries = 50;
   for (int tries = 1;; ++tries) {
-    ATHANOR_TRY(Object cluster, session.get(cluster_kind(), session.ns(), options.name));
+    ATHANOR_TRY(Object cluster, session.get(cluster_kind(), session.ns(), name));
     ATHANOR_TRY_VOID(check_owner(cluster, asker, options.take_over, "removes it"));
     if (!patch.empty()) {
-      ATHANOR_TRY(Value patched, merge(session, cluster_kind(), session.ns(), options.name, patch));
+      ATHANOR_TRY(Value patched, merge(session, cluster_kind(), session.ns(), name, patch));
       cluster = Object(std::move(patched));
       ATHANOR_TRY_VOID(check_owner(cluster, asker, options.take_over, "removes it"));
     }
@@ -230,7 +240,7 @@ Result<void> take_out(Session& session, const ClusterRemoveOptions& options) {
         Value::object({{"uid", cluster.uid()}, {"resourceVersion", cluster.resource_version()}});
     const auto deleted = session.connection().call(
         {.method = "DELETE",
-         .path = Session::path(cluster_kind(), session.ns(), options.name),
+         .path = Session::path(cluster_kind(), session.ns(), name),
          .body = Value::object(
              {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", unchanged}})});
     if (deleted.ok()) {
@@ -257,9 +267,8 @@ int run(const ClusterAddOptions& options) {
     return misuse(fmt::format("\"{}\" cannot name a cluster: {}", options.name,
                               wrong ? *wrong : "must be no more than 63 characters"));
   }
-  if (!options.lock_time.empty() && !views::is_lock_time(options.lock_time)) {
-    return misuse(
-        fmt::format("--for: \"{}\" is not a time such as 30m, 4h or 2d", options.lock_time));
+  if (const std::string wrong = flaw_of_lock_time(options.lock_time); !wrong.empty()) {
+    return misuse(wrong);
   }
   auto session = Session::open(options.target);
   if (!session.ok()) {
@@ -301,87 +310,201 @@ int run(const ClusterAddOptions& options) {
                                       options.name, options.timeout, options.secrets_namespace)});
 }
 
-int run(const ClusterCheckOptions& options) {
-  auto session = Session::open(options.target);
-  if (!session.ok()) {
-    return fail(session.error());
-  }
-  const auto before = session->get(cluster_kind(), session->ns(), options.name);
+namespace {
+
+Result<int> check_one(Session& session, const ClusterCheckOptions& options,
+                      const std::string& name) {
+  const auto before = session.get(cluster_kind(), session.ns(), name);
   if (!before.ok()) {
-    return fail(explain_unmanaged(*session, options.name, before.error()));
+    return explain_unmanaged(session, name, before.error());
   }
   const std::string last = before->status()["lastProbeTime"].str();
   // Times of probes are whole seconds: the next one shall not look like the last.
   if (const auto probed = parse_time(last)) {
     std::this_thread::sleep_for(*probed + std::chrono::seconds(1) - wall_clock()->now());
   }
-  const auto asked = merge(
-      *session, cluster_kind(), session->ns(), options.name,
+  ATHANOR_TRY_VOID(merge(
+      session, cluster_kind(), session.ns(), name,
       Value::object(
           {{"metadata",
             Value::object(
                 {{"annotations", Value::object({{"fournos.dev/rediscover",
-                                                 format_micro_time(wall_clock()->now())}})}})}}));
-  if (!asked.ok()) {
-    return fail(asked.error());
-  }
-  const auto after = wait_for(
-      *session, options.name, std::chrono::seconds(options.timeout), [&](const Object& cluster) {
+                                                 format_micro_time(wall_clock()->now())}})}})}})));
+  const auto after =
+      wait_for(session, name, std::chrono::seconds(options.timeout), [&](const Object& cluster) {
         const Value& status = cluster.status();
         const std::string_view state = status["kubeconfigStatus"].as_string();
         return state == "Missing" || state == "Invalid" ||
                (is_settled(cluster) && status["lastProbeTime"].as_string() != last);
       });
   if (!after.ok()) {
-    return fail(
-        after.error().code == 504
-            ? Error{.code = 504,
-                    .reason = "Timeout",
-                    .message = fmt::format("{} was not probed within {} s: does Hearth run?",
-                                           options.name, options.timeout)}
-            : after.error());
+    return after.error().code == 504
+               ? Error{.code = 504,
+                       .reason = "Timeout",
+                       .message = fmt::format("{} was not probed within {} s: does Hearth run?",
+                                              name, options.timeout)}
+               : after.error();
   }
   if (!*after) {
-    return fail(Error::not_found(fmt::format("{} was deleted", options.name)));
+    return Error::not_found(fmt::format("{} was deleted", name));
   }
   return report(**after);
 }
 
-int run(const ClusterRemoveOptions& options) {
-  auto session = Session::open(options.target);
+// Stays until the cluster is gone, and says what it waits for.
+Result<int> wait_for_removal(Session& session, const ClusterRemoveOptions& options,
+                             const std::string& name) {
+  const Terminal out(STDOUT_FILENO);
+  std::string last_line;
+  const auto gone =
+      wait_for(session, name, std::chrono::seconds(options.timeout), [&](const Object& cluster) {
+        for (const std::string& line : views::cluster_troubles(cluster)) {
+          if (line.starts_with("Offboarding") && line != last_line) {
+            last_line = line;
+            out.print(line + "\n");
+          }
+        }
+        return false;
+      });
+  if (!gone.ok()) {
+    return gone.error().code == 504 ? Error{.code = 504,
+                                            .reason = "Timeout",
+                                            .message = fmt::format("{} is still there after {} s",
+                                                                   name, options.timeout)}
+                                    : gone.error();
+  }
+  out.print(fmt::format("{} is gone\n", name));
+  return 0;
+}
+
+// Asks for the end of all clusters before it waits for that of the first.
+Result<int> remove_all(Session& session, const ClusterRemoveOptions& options,
+                       const std::vector<std::string>& names) {
+  std::vector<std::string> leaving;
+  const int refused = for_each_name(names, [&](const std::string& name) -> Result<int> {
+    const auto deleted = take_out(session, options, name);
+    if (!deleted.ok()) {
+      return explain_unmanaged(session, name, deleted.error());
+    }
+    Terminal(STDOUT_FILENO).print(fmt::format("{} is leaving\n", name));
+    leaving.push_back(name);
+    return 0;
+  });
+  const int stayed = !options.wait ? 0 : for_each_name(leaving, [&](const std::string& name) {
+    return wait_for_removal(session, options, name);
+  });
+  return std::max(refused, stayed);
+}
+
+Result<void> ask_for_lock(Session& session, const LockOptions& options, const std::string& name,
+                          const std::string& owner) {
+  const auto locked =
+      edit_spec(session, name, [&](const Object& cluster) -> Result<std::optional<Value>> {
+        const std::string holder = cluster.spec()["owner"].str();
+        if (!holder.empty() && holder != owner && !options.take_over) {
+          return Error::conflict(fmt::format(
+              "{} is locked for {}; --take-over hands the lock to {}", name, holder, owner));
+        }
+        return std::optional(Value::object(
+            {{"owner", owner},
+             {"ttl", options.lock_time.empty() ? Value() : Value(options.lock_time)}}));
+      });
+  return locked.ok() ? Result<void>() : explain_unmanaged(session, name, locked.error());
+}
+
+std::string end_of_lock(const LockOptions& options) {
+  return options.lock_time.empty() ? "until it is unlocked" : "for " + options.lock_time;
+}
+
+Result<int> wait_for_lock(Session& session, const LockOptions& options, const std::string& name,
+                          const std::string& owner) {
+  const auto held =
+      wait_for(session, name, std::chrono::seconds(options.timeout), [&](const Object& now) {
+        return now.status()["lockState"].as_string() == "Held" || now.spec()["owner"] != owner;
+      });
+  if (!held.ok()) {
+    return held.error().code == 504
+               ? Error{.code = 504,
+                       .reason = "Timeout",
+                       .message = fmt::format("the lock of {} is not held after {} s", name,
+                                              options.timeout)}
+               : held.error();
+  }
+  if (!*held || (*held)->spec()["owner"].as_string() != owner) {
+    return Error::conflict(fmt::format("the lock of {} was given away", name));
+  }
+  Terminal(STDOUT_FILENO)
+      .print(fmt::format("{} is locked for {}, {}\n", name, owner, end_of_lock(options)));
+  return 0;
+}
+
+// Asks for all locks before it waits for the first.
+Result<int> lock_all(Session& session, const LockOptions& options,
+                     const std::vector<std::string>& names, const std::string& owner) {
+  std::vector<std::string> asked;
+  const int refused = for_each_name(names, [&](const std::string& name) -> Result<int> {
+    ATHANOR_TRY_VOID(ask_for_lock(session, options, name, owner));
+    asked.push_back(name);
+    if (!options.wait) {
+      Terminal(STDOUT_FILENO)
+          .print(fmt::format("{} is being locked for {}, {}\n", name, owner, end_of_lock(options)));
+    }
+    return 0;
+  });
+  const int free = !options.wait ? 0 : for_each_name(asked, [&](const std::string& name) {
+    return wait_for_lock(session, options, name, owner);
+  });
+  return std::max(refused, free);
+}
+
+Result<int> unlock_one(Session& session, const UnlockOptions& options, const std::string& name) {
+  const std::string asker = options.owner.empty() ? user_name() : options.owner;
+  std::string holder;
+  const auto unlocked =
+      edit_spec(session, name, [&](const Object& cluster) -> Result<std::optional<Value>> {
+        holder = cluster.spec()["owner"].str();
+        ATHANOR_TRY_VOID(check_owner(cluster, asker, options.take_over, "unlocks it"));
+        return holder.empty() ? std::nullopt : std::optional(Value::object({{"owner", ""}}));
+      });
+  if (!unlocked.ok()) {
+    return explain_unmanaged(session, name, unlocked.error());
+  }
+  Terminal(STDOUT_FILENO)
+      .print(holder.empty()
+                 ? fmt::format("{} is not locked\n", name)
+                 : fmt::format("{} is being unlocked; it was locked for {}\n", name, holder));
+  return 0;
+}
+
+// Opens a session and acts on the clusters that are meant.
+int on_clusters(const Target& target, const NameChoice& choice,
+                const std::function<Result<int>(Session& session,
+                                                const std::vector<std::string>& names)>& act) {
+  auto session = Session::open(target);
   if (!session.ok()) {
     return fail(session.error());
   }
-  const auto deleted = take_out(*session, options);
-  if (!deleted.ok()) {
-    return fail(explain_unmanaged(*session, options.name, deleted.error()));
+  const auto names = chosen_names(*session, cluster_kind(), choice);
+  if (!names.ok()) {
+    return fail(names.error());
   }
-  const Terminal out(STDOUT_FILENO);
-  out.print(fmt::format("{} is leaving\n", options.name));
-  if (!options.wait) {
-    return 0;
-  }
-  std::string last_line;
-  const auto gone = wait_for(*session, options.name, std::chrono::seconds(options.timeout),
-                             [&](const Object& cluster) {
-                               for (const std::string& line : views::cluster_troubles(cluster)) {
-                                 if (line.starts_with("Offboarding") && line != last_line) {
-                                   last_line = line;
-                                   out.print(line + "\n");
-                                 }
-                               }
-                               return false;
-                             });
-  if (!gone.ok()) {
-    return fail(gone.error().code == 504
-                    ? Error{.code = 504,
-                            .reason = "Timeout",
-                            .message = fmt::format("{} is still there after {} s", options.name,
-                                                   options.timeout)}
-                    : gone.error());
-  }
-  out.print(fmt::format("{} is gone\n", options.name));
-  return 0;
+  const auto code = act(*session, *names);
+  return code.ok() ? *code : fail(code.error());
+}
+
+}  // namespace
+
+int run(const ClusterCheckOptions& options) {
+  return on_clusters(options.target, options.choice, [&](Session& session, const auto& names) {
+    return Result<int>(for_each_name(
+        names, [&](const std::string& name) { return check_one(session, options, name); }));
+  });
+}
+
+int run(const ClusterRemoveOptions& options) {
+  return on_clusters(options.target, options.choice, [&](Session& session, const auto& names) {
+    return remove_all(session, options, names);
+  });
 }
 
 int run(const LockOptions& options) {
@@ -389,78 +512,19 @@ int run(const LockOptions& options) {
   if (owner.find_first_not_of(" \t") == std::string::npos) {
     return misuse("--owner is needed: $USER says nothing");
   }
-  if (!options.lock_time.empty() && !views::is_lock_time(options.lock_time)) {
-    return misuse(
-        fmt::format("--for: \"{}\" is not a time such as 30m, 4h or 2d", options.lock_time));
+  if (const std::string wrong = flaw_of_lock_time(options.lock_time); !wrong.empty()) {
+    return misuse(wrong);
   }
-  auto session = Session::open(options.target);
-  if (!session.ok()) {
-    return fail(session.error());
-  }
-  const auto locked =
-      edit_spec(*session, options.name, [&](const Object& cluster) -> Result<std::optional<Value>> {
-        const std::string holder = cluster.spec()["owner"].str();
-        if (!holder.empty() && holder != owner && !options.take_over) {
-          return Error::conflict(
-              fmt::format("{} is locked for {}; --take-over hands the lock to {}", options.name,
-                          holder, owner));
-        }
-        return std::optional(Value::object(
-            {{"owner", owner},
-             {"ttl", options.lock_time.empty() ? Value() : Value(options.lock_time)}}));
-      });
-  if (!locked.ok()) {
-    return fail(explain_unmanaged(*session, options.name, locked.error()));
-  }
-  const Terminal out(STDOUT_FILENO);
-  const std::string end =
-      options.lock_time.empty() ? "until it is unlocked" : "for " + options.lock_time;
-  if (!options.wait) {
-    out.print(fmt::format("{} is being locked for {}, {}\n", options.name, owner, end));
-    return 0;
-  }
-  const auto held = wait_for(
-      *session, options.name, std::chrono::seconds(options.timeout), [&](const Object& now) {
-        return now.status()["lockState"].as_string() == "Held" || now.spec()["owner"] != owner;
-      });
-  if (!held.ok()) {
-    return fail(held.error().code == 504
-                    ? Error{.code = 504,
-                            .reason = "Timeout",
-                            .message = fmt::format("the lock of {} is not held after {} s",
-                                                   options.name, options.timeout)}
-                    : held.error());
-  }
-  if (!*held || (*held)->spec()["owner"].as_string() != owner) {
-    return fail(Error::conflict(fmt::format("the lock of {} was given away", options.name)));
-  }
-  out.print(fmt::format("{} is locked for {}, {}\n", options.name, owner, end));
-  return 0;
+  return on_clusters(options.target, options.choice, [&](Session& session, const auto& names) {
+    return lock_all(session, options, names, owner);
+  });
 }
 
 int run(const UnlockOptions& options) {
-  auto session = Session::open(options.target);
-  if (!session.ok()) {
-    return fail(session.error());
-  }
-  const std::string asker = options.owner.empty() ? user_name() : options.owner;
-  std::string holder;
-  const auto unlocked =
-      edit_spec(*session, options.name, [&](const Object& cluster) -> Result<std::optional<Value>> {
-        holder = cluster.spec()["owner"].str();
-        ATHANOR_TRY_VOID(check_owner(cluster, asker, options.take_over, "unlocks it"));
-        return holder.empty() ? std::nullopt : std::optional(Value::object({{"owner", ""}}));
-      });
-  if (!unlocked.ok()) {
-    return fail(explain_unmanaged(*session, options.name, unlocked.error()));
-  }
-  const Terminal out(STDOUT_FILENO);
-  if (holder.empty()) {
-    out.print(fmt::format("{} is not locked\n", options.name));
-    return 0;
-  }
-  out.print(fmt::format("{} is being unlocked; it was locked for {}\n", options.name, holder));
-  return 0;
+  return on_clusters(options.target, options.choice, [&](Session& session, const auto& names) {
+    return Result<int>(for_each_name(
+        names, [&](const std::string& name) { return unlock_one(session, options, name); }));
+  });
 }
 
 }  // namespace athanor::cli

@@ -48,6 +48,7 @@
 #include "runtime/journal/record.hpp"
 #include "runtime/metrics/metrics.hpp"
 #include "runtime/view/tls_profile.hpp"
+#include "runtime/view/usage.hpp"
 #include "webhook/host.hpp"
 
 namespace athanor::cli {
@@ -82,7 +83,7 @@ Result<Liveness> liveness_of(const std::string& url) {
   constexpr std::string_view kScheme = "http://";
   const std::size_t slash = url.find('/', kScheme.size());
   if (!url.starts_with(kScheme) || url.find(':', kScheme.size()) >= slash) {
-    return Error::bad_request(fmt::format("--liveness: \"{}\" is not http://HOST:PORT/PATH", url));
+    return wrong_usage(fmt::format("--liveness: \"{}\" is not http://HOST:PORT/PATH", url));
   }
   return Liveness{.address = url.substr(kScheme.size(), slash - kScheme.size()),
                   .path = slash == std::string::npos ? "/" : url.substr(slash)};
@@ -102,7 +103,7 @@ Result<Value> convert_object(const Value& object, std::string_view version) {
 
 Result<Duration> duration_of(const std::string& flag, const std::string& text) {
   auto parsed = parse_go_duration(text);
-  return parsed.ok() ? parsed : parsed.error().with_context(flag);
+  return parsed.ok() ? parsed : wrong_usage(parsed.error().with_context(flag).message);
 }
 
 std::string host_name() {
@@ -118,7 +119,7 @@ Result<std::vector<std::pair<std::string, std::string>>> assignments(
   for (const std::string& word : words) {
     const std::size_t equals = word.find('=');
     if (equals == 0 || equals == std::string::npos || equals + 1 == word.size()) {
-      return Error::bad_request(fmt::format("{}: \"{}\" is not RESOURCE=VALUE", flag, word));
+      return wrong_usage(fmt::format("{}: \"{}\" is not RESOURCE=VALUE", flag, word));
     }
     result.emplace_back(word.substr(0, equals), word.substr(equals + 1));
   }
@@ -252,8 +253,13 @@ class Production {
     if (namespaces_.empty() && !options_.all_namespaces) {
       places_ = places_of(parts_of(operators_, config_));
     }
-    return options_.webhook_address.empty() ? Result<void>()
-                                            : check_scope(operators_, namespaces_, places_);
+    auto scope = check_scope(operators_, namespaces_, places_);
+    if (!scope.ok() && options_.webhook_address.empty()) {
+      log::warn("objects that a webhook elsewhere lets in are not watched",
+                {{"error", scope.error().message}});
+      return {};
+    }
+    return scope;
   }
 
   // A system that runs takes the namespace of jobs from a flag or a variable, never from the
@@ -271,8 +277,9 @@ class Production {
 
   // The namespaces in which a system's kinds are watched; empty: all.
   [[nodiscard]] std::vector<std::string> scope_of(const System& system) const {
-    return namespaces_.empty() && !options_.all_namespaces ? namespaces_of(system, config_)
-                                                           : namespaces_;
+    return namespaces_.empty() && !options_.all_namespaces
+               ? namespaces_of(system, operators_, config_)
+               : namespaces_;
   }
 
   // Systems ask target clusters questions: on threads and connections of their own.
@@ -403,7 +410,9 @@ class Production {
     ATHANOR_TRY(election.lease_duration, duration_of("--lease-duration", options_.lease_duration));
     ATHANOR_TRY(election.renew_deadline, duration_of("--renew-deadline", options_.renew_deadline));
     ATHANOR_TRY(election.retry_period, duration_of("--retry-period", options_.retry_period));
-    ATHANOR_TRY_VOID(runtime::check(election));
+    if (const auto checked = runtime::check(election); !checked.ok()) {
+      return wrong_usage(checked.error().message);
+    }
     leadership_ = std::make_unique<cluster::Leadership>(
         client_, election, *clock_,
         cluster::LeadershipListeners{.won =
@@ -446,7 +455,14 @@ class Production {
     return {};
   }
 
+  [[nodiscard]] Result<Duration> platform_look() const {
+    constexpr std::chrono::seconds kShortest{1};
+    ATHANOR_TRY(const Duration look, duration_of("--platform-look", options_.platform_look));
+    return look < kShortest ? Result<Duration>(wrong_usage("--platform-look: at least 1s")) : look;
+  }
+
   Result<void> make_driver() {
+    ATHANOR_TRY(const Duration look, platform_look());
     ATHANOR_TRY(const auto selectors, assignments("--watch-selector", options_.selectors));
     ATHANOR_TRY(const auto drops, assignments("--drop", options_.drops));
     start_targets();
@@ -492,7 +508,8 @@ class Production {
                                .journal = journal(),
                                .engine_entropy = engine_entropy_.get(),
                                .writes_per_controller = options_.concurrent_writes,
-                               .held = webhooks_first()});
+                               .held = webhooks_first(),
+                               .platform_look = look});
     if (pods_) {
       pods_->listen([this](std::string query, Value state) {
         driver_->observe(std::move(query), std::move(state));
@@ -535,7 +552,7 @@ class Production {
     if (options_.webhook_address.empty()) {
       return options_.webhook_tls == net::TlsLimits() || options_.metrics_secure
                  ? Result<void>()
-                 : Error::bad_request(
+                 : wrong_usage(
                        "--tls-min-version and --tls-cipher-suites apply to the ports of webhooks "
                        "and of secure metrics: set --webhook-address or --metrics-secure");
     }
@@ -556,9 +573,10 @@ class Production {
     ATHANOR_TRY(certificates.life,
                 duration_of("--webhook-certificate-life", options_.webhook_certificate_life));
     if (certificates.life < kShortestLife) {
-      return Error::bad_request("--webhook-certificate-life: at least 8s");
+      return wrong_usage("--webhook-certificate-life: at least 8s");
     }
     certificates.authority_life = certificates.life * 10;
+    ATHANOR_TRY(const Duration look, platform_look());
     ATHANOR_TRY(webhooks_,
                 webhook::Host::open({.client = client_,
                                      .clock = clock_.get(),
@@ -568,6 +586,7 @@ class Production {
                                      .address = options_.webhook_address,
                                      .tls = options_.webhook_tls,
                                      .platform_tls = follows_platform(),
+                                     .platform_look = look,
                                      .webhooks = std::move(webhooks),
                                      .settings = settings,
                                      .conversions = !options_.webhook_crds.empty(),

@@ -13,6 +13,7 @@
 #include "base/files/text_file.hpp"
 #include "cli/flags/environment.hpp"
 #include "product/list.hpp"
+#include "runtime/view/usage.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -31,7 +32,7 @@ Result<void> check_word(const std::string& word) {
     }
     known += (known.empty() ? "" : ", ") + std::string(system->name);
   }
-  return Error::bad_request(fmt::format(
+  return wrong_usage(fmt::format(
       "--controllers: \"{}\" is neither a system nor a controller; systems are {}", word, known));
 }
 
@@ -149,12 +150,27 @@ Places places_of(const std::vector<runtime::RbacPart>& parts) {
   return all;
 }
 
-std::vector<std::string> namespaces_of(const System& system, const SystemConfig& config) {
-  std::set<std::string> names;
-  if (system.places != nullptr) {
-    for (const auto& [kind, place] : system.places(config)) {
-      names.insert(place.watched.begin(), place.watched.end());
+std::vector<std::string> namespaces_of(const System& system,
+                                       const std::vector<const Operator*>& operators,
+                                       const SystemConfig& config) {
+  if (system.places == nullptr) {
+    return {};
+  }
+  const Places places = system.places(config);
+  const auto is_everywhere = [&](const Kind* kind) {
+    const auto place = places.find(kind);
+    return kind->namespaced && (place == places.end() || place->second.watched.empty());
+  };
+  for (const Operator* op : system.operators) {
+    if (std::ranges::find(operators, op) != operators.end() &&
+        ((op->primary != nullptr && is_everywhere(op->primary)) ||
+         std::ranges::any_of(op->reads, is_everywhere))) {
+      return {};
     }
+  }
+  std::set<std::string> names;
+  for (const auto& [kind, place] : places) {
+    names.insert(place.watched.begin(), place.watched.end());
   }
   return {names.begin(), names.end()};
 }
@@ -235,7 +251,7 @@ Result<std::vector<const Operator*>> select_operators(const std::string& list) {
     }
   }
   if (chosen.empty()) {
-    return Error::bad_request("--controllers: no controller is left to run");
+    return wrong_usage("--controllers: no controller is left to run");
   }
   return chosen;
 }

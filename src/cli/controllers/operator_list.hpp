@@ -48,8 +48,11 @@ std::vector<runtime::RbacPart> parts_of(const std::vector<const Operator*>& oper
 // Returns all places of the parts together.
 Places places_of(const std::vector<runtime::RbacPart>& parts);
 
-// Returns the namespaces that a system watches, each once, in order; empty: all.
-std::vector<std::string> namespaces_of(const System& system, const SystemConfig& config);
+// Returns the namespaces that these operators of a system watch, each once, in order. Empty: they
+// watch at least one kind in all namespaces.
+std::vector<std::string> namespaces_of(const System& system,
+                                       const std::vector<const Operator*>& operators,
+                                       const SystemConfig& config);
 
 // Requires that a system with webhooks watches what they decide on wherever they do: an object that
 // they let in and that no controller sees stays without status. `namespaces` is --namespace,

@@ -19,6 +19,7 @@
 #include "client/connection.hpp"
 #include "kube/text/yaml.hpp"
 #include "product/list.hpp"
+#include "runtime/view/usage.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -39,11 +40,11 @@ Result<const System*> process_of(const std::string& list) {
     const auto found =
         std::ranges::find_if(systems, [&](const System* system) { return system->name == word; });
     if (found == systems.end()) {
-      return Error::bad_request(fmt::format("--systems: there is no system \"{}\"", word));
+      return wrong_usage(fmt::format("--systems: there is no system \"{}\"", word));
     }
     if ((*found)->process != nullptr) {
       if (alone != nullptr) {
-        return Error::bad_request(fmt::format(
+        return wrong_usage(fmt::format(
             "--systems: {} and {} have a configuration each; run them apart", alone->name, word));
       }
       alone = *found;
@@ -197,7 +198,7 @@ Result<void> check_flags(const ControllersOptions& options, const System* system
         takers += (takers.empty() ? "" : " or ") + std::string(one->name);
       }
     }
-    return Error::bad_request(fmt::format("--{} goes with --systems={}", name, takers));
+    return wrong_usage(fmt::format("--{} goes with --systems={}", name, takers));
   }
   return {};
 }
@@ -238,7 +239,7 @@ Result<StandIn> stand_in(const ControllersOptions& options) {
     return result;
   }
   if (options.controllers != "*") {
-    return Error::bad_request("--systems and --controllers name the same; give one of them");
+    return wrong_usage("--systems and --controllers name the same; give one of them");
   }
   mine.controllers = options.systems;
   ATHANOR_TRY(const System* system, process_of(options.systems));
@@ -256,7 +257,7 @@ Result<StandIn> stand_in(const ControllersOptions& options) {
   if (!process.config_map.empty()) {
     ATHANOR_TRY(input.config, read_config_map(options, variables, process, input.ns));
   } else if (!options.config.empty() && is_config_map(options.config)) {
-    return Error::bad_request(fmt::format(
+    return wrong_usage(fmt::format(
         "--config: {} has no ConfigMap; a file of flags has a slash in its name", system->name));
   }
   if (const auto pod = variables.find(std::string(process.pod_variable));

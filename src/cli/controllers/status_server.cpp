@@ -201,6 +201,25 @@ class Paths final : public StatusServer {
     return with_health ? health(path) : Page{.status = 404, .body = "not found\n"};
   }
 
+  // Sets how far the objects of each kind are behind the server; of several namespaces the
+  // furthest.
+  void note_watch_lags(const Value& watches) {
+    std::map<std::string, double> lags;
+    for (const Value& watch : watches.items()) {
+      if (watch.contains("lagSeconds")) {
+        double& lag = lags[watch["resource"].str()];
+        lag = std::max(lag, watch["lagSeconds"].as_double());
+      }
+    }
+    for (const auto& [resource, seconds] : lags) {
+      options_.metrics
+          ->gauge("athanor_watch_lag_seconds",
+                  "How far the objects of a kind are behind the API server.",
+                  {{"resource", resource}})
+          .set(seconds);
+    }
+  }
+
   std::string metrics_text() {
     if (!options_.lease_name.empty()) {
       options_.metrics
@@ -211,7 +230,9 @@ class Paths final : public StatusServer {
     options_.metrics
         ->gauge("athanor_caches_synced", "1 once every kind has been listed or refused.")
         .set(options_.driver->synced() ? 1 : 0);
-    for (const auto& [resource, kind] : custom_kinds(options_.driver->watches())) {
+    const Value watches = options_.driver->watches();
+    note_watch_lags(watches);
+    for (const auto& [resource, kind] : custom_kinds(watches)) {
       if (kind.optional) {
         continue;
       }

@@ -6,57 +6,38 @@
 #include <string>
 #include <vector>
 
-#include "api/builtin.hpp"
-#include "api/kueue.hpp"
 #include "base/clock.hpp"
 #include "base/files/time_zone_files.hpp"
+#include "cli/describe/chosen_subjects.hpp"
 #include "cli/output/formats.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/session/elsewhere.hpp"
 #include "cli/session/verbs.hpp"
-#include "systems/appwrapper/model/kinds.hpp"
-#include "systems/fournos/kinds/fournos_job.hpp"
 #include "views/describe.hpp"
 #include "views/subjects.hpp"
 
 namespace athanor::cli {
 namespace {
 
-// The kind of a subject that is in the namespace of jobs; nullptr for others.
-const Kind* kind_of(views::Subject subject) {
-  switch (subject) {
-    case views::Subject::Job:
-      return &api::kFournosJob;
-    case views::Subject::AppWrapper:
-      return &appwrapper::kAppWrapper;
-    case views::Subject::Workload:
-      return &api::kueue::kWorkload;
-    case views::Subject::Cluster:
-    case views::Subject::Queue:
-    case views::Subject::Slices:
-    case views::Subject::Zones:
-      return nullptr;
-    case views::Subject::Schedule:
-      return &api::kCronJob;
-  }
-  return nullptr;
-}
-
 // Describes one object; the error names other namespaces that have one of its name.
 Result<views::Description> described(views::DescribeSource& source, Session& session,
                                      const views::SubjectName& subject) {
   auto description = views::describe(source, subject);
-  const Kind* kind = kind_of(subject.kind);
-  if (!description.ok() && kind != nullptr) {
+  const Kind* kind = kind_of_subject(subject.kind);
+  const bool in_namespace = kind != nullptr && subject.kind != views::Subject::Cluster;
+  if (!description.ok() && in_namespace) {
     return with_other_namespaces(session, *kind, subject.name, description.error());
   }
   return description;
 }
 
 Result<int> describe_all(const DescribeOptions& options) {
-  ATHANOR_TRY(const std::vector<views::SubjectName> subjects,
-              views::parse_subjects(options.objects));
+  if (options.labels.empty()) {
+    ATHANOR_TRY_VOID(views::parse_subjects(options.objects));  // wrong words need no server
+  }
   ATHANOR_TRY(Session session, Session::open(options.target, Session::Home::Jobs));
+  ATHANOR_TRY(const std::vector<views::SubjectName> subjects,
+              chosen_subjects(session, options.objects, options.labels, options.clusters_ns));
   ATHANOR_TRY(const std::unique_ptr<VerbContext> context, open_context(options.target));
   views::DescribeSource source{.context = *context,
                                .jobs_ns = session.ns(),

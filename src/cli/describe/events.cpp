@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// athanor events: of a namespace, or of one object and what belongs to it.
+// athanor events: of a namespace, or of some objects and what belongs to them.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "api/builtin.hpp"
 #include "base/clock.hpp"
@@ -24,13 +24,15 @@ namespace athanor::cli {
 namespace {
 
 struct EventChoice {
-  std::optional<views::EventSubject> about{};
+  std::vector<views::EventSubject> about{};  // empty: of all
   std::vector<std::string> types{};
 
   [[nodiscard]] bool takes(const Object& event) const {
     const std::string type = event.body()["type"].str();
     return (types.empty() || std::ranges::find(types, type) != types.end()) &&
-           (!about || views::is_about(event, *about));
+           (about.empty() || std::ranges::any_of(about, [&](const views::EventSubject& subject) {
+              return views::is_about(event, subject);
+            }));
   }
 };
 
@@ -98,9 +100,12 @@ Result<int> list_events(const EventsOptions& options) {
   EventChoice choice{.about = {}, .types = options.types};
   if (!options.about.empty()) {
     if (options.all_namespaces) {
-      return wrong_usage("events of one object are in its namespace: leave -A out");
+      return wrong_usage("events of an object are in its namespace: leave -A out");
     }
-    ATHANOR_TRY(choice.about, subject_of_events(session, options.about));
+    for (const std::string& about : options.about) {
+      ATHANOR_TRY(views::EventSubject subject, subject_of_events(session, about));
+      choice.about.push_back(std::move(subject));
+    }
   }
   ATHANOR_TRY(const ListFilter filter, ListFilter::parse(list, {}, wall_clock()->now()));
   ATHANOR_TRY_VOID(check_watch(list));
@@ -117,7 +122,8 @@ Result<int> list_events(const EventsOptions& options) {
   if (listing.rows.empty() && list.format.is_table()) {
     Terminal(STDERR_FILENO)
         .print(fmt::format(
-            "No events{} in {}.\n{}", options.about.empty() ? "" : " of " + options.about,
+            "No events{} in {}.\n{}",
+            options.about.empty() ? "" : fmt::format(" of {}", fmt::join(options.about, ", ")),
             ns.empty() ? "any namespace" : "namespace " + ns,
             ns.empty() || !options.about.empty() ? ""
                                                  : hint_elsewhere(session, api::kEvent, "events")));

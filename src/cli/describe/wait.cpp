@@ -8,18 +8,15 @@
 #include <thread>
 #include <vector>
 
-#include "api/kueue.hpp"
 #include "base/clock.hpp"
 #include "base/interrupt.hpp"
+#include "cli/describe/chosen_subjects.hpp"
 #include "cli/describe/goals.hpp"
 #include "cli/output/filter.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/session/reconnection.hpp"
 #include "cli/session/verbs.hpp"
 #include "runtime/view/usage.hpp"
-#include "systems/appwrapper/model/kinds.hpp"
-#include "systems/fournos/kinds/fournos_job.hpp"
-#include "systems/hearth/kinds/fournos_cluster.hpp"
 #include "views/subjects.hpp"
 
 namespace athanor::cli {
@@ -38,26 +35,18 @@ struct Waited {
 
 Result<Waited> waited_of(const views::SubjectName& subject, const std::string& jobs_ns,
                          const std::string& clusters_ns) {
-  switch (subject.kind) {
-    case views::Subject::Job:
-      return Waited{.kind = &api::kFournosJob, .ns = jobs_ns, .subject = subject};
-    case views::Subject::Cluster:
-      return Waited{.kind = &api::kFournosCluster, .ns = clusters_ns, .subject = subject};
-    case views::Subject::Queue:
-      return Waited{.kind = &api::kueue::kClusterQueue, .ns = {}, .subject = subject};
-    case views::Subject::AppWrapper:
-      return Waited{.kind = &appwrapper::kAppWrapper, .ns = jobs_ns, .subject = subject};
-    case views::Subject::Workload:
-      return Waited{.kind = &api::kueue::kWorkload, .ns = jobs_ns, .subject = subject};
-    case views::Subject::Slices:
-    case views::Subject::Zones:
-    case views::Subject::Schedule:
-      break;
+  const Kind* kind = kind_of_subject(subject.kind);
+  if (kind == nullptr || subject.kind == views::Subject::Schedule) {
+    return wrong_usage(
+        fmt::format("{}: nothing to wait for; wait takes jobs, clusters, queues, "
+                    "appwrappers and workloads",
+                    subject.name));
   }
-  return wrong_usage(
-      fmt::format("{}: nothing to wait for; wait takes jobs, clusters, queues, "
-                  "appwrappers and workloads",
-                  subject.name));
+  return Waited{.kind = kind,
+                .ns = !kind->namespaced                         ? ""
+                      : subject.kind == views::Subject::Cluster ? clusters_ns
+                                                                : jobs_ns,
+                .subject = subject};
 }
 
 // Looks at one object; the error is one that does not pass.
@@ -84,8 +73,9 @@ Result<void> look(Session& session, Waited& one, const Goal& goal, Reconnection&
 }
 
 Result<int> wait_all(const WaitOptions& options) {
-  ATHANOR_TRY(const std::vector<views::SubjectName> subjects,
-              views::parse_subjects(options.objects));
+  if (options.labels.empty()) {
+    ATHANOR_TRY_VOID(views::parse_subjects(options.objects));  // wrong words need no server
+  }
   ATHANOR_TRY(const Goal goal, parse_goal(options.wanted));
   const Instant start = wall_clock()->now();
   std::optional<Instant> end;
@@ -98,6 +88,8 @@ Result<int> wait_all(const WaitOptions& options) {
     end = start + *length;
   }
   ATHANOR_TRY(Session session, Session::open(options.target, Session::Home::Jobs));
+  ATHANOR_TRY(const std::vector<views::SubjectName> subjects,
+              chosen_subjects(session, options.objects, options.labels, options.clusters_ns));
   std::vector<Waited> all;
   for (const views::SubjectName& subject : subjects) {
     ATHANOR_TRY(Waited one, waited_of(subject, session.ns(), options.clusters_ns));

@@ -43,6 +43,7 @@
 #include "runtime/metrics/metrics.hpp"
 #include "runtime/rights/rbac.hpp"
 #include "runtime/view/tls_profile.hpp"
+#include "runtime/view/usage.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -52,7 +53,7 @@ using Hooks = std::vector<const SchedulingHooks*>;
 
 Result<Duration> duration_of(const std::string& flag, const std::string& text) {
   auto parsed = parse_go_duration(text);
-  return parsed.ok() ? parsed : parsed.error().with_context(flag);
+  return parsed.ok() ? parsed : wrong_usage(parsed.error().with_context(flag).message);
 }
 
 // The systems that are asked for; errors name those there are.
@@ -71,7 +72,7 @@ Result<std::vector<const System*>> chosen_systems(const ExtenderOptions& options
   }
   for (const std::string& name : options.systems) {
     if (std::ranges::find(chosen, name, &System::name) == chosen.end()) {
-      return Error::bad_request(
+      return wrong_usage(
           fmt::format("--systems: \"{}\" schedules nothing; known are {}", name, known));
     }
   }
@@ -93,7 +94,7 @@ int print_configuration(const ExtenderOptions& options, const Hooks& hooks) {
       .profiles = options.profiles};
   const bool http = wanted.url.starts_with("http://") || wanted.url.starts_with("https://");
   if (!http || wanted.url.find('/', wanted.url.find("://") + 3) != std::string::npos) {
-    return fail(Error::bad_request("--url: \"" + wanted.url + "\" is not http(s)://HOST:PORT"));
+    return fail(wrong_usage("--url: \"" + wanted.url + "\" is not http(s)://HOST:PORT"));
   }
   bool every_pod = !options.zones_for.empty();
   for (const SchedulingHooks* one : hooks) {
@@ -174,7 +175,7 @@ class Extender {
     };
     ATHANOR_TRY(client_, client::ApiClient::open(std::move(config), *clock_, *entropy_, limits));
     ATHANOR_TRY_VOID(make_leadership());
-    make_driver();
+    ATHANOR_TRY_VOID(make_driver());
     ATHANOR_TRY_VOID(serve());
     started_ = true;
     driver_->start();
@@ -250,7 +251,9 @@ class Extender {
     ATHANOR_TRY(election.lease_duration, duration_of("--lease-duration", options_.lease_duration));
     ATHANOR_TRY(election.renew_deadline, duration_of("--renew-deadline", options_.renew_deadline));
     ATHANOR_TRY(election.retry_period, duration_of("--retry-period", options_.retry_period));
-    ATHANOR_TRY_VOID(runtime::check(election));
+    if (const auto checked = runtime::check(election); !checked.ok()) {
+      return wrong_usage(checked.error().message);
+    }
     leadership_ = std::make_unique<cluster::Leadership>(
         client_, election, *clock_,
         cluster::LeadershipListeners{.won = [this] { driver_->lead(); },
@@ -262,7 +265,12 @@ class Extender {
     return {};
   }
 
-  void make_driver() {
+  Result<void> make_driver() {
+    constexpr std::chrono::seconds kShortest{1};
+    ATHANOR_TRY(const Duration look, duration_of("--platform-look", options_.platform_look));
+    if (look < kShortest) {
+      return wrong_usage("--platform-look: at least 1s");
+    }
     executors_.on_act(std::string(extender::kSightedVerb),
                       [this](const std::string& /*id*/, const Value& /*args*/,
                              const runtime::Executors::Completion& done) {
@@ -287,7 +295,8 @@ class Extender {
                                           .instruments = instruments(),
                                           .leadership = leadership_.get(),
                                           .config = config_,
-                                          .journal = &platform_tls_});
+                                          .journal = &platform_tls_,
+                                          .platform_look = look});
     service_ = std::make_unique<extender::Service>(extender::ServiceOptions{
         .client = client_,
         .clock = clock_.get(),
@@ -299,6 +308,7 @@ class Extender {
         .inspect = [this](std::function<void(const View&, Instant)> reader) {
           driver_->inspect(std::move(reader));
         }});
+    return {};
   }
 
   [[nodiscard]] std::vector<const Instruments*> instruments() const {

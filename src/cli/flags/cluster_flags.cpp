@@ -23,19 +23,20 @@ void add_hub(flags::Verb& verb, Target& target) {
 
 // A lock is its owner's; others have to say that they mean it.
 void add_asker(flags::Verb& verb, std::string& owner, bool& take_over) {
-  verb.add_option("--owner", owner, "who asks (default: $USER)");
-  verb.add_flag("--take-over,--force", take_over, "also when another owner has locked it");
+  verb.add_option("--owner", owner, "owner who asks (default: $USER)");
+  verb.add_flag("--take-over,--force", take_over,
+                "act although another owner has locked the cluster");
 }
 
 void add_timeout(flags::Verb& verb, int& seconds) {
-  verb.add_option("--timeout", seconds, "longest wait, in seconds")
+  verb.add_option("--timeout", seconds, "time limit in seconds")
       ->check(flags::in_range(1, 86400))
       ->capture_default_str();
 }
 
 void add_cluster_adding(flags::Verb& clusters, ClusterAddOptions& options) {
   auto& verb = *clusters.add_subcommand(
-      "add", "Make a cluster known: a labelled Secret with its kubeconfig, Hearth does the rest");
+      "add", "Add a cluster: make the labelled Secret with its kubeconfig that Hearth looks for");
   verb.footer(
       "  athanor clusters add edge --kubeconfig edge.kubeconfig --wait\n\n"
       "Without --kubeconfig, a removed cluster is onboarded again from its remaining Secret.");
@@ -43,7 +44,7 @@ void add_cluster_adding(flags::Verb& clusters, ClusterAddOptions& options) {
   verb.add_option("name", options.name, "the cluster")->required();
   verb.add_option("--kubeconfig", options.kubeconfig,
                   "kubeconfig file of the new cluster; the API server's is that of $KUBECONFIG");
-  verb.add_option("--secrets-namespace", options.secrets_namespace, "where the Secret goes")
+  verb.add_option("--secrets-namespace", options.secrets_namespace, "namespace of the Secret")
       ->envname("HEARTH_SECRETS_NAMESPACE")
       ->capture_default_str();
   verb.add_option("--owner", options.owner, "owner of the cluster's lock from the start");
@@ -59,12 +60,12 @@ void add_cordons(flags::Verb& clusters, ClusterVerbs& parsed) {
   const std::tuple<const char*, const char*, ClusterCordonVerb> verbs[] = {
       {"cordon", "Admit no new jobs; running jobs continue", ClusterCordonVerb::Cordon},
       {"uncordon", "Admit new jobs again", ClusterCordonVerb::Uncordon},
-      {"drain", "Cordon a cluster and wait until its jobs have ended", ClusterCordonVerb::Drain}};
+      {"drain", "Cordon clusters and wait until their jobs have ended", ClusterCordonVerb::Drain}};
   for (const auto& [name, help, chosen] : verbs) {
     auto& verb = *clusters.add_subcommand(name, help);
     add_file(verb, options.target);
     add_hub(verb, options.target);
-    verb.add_option("name", options.name, "the cluster")->required();
+    add_choice(verb, options.choice, "the clusters");
     if (chosen == ClusterCordonVerb::Drain) {
       verb.add_flag("--cancel", options.cancel, "stop the jobs");
       add_timeout(verb, options.timeout);
@@ -75,7 +76,7 @@ void add_cordons(flags::Verb& clusters, ClusterVerbs& parsed) {
       "describe", "Show clusters with timeline, jobs, events and what is wrong");
   add_file(describe, parsed.describe.target);
   add_hub(describe, parsed.describe.target);
-  describe.add_option("names", parsed.describe.objects, "the clusters")->required();
+  add_choice(describe, parsed.described, "the clusters");
   add_output(describe, parsed.describe.output, {Output::Table, Output::Json, Output::Yaml});
 }
 
@@ -94,7 +95,7 @@ void add_cluster_verbs(flags::Verb& app, ClusterVerbs& parsed) {
   add_file(clusters, parsed.list.target);
   add_hub(clusters, parsed.list.target);
   add_list_flags(clusters, parsed.list.list,
-                 {.names = "these clusters; one alone is shown with what is wrong with it",
+                 {.names = "names of clusters; a single one is shown with what is wrong with it",
                   .phases = "clusters in this state: Valid, Missing, Invalid, Unreachable, Leaving "
                             "or Cordoned",
                   .owners = true,
@@ -104,17 +105,18 @@ void add_cluster_verbs(flags::Verb& app, ClusterVerbs& parsed) {
 
   add_cordons(clusters, parsed);
 
-  auto& check = *clusters.add_subcommand("check", "Ask a cluster for its GPUs now; 0: all is well");
+  auto& check =
+      *clusters.add_subcommand("check", "Ask clusters for their GPUs now; 0: all is well");
   add_file(check, parsed.check.target);
   add_hub(check, parsed.check.target);
-  check.add_option("name", parsed.check.name, "the cluster")->required();
+  add_choice(check, parsed.check.choice, "the clusters");
   add_timeout(check, parsed.check.timeout);
 
   ClusterRemoveOptions& leaving = parsed.remove;
-  auto& remove = *clusters.add_subcommand("remove", "Take a cluster out of service");
+  auto& remove = *clusters.add_subcommand("remove", "Take clusters out of service");
   add_file(remove, leaving.target);
   add_hub(remove, leaving.target);
-  remove.add_option("name", leaving.name, "the cluster")->required();
+  add_choice(remove, leaving.choice, "the clusters");
   remove
       .add_option("--policy", leaving.policy,
                   "Drain: running jobs end first; Force: they are terminated; Retain: flavor and "
@@ -129,22 +131,22 @@ void add_cluster_verbs(flags::Verb& app, ClusterVerbs& parsed) {
 void add_locks(flags::Verb& app, ClusterVerbs& parsed) {
   LockOptions& options = parsed.lock;
   auto& lock =
-      *app.add_subcommand("lock", "Lock a whole cluster: running jobs finish, new ones wait");
+      *app.add_subcommand("lock", "Lock whole clusters: running jobs finish, new ones wait");
   lock.footer("  athanor lock edge --for 4h --wait");
   add_file(lock, options.target);
   add_hub(lock, options.target);
-  lock.add_option("name", options.name, "the cluster")->required();
+  add_choice(lock, options.choice, "the clusters");
   lock.add_option("--for", options.lock_time,
-                  "how long, as 30m, 4h or 2d (default: until it is unlocked)");
+                  "time of the lock, as 30m, 4h or 2d (default: until it is unlocked)");
   lock.add_option("--owner", options.owner, "owner of the lock (default: $USER)");
-  lock.add_flag("--take-over,--force", options.take_over, "also when another owner holds it");
+  lock.add_flag("--take-over,--force", options.take_over, "take over the lock of another owner");
   lock.add_flag("--wait", options.wait, "stay until the lock is held");
   add_timeout(lock, options.timeout);
 
-  auto& unlock = *app.add_subcommand("unlock", "Release the lock of a cluster");
+  auto& unlock = *app.add_subcommand("unlock", "Release the locks of clusters");
   add_file(unlock, parsed.unlock.target);
   add_hub(unlock, parsed.unlock.target);
-  unlock.add_option("name", parsed.unlock.name, "the cluster")->required();
+  add_choice(unlock, parsed.unlock.choice, "the clusters");
   add_asker(unlock, parsed.unlock.owner, parsed.unlock.take_over);
 }
 
@@ -162,8 +164,12 @@ Command chosen_of_clusters(const flags::Verb& clusters, ClusterVerbs& parsed) {
   }
   if (clusters.got_subcommand("describe")) {
     inherit(parsed.describe.target, outer, kHearthNamespace.value());
-    for (std::string& name : parsed.describe.objects) {
-      name.insert(0, "clusters/");
+    parsed.describe.labels = std::move(parsed.described.labels);
+    if (!parsed.describe.labels.empty()) {
+      parsed.describe.objects.emplace_back("clusters");
+    }
+    for (const std::string& name : parsed.described.names) {
+      parsed.describe.objects.push_back("clusters/" + name);
     }
     // -n is that of the clusters here.
     parsed.describe.clusters_ns = std::exchange(parsed.describe.target.ns, {});

@@ -15,6 +15,7 @@ struct ClusterVerbs {
   ClustersOptions list{};
   ClusterCordonOptions cordon{};
   DescribeOptions describe{};
+  NameChoice described{};
   ClusterAddOptions add{};
   ClusterCheckOptions check{};
   ClusterRemoveOptions remove{};

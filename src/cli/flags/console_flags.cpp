@@ -26,7 +26,7 @@ void add_console(flags::Verb& app, ConsoleOptions& options) {
                   "folder of the history and of archived logs (default: they end with the "
                   "program)");
   verb.add_option("--web", options.web,
-                  "serve the pages of this folder instead of the program's own")
+                  "folder whose pages are served instead of the program's own")
       ->type_name("DIR");
   verb.add_flag("--read-only", options.read_only, "refuse every change");
 }

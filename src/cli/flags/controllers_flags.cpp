@@ -61,7 +61,8 @@ void add_scope(flags::Verb& verb, ControllersOptions& options) {
                   "take the place of upstream's executable of this system: its ConfigMap (--config "
                   "names it), flags, variables and names: appwrapper or numa");
   verb.add_option("-n,--namespace", options.namespaces,
-                  "where all systems work; may be repeated (default: each where its own settings "
+                  "namespace in which all systems work; may be repeated (default: each where its "
+                  "own settings "
                   "say, FOURNOS_* and HEARTH_*, else everywhere)")
       ->delimiter(',');
   verb.add_flag("-A,--all-namespaces", options.all_namespaces, "work everywhere");
@@ -69,11 +70,16 @@ void add_scope(flags::Verb& verb, ControllersOptions& options) {
                   "keep only objects with these labels in memory: pods=team=a,tier!=b");
   verb.add_option("--drop", options.drops,
                   "keep objects without this field in memory: configmaps=data");
+  verb.add_option(
+          "--platform-look", options.platform_look,
+          "interval of looks for OpenShift's APIServer (source of the TLS profile) in a cluster "
+          "that lacks it")
+      ->capture_default_str();
 }
 
 void add_election(flags::Verb& verb, ControllersOptions& options) {
   verb.add_option("--leader-elect", options.leader_elect,
-                  "work only while holding a Lease, so that replicas do not work together")
+                  "work only while holding a Lease, so that one replica works at a time")
       ->each([&options](const std::string& /*text*/) { options.leader_elect_given = true; })
       ->capture_default_str();
   verb.add_option("--leader-elect-namespace,--leader-elect-resource-namespace",
@@ -114,7 +120,7 @@ void add_status_server(flags::Verb& verb, ControllersOptions& options) {
   verb.add_option("--otlp-endpoint", options.otlp_endpoint,
                   "collector of traces, OTLP over HTTP (default: $OTEL_EXPORTER_OTLP_ENDPOINT)");
   verb.add_option("--drain-timeout", options.drain_timeout,
-                  "how long the end waits for writes under way")
+                  "time limit of writes under way when the process ends")
       ->capture_default_str();
 }
 
@@ -134,15 +140,16 @@ void add_upstream(flags::Verb& verb, ControllersOptions& options) {
       {"metrics-bind-address", "as --metrics-address; without TLS unless --metrics-secure"},
       {"health-probe-bind-address", "as --health-address"},
       {"enable-http2", "accepted; webhooks are served by HTTP/1.1", true},
-      {"manage-no-queue", "whether AppWrappers without a queue's name wait for quota", true},
-      {"platform", "kubernetes, openshift or hypershift (default: detected)"},
-      {"platform-version", "of OpenShift (default: detected)"},
-      {"image-exporter", "the exporter's image by default"},
+      {"manage-no-queue", "let AppWrappers without a queue's name wait for quota, too", true},
+      {"platform",
+       "platform of the cluster: kubernetes, openshift or hypershift (default: detected)"},
+      {"platform-version", "version of OpenShift (default: detected)"},
+      {"image-exporter", "image of exporters whose object names none"},
       {"image-scheduler", "accepted; a NUMAResourcesScheduler names its image"},
-      {"enable-scheduler", "whether NUMAResourcesSchedulers are reconciled (default: true)", true},
+      {"enable-scheduler", "reconcile NUMAResourcesSchedulers (default: true)", true},
       {"enable-webhooks", "serve the conversion of v1alpha1 (default: false)", true},
-      {"webhook-port", "its port (default: 9443)"},
-      {"enable-metrics", "whether metrics are served (default: true)", true},
+      {"webhook-port", "port of the webhooks (default: 9443)"},
+      {"enable-metrics", "serve metrics (default: true)", true},
       {"enable-mcp-conds-fwd", "copy conditions of MachineConfigPools (default: false)", true},
       {"v", "klog's verbosity: debug from 4 on, trace from 6 on"},
       {"vmodule", "accepted; the log has one level"},
@@ -180,7 +187,7 @@ void add_record(flags::Verb& verb, ControllersOptions& options) {
                   "athanor replay")
       ->type_name("FILE");
   verb.add_flag("--record-secrets", options.record_secrets,
-                "with the data of Secrets, which is left out otherwise");
+                "include the data of Secrets in the record");
   verb.add_option("--record-limit", options.record_limit, "MiB after which the record ends")
       ->capture_default_str();
 }
@@ -205,8 +212,9 @@ void add_admission(flags::Verb& verb, ControllersOptions& options) {
           "--webhook-crd", options.webhook_crds,
           "custom resource definition whose conversion webhook leads there; may be repeated")
       ->delimiter(',');
-  verb.add_option("--webhook-certificate-life", options.webhook_certificate_life,
-                  "of a serving certificate; renewed 90 days, or a quarter of it, before its end")
+  verb.add_option(
+          "--webhook-certificate-life", options.webhook_certificate_life,
+          "life of a serving certificate; renewed 90 days, or a quarter of it, before its end")
       ->capture_default_str();
   add_tls_options(verb, options.webhook_tls);
 }

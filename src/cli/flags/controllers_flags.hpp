@@ -47,6 +47,7 @@ struct ControllersOptions {
   double burst = 1000;
   std::size_t concurrent_writes = 128;
   std::string drain_timeout = "20s";
+  std::string platform_look = "10m";
   std::string otlp_endpoint{};
   std::vector<std::string> selectors{};  // RESOURCE=LABELS
   std::vector<std::string> drops{};      // RESOURCE=PATH

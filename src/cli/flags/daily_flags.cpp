@@ -28,8 +28,10 @@ void add_results(flags::Verb& app, DailyVerbs& parsed) {
       "a\n"
       "moment. They stay when the job is deleted.");
   add_target(verb, options.target);
-  verb.add_option("job", options.job, "the job")->required();
-  verb.add_option("--copy", options.copy, "copy the files into this folder")->type_name("DIR");
+  add_choice(verb, options.jobs, "the jobs");
+  verb.add_option("--copy", options.copy,
+                  "copy the files into this folder; of several jobs, into one below it for each")
+      ->type_name("DIR");
   options.claim = kResultsClaim.otherwise;
   verb.add_option("--claim", options.claim, "PersistentVolumeClaim with the files")
       ->envname(kResultsClaim.variable)
@@ -39,7 +41,7 @@ void add_results(flags::Verb& app, DailyVerbs& parsed) {
   verb.add_option("--image", options.image, "image of the pod that reads them: sh, find, base64")
       ->capture_default_str()
       ->type_name("IMAGE");
-  verb.add_option("--timeout", options.timeout, "seconds that this pod may take")
+  verb.add_option("--timeout", options.timeout, "time limit of this pod, in seconds")
       ->check(flags::in_range(1, 86400))
       ->capture_default_str();
   add_output(verb, options.output, {Output::Table, Output::Json, Output::Yaml});
@@ -56,7 +58,7 @@ void add_results(flags::Verb& app, DailyVerbs& parsed) {
       "are\n"
       "equal are left out, unless --all is given.");
   add_target(side, compare.target);
-  side.add_option("jobs", compare.jobs, "two jobs or more")->required();
+  add_choice(side, compare.jobs, "two jobs or more");
   side.add_flag("--all", compare.all, "parameters that are equal, too");
   add_output(side, compare.output, {Output::Table, Output::Json, Output::Yaml});
 }
@@ -120,7 +122,7 @@ void add_schedules(flags::Verb& app, DailyVerbs& parsed) {
                 "schedules of every namespace");
   add_list_flags(
       list, parsed.schedules.list,
-      {.names = "these schedules", .phases = "Active or Paused", .owners = true, .since = true});
+      {.names = "names of schedules", .phases = "Active or Paused", .owners = true, .since = true});
   add_schedule_create(list, parsed.schedule_create);
   const std::tuple<const char*, const char*, ScheduleVerb> verbs[] = {
       {"pause", "Skip starts until it is resumed", ScheduleVerb::Pause},
@@ -130,7 +132,7 @@ void add_schedules(flags::Verb& app, DailyVerbs& parsed) {
   for (const auto& [name, help, verb] : verbs) {
     auto& act = *list.add_subcommand(name, help);
     add_target(act, parsed.schedule_act.target);
-    act.add_option("names", parsed.schedule_act.names, "the schedules")->required();
+    add_choice(act, parsed.schedule_act.choice, "the schedules");
     act.callback([&parsed, chosen_verb = verb] { parsed.schedule_act.verb = chosen_verb; });
   }
   auto& next = *list.add_subcommand("next", "Show the next starts, in UTC and in its time zone");
@@ -139,7 +141,7 @@ void add_schedules(flags::Verb& app, DailyVerbs& parsed) {
       ->required();
   next.add_option("--zone", parsed.schedule_next.zone, "time zone (default: the schedule's)")
       ->type_name("ZONE");
-  next.add_option("--count", parsed.schedule_next.count, "how many")
+  next.add_option("--count", parsed.schedule_next.count, "number of starts to print")
       ->check(flags::in_range(1, 1000))
       ->capture_default_str();
   add_output(next, parsed.schedule_next.output, {Output::Table, Output::Json, Output::Yaml});
@@ -172,20 +174,22 @@ void add_labs(flags::Verb& app, DailyVerbs& parsed) {
           ->capture_default_str();
     }
     if (verb == LabVerb::Delete) {
-      act.add_flag("--force", parsed.lab_act.force, "running ones, too");
+      act.add_flag("--force", parsed.lab_act.force, "delete running labs, too");
     }
     act.callback([&parsed, chosen_verb = verb] { parsed.lab_act.verb = chosen_verb; });
   }
 }
 
 void add_events(flags::Verb& app, EventsOptions& options) {
-  auto& verb = *app.add_subcommand("events", "List events of a namespace, or of one object");
+  auto& verb = *app.add_subcommand("events", "List events of a namespace, or of some objects");
   verb.footer(
       "  athanor events my-job\n"
+      "  athanor events my-job pod/my-pod\n"
       "  athanor events --types Warning -w\n"
       "  athanor events pod/my-pod -o wide");
   add_target(verb, options.target);
-  verb.add_option("about", options.about, "KIND/NAME, or a job: with its run and its pods");
+  verb.add_option("about", options.about,
+                  "KIND/NAME, or the name of a job, which includes its run and pods; repeatable");
   verb.add_option("--types", options.types, "Normal or Warning; repeatable, or with commas")
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -219,10 +223,11 @@ void add_top(flags::Verb& app, TopOptions& options) {
                   "words, or column:value; - in front negates: phase:Failed age:<2h -owner:ann")
       ->type_name("FILTER");
   verb.add_flag("--once", options.once, "print one screen and end");
-  verb.add_option("--columns", options.columns, "width of that screen (default: the terminal's)")
+  verb.add_option("--columns", options.columns,
+                  "width of the printed screen (default: the terminal's)")
       ->check(flags::in_range(20, 1000))
       ->type_name("N");
-  verb.add_option("--lines", options.lines, "its height (default: all rows)")
+  verb.add_option("--lines", options.lines, "height of the printed screen (default: all rows)")
       ->check(flags::in_range(4, 10000))
       ->type_name("N");
   verb.add_option("--interval", options.interval, "seconds between two refreshes")

@@ -16,7 +16,7 @@ namespace athanor::cli {
 // Options of `athanor results`.
 struct ResultsOptions {
   Target target{};
-  std::string job{};
+  NameChoice jobs{};
   std::string copy{};   // folder that gets the files; empty: none are copied
   std::string claim{};  // the PersistentVolumeClaim with the files
   std::string image{};  // of the pod that reads it
@@ -27,7 +27,7 @@ struct ResultsOptions {
 // Options of `athanor compare`.
 struct CompareOptions {
   Target target{};
-  std::vector<std::string> jobs{};
+  NameChoice jobs{};
   bool all = false;  // parameters that are equal, too
   Output output = Output::Table;
 };
@@ -56,7 +56,7 @@ struct ScheduleCreateOptions {
 enum class ScheduleVerb : std::uint8_t { Pause, Resume, Trigger, Delete };
 struct ScheduleActOptions {
   Target target{};
-  std::vector<std::string> names{};
+  NameChoice choice{};
   ScheduleVerb verb = ScheduleVerb::Pause;
 };
 
@@ -89,7 +89,7 @@ struct LabActOptions {
 struct EventsOptions {
   Target target{};
   bool all_namespaces = false;
-  std::string about{};               // KIND/NAME, or a job's name
+  std::vector<std::string> about{};  // KIND/NAME, or a job's name
   std::vector<std::string> types{};  // Normal, Warning
   ListOptions list{};
 };

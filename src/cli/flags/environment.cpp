@@ -32,6 +32,10 @@ std::string variable(const std::map<std::string, std::string>& variables, const 
   return found == variables.end() ? std::string() : found->second;
 }
 
+std::string user_name() {
+  return variable(environment_map(), "USER");
+}
+
 void log_setting_warning(const std::string& warning) {
   log::write_always(log::Level::Warn, "a setting has no effect", {{"what", warning}});
 }

@@ -13,6 +13,8 @@ namespace athanor::cli {
 std::map<std::string, std::string> environment_map();
 // Returns a variable's value; empty where there is none.
 std::string variable(const std::map<std::string, std::string>& variables, const std::string& name);
+// Returns $USER; empty where it is not set. Call it while there is one thread.
+std::string user_name();
 // Logs a warning of a setting without effect.
 void log_setting_warning(const std::string& warning);
 

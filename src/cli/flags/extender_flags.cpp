@@ -37,22 +37,24 @@ void add_extender_serving(flags::Verb& verb, ExtenderOptions& options) {
   add_tls_options(verb, options.tls);
   certificate->needs(key);
   key->needs(certificate);
-  verb.add_option("--systems", options.systems,
-                  "whose pods are judged: das (slices), numa (zones) (default: both)")
+  verb.add_option(
+          "--systems", options.systems,
+          "systems whose pods are filtered and scored: das (slices), numa (zones) (default: both)")
       ->delimiter(',');
   auto* zones =
       verb.add_option("--zones-for", options.zones_for,
                       "scheduler profile whose pods are placed by zones (default: the profile of "
                       "a deployed NUMAResourcesScheduler)");
-  verb.add_option("--zones-scoring", options.zones_scoring,
-                  "how that profile's pods choose among zones: LeastAllocated, MostAllocated, "
-                  "BalancedAllocation or LeastNUMANodes")
+  verb.add_option(
+          "--zones-scoring", options.zones_scoring,
+          "strategy by which that profile chooses among zones: LeastAllocated, MostAllocated, "
+          "BalancedAllocation or LeastNUMANodes")
       ->needs(zones)
       ->check(flags::one_of(
           {"LeastAllocated", "MostAllocated", "BalancedAllocation", "LeastNUMANodes"}))
       ->capture_default_str();
   verb.add_option("--zones-cache", options.zones_cache,
-                  "how that profile's pods count until their node's data include them: "
+                  "accounting of that profile's pods until their node's data include them: "
                   "over-reserve, passthrough (not at all) or discard-reserved (a node takes one "
                   "at a time)")
       ->needs(zones)
@@ -66,8 +68,8 @@ void add_extender_serving(flags::Verb& verb, ExtenderOptions& options) {
 
 void add_preemption(flags::Verb& verb, ExtenderOptions& options) {
   verb.add_option("--preemption", options.preemption,
-                  "on: pods of lower priority are deleted where slots or zones alone are missing; "
-                  "off: such a pod waits")
+                  "delete pods of lower priority where only slots or zones are missing; off: "
+                  "such a pod waits")
       ->check(flags::one_of({"on", "off"}))
       ->capture_default_str();
 }
@@ -81,12 +83,13 @@ void add_extender_election(flags::Verb& verb, ExtenderOptions& options) {
   verb.add_option("--leader-elect-resource-name", options.lease_name, "the Lease's name")
       ->capture_default_str();
   verb.add_option("--lease-duration", options.lease_duration,
-                  "others wait this long after the last renewal")
+                  "lease duration: time after which another candidate may take over")
       ->capture_default_str();
   verb.add_option("--renew-deadline", options.renew_deadline,
-                  "without a renewal for this long nothing is written any more")
+                  "stop writing if the lease was not renewed for this long")
       ->capture_default_str();
-  verb.add_option("--retry-period", options.retry_period, "between renewals, and between attempts")
+  verb.add_option("--retry-period", options.retry_period,
+                  "time between renewals, and between attempts to get the lease")
       ->capture_default_str();
 }
 
@@ -97,6 +100,11 @@ void add_looks(flags::Verb& verb, ExtenderOptions& options) {
   verb.add_flag("--metrics-secure", options.metrics_secure,
                 "serve metrics over TLS to clients whose token may get /metrics; with "
                 "--print-rbac: include the rights for it");
+  verb.add_option(
+          "--platform-look", options.platform_look,
+          "interval of looks for OpenShift's APIServer (source of the TLS profile) in a cluster "
+          "that lacks it")
+      ->capture_default_str();
   verb.add_option("--health-address", options.health_address,
                   "HOST:PORT of /healthz, /livez and /readyz; 0: none (default: the metrics')");
   verb.add_option("--log-level", options.log_level, "error, warn, info, debug or trace")
@@ -110,7 +118,7 @@ void add_looks(flags::Verb& verb, ExtenderOptions& options) {
 void add_prints(flags::Verb& verb, ExtenderOptions& options) {
   auto* print = verb.add_flag("--print-scheduler-config", options.print_configuration,
                               "print the KubeSchedulerConfiguration of the scheduler that asks");
-  verb.add_option("--url", options.url, "how that scheduler reaches the extender, without a path")
+  verb.add_option("--url", options.url, "URL of the extender for that scheduler, without a path")
       ->needs(print);
   verb.add_option("--ca-file", options.ca_file,
                   "file with the extender's CA, on that scheduler's machine")

@@ -32,6 +32,7 @@ struct ExtenderOptions {
   std::string lease_duration = "15s";
   std::string renew_deadline = "10s";
   std::string retry_period = "2s";
+  std::string platform_look = "10m";
   std::string metrics_address{};
   bool metrics_secure = false;
   std::string health_address{};

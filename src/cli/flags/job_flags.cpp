@@ -12,7 +12,7 @@ namespace athanor::cli {
 void add_job_fields(flags::Verb& verb, SubmitOptions& options) {
   verb.add_option("--name", options.name, "name of the job (default: made from the project's)");
   verb.add_option("--owner", options.owner, "team or person (default: $USER)");
-  verb.add_option("--display-name", options.display_name, "label for people");
+  verb.add_option("--display-name", options.display_name, "display name");
   verb.add_option("--pipeline", options.pipeline, "Tekton Pipeline to run");
   verb.add_option("--cluster", options.cluster, "pin the job to this cluster");
   verb.add_option("--gpu", options.gpu, "GPUs, as TYPE:COUNT")->type_name("TYPE:COUNT");
@@ -30,7 +30,7 @@ void add_job_fields(flags::Verb& verb, SubmitOptions& options) {
   verb.add_option("--start-at", options.start_at, "time before which it does not start (RFC 3339)")
       ->type_name("TIME");
   verb.add_flag("--lock-only", options.lock_only, "hold the cluster and run nothing");
-  verb.add_option("--lock-until", options.lock_until, "end of such a lock (RFC 3339)")
+  verb.add_option("--lock-until", options.lock_until, "end of the lock of --lock-only (RFC 3339)")
       ->type_name("TIME");
   verb.add_option("--label", options.labels, "label, as NAME=VALUE; repeatable")
       ->type_name("NAME=VALUE");
@@ -79,21 +79,39 @@ void add_submit(flags::Verb& app, SubmitOptions& options) {
       ->type_name("NAME");
   verb.add_flag("--from-environment", options.from_environment,
                 "submit the job of the variable FJOB_JSON: what the pods of a schedule do");
-  verb.add_flag("--keep-going", options.keep_going, "submit the good ones of several jobs");
+  verb.add_flag("--keep-going", options.keep_going, "submit the valid ones of several jobs");
   add_job_fields(verb, options);
   add_submission(verb, options);
 }
 
 void add_rerun(flags::Verb& app, SubmitOptions& options) {
-  auto& verb = *app.add_subcommand("rerun", "Submit a copy of a job, with other values");
+  auto& verb = *app.add_subcommand("rerun", "Submit copies of jobs, with other values");
   verb.footer(
       "  athanor rerun nightly-x7k2p --follow\n"
-      "  athanor rerun nightly-x7k2p --cluster cluster-2 --gpu h200:8");
+      "  athanor rerun nightly-x7k2p --cluster cluster-2 --gpu h200:8\n"
+      "  athanor rerun -l suite=nightly");
   add_target(verb, options.target);
-  verb.add_option("job", options.rerun, "the job")->required();
+  add_choice(verb, options.rerun, "the jobs");
   add_job_fields(verb, options);
   add_submission(verb, options);
 }
+
+namespace {
+
+// Objects of several kinds, or kinds and the labels of all that are meant.
+void add_subjects(flags::Verb& verb, std::vector<std::string>& objects, std::string& labels) {
+  verb.add_option("objects", objects, "KIND/NAME; a name alone is a job; beside -l KIND");
+  verb.add_option("-l,--selector", labels,
+                  "all objects of these kinds (default: jobs) with these labels: a=b,c in (d,e),!f")
+      ->type_name("LABELS");
+  verb.verify([&objects, &labels]() -> Result<void> {
+    return objects.empty() && labels.empty()
+               ? Result<void>(Error::bad_request("objects is required, or -l LABELS"))
+               : Result<void>();
+  });
+}
+
+}  // namespace
 
 void add_describe(flags::Verb& app, DescribeOptions& options) {
   auto& verb = *app.add_subcommand(
@@ -105,7 +123,7 @@ void add_describe(flags::Verb& app, DescribeOptions& options) {
       "Kinds: jobs, clusters, queues, appwrappers, schedules, slices and zones (of a node), "
       "workloads.");
   add_target(verb, options.target);
-  verb.add_option("objects", options.objects, "KIND/NAME; a name alone is a job")->required();
+  add_subjects(verb, options.objects, options.labels);
   verb.add_option("--clusters-namespace", options.clusters_ns, "namespace of the FournosClusters")
       ->envname("HEARTH_NAMESPACE")
       ->default_val("hearth");
@@ -123,7 +141,7 @@ void add_wait(flags::Verb& app, WaitOptions& options) {
       "it\n"
       "is Valid, a queue until it is Active.");
   add_target(verb, options.target);
-  verb.add_option("objects", options.objects, "KIND/NAME; a name alone is a job")->required();
+  add_subjects(verb, options.objects, options.labels);
   verb.add_option("--for", options.wanted, "phase=PHASE, condition=TYPE[=STATUS] or delete")
       ->type_name("GOAL");
   verb.add_option("--timeout", options.timeout, "longest time, as 90s, 1h30m or 2d (default: none)")
@@ -134,26 +152,39 @@ void add_wait(flags::Verb& app, WaitOptions& options) {
 }
 
 void add_logs(flags::Verb& app, LogsOptions& options) {
-  auto& verb = *app.add_subcommand("logs", "Print the logs of a job, or of another workload");
+  auto& verb = *app.add_subcommand("logs", "Print the logs of jobs, or of other workloads");
   verb.footer(
       "  athanor logs my-job -f\n"
       "  athanor logs my-job --failed --tail 50\n"
       "  athanor logs pipelinerun/my-job --task run -c step-run --timestamps\n"
-      "  athanor logs job.batch/train --since 10m --prefix\n\n"
+      "  athanor logs job.batch/train --since 10m --prefix\n"
+      "  athanor logs -l team=llm -f\n\n"
       "A name alone is a job, else a PipelineRun, batch Job, AppWrapper, JobSet or pod of that "
       "name.\n"
       "Kinds: jobs, pipelineruns, taskruns, batchjobs (job.batch), jobsets, appwrappers, pods,\n"
       "workloads, pytorchjobs, rayjobs, rayclusters, leaderworkersets, deployments, "
       "statefulsets.\n"
-      "Each line begins with [task/step] or [pod/container].");
+      "Each line begins with [task/step] or [pod/container]; of several workloads with\n"
+      "[pod/NAME/CONTAINER].");
   add_target(verb, options.target);
-  verb.add_option("workload", options.words, "KIND/NAME, or the name alone")->required();
+  verb.add_option("workload", options.words, "KIND/NAME, or the name alone; several are read");
+  verb.add_option("-l,--selector", options.labels,
+                  "select by labels instead of names: jobs, or pods if no job has them; with a "
+                  "kind, objects of it")
+      ->type_name("LABELS");
+  verb.verify([&options]() -> Result<void> {
+    if (options.words.empty() && options.labels.empty()) {
+      return Error::bad_request("workload is required, or -l LABELS in its place");
+    }
+    return {};
+  });
   verb.add_flag("-f,--follow", options.follow, "print new lines until the workload ends");
-  verb.add_option("--task", options.task, "this pipeline task alone");
+  verb.add_option("--task", options.task, "only this pipeline task");
   verb.add_option("-c,--container", options.container,
-                  "this container or step alone; containers for the start are printed only so");
-  verb.add_flag("--failed", options.failed, "containers that ended with another code than 0");
-  verb.add_flag("-p,--previous", options.previous, "of restarted containers, the instance before");
+                  "only this container or step; init containers are printed only with this flag");
+  verb.add_flag("--failed", options.failed, "only containers that ended with a code other than 0");
+  verb.add_flag("-p,--previous", options.previous,
+                "print the previous instance of restarted containers");
   verb.add_option("--tail", options.tail, "the last lines of each container (default: all)")
       ->check(flags::in_range(0, 1'000'000'000))
       ->type_name("LINES");
@@ -168,7 +199,7 @@ void add_logs(flags::Verb& app, LogsOptions& options) {
 void add_cancel(flags::Verb& app, CancelOptions& options) {
   auto& verb = *app.add_subcommand("cancel", "Stop jobs");
   add_target(verb, options.target);
-  verb.add_option("names", options.names, "the jobs")->required();
+  add_choice(verb, options.choice, "the jobs");
   verb.add_flag("--terminate", options.terminate, "skip the pipeline's finally tasks");
 }
 
@@ -186,21 +217,19 @@ void add_templates(flags::Verb& app, TemplateVerbs& parsed) {
   add_target(list, parsed.list.target);
   list.add_flag("-A,--all-namespaces", parsed.list.all_namespaces, "templates of every namespace");
   add_list_flags(list, parsed.list.list,
-                 {.names = "these templates", .owners = true, .since = true});
+                 {.names = "names of templates", .owners = true, .since = true});
   auto& save = *list.add_subcommand("save", "Save a job from flags, a file or a stored job");
   save.footer("The flags are those of athanor submit. A template of the same name is replaced.");
   add_target(save, parsed.save.job.target);
   save.add_option("template", parsed.save.name, "the template's name")->required();
-  save.add_option("--description", parsed.save.description, "one line for people");
+  save.add_option("--description", parsed.save.description, "description in one line");
   auto* file = save.add_option("-f,--file", parsed.save.job.files, "manifest of one FournosJob")
                    ->allow_extra_args(false);
-  save.add_option("--from", parsed.save.job.rerun, "a stored job")
-      ->excludes(file)
-      ->type_name("JOB");
+  save.add_option("--from", parsed.save.from, "a stored job")->excludes(file)->type_name("JOB");
   add_job_fields(save, parsed.save.job);
   auto& remove = *list.add_subcommand("delete", "Delete templates");
   add_target(remove, parsed.remove.target);
-  remove.add_option("names", parsed.remove.names, "the templates")->required();
+  add_choice(remove, parsed.remove.choice, "the templates");
 }
 
 Command chosen_of_templates(const flags::Verb& templates, TemplateVerbs& parsed) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/flags/name_choice.hpp"
 #include "cli/flags/target.hpp"
 #include "cli/output/list_options.hpp"
 
@@ -15,7 +16,7 @@ namespace athanor::cli {
 struct SubmitOptions {
   Target target{};
   std::vector<std::string> files{};  // manifests, folders, or "-"
-  std::string rerun{};               // a job whose copy is submitted
+  NameChoice rerun{};                // jobs whose copies are submitted
   std::string job_template{};        // a saved one, which the flags complete
   bool from_environment = false;     // FJOB_JSON, in a schedule's pod
   std::string name{};
@@ -48,7 +49,8 @@ struct SubmitOptions {
 // Options of `athanor describe`.
 struct DescribeOptions {
   Target target{};
-  std::vector<std::string> objects{};  // KIND/NAME
+  std::vector<std::string> objects{};  // KIND/NAME; beside labels KIND
+  std::string labels{};
   std::string clusters_ns{};
   Output output = Output::Table;
 };
@@ -56,7 +58,8 @@ struct DescribeOptions {
 // Options of `athanor wait`.
 struct WaitOptions {
   Target target{};
-  std::vector<std::string> objects{};  // KIND/NAME
+  std::vector<std::string> objects{};  // KIND/NAME; beside labels KIND
+  std::string labels{};
   std::string clusters_ns{};
   std::string wanted{};  // "phase=P", "condition=T[=S]", "delete"; empty: the end
   std::string timeout{};
@@ -72,7 +75,8 @@ struct JobsOptions {
 // Options of `athanor logs`.
 struct LogsOptions {
   Target target{};
-  std::vector<std::string> words{};  // KIND/NAME, KIND NAME or NAME
+  std::vector<std::string> words{};  // KIND/NAME or NAME, or KIND NAME; beside labels KIND
+  std::string labels{};
   bool follow = false;
   std::string task{};
   std::string container{};
@@ -88,7 +92,7 @@ struct LogsOptions {
 // Options of `athanor cancel`.
 struct CancelOptions {
   Target target{};
-  std::vector<std::string> names{};
+  NameChoice choice{};
   bool terminate = false;  // skip the pipeline's finally tasks
 };
 
@@ -111,6 +115,7 @@ struct TemplatesOptions {
 // Options of `athanor templates save`: the job is that of `athanor submit` with the same flags.
 struct TemplateSaveOptions {
   SubmitOptions job{};
+  std::string from{};  // a stored job
   std::string name{};
   std::string description{};
 };
@@ -118,7 +123,7 @@ struct TemplateSaveOptions {
 // Options of `athanor templates delete`.
 struct TemplateDeleteOptions {
   Target target{};
-  std::vector<std::string> names{};
+  NameChoice choice{};
 };
 
 }  // namespace athanor::cli

@@ -12,14 +12,13 @@ namespace {
 void add_serving(flags::Verb& verb, UpOptions& options) {
   lab::AuditOptions& audit = options.serving.audit;
   verb.add_option("--audit-policy-file", audit.policy_file,
-                  "which requests are written to the audit log, and how much of them");
-  verb.add_option("--audit-log-path", audit.log_path, "the audit log; - is stdout");
+                  "file of the audit policy: which requests are logged, and how much of them");
+  verb.add_option("--audit-log-path", audit.log_path, "file of the audit log; - is stdout");
   verb.add_option("--audit-log-maxsize", audit.max_size,
-                  "MiB of the audit log before a new one is begun (0: 100)");
+                  "size of the audit log in MiB at which a new one begins (0: 100)");
   verb.add_option("--audit-log-maxbackup", audit.max_backup,
-                  "how many older audit logs are kept (0: all)");
-  verb.add_option("--audit-log-maxage", audit.max_age,
-                  "how many days older audit logs are kept (0: always)");
+                  "number of older audit logs to keep (0: all)");
+  verb.add_option("--audit-log-maxage", audit.max_age, "days to keep older audit logs (0: always)");
   verb.add_option("--max-requests-inflight", options.serving.max_requests_inflight,
                   "reads under way at a time; more wait a second, then 429")
       ->capture_default_str();
@@ -28,12 +27,11 @@ void add_serving(flags::Verb& verb, UpOptions& options) {
                   "writes under way at a time; more wait a second, then 429")
       ->capture_default_str();
   verb.add_option("--max-connections-per-address", options.serving.max_connections_per_address,
-                  "connections of one client address; further ones take the place of those that "
-                  "rest")
+                  "connections of one client address; one beyond this number replaces an idle one")
       ->check(flags::positive())
       ->capture_default_str();
   verb.add_option("--encryption-provider-config", options.serving.encryption_config,
-                  "which objects are kept encrypted on the disk, and the keys");
+                  "file of the encryption: kinds that are encrypted on the disk, and the keys");
   verb.add_option("--request-timeout", options.request_timeout,
                   "timeout of requests other than watches")
       ->capture_default_str();
@@ -55,7 +53,7 @@ void add_pods(flags::Verb& verb, UpOptions& options) {
       ->capture_default_str();
   verb.add_option(
           "--pod-isolation", options.pod_isolation,
-          "on: with --pods process, commands write into layers of their own over a read-only "
+          "isolation of process pods; on: commands write into layers of their own over a read-only "
           "host, and run without new privileges, behind a filter of system calls, in a PID "
           "namespace, without home folders and the data folder in view, where the kernel "
           "allows; off: debuggers and mounts work in them, and what they write stays")
@@ -70,7 +68,7 @@ void add_pods(flags::Verb& verb, UpOptions& options) {
 
 void add_up(flags::Verb& app, UpOptions& options) {
   auto& verb = *app.add_subcommand(
-      "up", "Light the lab: the whole control plane and its nodes in this process");
+      "up", "Start a lab: the whole control plane and its nodes in this process");
   verb.footer(
       "Prints the kubeconfig's path, the API address and what to type next; runs until SIGINT or "
       "SIGTERM.\n\n"
@@ -96,11 +94,11 @@ void add_up(flags::Verb& app, UpOptions& options) {
       "beside those that are there (default: refuse)");
   add_pods(verb, options);
   verb.add_option("--controllers", options.controllers,
-                  "which controllers run: *, name, -name, comma-separated; empty: none; external: "
+                  "controllers to run: *, name, -name, comma-separated; empty: none; external: "
                   "all but those of kube-controller-manager and kube-scheduler")
       ->capture_default_str();
   verb.add_option("--history-max-bytes", options.history_max_bytes,
-                  "how much history the disk keeps for watches; KiB, MiB, GiB may follow")
+                  "size of the history that the disk keeps for watches; KiB, MiB, GiB may follow")
       ->check(flags::as_bytes())
       ->default_str("256MiB");
   add_serving(verb, options);
@@ -114,7 +112,7 @@ void add_up(flags::Verb& app, UpOptions& options) {
       ->capture_default_str();
   verb.add_option(
           "--user", options.users,
-          "also write DATA/users/NAME.kubeconfig for a person with the role view, edit (the "
+          "write DATA/users/NAME.kubeconfig, too, for a person with the role view, edit (the "
           "default) or admin in the jobs' namespace; repeatable")
       ->allow_extra_args(false)
       ->type_name("NAME[:ROLE]");
@@ -122,7 +120,7 @@ void add_up(flags::Verb& app, UpOptions& options) {
       "--emulate-cluster-policy", options.emulate_cluster_policy,
       "serve a ready ClusterPolicy of NVIDIA's GPU operator, for agents that wait for it");
   verb.add_option("--allocation-api", options.allocation_api,
-                  "what hands out emulated GPUs: device plugins, DRA, or each some of them")
+                  "APIs that hand out emulated GPUs: device plugins, DRA, or each some of them")
       ->check(flags::one_of({"deviceplugin", "dra", "both"}));
   verb.add_flag(
       "--unsafe-no-sync", options.unsafe_no_sync,
@@ -147,16 +145,17 @@ void add_simulate(flags::Verb& app, SimulateOptions& options) {
       "fleet.yaml\n\n"
       "The same controllers as in the lab, in virtual time. docs/simulate.md tells the formats.");
   verb.add_option("trace", options.trace,
-                  "who submits what when: CSV, or YAML; - reads CSV from standard input");
+                  "trace: times, owners and jobs, as CSV or YAML; - reads CSV from standard input");
   verb.add_option("--fleet", options.fleet, "lab file: clusters with quotas, priority classes");
   verb.add_option("--what-if", options.what_if, "a second fleet, shown beside the first");
   verb.add_option("--html", options.html, "write a page with charts to this file");
-  verb.add_option("--seed", options.seed, "of names and synthetic traces")->capture_default_str();
+  verb.add_option("--seed", options.seed, "seed of names and synthetic traces")
+      ->capture_default_str();
   verb.add_flag("--generate", options.generate, "print a synthetic trace as CSV and stop");
-  verb.add_option("--jobs", options.jobs, "with --generate: how many")
+  verb.add_option("--jobs", options.jobs, "with --generate: number of jobs")
       ->check(flags::in_range(1, 1'000'000))
       ->capture_default_str();
-  verb.add_option("--days", options.days, "with --generate: over how many days")
+  verb.add_option("--days", options.days, "with --generate: number of days")
       ->check(flags::in_range(1, 366))
       ->capture_default_str();
   verb.add_option("--slices", options.slices,
@@ -164,13 +163,13 @@ void add_simulate(flags::Verb& app, SimulateOptions& options) {
                   "or a file in CSV")
       ->type_name("MIX|FILE");
   verb.add_option("--model", options.model, "with --slices: model of the GPUs (A100-PCIE-40GB)");
-  verb.add_option("--nodes", options.nodes, "with --slices: how many nodes (8)")
+  verb.add_option("--nodes", options.nodes, "with --slices: number of nodes (8)")
       ->check(flags::in_range(1, 1000));
   verb.add_option("--gpus", options.gpus, "with --slices: GPUs of each node (8)")
       ->check(flags::in_range(1, 16));
-  verb.add_option("--requests", options.requests, "with a mix: how many requests (8000)")
+  verb.add_option("--requests", options.requests, "number of requests of a mix (8000)")
       ->check(flags::in_range(1, 1'000'000));
-  verb.add_option("--load", options.load, "with a mix: requested share of all slots (0.95)")
+  verb.add_option("--load", options.load, "requested share of all slots, for a mix (0.95)")
       ->check(flags::between(0.01, 10.0));
   add_output(verb, options.output, {Output::Table, Output::Json});
 }

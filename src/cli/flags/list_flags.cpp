@@ -8,6 +8,21 @@
 
 namespace athanor::cli {
 
+void add_choice(flags::Verb& verb, NameChoice& choice, const std::string& names) {
+  verb.add_option("names", choice.names, names);
+  verb.add_option("-l,--selector", choice.labels,
+                  "instead of names: all with these labels: a=b,c in (d,e),!f")
+      ->type_name("LABELS");
+  verb.verify([&choice]() -> Result<void> {
+    if (choice.names.empty() == choice.labels.empty()) {
+      return Error::bad_request(choice.names.empty()
+                                    ? "names is required, or -l LABELS in their place"
+                                    : "-l excludes names");
+    }
+    return {};
+  });
+}
+
 void add_list_flags(flags::Verb& verb, ListOptions& options, const ListTraits& traits) {
   if (!traits.names.empty()) {
     verb.add_option("names", options.names, traits.names);
@@ -34,12 +49,12 @@ void add_list_flags(flags::Verb& verb, ListOptions& options, const ListTraits& t
                     "objects created since: 90s, 1h30m, 2d ago, or a time (RFC 3339)")
         ->type_name("TIME");
   }
-  verb.add_option("--limit", options.limit, "print at most so many")
+  verb.add_option("--limit", options.limit, "print at most this many")
       ->check(flags::in_range(1, 1'000'000'000))
       ->type_name("N");
   verb.add_option("--sort-by", options.sort_by, "column, or path such as .metadata.name")
       ->type_name("COLUMN");
-  verb.add_flag("--no-headers", options.no_headers, "leave the line of titles out");
+  verb.add_flag("--no-headers", options.no_headers, "print no line of titles");
   verb.add_flag("-w,--watch", options.watch, traits.watch);
   std::vector<Output> formats = list_formats();
   formats.insert(formats.end(), traits.more.begin(), traits.more.end());

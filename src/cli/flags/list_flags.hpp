@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/flags/name_choice.hpp"
 #include "cli/output/list_options.hpp"
 
 namespace athanor::flags {
@@ -25,7 +26,9 @@ struct ListTraits {
   std::vector<Output> more{};  // formats besides those of every list
 };
 
-// Adds them.
+// Adds the names of objects that a verb acts on, and -l in their place. `names`: help of the names.
+void add_choice(flags::Verb& verb, NameChoice& choice, const std::string& names);
+// Adds the flags of a list.
 void add_list_flags(flags::Verb& verb, ListOptions& options, const ListTraits& traits);
 
 }  // namespace athanor::cli

@@ -55,12 +55,18 @@ Exit codes:
   3    the outcome is unknown: the API server went away while a job was followed; the job continues
   130  Ctrl-C while something was followed or watched; the job continues)";
 
+struct StandInValues {
+  FlagValues apiserver{apiserver_flags()};
+  FlagValues etcd{etcd_flags()};
+};
+
 struct Parsed {
   UpOptions up{};
   ControllersOptions controllers{};
   ConsoleOptions console{};
   ExtenderOptions extender{};
   EnvtestOptions envtest{};
+  StandInValues stand_ins{};
   SubmitOptions submit{};
   SubmitOptions rerun{};
   DescribeOptions describe{};
@@ -92,7 +98,7 @@ struct Parsed {
 
 void add_backups(flags::Verb& app, Parsed& parsed) {
   auto& backup = *app.add_subcommand("backup", "Copy a lab's state into one file, while it runs");
-  backup.add_option("file", parsed.backup.file, "the file to write; replaced when complete")
+  backup.add_option("file", parsed.backup.file, "file to write; replaced when complete")
       ->required();
   backup
       .add_option("--data", parsed.backup.data,
@@ -105,10 +111,14 @@ void add_backups(flags::Verb& app, Parsed& parsed) {
       ->required();
 }
 
-// The flags of the first two are parsed elsewhere, as Kubernetes' programs parse them.
-void add_stand_ins(flags::Verb& app, EnvtestOptions& envtest) {
-  app.add_subcommand("apiserver", "The API server alone, with kube-apiserver's flags");
-  app.add_subcommand("etcd", "Stand in for the etcd that test suites start; stores nothing");
+// The first two are here for help, pages and completion; parse_stand_in reads their command lines.
+void add_stand_ins(flags::Verb& app, EnvtestOptions& envtest, StandInValues& values) {
+  describe_apiserver(
+      *app.add_subcommand("apiserver", "The API server alone, with kube-apiserver's flags"),
+      values.apiserver);
+  describe_etcd(
+      *app.add_subcommand("etcd", "Stand in for the etcd that test suites start; stores nothing"),
+      values.etcd);
   auto& verb = *app.add_subcommand(
       "envtest",
       "Put kube-apiserver, etcd and kubectl where a controller-runtime suite finds them");
@@ -116,7 +126,8 @@ void add_stand_ins(flags::Verb& app, EnvtestOptions& envtest) {
       "  eval $(athanor envtest ~/envtest)\n"
       "  go test ./...\n\n"
       "The executables are links to this program; kubectl is a link to that of PATH.");
-  verb.add_option("directory", envtest.directory, "the folder; made when missing")->required();
+  verb.add_option("directory", envtest.directory, "folder of the programs; made when missing")
+      ->required();
 }
 
 void add_readers(flags::Verb& app, Parsed& parsed) {
@@ -130,7 +141,7 @@ void add_readers(flags::Verb& app, Parsed& parsed) {
       "  athanor jobs --since 30d -o trace > trace.csv    # for athanor simulate");
   jobs.add_flag("-A,--all-namespaces", parsed.jobs.all_namespaces, "jobs of every namespace");
   add_list_flags(jobs, parsed.jobs.list,
-                 {.names = "these jobs; one alone is shown with what belongs to it",
+                 {.names = "names of jobs; a single one is shown with what belongs to it",
                   .phases = "jobs in this phase",
                   .owners = true,
                   .since = true,
@@ -144,17 +155,19 @@ void add_readers(flags::Verb& app, Parsed& parsed) {
   add_target(queue, parsed.queue.target);
   queue.add_option("names", parsed.queue.names, "queues or cohorts: their quota and use");
   queue
-      .add_option("--explain", parsed.queue.explain,
-                  "why this job waits, which workloads are ahead of it, which it would preempt")
+      .add_option(
+          "--explain", parsed.queue.explain,
+          "explain why this job waits, which workloads are ahead of it, which it would preempt")
       ->type_name("JOB");
   queue.add_flag("-A,--all-namespaces", parsed.queue.all_namespaces,
                  "workloads of every namespace");
   add_list_flags(queue, parsed.queue.list,
                  {.names = {},
-                  .phases = "running or waiting",
+                  .phases = "running, has-quota, waiting or inactive",
+                  .owners = true,
                   .since = true,
                   .watch = "print changes of position, admission and reason"});
-  for (const char* flag : {"--watch", "--phase", "--since"}) {
+  for (const char* flag : {"--watch", "--phase", "--owner", "--since"}) {
     queue.get_option(flag)->excludes("--explain")->excludes("names");
   }
 }
@@ -169,10 +182,12 @@ void add_appwrappers(flags::Verb& app, Parsed& parsed) {
   add_target(list, parsed.appwrappers.target);
   list.add_flag("-A,--all-namespaces", parsed.appwrappers.all_namespaces,
                 "AppWrappers of every namespace");
-  add_list_flags(list, parsed.appwrappers.list,
-                 {.names = "these AppWrappers; one alone is shown with objects, pods and timers",
-                  .phases = "AppWrappers in this phase",
-                  .since = true});
+  add_list_flags(
+      list, parsed.appwrappers.list,
+      {.names = "names of AppWrappers; a single one is shown with objects, pods and timers",
+       .phases = "AppWrappers in this phase",
+       .owners = true,
+       .since = true});
   const std::tuple<const char*, const char*, AppWrapperVerb> verbs[] = {
       {"retry", "Queue a failed AppWrapper again", AppWrapperVerb::Retry},
       {"suspend", "Remove the objects, give the quota back and wait", AppWrapperVerb::Suspend},
@@ -180,7 +195,7 @@ void add_appwrappers(flags::Verb& app, Parsed& parsed) {
   for (const auto& [name, help, verb] : verbs) {
     auto& act = *list.add_subcommand(name, help);
     add_target(act, parsed.appwrapper_act.target);
-    act.add_option("name", parsed.appwrapper_act.name, "the AppWrapper")->required();
+    add_choice(act, parsed.appwrapper_act.choice, "the AppWrappers");
     act.callback([&parsed, chosen_verb = verb] { parsed.appwrapper_act.verb = chosen_verb; });
   }
 }
@@ -198,16 +213,18 @@ void add_rbac(flags::Verb& app, RbacOptions& options) {
                   "systems and controllers, as for athanor controllers; * is those by default: " +
                       system_names());
   rbac.add_option("-n,--namespace", options.namespaces,
-                  "where they work; may be repeated (default: as FOURNOS_* and HEARTH_* say when "
+                  "namespace in which the controllers work; may be repeated (default: as FOURNOS_* "
+                  "and HEARTH_* say when "
                   "FOURNOS_WORKLOAD_NAMESPACE (or FOURNOS_NAMESPACE) is set, each with what is "
                   "done there; else the whole "
                   "cluster)")
       ->delimiter(',');
-  rbac.add_option("--install-namespace", options.install_namespace, "where they run");
-  rbac.add_option("--name", options.name, "of the service account, the roles and the bindings");
-  rbac.add_option("--leader-elect", options.leader_elect, "they elect a leader");
+  rbac.add_option("--install-namespace", options.install_namespace, "namespace of the controllers");
+  rbac.add_option("--name", options.name,
+                  "name of the service account, the roles and the bindings");
+  rbac.add_option("--leader-elect", options.leader_elect, "include the rights to elect a leader");
   rbac.add_option("--leader-elect-resource-name", options.lease, "the Lease's name");
-  rbac.add_flag("--webhooks", options.webhooks, "they serve webhooks");
+  rbac.add_flag("--webhooks", options.webhooks, "include the rights to serve webhooks");
   rbac.add_option("--webhook-secret", options.webhook_secret, "the serving certificate's Secret");
   rbac.add_option("--webhook-crd", options.webhook_crds,
                   "custom resource definition whose conversion webhook they serve; may be repeated")
@@ -221,11 +238,12 @@ void add_webhooks(flags::Verb& app, WebhooksOptions& options) {
   webhooks.add_option(
       "--controllers", options.controllers,
       "systems and controllers, as for athanor controllers; systems: " + system_names());
-  webhooks.add_option("--install-namespace", options.install_namespace, "where they run");
-  webhooks.add_option("--name", options.name, "of the configurations, and the pods' label");
+  webhooks.add_option("--install-namespace", options.install_namespace,
+                      "namespace of the controllers");
+  webhooks.add_option("--name", options.name, "name of the configurations, and of the pods' label");
   webhooks.add_option("--service", options.service, "the Service's name");
   webhooks.add_option("--url", options.url,
-                      "https://HOST:PORT where the API server reaches them, instead of a Service");
+                      "https://HOST:PORT of the webhooks for the API server, instead of a Service");
   add_output(webhooks, options.output, {Output::Yaml, Output::Json, Output::Name});
 }
 
@@ -235,7 +253,7 @@ void add_replay(flags::Verb& app, ReplayOptions& options) {
       "Feed a record (athanor controllers --record) to this program's controllers and "
       "show their decisions; exit code 1 if any differs from the record");
   replay.add_option("file", options.file, "the record")->required()->type_name("FILE");
-  replay.add_option("--until", options.until, "stop after so many lines (default: all)");
+  replay.add_option("--until", options.until, "stop after this many lines (default: all)");
   replay.add_option("--controller", options.controller, "show the plans of one controller alone");
   replay.add_flag("--differences", options.differences, "show differences alone");
   add_output(replay, options.output, {Output::Table, Output::Json});
@@ -248,7 +266,7 @@ void add_system_verb(flags::Verb& app, SystemVerbOptions& options) {
   add_target(added, options.target);
   options.target.ns = verb.default_ns;
   if (verb.namespaced) {
-    added.add_flag("-A,--all-namespaces", options.all_namespaces, "in every namespace");
+    added.add_flag("-A,--all-namespaces", options.all_namespaces, "act on every namespace");
   }
   for (const VerbArgument& argument : verb.arguments) {
     const auto take = [&options,
@@ -300,7 +318,7 @@ std::unique_ptr<flags::Verb> make_app(Parsed& parsed) {
   add_console(*app, parsed.console);
   add_controllers(*app, parsed.controllers);
   add_extender(*app, parsed.extender);
-  add_stand_ins(*app, parsed.envtest);
+  add_stand_ins(*app, parsed.envtest, parsed.stand_ins);
   add_submit(*app, parsed.submit);
   add_rerun(*app, parsed.rerun);
   add_describe(*app, parsed.describe);
@@ -319,14 +337,15 @@ std::unique_ptr<flags::Verb> make_app(Parsed& parsed) {
   auto& crds = *app->add_subcommand("crds", "Print the custom resource definitions");
   auto* group = crds.add_option("--group", parsed.crds.group,
                                 "one API group (default: that of Fournos and Hearth)");
-  crds.add_flag("--all", parsed.crds.all,
-                "those of every system, also Kueue's and Tekton's: never beside their owners")
+  crds.add_flag(
+          "--all", parsed.crds.all,
+          "definitions of every system, with Kueue's and Tekton's: only for clusters without these")
       ->excludes(group);
   crds.add_option("--conversion-service", parsed.crds.conversion_service,
                   "NAMESPACE/NAME of the Service of athanor controllers --webhook-address: it "
                   "converts the versions of Kueue's kinds (default: the API server renames them)");
   crds.add_option("--conversion-url", parsed.crds.conversion_url,
-                  "https://HOST:PORT where it does, instead of a Service");
+                  "https://HOST:PORT of the conversion webhook, instead of a Service");
   add_output(crds, parsed.crds.output, {Output::Yaml, Output::Json, Output::Name});
 
   add_rbac(*app, parsed.rbac);
@@ -358,19 +377,8 @@ std::unique_ptr<flags::Verb> make_app(Parsed& parsed) {
   return app;
 }
 
-// Those of the stand-ins come from their own tables, which are worded as Kubernetes' are.
 std::vector<FlagSummary> flags_of(const flags::Verb& verb) {
   std::vector<FlagSummary> flags;
-  const auto table = verb.get_name() == "apiserver" ? apiserver_flags()
-                     : verb.get_name() == "etcd"    ? etcd_flags()
-                                                    : std::span<const FlagSpec>();
-  for (const FlagSpec& flag : table) {
-    const std::string name = fmt::format("--{}", flag.name);
-    flags.push_back({.name = name,
-                     .shown = name,
-                     .value = std::string(type_name(flag.type)),
-                     .help = std::string(flag.help)});
-  }
   for (const flags::Flag* option : verb.get_options()) {
     for (const std::string& name : option->long_names()) {
       flags.push_back({.name = "--" + name,
@@ -539,6 +547,7 @@ VerbSummary summary_of(const flags::Verb& verb) {
                                  .shown = option->shown(),
                                  .help = option->help(),
                                  .choices = option->choices(),
+                                 .several = option->takes() == flags::Takes::Values,
                                  .files = option->takes_files()});
   }
   for (const flags::Verb* below : verb.verbs()) {
@@ -549,11 +558,11 @@ VerbSummary summary_of(const flags::Verb& verb) {
 
 // The verb's options, its help, or its refusal.
 template <typename Options>
-Command stand_in(Result<Options> parsed, std::string (*help)()) {
+Command stand_in(Result<Options> parsed) {
   if (!parsed.ok()) {
     return Message{fmt::format("Error: {}\n", parsed.error().message), 1};
   }
-  return parsed->help ? Command(Message{help(), 0}) : Command(*std::move(parsed));
+  return parsed->help.empty() ? Command(*std::move(parsed)) : Command(Message{parsed->help, 0});
 }
 
 // A program of Kubernetes that this one is called as, or a verb named so.
@@ -574,10 +583,10 @@ std::optional<Command> parse_stand_in(std::vector<std::string> words) {
     return false;
   };
   if (is("kube-apiserver", "apiserver")) {
-    return stand_in(parse_apiserver(words), apiserver_help);
+    return stand_in(parse_apiserver(words));
   }
   if (is("etcd", "etcd")) {
-    return stand_in(parse_etcd(words), etcd_help);
+    return stand_in(parse_etcd(words));
   }
   if (name == "kubectl") {
     return Message{

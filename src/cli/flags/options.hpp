@@ -10,55 +10,19 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "cli/flags/cluster_options.hpp"
 #include "cli/flags/controllers_flags.hpp"
 #include "cli/flags/daily_options.hpp"
 #include "cli/flags/extender_flags.hpp"
 #include "cli/flags/job_options.hpp"
+#include "cli/flags/name_choice.hpp"
+#include "cli/flags/run_options.hpp"
 #include "cli/output/list_options.hpp"
 #include "cli/stand_ins/apiserver_flags.hpp"
 #include "cli/stand_ins/etcd_flags.hpp"
-#include "embedded/lab/serving/serving_options.hpp"
 #include "runtime/view/verb.hpp"
 
 namespace athanor::cli {
-
-// Options of `athanor up`.
-struct UpOptions {
-  std::string data{};  // empty: a folder under the user's state directory
-  int port = 6443;
-  std::string storage = "disk";
-  std::string lab{};  // empty: that of the data folder, or the built-in lab
-  bool merge_lab = false;
-  std::string pods = "auto";
-  std::string pod_isolation = "on";
-  bool pod_home = false;
-  std::string controllers = "*";
-  bool unsafe_no_sync = false;
-  bool emulate_cluster_policy = false;
-  std::string allocation_api{};  // empty: as the settings say
-  bool repair = false;
-  lab::ServingOptions serving{};
-  std::string request_timeout = "60s";
-  std::uint64_t history_max_bytes = std::uint64_t{256} << 20;
-  std::vector<std::string> settings{};  // NAME=VALUE, over the environment's
-  std::vector<std::string> users{};     // NAME or NAME:ROLE
-  std::string console = "0";            // the console's port; "off": none
-  int verbosity = 2;
-};
-
-// Options of `athanor console`.
-struct ConsoleOptions {
-  Target target{};
-  std::string address{};  // empty: as the environment says
-  std::string data{};     // empty: nothing is kept
-  std::string web{};      // empty: the program's pages
-  bool read_only = false;
-};
-
-// Options of `athanor envtest`.
-struct EnvtestOptions {
-  std::string directory{};
-};
 
 // Options of `athanor appwrappers`.
 struct AppWrappersOptions {
@@ -71,76 +35,8 @@ struct AppWrappersOptions {
 enum class AppWrapperVerb : std::uint8_t { Retry, Suspend, Resume };
 struct AppWrapperActOptions {
   Target target{};
-  std::string name{};
+  NameChoice choice{};
   AppWrapperVerb verb = AppWrapperVerb::Retry;
-};
-
-// In Hearth's verbs the target's namespace is that of the FournosClusters.
-struct ClustersOptions {
-  Target target{};
-  ListOptions list{};
-};
-
-// Options of `athanor clusters add`.
-struct ClusterAddOptions {
-  Target target{};
-  std::string name{};
-  std::string kubeconfig{};  // of the new cluster; empty: its Secret is there already
-  std::string secrets_namespace = "psap-secrets";
-  std::string owner{};
-  std::string lock_time{};
-  bool replace = false;
-  bool no_check = false;  // the kubeconfig goes as it is
-  bool wait = false;
-  int timeout = 60;  // seconds
-};
-
-// Options of `athanor clusters check`; the timeout in seconds.
-struct ClusterCheckOptions {
-  Target target{};
-  std::string name{};
-  int timeout = 60;
-};
-
-// Options of `athanor clusters remove`; the timeout in seconds.
-struct ClusterRemoveOptions {
-  Target target{};
-  std::string name{};
-  std::string policy{};  // Drain, Force, Retain
-  bool delete_kubeconfig = false;
-  std::string owner{};  // who asks; empty: $USER
-  bool take_over = false;
-  bool wait = false;
-  int timeout = 600;
-};
-
-// Options of `athanor clusters cordon`, `uncordon` and `drain`; the timeout in seconds.
-enum class ClusterCordonVerb : std::uint8_t { Cordon, Uncordon, Drain };
-struct ClusterCordonOptions {
-  Target target{};
-  std::string name{};
-  ClusterCordonVerb verb = ClusterCordonVerb::Cordon;
-  bool cancel = false;  // drain: stop the jobs
-  int timeout = 3600;
-};
-
-// Options of `athanor lock`; the timeout in seconds.
-struct LockOptions {
-  Target target{};
-  std::string name{};
-  std::string owner{};
-  std::string lock_time{};  // empty: until it is unlocked
-  bool take_over = false;
-  bool wait = false;
-  int timeout = 600;
-};
-
-// Options of `athanor unlock`.
-struct UnlockOptions {
-  Target target{};
-  std::string name{};
-  std::string owner{};  // who asks; empty: $USER
-  bool take_over = false;
 };
 
 // Options of `athanor backup`.
@@ -182,50 +78,6 @@ struct SimulateOptions {
   std::optional<std::int64_t> gpus{};
   std::optional<std::int64_t> requests{};  // of a mix
   std::optional<double> load{};            // likewise: requested share of all slots
-};
-
-// Options of `athanor crds`.
-struct CrdsOptions {
-  Output output = Output::Yaml;
-  std::string group{};
-  bool all = false;
-  std::string conversion_service{};  // NAMESPACE/NAME
-  std::string conversion_url{};
-};
-
-// Options of `athanor rbac`.
-struct RbacOptions {
-  std::string controllers = "*";
-  std::vector<std::string> namespaces{};  // empty: the whole cluster
-  std::string install_namespace = "athanor-system";
-  std::string name = "athanor";
-  bool leader_elect = true;
-  std::string lease{};  // empty: lease_of() the operators
-  bool webhooks = false;
-  std::string webhook_secret = "athanor-webhook-certificates";
-  std::vector<std::string> webhook_crds{};
-  bool people = false;   // the roles of people instead
-  bool console = false;  // the rights of `athanor console` instead
-  Output output = Output::Yaml;
-};
-
-// Options of `athanor webhooks`.
-struct WebhooksOptions {
-  std::string controllers = "*";
-  std::string install_namespace = "athanor-system";
-  std::string name = "athanor";
-  std::string service = "athanor-webhooks";
-  std::string url{};
-  Output output = Output::Yaml;
-};
-
-// Options of `athanor replay`.
-struct ReplayOptions {
-  std::string file{};
-  std::size_t until = 0;  // lines; 0: all
-  std::string controller{};
-  bool differences = false;
-  Output output = Output::Table;
 };
 
 // Options of `athanor systems`.
@@ -304,6 +156,7 @@ struct FlagSummary {
   std::string value{};  // "TEXT"; empty: a switch
   std::string help{};
   std::vector<std::string> choices{};  // all values; empty: too many
+  bool several = false;                // takes more than one value
   bool files = false;                  // values are files
 };
 // One verb with its flags, its arguments and the verbs below it.

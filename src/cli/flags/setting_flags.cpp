@@ -9,6 +9,7 @@
 #include "base/near_name.hpp"
 #include "flags/verb.hpp"
 #include "product/list.hpp"
+#include "runtime/view/usage.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -22,7 +23,7 @@ std::vector<std::string> known_settings() {
 }
 
 Error unknown(const std::string& name, const std::vector<std::string>& known) {
-  return Error::bad_request(
+  return wrong_usage(
       fmt::format("--set {}: there is no such setting{}; athanor systems -o yaml lists them", name,
                   near_hint(name, known)));
 }
@@ -43,7 +44,7 @@ Result<void> apply_settings(const std::vector<std::string>& settings,
   for (const std::string& setting : settings) {
     const std::size_t equals = setting.find('=');
     if (equals == std::string::npos || equals == 0) {
-      return Error::bad_request(fmt::format("--set {}: is not NAME=VALUE", setting));
+      return wrong_usage(fmt::format("--set {}: is not NAME=VALUE", setting));
     }
     const std::string name = setting.substr(0, equals);
     if (std::ranges::find(known, name) == known.end()) {

@@ -9,11 +9,12 @@
 namespace athanor::cli {
 
 void add_tls_options(flags::Verb& verb, net::TlsLimits& limits) {
-  verb.add_option("--tls-min-version", limits.min_version,
-                  "of HTTPS: VersionTLS12 or VersionTLS13 (default: as OpenShift's TLS profile has "
-                  "it, else VersionTLS12)");
+  verb.add_option(
+      "--tls-min-version", limits.min_version,
+      "minimum TLS version: VersionTLS12 or VersionTLS13 (default: as OpenShift's TLS profile has "
+      "it, else VersionTLS12)");
   verb.add_option("--tls-cipher-suites", limits.ciphers,
-                  "of HTTPS: IANA names (default: as OpenShift's TLS profile has them)")
+                  "cipher suites of TLS: IANA names (default: as OpenShift's TLS profile has them)")
       ->delimiter(',');
 }
 

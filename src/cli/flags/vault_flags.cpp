@@ -47,7 +47,7 @@ void add_vault(flags::Verb& app, VaultVerbs& parsed) {
       ->envname("VAULT_SECRET_PATH");
   verb.add_option("--from-files", options.files, "read entries from this folder, not from a Vault")
       ->type_name("DIR");
-  verb.add_flag("--dry-run", options.dry_run, "say what would be written and deleted");
+  verb.add_flag("--dry-run", options.dry_run, "print what would be written and deleted");
   // Upstream's switch, and the number of all verbs.
   verb.add_option("-v,--verbosity,--verbose", options.target.verbosity,
                   "say what is left out, and each request with its answer's code on stderr")

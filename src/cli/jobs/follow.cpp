@@ -12,11 +12,12 @@
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
 #include "base/clock.hpp"
+#include "base/interrupt.hpp"
+#include "cli/jobs/queue_watch.hpp"
 #include "cli/session/unreconciled.hpp"
 #include "cli/session/verbs.hpp"
 #include "kube/text/json.hpp"
 #include "views/job_labels.hpp"
-#include "views/queue_view.hpp"
 #include "views/reasons.hpp"
 
 namespace athanor::cli {
@@ -52,37 +53,77 @@ void Follower::say(std::string_view text, Colour colour) {
 }
 
 Result<Followed> Follower::run() {
-  Followed followed;
-  while (!error_ && !gone_ && !finished()) {
-    const Instant now = time_now();
-    if (interrupt_.came() || reconnection_.lost(now)) {
-      followed.end = interrupt_.came() ? Followed::End::Interrupted : Followed::End::Unknown;
-      break;
-    }
-    if (reconnection_.due(now)) {
-      connect(now);
-    }
-    session_.connection().run(kPoll);
-    open_logs(now);
-    report_unseen(now);
-    if (over() && pods_listed_ && !looked_once_more_ && !error_ && !gone_ &&
-        reconnection_.due(now)) {
-      read_final_state(now);
-    }
-    if (options_.progress && phase_ == "Pending" && !reconnection_.away()) {
-      report_queue();
-    }
+  Follower* const alone[] = {this};
+  return std::move(follow_together(session_, alone).front());
+}
+
+void Follower::begin_pass(Instant now) {
+  if (reconnection_.lost(now)) {
+    left_ = Followed::End::Unknown;
+  } else if (reconnection_.due(now)) {
+    connect(now);
   }
+}
+
+void Follower::end_pass(Instant now) {
+  open_logs(now);
+  report_unseen(now);
+  if (over() && pods_listed_ && !looked_once_more_ && !error_ && !gone_ && reconnection_.due(now)) {
+    read_final_state(now);
+  }
+  if (options_.progress && phase_ == "Pending" && !reconnection_.away()) {
+    report_queue();
+  }
+}
+
+bool Follower::ended() const {
+  return error_ || gone_ || left_ || finished();
+}
+
+Result<Followed> Follower::outcome() const {
   if (error_) {
     return *error_;
   }
-  if (gone_) {
-    followed.end = Followed::End::Deleted;
+  Followed followed{.end = gone_ ? Followed::End::Deleted : left_.value_or(Followed::End::Over),
+                    .phase = phase_,
+                    .message = message_,
+                    .logs = logs_.size()};
+  for (const auto& [id, log] : logs_) {
+    followed.lines += log.progress.printed();
   }
-  followed.phase = phase_;
-  followed.message = message_;
-  followed.logs = logs_.size();
   return followed;
+}
+
+std::vector<Result<Followed>> follow_together(Session& session,
+                                              std::span<Follower* const> followers) {
+  const Interrupt interrupt;
+  std::vector<Follower*> left(followers.begin(), followers.end());
+  const auto forget_ended = [&left] {
+    std::erase_if(left, [](const Follower* one) { return one->ended(); });
+  };
+  for (forget_ended(); !left.empty(); forget_ended()) {
+    const Instant now = time_now();
+    for (Follower* one : left) {
+      if (interrupt.came()) {
+        one->interrupt();
+      } else {
+        one->begin_pass(now);
+      }
+    }
+    if (interrupt.came()) {
+      continue;
+    }
+    session.connection().run(kPoll);
+    for (Follower* one : left) {
+      one->end_pass(now);
+    }
+  }
+  std::vector<Result<Followed>> outcomes;
+  outcomes.reserve(followers.size());
+  for (const Follower* one : followers) {
+    outcomes.push_back(one->outcome());
+  }
+  return outcomes;
 }
 
 bool Follower::over() const {
@@ -320,13 +361,14 @@ void Follower::report_queue() {
   if (!workloads.ok()) {
     return;  // the phase lines go on without it
   }
-  const std::vector<views::QueueEntry> entries = views::queue_entries(*workloads);
-  const auto position = views::queue_position(entries, source_.ns, source_.name);
-  if (position && position != position_) {
-    const auto waiting =
-        std::ranges::count_if(entries, [](const views::QueueEntry& e) { return !e.admitted; });
-    say(fmt::format("in the queue: place {} of {}", *position, waiting), Colour::Yellow);
-    position_ = position;
+  if (!queues_) {
+    queues_ = read_queues(session_);
+  }
+  const auto position =
+      views::queue_position(views::queue_entries(*workloads, *queues_), source_.ns, source_.name);
+  if (position && position->place != position_) {
+    say(fmt::format("in the queue: place {} of {}", position->place, position->of), Colour::Yellow);
+    position_ = position->place;
   }
 }
 

@@ -6,17 +6,18 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/interrupt.hpp"
 #include "base/time.hpp"
 #include "cli/jobs/log_lines.hpp"
 #include "cli/jobs/log_source.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/session/reconnection.hpp"
 #include "cli/session/session.hpp"
+#include "views/queue_view.hpp"
 
 namespace athanor::cli {
 
@@ -37,7 +38,8 @@ struct Followed {
   End end = End::Over;
   std::string phase{};
   std::string message{};
-  std::size_t logs = 0;  // of containers that were printed
+  std::size_t logs = 0;   // of containers that were printed
+  std::size_t lines = 0;  // of these logs
 };
 
 // Follows one job, or another workload. Not thread-safe; the session outlives it.
@@ -49,6 +51,14 @@ class Follower {
   // Runs until the job is in a terminal phase and its logs are printed, the job is gone, the API
   // server is away for too long, or Ctrl-C. Errors are refusals.
   Result<Followed> run();
+
+  // Begins a pass: some time for the connection and end_pass() follow, until it has ended.
+  void begin_pass(Instant now);
+  void end_pass(Instant now);
+  void interrupt() { left_ = Followed::End::Interrupted; }
+  [[nodiscard]] bool ended() const;
+  // Returns what run() returns; called once it has ended.
+  [[nodiscard]] Result<Followed> outcome() const;
 
  private:
   // What a container has written, and how much of it was printed.
@@ -86,14 +96,15 @@ class Follower {
   LogSource source_;
   FollowOptions options_;
   Terminal out_;
-  Interrupt interrupt_{};
   Reconnection reconnection_;
   Instant started_;
   std::string uid_{};
   std::string phase_{};
   std::string message_{};
+  std::optional<views::Queues> queues_{};  // as they were at the first question
   std::optional<std::size_t> position_{};
   std::optional<Error> error_{};
+  std::optional<Followed::End> left_{};  // before the job's end
   std::string pods_version_{};
   bool gone_ = false;
   bool job_stale_ = false;
@@ -107,6 +118,11 @@ class Follower {
   bool job_open_ = false;
   bool pods_open_ = false;
 };
+
+// Runs these followers of one session side by side until each has ended; returns their outcomes in
+// their order.
+std::vector<Result<Followed>> follow_together(Session& session,
+                                              std::span<Follower* const> followers);
 
 // Reports on stderr why following a workload ended before the workload did; returns the exit code.
 int explain_end(const Followed& followed, const LogSource& source);

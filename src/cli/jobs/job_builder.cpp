@@ -2,11 +2,14 @@
 // Flags to manifest.
 #include "cli/jobs/job_builder.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <utility>
 
+#include "cli/output/filter.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 #include "runtime/view/usage.hpp"
@@ -131,6 +134,22 @@ void remove_served_fields(Value& job) {
   }
 }
 
+// Refuses what would make a job that fails at once.
+Result<void> check_times(const SubmitOptions& options) {
+  if (!options.ttl.empty() && !parse_length(options.ttl)) {
+    return wrong_usage(
+        fmt::format("--ttl {}: not a length of time such as 90s, 1h30m or 2d", options.ttl));
+  }
+  for (const auto& [flag, text] : {std::pair{"--lock-until", &options.lock_until},
+                                   std::pair{"--start-at", &options.start_at}}) {
+    if (!text->empty() && !parse_time(*text)) {
+      return wrong_usage(
+          fmt::format("{} {}: not a time such as 2026-01-31T08:00:00Z", flag, *text));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> override_job(Value& job, const SubmitOptions& options) {
@@ -159,6 +178,7 @@ Result<void> override_job(Value& job, const SubmitOptions& options) {
   for (const std::string& secret : options.secret_refs) {
     spec.member("secretRefs").push_back(secret);
   }
+  ATHANOR_TRY_VOID(check_times(options));
   set_if(spec, "ttl", options.ttl);
   set_if(spec, "lockUntil", options.lock_until);
   set_if(spec, "scheduledStartTime", options.start_at);
@@ -202,40 +222,99 @@ Result<Value> build_job(const SubmitOptions& options, const std::string& user) {
   return job;
 }
 
-Result<std::vector<Value>> read_jobs(std::string_view text, std::string_view name) {
-  auto documents = yaml::parse_all(text);
-  if (!documents.ok()) {
-    return documents.error().with_context(name);
-  }
-  std::vector<Value> found;
-  for (Value& document : *documents) {
+namespace {
+
+// Documents of one text with their numbers; those that cannot be parsed are problems.
+struct Documents {
+  std::vector<std::pair<std::size_t, Value>> found{};
+  std::vector<std::pair<std::size_t, std::string>> problems{};
+  std::size_t count = 0;
+
+  // A List stands for its items; an empty document is none.
+  void add(Value document) {
     if (document["kind"].as_string().ends_with("List") && document["items"].is_list()) {
-      found.insert(found.end(), document["items"].items().begin(), document["items"].items().end());
+      for (const Value& item : document["items"].items()) {
+        found.emplace_back(++count, item);
+      }
     } else if (!document.is_null()) {
-      found.push_back(std::move(document));
+      found.emplace_back(++count, std::move(document));
     }
   }
+};
+
+// Returns the length of the first document of a text: up to a line "---".
+std::size_t first_document(std::string_view text) {
+  for (std::size_t at = text.find("\n---"); at != std::string_view::npos;
+       at = text.find("\n---", at + 1)) {
+    const std::size_t behind = at + 4;
+    if (behind == text.size() ||
+        std::string_view(" \t\r\n").find(text[behind]) != std::string_view::npos) {
+      return at + 1;
+    }
+  }
+  return text.size();
+}
+
+// Parses document by document, so that the errors of one hide none of the others; each keeps the
+// numbers of its lines.
+Documents parse_each(std::string_view text) {
+  Documents documents;
+  std::size_t lines_before = 0;
+  while (!text.empty()) {
+    const std::string_view one = text.substr(0, first_document(text));
+    auto parsed = yaml::parse_all(std::string(lines_before, '\n') + std::string(one));
+    if (!parsed.ok()) {
+      documents.problems.emplace_back(++documents.count, parsed.error().message);
+    }
+    for (Value& document : parsed.value_or({})) {
+      documents.add(std::move(document));
+    }
+    lines_before += static_cast<std::size_t>(std::ranges::count(one, '\n'));
+    text.remove_prefix(one.size());
+  }
+  return documents;
+}
+
+}  // namespace
+
+JobBatch read_job_documents(std::string_view text, std::string_view name) {
+  JobBatch batch;
+  Documents documents = parse_each(text);
+  const auto place_of = [&](std::size_t number) {
+    return documents.count > 1 ? fmt::format("{}, document {}", name, number) : std::string(name);
+  };
+  for (const auto& [number, problem] : documents.problems) {
+    batch.problems.push_back(fmt::format("{}: {}", place_of(number), problem));
+  }
   const Kind& kind = api::kFournosJob;
-  std::string problems;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    Value& job = found[i];
+  for (auto& [number, job] : documents.found) {
+    std::string place = place_of(number);
     if (job["kind"].as_string() != kind.name ||
         job["apiVersion"].as_string() != kind.api_version()) {
-      problems +=
-          fmt::format("{}{}{}: is a {} of {}, not a FournosJob of {}", problems.empty() ? "" : "\n",
-                      name, found.size() > 1 ? fmt::format(", document {}", i + 1) : "",
-                      json::print(job["kind"]), json::print(job["apiVersion"]), kind.api_version());
+      batch.problems.push_back(fmt::format("{}: is a {} of {}, not a FournosJob of {}", place,
+                                           json::print(job["kind"]), json::print(job["apiVersion"]),
+                                           kind.api_version()));
       continue;
     }
     remove_served_fields(job);
+    batch.jobs.push_back({.job = std::move(job), .place = std::move(place)});
   }
-  if (found.empty()) {
-    problems = fmt::format("{}: holds no object", name);
+  if (documents.count == 0) {
+    batch.problems.push_back(fmt::format("{}: holds no object", name));
   }
-  if (!problems.empty()) {
-    return Error::bad_request(std::move(problems));
+  return batch;
+}
+
+Result<std::vector<Value>> read_jobs(std::string_view text, std::string_view name) {
+  JobBatch batch = read_job_documents(text, name);
+  if (!batch.problems.empty()) {
+    return Error::bad_request(fmt::format("{}", fmt::join(batch.problems, "\n")));
   }
-  return found;
+  std::vector<Value> jobs;
+  for (PlacedJob& one : batch.jobs) {
+    jobs.push_back(std::move(one.job));
+  }
+  return jobs;
 }
 
 }  // namespace athanor::cli

@@ -14,12 +14,14 @@
 #include "cli/jobs/job_files.hpp"
 #include "cli/output/listing.hpp"
 #include "cli/output/terminal.hpp"
+#include "cli/session/chosen_names.hpp"
 #include "cli/session/elsewhere.hpp"
 #include "cli/session/verbs.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 #include "runtime/view/usage.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
+#include "views/texts.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -28,14 +30,15 @@ constexpr const char* kJobKey = "job.yaml";
 constexpr const char* kDescription = "athanor.dev/description";
 
 // A FournosJob of a file or of a stored job, or none where the flags alone say what it is.
-Result<Value> base_of_template(Session& session, const SubmitOptions& options) {
+Result<Value> base_of_template(Session& session, const SubmitOptions& options,
+                               const std::string& from) {
   if (options.files.size() > 1) {
     return wrong_usage("a template is one job: give one --file");
   }
   std::vector<Value> jobs;
-  if (!options.rerun.empty()) {
-    ATHANOR_TRY(const Object job, session.get(api::kFournosJob, session.ns(), options.rerun));
-    ATHANOR_TRY(jobs, read_jobs(json::print(job.body()), options.rerun));
+  if (!from.empty()) {
+    ATHANOR_TRY(const Object job, session.get(api::kFournosJob, session.ns(), from));
+    ATHANOR_TRY(jobs, read_jobs(json::print(job.body()), from));
   } else if (!options.files.empty()) {
     ATHANOR_TRY(const std::string text, read_manifest(options.files.front()));
     ATHANOR_TRY(jobs, read_jobs(text, options.files.front()));
@@ -51,7 +54,7 @@ Result<Value> base_of_template(Session& session, const SubmitOptions& options) {
 
 Result<int> save_template(const TemplateSaveOptions& options) {
   ATHANOR_TRY(Session session, Session::open(options.job.target, Session::Home::Jobs));
-  ATHANOR_TRY(const Value job, base_of_template(session, options.job));
+  ATHANOR_TRY(const Value job, base_of_template(session, options.job, options.from));
   // The server's word on the job's fields, before it is kept.
   ATHANOR_TRY_VOID(session.connection().call(
       {.method = "POST",
@@ -80,29 +83,29 @@ std::string config_map_name(std::string_view name) {
   return fmt::format("template-{}", name);
 }
 
-std::string template_name(const Object& config_map) {
+std::string template_name(const std::string& name) {
   constexpr std::string_view kPrefix = "template-";
-  std::string name(config_map.name());
   return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name;
 }
 
 Result<int> delete_templates(const TemplateDeleteOptions& options) {
   ATHANOR_TRY(Session session, Session::open(options.target, Session::Home::Jobs));
-  int code = 0;
-  for (const std::string& name : options.names) {
-    const auto found = read_template(session, name);  // no other ConfigMap is deleted
-    const auto deleted =
-        found.ok() ? session.connection().call({.method = "DELETE",
-                                                .path = Session::path(api::kConfigMap, session.ns(),
-                                                                      config_map_name(name))})
-                   : Result<Value>(found.error());
-    if (!deleted.ok()) {
-      code = fail(deleted.error());
-      continue;
+  NameChoice choice = options.choice;
+  for (std::string& name : choice.names) {
+    if (name.find('/') == std::string::npos) {  // "configmap/template-x" is what -o name prints
+      name = config_map_name(name);
     }
-    Terminal(STDOUT_FILENO).print(fmt::format("template {} deleted\n", name));
   }
-  return code;
+  ATHANOR_TRY(const std::vector<std::string> maps,
+              chosen_names(session, api::kConfigMap, choice, kTemplateSelector));
+  return for_each_name(maps, [&](const std::string& map) -> Result<int> {
+    const std::string name = template_name(map);
+    ATHANOR_TRY_VOID(read_template(session, name));  // no other ConfigMap is deleted
+    ATHANOR_TRY_VOID(session.connection().call(
+        {.method = "DELETE", .path = Session::path(api::kConfigMap, session.ns(), map)}));
+    Terminal(STDOUT_FILENO).print(fmt::format("template {} deleted\n", name));
+    return 0;
+  });
 }
 
 Result<int> list_templates(const TemplatesOptions& options) {
@@ -163,7 +166,7 @@ Value template_object(const std::string& name, const std::string& description, V
 }
 
 Result<Value> job_of_template(const Object& config_map) {
-  const std::string name = template_name(config_map);
+  const std::string name = template_name(std::string(config_map.name()));
   if (config_map.label(kTemplateLabel) != "job") {
     return Error::not_found(fmt::format("configmaps \"{}\" is no template: it lacks the label {}",
                                         config_map.name(), kTemplateSelector));
@@ -207,13 +210,15 @@ views::Listing template_listing(const std::vector<Object>& config_maps, bool wit
       row.cells.emplace_back(map.ns());
     }
     for (std::string cell :
-         {template_name(map), spec["owner"].str(), spec["forge"]["project"].str(),
-          spec["pipeline"].str(), spec["cluster"].str(),
+         {template_name(std::string(map.name())), views::or_dash(spec["owner"].str()),
+          views::or_dash(spec["forge"]["project"].str()), views::or_dash(spec["pipeline"].str()),
+          views::or_dash(spec["cluster"].str()),
           hardware.is_object()
               ? fmt::format("{} {}", hardware["gpuCount"].as_int(), hardware["gpuType"].as_string())
-              : std::string(),
+              : std::string("-"),
           created ? format_age(now - *created) : std::string("<unknown>"),
-          job.ok() ? std::string(map.annotation(kDescription)) : job.error().message}) {
+          job.ok() ? views::or_dash(std::string(map.annotation(kDescription)))
+                   : job.error().message}) {
       row.cells.push_back(std::move(cell));
     }
     listing.rows.push_back(std::move(row));

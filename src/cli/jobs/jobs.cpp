@@ -69,9 +69,11 @@ namespace {
 
 // The jobs that were asked for; absent names are an error where it is one name alone.
 Result<std::vector<Object>> fetch_jobs(Session& session, const JobsOptions& options) {
-  if (options.list.names.size() == 1) {
-    ATHANOR_TRY(Object one, session.get(job_kind(), session.ns(), options.list.names.front()));
-    return std::vector<Object>{std::move(one)};
+  if (options.list.names.size() == 1 && !options.all_namespaces) {
+    const std::string& name = options.list.names.front();
+    auto one = session.get(job_kind(), session.ns(), name);
+    return one.ok() ? Result<std::vector<Object>>(std::vector<Object>{*std::move(one)})
+                    : with_other_namespaces(session, job_kind(), name, one.error());
   }
   return session.list(job_kind(), options.all_namespaces ? "" : session.ns());
 }
@@ -86,7 +88,7 @@ views::FailureCauses read_causes(Session& session, const std::vector<Object>& jo
   return views::failure_causes(runs.value_or({}));
 }
 
-int print_trace(const std::vector<Object>& jobs) {
+void print_trace(const std::vector<Object>& jobs) {
   const views::JobTrace trace = views::trace_of(jobs);
   Terminal(STDOUT_FILENO).print(trace.csv);
   if (trace.left_out > 0) {
@@ -95,7 +97,6 @@ int print_trace(const std::vector<Object>& jobs) {
                            "for neither GPUs nor a cluster\n",
                            trace.left_out));
   }
-  return 0;
 }
 
 Result<int> list_jobs(Session& session, const JobsOptions& options) {
@@ -110,7 +111,7 @@ Result<int> list_jobs(Session& session, const JobsOptions& options) {
   }
   const bool wide = list.format.output == Output::Wide;
   const std::size_t columns = wide ? 0 : out.columns();
-  if (list.names.size() == 1 && list.format.is_table() && !options.all_namespaces) {
+  if (shows_one(list) && !options.all_namespaces) {
     const std::string& name = list.names.front();
     const auto summary = job_summary(session, session.ns(), name, columns);
     if (!summary.ok()) {
@@ -120,14 +121,15 @@ Result<int> list_jobs(Session& session, const JobsOptions& options) {
     return 0;
   }
   ATHANOR_TRY(std::vector<Object> jobs, fetch_jobs(session, options));
+  const std::vector<std::string> missing = filter.missing(jobs);
   if (list.format.output == Output::Trace) {
     std::erase_if(jobs, [&](const Object& job) {
       return !filter.takes(
           job, {.phase = job.status()["phase"].str(), .owner = job.spec()["owner"].str()});
     });
-    return print_trace(jobs);
+    print_trace(jobs);
+    return report_missing("job", missing);
   }
-  const std::vector<std::string> missing = filter.missing(jobs);
   const views::FailureCauses causes =
       list.format.is_table() ? read_causes(session, jobs, ns) : views::FailureCauses();
   views::Listing listing = views::job_listing(

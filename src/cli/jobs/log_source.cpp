@@ -17,6 +17,7 @@
 #include "cli/session/elsewhere.hpp"
 #include "client/connection.hpp"
 #include "embedded/wrapped/kinds.hpp"
+#include "kube/names/selector.hpp"
 #include "kube/value/condition.hpp"
 #include "runtime/view/usage.hpp"
 #include "systems/appwrapper/model/kinds.hpp"
@@ -162,6 +163,61 @@ Result<LogSource> find_by_name(Session& session, const std::string& name) {
   return *first;
 }
 
+Result<std::vector<LogSource>> sources_with(Session& session, const LoggedKind& one,
+                                            const std::string& labels) {
+  ATHANOR_TRY(std::vector<Object> objects, session.list(*one.kind, session.ns(), labels));
+  std::ranges::stable_sort(
+      objects, {}, [](const Object& object) { return object.creation_time().value_or(Instant()); });
+  std::vector<LogSource> sources;
+  sources.reserve(objects.size());
+  for (const Object& object : objects) {
+    sources.push_back(source_of_object(one, object, session.ns()));
+  }
+  return sources;
+}
+
+Result<std::vector<LogSource>> labelled_sources(Session& session,
+                                                const std::vector<std::string>& words,
+                                                const std::string& labels) {
+  if (const auto parsed = LabelSelector::parse(labels); !parsed.ok()) {
+    return wrong_usage(fmt::format("--selector {}: {}", labels, parsed.error().message));
+  }
+  std::vector<const LoggedKind*> kinds;
+  for (const std::string& word : words) {
+    kinds.push_back(find_kind_of(word));
+    if (word.find('/') != std::string::npos || words.size() > 1) {
+      return wrong_usage("-l excludes names: give a kind alone, or none");
+    }
+    if (kinds.back() == nullptr) {
+      return unknown_kind_of_logs(word);
+    }
+    if (kinds.back()->kind == &api::kueue::kWorkload) {
+      return wrong_usage("-l: logs of workloads are read by name; their owners have labels, too");
+    }
+  }
+  if (kinds.empty()) {
+    kinds = {find_kind_of("jobs"), find_kind_of("pods")};
+  }
+  std::optional<Error> unread;
+  for (const LoggedKind* kind : kinds) {
+    auto sources = sources_with(session, *kind, labels);
+    if (sources.ok() && !sources->empty()) {
+      return sources;
+    }
+    if (!sources.ok() && !unread) {
+      unread = sources.error();
+    }
+  }
+  // An API server without FournosJobs has pods, too.
+  if (unread && (kinds.size() == 1 || unread->code != kAbsent)) {
+    return *unread;
+  }
+  return Error::not_found(
+      fmt::format("no {} have the labels {} in namespace {}",
+                  kinds.size() > 1 ? std::string_view("jobs or pods") : kinds.front()->kind->plural,
+                  labels, session.ns()));
+}
+
 bool has_true(const Object& object, std::initializer_list<std::string_view> types) {
   return std::ranges::any_of(types, [&](std::string_view type) {
     return condition_is(object.status()["conditions"], type, "True");
@@ -236,6 +292,32 @@ Result<LogSource> find_log_source(Session& session, const std::vector<std::strin
     return wrong_usage(fmt::format("{}: the name is missing", first));
   }
   return read_source(session, *kind, name);
+}
+
+Result<std::vector<LogSource>> find_log_sources(Session& session,
+                                                const std::vector<std::string>& words,
+                                                const std::string& labels) {
+  if (!labels.empty()) {
+    return labelled_sources(session, words, labels);
+  }
+  const bool by_kind = words.size() == 2 && words.front().find('/') == std::string::npos &&
+                       find_kind_of(words.front()) != nullptr;
+  std::vector<LogSource> sources;
+  if (by_kind || words.empty()) {
+    ATHANOR_TRY(LogSource source, find_log_source(session, words));
+    sources.push_back(std::move(source));
+    return sources;
+  }
+  for (const std::string& word : words) {
+    ATHANOR_TRY(LogSource source, find_log_source(session, {word}));
+    const bool twice = std::ranges::any_of(sources, [&](const LogSource& one) {
+      return one.kind == source.kind && one.name == source.name;
+    });
+    if (!twice) {
+      sources.push_back(std::move(source));
+    }
+  }
+  return sources;
 }
 
 std::string phase_of_source(const Kind& kind, const Object& object) {

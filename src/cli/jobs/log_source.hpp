@@ -41,6 +41,14 @@ LogSource source_of_job(std::string ns, std::string name);
 // Errors: an unknown kind (wrong usage), no such object.
 Result<LogSource> find_log_source(Session& session, const std::vector<std::string>& words);
 
+// Finds the workloads that several words mean: KIND/NAME or NAME each, or "KIND NAME". With labels:
+// all objects of the kind that the word names; without one the FournosJobs with the labels, else
+// the pods. Those with labels come the oldest first. Errors: as above, and where none has the
+// labels.
+Result<std::vector<LogSource>> find_log_sources(Session& session,
+                                                const std::vector<std::string>& words,
+                                                const std::string& labels);
+
 // Returns the phase of a workload; "Succeeded", "Failed" and "Stopped" are its end.
 std::string phase_of_source(const Kind& kind, const Object& object);
 bool is_end_phase(std::string_view phase);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -26,6 +27,8 @@ namespace athanor::cli {
 namespace {
 
 constexpr Duration kUnseen = std::chrono::seconds(5);
+// Each has a watch of its own, one of its pods, and a stream for each container that runs.
+constexpr std::size_t kMostFollowed = 20;
 
 // The tasks of a job's run in their order: behind those that they wait for, those for the end last.
 std::vector<std::string> tasks_of(const Object& run) {
@@ -156,12 +159,17 @@ std::optional<Object> run_of(Session& session, const LogSource& source) {
   return run.ok() ? std::optional(*run) : std::nullopt;
 }
 
-Result<int> print_logs(const LogsOptions& options) {
-  ATHANOR_TRY(const LogChoice choice, choice_of(options));
-  ATHANOR_TRY(Session session, Session::open(options.target, Session::Home::Jobs));
+// One workload that is read.
+struct Reader {
+  LogSource source{};
+  std::unique_ptr<Follower> follower{};
+  bool interrupted = false;  // by the user, while it was read
+};
+
+Result<Reader> reader_of(Session& session, LogSource source, const LogsOptions& options,
+                         const LogChoice& choice) {
   // A workload that does not exist would leave the watches silent, as would a task that it does
   // not have.
-  ATHANOR_TRY(const LogSource source, find_log_source(session, options.words));
   std::vector<std::string> tasks;
   if (const auto made = run_of(session, source)) {
     if (std::string why = no_such_task(*made, source.name, options.task); !why.empty()) {
@@ -169,16 +177,28 @@ Result<int> print_logs(const LogsOptions& options) {
     }
     tasks = tasks_of(*made);
   }
-  Follower follower(session, source,
-                    {.progress = false,
-                     .follow_logs = options.follow,
-                     .logs = choice,
-                     .tasks = std::move(tasks)});
-  ATHANOR_TRY(const Followed followed, follower.run());
+  auto follower = std::make_unique<Follower>(session, source,
+                                             FollowOptions{.progress = false,
+                                                           .follow_logs = options.follow,
+                                                           .logs = choice,
+                                                           .tasks = std::move(tasks)});
+  return Reader{.source = std::move(source), .follower = std::move(follower)};
+}
+
+// Says what was read of one workload, where that is not plain; returns the exit code.
+Result<int> report_read(Session& session, const LogSource& source, const LogChoice& choice,
+                        const Followed& followed) {
   if (const int code = explain_end(followed, source); code != 0) {
     return code;
   }
   if (followed.logs > 0) {
+    if (followed.lines == 0) {
+      Terminal(STDERR_FILENO)
+          .print(fmt::format("athanor: {} container{} of {} {} printed nothing{}\n", followed.logs,
+                             followed.logs == 1 ? "" : "s", source.name,
+                             followed.logs == 1 ? "has" : "have",
+                             choice.since ? " since then" : ""));
+    }
     return 0;
   }
   if (choice.failed && is_end_phase(followed.phase) && followed.phase != "Failed") {
@@ -189,6 +209,56 @@ Result<int> print_logs(const LogsOptions& options) {
   }
   ATHANOR_TRY(std::string why, why_no_log(session, source, choice));
   return Error::not_found(std::move(why));
+}
+
+// Reads these side by side.
+int read_all(Session& session, std::vector<Reader>& readers, const LogChoice& choice) {
+  std::vector<Follower*> followers;
+  followers.reserve(readers.size());
+  for (const Reader& reader : readers) {
+    followers.push_back(reader.follower.get());
+  }
+  int code = 0;
+  auto reader = readers.begin();
+  for (const Result<Followed>& followed : follow_together(session, followers)) {
+    const Result<int> done = followed.ok() ? report_read(session, reader->source, choice, *followed)
+                                           : Result<int>(followed.error());
+    code = std::max(code, done.ok() ? *done : fail(done.error()));
+    reader->interrupted = followed.ok() && followed->end == Followed::End::Interrupted;
+    ++reader;
+  }
+  return code;
+}
+
+Result<int> print_logs(const LogsOptions& options) {
+  ATHANOR_TRY(LogChoice choice, choice_of(options));
+  ATHANOR_TRY(Session session, Session::open(options.target, Session::Home::Jobs));
+  ATHANOR_TRY(std::vector<LogSource> sources,
+              find_log_sources(session, options.words, options.labels));
+  if (options.follow && sources.size() > kMostFollowed) {
+    return wrong_usage(fmt::format("-f follows at most {} workloads, these are {}", kMostFollowed,
+                                   sources.size()));
+  }
+  if (sources.size() > 1 && choice.prefix == LogPrefix::Short) {
+    choice.prefix = LogPrefix::Pod;
+  }
+  int code = 0;
+  std::vector<Reader> readers;
+  for (LogSource& source : sources) {
+    ATHANOR_TRY(Reader reader, reader_of(session, std::move(source), options, choice));
+    readers.push_back(std::move(reader));
+    if (options.follow) {
+      continue;
+    }
+    // Its watches end with it: a thousand jobs must not hold a thousand connections.
+    const int done = read_all(session, readers, choice);
+    code = std::max(code, done);
+    if (readers.front().interrupted) {
+      return code;
+    }
+    readers.clear();
+  }
+  return options.follow ? read_all(session, readers, choice) : code;
 }
 
 }  // namespace

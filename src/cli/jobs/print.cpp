@@ -10,6 +10,7 @@
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 #include "product/list.hpp"
+#include "runtime/view/usage.hpp"
 #include "webhook/conversion.hpp"
 
 namespace athanor::cli {
@@ -49,7 +50,7 @@ Value conversion_of(const api::CustomKind& custom, const CrdsOptions& options) {
 int run(const CrdsOptions& options) {
   if (!options.conversion_service.empty() &&
       options.conversion_service.find('/') == std::string::npos) {
-    return fail(Error::bad_request(
+    return fail(wrong_usage(
         fmt::format("--conversion-service {}: is not NAMESPACE/NAME", options.conversion_service)));
   }
   const Terminal out(STDOUT_FILENO);

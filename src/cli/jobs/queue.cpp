@@ -29,8 +29,12 @@ Result<int> list_queue(Session& session, const QueueOptions& options) {
   ATHANOR_TRY(const std::vector<Object> workloads, session.list(api::kueue::kWorkload, ns));
   const bool wide = list.format.output == Output::Wide;
   views::Listing listing =
-      views::queue_listing(views::queue_entries(workloads, read_queue_groups(session)),
+      views::queue_listing(views::queue_entries(workloads, read_queues(session)),
                            {.with_namespace = options.all_namespaces, .wide = wide});
+  JobOwners owners(session, ns, list);
+  for (views::ListRow& row : listing.rows) {
+    row.traits.owner = owners.of(row.object);
+  }
   ATHANOR_TRY_VOID(arrange(listing, filter, list));
   if (listing.rows.empty() && list.format.is_table()) {
     Terminal(STDERR_FILENO)

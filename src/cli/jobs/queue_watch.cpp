@@ -6,10 +6,14 @@
 
 #include <utility>
 
+#include "api/builtin.hpp"
 #include "api/kueue.hpp"
+#include "api/kueue_configuration.hpp"
 #include "cli/output/filter.hpp"
 #include "cli/output/formats.hpp"
 #include "kube/value/condition.hpp"
+#include "systems/fournos/kinds/fournos_job.hpp"
+#include "views/job_labels.hpp"
 #include "views/listing.hpp"
 
 namespace athanor::cli {
@@ -17,15 +21,40 @@ namespace {
 
 // Rows of a live list cannot wait for the widest one.
 std::vector<std::size_t> queue_widths() {
-  return {16, 7, 30, 8, 30, 0};
+  return {16, 9, 30, 8, 30, 0};
 }
 
 }  // namespace
 
-views::QueueGroups read_queue_groups(Session& session) {
+views::Queues read_queues(Session& session) {
   const auto locals = session.list(api::kueue::kLocalQueue, "");
   const auto queues = session.list(api::kueue::kClusterQueue, "");
-  return views::queue_groups(locals.value_or({}), queues.value_or({}));
+  const Key map = api::kueue::configuration_map();
+  const auto configuration = session.get(api::kConfigMap, map.ns, map.name);
+  return views::queues_of(locals.value_or({}), queues.value_or({}),
+                          configuration.ok() ? configuration->body() : Value());
+}
+
+JobOwners::JobOwners(Session& session, const std::string& ns, const ListOptions& list)
+    : session_(session), asked_(!list.owners.empty()) {
+  if (asked_) {
+    for (const Object& job : session.list(api::kFournosJob, ns).value_or({})) {
+      known_.emplace(job.key(), job.spec()["owner"].str());
+    }
+  }
+}
+
+std::string JobOwners::of(const Object& workload) {
+  const Key job{std::string(workload.ns()), std::string(workload.label(views::kJobNameLabel))};
+  if (!asked_ || job.name.empty()) {
+    return {};
+  }
+  const auto [found, is_new] = known_.try_emplace(job);
+  if (is_new) {  // a job that came later
+    const auto read = session_.get(api::kFournosJob, job.ns, job.name);
+    found->second = read.ok() ? read->spec()["owner"].str() : std::string();
+  }
+  return found->second;
 }
 
 QueueWatch::QueueWatch(Session& session, std::string ns, const QueueOptions& options,
@@ -33,7 +62,8 @@ QueueWatch::QueueWatch(Session& session, std::string ns, const QueueOptions& opt
     : options_(options),
       filter_(std::move(filter)),
       table_(views::queue_header(), queue_widths()),
-      groups_(read_queue_groups(session)),
+      queues_(read_queues(session)),
+      owners_(session, ns, options.list),
       out_(STDOUT_FILENO),
       list_(session,
             {.kind = &api::kueue::kWorkload,
@@ -59,8 +89,8 @@ int QueueWatch::run() {
 void QueueWatch::show(const Object& workload) {
   const ListOptions& list = options_.list;
   if (!list.format.is_table()) {
-    const bool runs = condition_is(workload.status()["conditions"], "QuotaReserved", "True");
-    if (filter_.takes(workload, {.phase = runs ? "running" : "waiting", .owner = {}})) {
+    if (filter_.takes(workload, {.phase = views::queue_word(views::queue_state(workload)),
+                                 .owner = owners_.of(workload)})) {
       const auto text = render_objects({workload}, list.format, Shape::Single, list.no_headers);
       out_.print(text.ok() ? *text : fmt::format("athanor: {}\n", text.error().message));
     }
@@ -87,8 +117,9 @@ void QueueWatch::print_changed() {
     known.push_back(workload);
   }
   std::map<Key, std::vector<std::string>> rows;
-  for (const views::QueueEntry& entry : views::queue_entries(known, groups_)) {
+  for (const views::QueueEntry& entry : views::queue_entries(known, queues_)) {
     views::ListRow made = views::queue_row(entry, columns);
+    made.traits.owner = owners_.of(made.object);
     if (!filter_.takes(made.object, made.traits)) {
       continue;
     }

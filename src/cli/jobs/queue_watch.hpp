@@ -13,8 +13,21 @@
 
 namespace athanor::cli {
 
-// Reads the queues' groups of flavors; empty where they cannot be read.
-views::QueueGroups read_queue_groups(Session& session);
+// Reads the queues and Kueue's settings; empty where they cannot be read.
+views::Queues read_queues(Session& session);
+
+// Owners of the FournosJobs that Workloads are of. Requires that the session outlives it.
+class JobOwners {
+ public:
+  JobOwners(Session& session, const std::string& ns, const ListOptions& list);
+  // Returns "" for Workloads of other kinds, and where the list has no --owner.
+  std::string of(const Object& workload);
+
+ private:
+  Session& session_;
+  bool asked_ = false;
+  std::map<Key, std::string> known_{};
+};
 
 // Prints Workloads as their rows change.
 class QueueWatch {
@@ -36,7 +49,8 @@ class QueueWatch {
   const QueueOptions& options_;
   ListFilter filter_;
   LiveTable table_;
-  views::QueueGroups groups_{};  // as they were at the start
+  views::Queues queues_{};  // as they were at the start
+  JobOwners owners_;
   Terminal out_;
   std::map<Key, Object> workloads_{};
   std::map<Key, std::vector<std::string>> printed_{};  // as they stand in the list

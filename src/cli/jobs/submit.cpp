@@ -4,75 +4,89 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
 #include <thread>
 
 #include "base/clock.hpp"
+#include "cli/flags/environment.hpp"
 #include "cli/jobs/job_builder.hpp"
 #include "cli/jobs/job_files.hpp"
 #include "cli/jobs/job_templates.hpp"
 #include "cli/jobs/preflight.hpp"
 #include "cli/jobs/scheduled_submission.hpp"
 #include "cli/output/terminal.hpp"
+#include "cli/session/chosen_names.hpp"
+#include "cli/session/elsewhere.hpp"
 #include "cli/session/verbs.hpp"
 #include "kube/text/json.hpp"
 #include "runtime/view/usage.hpp"
+#include "systems/fournos/job.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 #include "systems/fournos/recurring_messages.hpp"
 
 namespace athanor::cli {
 namespace {
 
-std::string user_name() {
-  const char* user = std::getenv("USER");  // NOLINT(concurrency-mt-unsafe): one thread so far
-  return user == nullptr ? "" : user;
+// Adds the jobs of a file, or what is wrong with it.
+void add_file(const std::string& file, JobBatch& batch) {
+  const auto text = read_manifest(file);
+  if (!text.ok()) {
+    batch.problems.push_back(text.error().message);
+    return;
+  }
+  JobBatch read = read_job_documents(*text, file == "-" ? "standard input" : file);
+  std::ranges::move(read.jobs, std::back_inserter(batch.jobs));
+  std::ranges::move(read.problems, std::back_inserter(batch.problems));
 }
 
-Result<std::vector<Value>> jobs_of(const SubmitOptions& options, Session& session) {
-  std::vector<Value> jobs;
-  if (!options.rerun.empty()) {
-    ATHANOR_TRY(const Object job, session.get(api::kFournosJob, session.ns(), options.rerun));
-    ATHANOR_TRY(jobs, read_jobs(json::print(job.body()), options.rerun));
+Result<void> add_reruns(const SubmitOptions& options, Session& session, JobBatch& batch) {
+  ATHANOR_TRY(const std::vector<std::string> again,
+              chosen_names(session, api::kFournosJob, options.rerun));
+  for (const std::string& name : again) {
+    const auto job = session.get(api::kFournosJob, session.ns(), name);
+    if (!job.ok()) {
+      return with_other_namespaces(session, api::kFournosJob, name, job.error());
+    }
+    JobBatch read = read_job_documents(json::print(job->body()), name);
+    std::ranges::move(read.jobs, std::back_inserter(batch.jobs));
   }
+  return {};
+}
+
+Result<JobBatch> jobs_of(const SubmitOptions& options, Session& session) {
+  JobBatch batch;
+  ATHANOR_TRY_VOID(add_reruns(options, session, batch));
   if (!options.job_template.empty()) {
     ATHANOR_TRY(Value job, read_template(session, options.job_template));
     if (const std::string user = user_name();
         !user.empty() && job["spec"]["owner"].as_string().empty()) {
       job.member("spec").set("owner", user);
     }
-    jobs.push_back(std::move(job));
+    batch.jobs.push_back({.job = std::move(job), .place = "template " + options.job_template});
   }
-  std::string problems;
   for (const std::string& path : options.files) {
     ATHANOR_TRY(const std::vector<std::string> files, manifest_files(path));
     for (const std::string& file : files) {
-      ATHANOR_TRY(const std::string text, read_manifest(file));
-      auto read = read_jobs(text, file == "-" ? "standard input" : file);
-      if (read.ok()) {
-        std::ranges::move(*read, std::back_inserter(jobs));
-      } else {
-        problems += (problems.empty() ? "" : "\n") + read.error().message;
-      }
+      add_file(file, batch);
     }
   }
-  if (!problems.empty()) {
-    return Error::bad_request(std::move(problems));
-  }
-  if (jobs.size() > 1 && (!options.name.empty() || options.follow)) {
+  const std::size_t all = batch.jobs.size() + batch.problems.size();
+  if (all > 1 && (!options.name.empty() || options.follow)) {
     return wrong_usage(fmt::format("{} is for one job: there are {}",
-                                   options.follow ? "--follow" : "--name", jobs.size()));
+                                   options.follow ? "--follow" : "--name", all));
   }
-  for (Value& job : jobs) {
-    ATHANOR_TRY_VOID(override_job(job, options));
-    if (options.follow && !job["spec"]["schedule"].as_string().empty()) {
+  for (PlacedJob& one : batch.jobs) {
+    if (const auto done = override_job(one.job, options); !done.ok()) {
+      return done.error();
+    }
+    if (options.follow && !one.job["spec"]["schedule"].as_string().empty()) {
       return wrong_usage(
           fmt::format("--follow: a job with spec.schedule has no end; submit it without, and list "
                       "its runs by `athanor jobs -l {}=NAME`",
                       fournos::name::kRecurringParent));
     }
   }
-  return jobs;
+  return batch;
 }
 
 void warn(const std::string& text) {
@@ -149,7 +163,7 @@ Result<std::string> namespace_of(const Value& job, const SubmitOptions& options,
     return session.ns();
   }
   if (!options.target.ns.empty() && options.target.ns != own) {
-    return Error::bad_request(fmt::format(
+    return wrong_usage(fmt::format(
         "the namespace from the provided object \"{}\" does not match the namespace \"{}\". You "
         "must pass '--namespace={}' to perform this operation.",
         own, options.target.ns, own));
@@ -164,11 +178,6 @@ Result<Value> post_job(Session& session, const Value& job, const std::string& ns
                                         trial == Trial::DryRun ? "&dryRun=All" : "");
   return session.connection().call(
       {.method = "POST", .path = Session::path(api::kFournosJob, ns) + query, .body = job});
-}
-
-std::string label_of_job(const Value& job, std::size_t index) {
-  const std::string& name = job["metadata"]["name"].str();
-  return name.empty() ? fmt::format("job {}", index + 1) : name;
 }
 
 // Submits one job and says what became of it; the exit code.
@@ -206,18 +215,59 @@ Result<int> submit_one(Session& session, const Value& job, const SubmitOptions& 
   return code;
 }
 
+// Names jobs that are in the batch twice: the server would refuse the second when the first is
+// there.
+Result<void> check_twins(const JobBatch& batch, std::size_t index, const std::string& ns) {
+  const Value& metadata = batch.jobs[index].job["metadata"];
+  for (std::size_t i = 0; i < index && !metadata["name"].as_string().empty(); ++i) {
+    const Value& other = batch.jobs[i].job["metadata"];
+    if (other["name"] == metadata["name"] && other["namespace"] == metadata["namespace"]) {
+      return Error::conflict(fmt::format("{}/{} is also in {}", ns, metadata["name"].as_string(),
+                                         batch.jobs[i].place));
+    }
+  }
+  return {};
+}
+
 // Has the server check all of several jobs first: one that it refuses keeps the others back.
-int check_all(Session& session, const std::vector<Value>& jobs, const SubmitOptions& options) {
-  int code = 0;
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const auto ns = namespace_of(jobs[i], options, session);
-    if (!ns.ok()) {
-      code = fail(ns.error().with_context(label_of_job(jobs[i], i)));
-    } else if (const auto checked = post_job(session, jobs[i], *ns, Trial::DryRun); !checked.ok()) {
-      code = fail(checked.error().with_context(label_of_job(jobs[i], i)));
+int check_all(Session& session, const JobBatch& batch, const SubmitOptions& options) {
+  int code = batch.problems.empty() ? 0 : 1;
+  for (std::size_t i = 0; i < batch.jobs.size(); ++i) {
+    const PlacedJob& one = batch.jobs[i];
+    const auto check = [&]() -> Result<void> {
+      ATHANOR_TRY(const std::string ns, namespace_of(one.job, options, session));
+      ATHANOR_TRY_VOID(check_twins(batch, i, ns));
+      ATHANOR_TRY_VOID(post_job(session, one.job, ns, Trial::DryRun));
+      return {};
+    };
+    if (const auto checked = check(); !checked.ok()) {
+      code = fail(checked.error().with_context(one.place));
     }
   }
   return code;
+}
+
+// Submits the jobs; the exit code.
+int submit_batch(Session& session, const JobBatch& batch, const SubmitOptions& options) {
+  for (const std::string& problem : batch.problems) {
+    warn(problem);
+  }
+  const bool several = batch.jobs.size() + batch.problems.size() > 1;
+  if (several && !options.keep_going) {
+    if (const int code = check_all(session, batch, options); code != 0) {
+      warn("no job is submitted; --keep-going submits the good ones");
+      return code;
+    }
+  }
+  int exit_code = batch.problems.empty() ? 0 : 1;
+  for (const PlacedJob& one : batch.jobs) {
+    const auto code = submit_one(session, one.job, options);
+    const int own = code.ok() ? *code
+                    : several ? fail(code.error().with_context(one.place))
+                              : fail(code.error());
+    exit_code = own != 0 ? own : exit_code;
+  }
+  return exit_code;
 }
 
 }  // namespace
@@ -227,8 +277,8 @@ int run(const SubmitOptions& options) {
     const auto code = submit_from_environment(options.target);
     return code.ok() ? *code : fail(code.error());
   }
-  const bool from_flags =
-      options.files.empty() && options.rerun.empty() && options.job_template.empty();
+  const bool from_flags = options.files.empty() && options.rerun.names.empty() &&
+                          options.rerun.labels.empty() && options.job_template.empty();
   const auto built = from_flags ? build_job(options, user_name()) : Result<Value>(Value());
   if (!built.ok()) {
     return fail(built.error());  // what is wrong with flags needs no server
@@ -237,53 +287,43 @@ int run(const SubmitOptions& options) {
   if (!session.ok()) {
     return fail(session.error());
   }
-  const auto jobs = from_flags ? Result<std::vector<Value>>(std::vector<Value>{*built})
-                               : jobs_of(options, *session);
-  if (!jobs.ok()) {
-    return fail(jobs.error());
-  }
-  if (jobs->size() > 1 && !options.keep_going) {
-    if (const int code = check_all(*session, *jobs, options); code != 0) {
-      warn("no job is submitted; --keep-going submits the good ones");
-      return code;
-    }
-  }
-  int exit_code = 0;
-  for (const Value& job : *jobs) {
-    const auto code = submit_one(*session, job, options);
-    if (const int own = code.ok() ? *code : fail(code.error()); own != 0) {
-      exit_code = own;
-    }
-  }
-  return exit_code;
+  const auto batch = from_flags
+                         ? Result<JobBatch>(JobBatch{.jobs = {{.job = *built, .place = "flags"}}})
+                         : jobs_of(options, *session);
+  return batch.ok() ? submit_batch(*session, *batch, options) : fail(batch.error());
 }
 
-int run(const CancelOptions& options) {
-  auto session = Session::open(options.target, Session::Home::Jobs);
-  if (!session.ok()) {
-    return fail(session.error());
-  }
+namespace {
+
+Result<int> cancel_all(const CancelOptions& options) {
+  ATHANOR_TRY(Session session, Session::open(options.target, Session::Home::Jobs));
   const Kind& kind = api::kFournosJob;
+  ATHANOR_TRY(const std::vector<std::string> names, chosen_names(session, kind, options.choice));
   const Terminal out(STDOUT_FILENO);
-  int exit_code = 0;
-  for (const std::string& name : options.names) {
+  return for_each_name(names, [&](const std::string& name) -> Result<int> {
     const Value patch = Value::object(
         {{"spec", Value::object({{"shutdown", options.terminate ? "Terminate" : "Stop"}})}});
-    const auto patched = session->connection().call(
+    const auto patched = session.connection().call(
         {.method = "PATCH",
-         .path = Session::path(kind, session->ns(), name) + "?fieldManager=athanor-cancel",
+         .path = Session::path(kind, session.ns(), name) + "?fieldManager=athanor-cancel",
          .body = patch,
          .content_type = "application/merge-patch+json"});
     if (!patched.ok()) {
-      exit_code = fail(patched.error());
-      continue;
+      return with_other_namespaces(session, kind, name, patched.error());
     }
     const std::string phase = Object(*patched).status()["phase"].str();
-    const bool over = phase == "Succeeded" || phase == "Failed" || phase == "Stopped";
+    const bool over = fournos::is_terminal(phase);
     out.print(over ? fmt::format("{} is over already: {}\n", name, phase)
                    : fmt::format("{} is being stopped\n", name));
-  }
-  return exit_code;
+    return 0;
+  });
+}
+
+}  // namespace
+
+int run(const CancelOptions& options) {
+  const auto code = cancel_all(options);
+  return code.ok() ? *code : fail(code.error());
 }
 
 }  // namespace athanor::cli

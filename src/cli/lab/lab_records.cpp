@@ -140,6 +140,22 @@ std::vector<LabRecord> read_lab_records(const std::string& folder) {
   return labs;
 }
 
+std::vector<std::string> lab_header() {
+  return {"NAME", "STATE", "PID", "ADDRESS", "STARTED", "LAB", "DATA"};
+}
+
+std::vector<std::string> lab_row(const LabRecord& lab, Instant now) {
+  const bool runs = lab.pid != 0;
+  const auto started = parse_time(lab.started);
+  return {lab.name,
+          runs ? "running" : "stopped",
+          runs ? fmt::format("{}", lab.pid) : "-",
+          runs ? lab.address : "-",
+          started ? format_age(now - *started) + " ago" : "-",
+          lab.lab.empty() ? "built-in" : lab.lab,
+          lab.data};
+}
+
 void forget_lab(const std::string& folder, const std::string& data) {
   std::error_code failed;
   std::filesystem::remove(record_file(folder, data), failed);

@@ -31,6 +31,10 @@ std::string lab_records_folder();
 Result<void> record_lab(const std::string& folder, const LabRecord& record);
 // Returns the labs whose data folders exist, by name; labs of one name get a number.
 std::vector<LabRecord> read_lab_records(const std::string& folder);
+// Returns the titles of a list of labs.
+std::vector<std::string> lab_header();
+// Returns the cells of one lab in this list.
+std::vector<std::string> lab_row(const LabRecord& lab, Instant now);
 // Removes the record of a data folder.
 void forget_lab(const std::string& folder, const std::string& data);
 // Returns the process that holds a data folder; 0: none does.

@@ -51,11 +51,9 @@ Result<int> list_labs(const LabsOptions& options) {
     Terminal(STDERR_FILENO).print("No labs. Light one: athanor up\n");
     return 0;
   }
-  views::Table table({"NAME", "STATE", "ADDRESS", "STARTED", "LAB", "DATA"});
+  views::Table table(lab_header());
   for (const LabRecord& lab : labs) {
-    table.add({lab.name, lab.pid != 0 ? fmt::format("running ({})", lab.pid) : "stopped",
-               lab.pid != 0 ? lab.address : "-", lab.started,
-               lab.lab.empty() ? "built-in" : lab.lab, lab.data});
+    table.add(lab_row(lab, wall_clock()->now()));
   }
   out.print(table.text(out.columns()));
   return 0;
@@ -100,7 +98,9 @@ Result<void> delete_lab(const LabRecord& lab, const LabActOptions& options) {
     return wrong_usage(fmt::format("lab {} runs as process {}; stop it first, or give --force",
                                    lab.name, lab.pid));
   }
-  ATHANOR_TRY_VOID(stop_lab(lab, options.timeout));
+  if (lab.pid != 0) {
+    ATHANOR_TRY_VOID(stop_lab(lab, options.timeout));
+  }
   // Nothing but what a lab has made is removed.
   std::error_code failed;
   if (!std::filesystem::exists(lab.data + "/lock", failed)) {

@@ -120,6 +120,9 @@ std::optional<Instant> parse_since(std::string_view text, Instant now) {
 Result<ListFilter> ListFilter::parse(const ListOptions& options,
                                      const std::vector<std::string>& phases, Instant now) {
   ListFilter filter;
+  if (std::ranges::find(options.names, "") != options.names.end()) {
+    return wrong_usage("a name is empty");
+  }
   filter.names_ = options.names;
   filter.owners_ = options.owners;
   ATHANOR_TRY(filter.phases_, known_phases(options.phases, phases));

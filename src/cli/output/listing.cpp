@@ -40,6 +40,9 @@ Result<void> arrange(views::Listing& listing, const ListFilter& filter,
 Result<std::string> print_listing(const views::Listing& listing, const ListOptions& options,
                                   std::size_t columns) {
   if (options.format.is_table()) {
+    if (listing.rows.empty() && !options.names.empty()) {
+      return std::string();  // none of the names is there: report_missing() says so
+    }
     views::Table table(listing.titles);
     for (const views::ListRow& row : listing.rows) {
       table.add(row.cells);
@@ -54,6 +57,13 @@ Result<std::string> print_listing(const views::Listing& listing, const ListOptio
   }
   const Shape shape = options.names.size() == 1 ? Shape::Single : Shape::List;
   return render_objects(objects, options.format, shape, options.no_headers);
+}
+
+bool shows_one(const ListOptions& options) {
+  ListOptions others = options;
+  others.names.clear();
+  return options.names.size() == 1 && options.format.is_table() && !is_filtered(others) &&
+         !options.watch && !options.no_headers && options.limit == 0 && options.sort_by.empty();
 }
 
 bool is_filtered(const ListOptions& options) {

@@ -22,6 +22,9 @@ Result<void> arrange(views::Listing& listing, const ListFilter& filter, const Li
 Result<std::string> print_listing(const views::Listing& listing, const ListOptions& options,
                                   std::size_t columns);
 
+// Returns true if one object is named and no flag is given that a list alone can follow: it is
+// shown with what belongs to it.
+bool shows_one(const ListOptions& options);
 // Returns true if flags keep objects out of the list.
 bool is_filtered(const ListOptions& options);
 // Prints an error for each name that does not exist; returns the exit code.

@@ -3,16 +3,26 @@
 #include "cli/output/terminal.hpp"
 
 #include <fmt/core.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <cstdlib>
+#include <system_error>
 
 #include "runtime/view/usage.hpp"
 #include "views/layout.hpp"
 
 namespace athanor::cli {
+namespace {
+
+std::atomic<int> output_error{0};  // of the last write to standard output that was lost
+
+}  // namespace
+
 Terminal::Terminal(int descriptor)
     : descriptor_(descriptor),
       interactive_(::isatty(descriptor) == 1),
@@ -61,11 +71,23 @@ std::string Terminal::paint(std::string_view text, Colour colour) const {
 void Terminal::print(std::string_view text) const {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor_, text.data(), text.size());
-    if (written <= 0) {
+    if (written > 0) {
+      text.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN) {
+      pollfd writable{.fd = descriptor_, .events = POLLOUT, .revents = 0};
+      ::poll(&writable, 1, -1);
+    } else if (errno != EINTR) {
+      if (descriptor_ == STDOUT_FILENO && errno != EPIPE) {
+        output_error = errno;
+      }
       return;
     }
-    text.remove_prefix(static_cast<std::size_t>(written));
   }
+}
+
+std::string lost_output() {
+  const int error = output_error;
+  return error == 0 ? std::string() : std::system_category().message(error);
 }
 
 std::string LiveTable::row(const std::vector<std::string>& cells, std::size_t columns) const {

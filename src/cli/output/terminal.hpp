@@ -33,6 +33,10 @@ class Terminal {
   bool colours_;
 };
 
+// Returns why text for standard output was lost (a full disk); empty: none was, or its reader has
+// closed the pipe.
+std::string lost_output();
+
 // Rows that are printed one by one: columns are `least` wide, so that they line up.
 class LiveTable {
  public:

@@ -9,21 +9,32 @@
 #include "cli/output/formats.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/results/job_record.hpp"
+#include "cli/session/chosen_names.hpp"
 #include "cli/session/verbs.hpp"
 #include "runtime/view/usage.hpp"
+#include "systems/fournos/kinds/fournos_job.hpp"
 #include "views/comparison.hpp"
 
 namespace athanor::cli {
 namespace {
 
+Error too_few() {
+  return wrong_usage("compare takes two jobs or more: athanor compare BEFORE AFTER");
+}
+
 Result<int> compare_all(const CompareOptions& options) {
-  if (options.jobs.size() < 2) {
-    return wrong_usage("compare takes two jobs or more: athanor compare BEFORE AFTER");
+  if (options.jobs.labels.empty() && options.jobs.names.size() < 2) {
+    return too_few();
   }
   ATHANOR_TRY(Session session, Session::open(options.target, Session::Home::Jobs));
+  ATHANOR_TRY(const std::vector<std::string> names,
+              chosen_names(session, api::kFournosJob, options.jobs));
+  if (names.size() < 2) {
+    return too_few();
+  }
   std::vector<views::JobRecord> records;
-  records.reserve(options.jobs.size());
-  for (const std::string& name : options.jobs) {
+  records.reserve(names.size());
+  for (const std::string& name : names) {
     ATHANOR_TRY(views::JobRecord record, read_job_record(session, name));
     records.push_back(std::move(record));
   }

@@ -13,8 +13,11 @@
 #include "cli/output/formats.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/results/job_record.hpp"
+#include "cli/session/chosen_names.hpp"
+#include "cli/session/elsewhere.hpp"
 #include "cli/session/verbs.hpp"
 #include "client/connection.hpp"
+#include "systems/fournos/kinds/fournos_job.hpp"
 #include "views/comparison.hpp"
 #include "views/result_files.hpp"
 #include "views/table.hpp"
@@ -28,6 +31,7 @@ constexpr int kTimeout = 504;
 // Nothing where there is no results place.
 Result<std::optional<std::vector<views::ResultFile>>> read_files(Session& session,
                                                                  const ResultsOptions& options,
+                                                                 const std::string& job,
                                                                  views::ResultsWanted wanted) {
   client::Connection& connection = session.connection();
   const views::ResultsAccess access{
@@ -39,7 +43,7 @@ Result<std::optional<std::vector<views::ResultFile>>> read_files(Session& sessio
       .now = [] { return wall_clock()->now(); },
       .pause = [](Duration time) { std::this_thread::sleep_for(time); }};
   const views::ResultsPlace place{
-      .ns = session.ns(), .job = options.job, .claim = options.claim, .image = options.image};
+      .ns = session.ns(), .job = job, .claim = options.claim, .image = options.image};
   auto files =
       views::read_result_files(access, place, wanted, std::chrono::seconds(options.timeout));
   if (!files.ok() && files.error().code == kTimeout) {
@@ -79,65 +83,103 @@ Value results_value(const std::string& job, const std::vector<views::JobResult>&
   return Value::object({{"job", job}, {"results", std::move(named)}, {"files", std::move(listed)}});
 }
 
-Result<int> show_results(const ResultsOptions& options) {
-  ATHANOR_TRY(Session session, Session::open(options.target, Session::Home::Jobs));
-  const Terminal out(STDOUT_FILENO);
-  const Terminal err(STDERR_FILENO);
+// Results of one job; no files: there is no place for them.
+struct OneJob {
+  std::string name{};
+  std::vector<views::JobResult> results{};
+  std::optional<std::vector<views::ResultFile>> files{};
+  std::string copied{};  // the folder with the files; empty: they are not copied
+};
+
+// `several`: the files go into a folder of their own below that of --copy.
+Result<OneJob> read_one(Session& session, const ResultsOptions& options, const std::string& job,
+                        bool several) {
+  OneJob one{.name = job};
   // Files stay when their job is gone.
-  std::vector<views::JobResult> results;
   std::optional<Error> no_job;
-  if (const auto record = read_job_record(session, options.job); record.ok()) {
-    results = views::results_of(*record);
+  if (const auto record = read_job_record(session, job); record.ok()) {
+    one.results = views::results_of(*record);
   } else if (record.error().code == kNoObject) {
-    no_job = record.error();
+    no_job = with_other_namespaces(session, api::kFournosJob, job, record.error());
   } else {
     return record.error();
   }
-  ATHANOR_TRY(const auto files, read_files(session, options,
-                                           options.copy.empty() ? views::ResultsWanted::List
-                                                                : views::ResultsWanted::Contents));
-  const bool has_files = files && !files->empty();
-  if (no_job && !has_files) {
+  ATHANOR_TRY(one.files, read_files(session, options, job,
+                                    options.copy.empty() ? views::ResultsWanted::List
+                                                         : views::ResultsWanted::Contents));
+  if (no_job && (!one.files || one.files->empty())) {
     return *no_job;
   }
-  if (!options.copy.empty() && files) {
-    ATHANOR_TRY_VOID(write_files(*files, options.copy));
+  if (!options.copy.empty() && one.files) {
+    one.copied = several ? options.copy + "/" + job : options.copy;
+    ATHANOR_TRY_VOID(write_files(*one.files, one.copied));
   }
-  if (options.output != Output::Table) {
-    ATHANOR_TRY(const std::string document,
-                render_values({results_value(options.job, results,
-                                             files.value_or(std::vector<views::ResultFile>()))},
-                              {.output = options.output, .pattern = {}}, Shape::Single, false));
-    out.print(document);
-    return 0;
-  }
-  if (!results.empty()) {
+  return one;
+}
+
+void print_one(const OneJob& one, const Session& session, const ResultsOptions& options) {
+  const Terminal out(STDOUT_FILENO);
+  const Terminal err(STDERR_FILENO);
+  const bool has_files = one.files && !one.files->empty();
+  if (!one.results.empty()) {
     views::Table table({"RESULT", "TASK", "VALUE"});
-    for (const views::JobResult& result : results) {
+    for (const views::JobResult& result : one.results) {
       table.add({result.name, result.task.empty() ? "-" : result.task, result.value});
     }
     out.print(table.text(out.columns()));
   }
   if (has_files) {
     views::Table table({"FILE", "BYTES"});
-    for (const views::ResultFile& file : *files) {
+    for (const views::ResultFile& file : *one.files) {
       table.add({file.path, std::to_string(file.size)});
     }
-    out.print((results.empty() ? "" : "\n") + table.text(out.columns()));
+    out.print((one.results.empty() ? "" : "\n") + table.text(out.columns()));
   }
-  if (!options.copy.empty()) {
-    err.print(fmt::format("{} files copied to {}\n", has_files ? files->size() : 0, options.copy));
-  }
-  if (!files) {
+  if (!one.files) {
     err.print(
         fmt::format("athanor: namespace {} has no results place: there is no "
                     "PersistentVolumeClaim {}. --claim names another one; to set it up: "
                     "docs/fournos.md#results\n",
                     session.ns(), options.claim));
-  } else if (results.empty() && !has_files) {
-    err.print(fmt::format("athanor: {} has neither results nor files of results\n", options.job));
+  } else if (one.results.empty() && !has_files) {
+    err.print(fmt::format("athanor: {} has neither results nor files of results\n", one.name));
   }
-  return 0;
+}
+
+Result<int> show_results(const ResultsOptions& options) {
+  ATHANOR_TRY(Session session, Session::open(options.target, Session::Home::Jobs));
+  ATHANOR_TRY(const std::vector<std::string> names,
+              chosen_names(session, api::kFournosJob, options.jobs));
+  const bool several = names.size() > 1;
+  const bool shows_table = options.output == Output::Table;
+  const Terminal out(STDOUT_FILENO);
+  std::vector<Value> values;
+  bool begun = false;
+  const int code = for_each_name(names, [&](const std::string& name) -> Result<int> {
+    ATHANOR_TRY(const OneJob one, read_one(session, options, name, several));
+    values.push_back(
+        results_value(name, one.results, one.files.value_or(std::vector<views::ResultFile>())));
+    if (shows_table) {
+      if (several) {
+        out.print(fmt::format("{}job {}\n", begun ? "\n" : "", name));
+      }
+      begun = true;
+      print_one(one, session, options);
+    }
+    if (!options.copy.empty()) {
+      Terminal(STDERR_FILENO)
+          .print(fmt::format("{} files copied to {}\n", one.files ? one.files->size() : 0,
+                             one.copied.empty() ? options.copy : one.copied));
+    }
+    return 0;
+  });
+  if (!shows_table && !values.empty()) {
+    ATHANOR_TRY(const std::string document,
+                render_values(values, {.output = options.output, .pattern = {}},
+                              several ? Shape::List : Shape::Single, false));
+    out.print(document);
+  }
+  return code;
 }
 
 }  // namespace

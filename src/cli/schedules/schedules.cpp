@@ -20,9 +20,11 @@
 #include "cli/jobs/job_builder.hpp"
 #include "cli/jobs/job_files.hpp"
 #include "cli/jobs/job_templates.hpp"
+#include "cli/jobs/preflight.hpp"
 #include "cli/output/formats.hpp"
 #include "cli/output/listing.hpp"
 #include "cli/output/terminal.hpp"
+#include "cli/session/chosen_names.hpp"
 #include "cli/session/elsewhere.hpp"
 #include "cli/session/reconnection.hpp"
 #include "cli/session/verbs.hpp"
@@ -169,7 +171,7 @@ Result<Value> job_to_schedule(Session& session, const SubmitOptions& options) {
     ATHANOR_TRY(const std::string text, read_manifest(options.files.front()));
     ATHANOR_TRY(jobs, read_jobs(text, options.files.front()));
   } else {
-    return build_job(options, variable(environment_map(), "USER"));
+    return build_job(options, user_name());
   }
   if (jobs.size() != 1) {
     return wrong_usage(fmt::format("a schedule starts one job: there are {}", jobs.size()));
@@ -186,8 +188,7 @@ Result<void> check_account(Session& session, const std::string& account) {
   const auto found = session.get(api::kServiceAccount, session.ns(), account);
   return found.ok() || found.error().code != kMissing
              ? Result<void>()
-             : Result<void>(Error::not_found(fmt::format(
-                   "service account \"{}\" not found in namespace {}", account, session.ns())));
+             : Result<void>(fournos::missing_account(session.ns(), account));
 }
 
 Result<int> create_schedule(const ScheduleCreateOptions& options) {
@@ -215,11 +216,18 @@ Result<int> create_schedule(const ScheduleCreateOptions& options) {
   // The job itself is checked now, not at its first start.
   Value trial = job;
   trial.member("metadata").erase("namespace");
-  ATHANOR_TRY_VOID(session.connection().call(
-      {.method = "POST",
-       .path = Session::path(api::kFournosJob, session.ns()) +
-               "?fieldManager=athanor-submit&fieldValidation=Strict&dryRun=All",
-       .body = trial}));
+  ATHANOR_TRY(const Value checked,
+              session.connection().call(
+                  {.method = "POST",
+                   .path = Session::path(api::kFournosJob, session.ns()) +
+                           "?fieldManager=athanor-submit&fieldValidation=Strict&dryRun=All",
+                   .body = trial}));
+  // A cluster may be there until then: said, not refused.
+  if (const Preflight ahead = preflight(session, checked, session.ns()); !ahead.failure.empty()) {
+    Terminal(STDERR_FILENO)
+        .print(fmt::format("athanor: as it is now each start would fail at once: {}{}\n",
+                           ahead.failure, correction(session, ahead.failure)));
+  }
   const std::string path = Session::path(api::kCronJob, session.ns());
   auto created = session.connection().call(
       {.method = "POST", .path = path + "?fieldManager=athanor-schedules", .body = cron});
@@ -283,13 +291,12 @@ Result<void> act_on(Session& session, const ScheduleActOptions& options, const s
 
 Result<int> act_on_schedules(const ScheduleActOptions& options) {
   ATHANOR_TRY(Session session, Session::open(options.target, Session::Home::Jobs));
-  int code = 0;
-  for (const std::string& name : options.names) {
-    if (const auto done = act_on(session, options, name); !done.ok()) {
-      code = fail(done.error());
-    }
-  }
-  return code;
+  ATHANOR_TRY(const std::vector<std::string> names,
+              chosen_names(session, api::kCronJob, options.choice, fournos::kScheduleSelector));
+  return for_each_name(names, [&](const std::string& name) -> Result<int> {
+    ATHANOR_TRY_VOID(act_on(session, options, name));
+    return 0;
+  });
 }
 
 Result<int> show_next(const ScheduleNextOptions& options) {
@@ -314,6 +321,9 @@ Result<int> show_next(const ScheduleNextOptions& options) {
     return wrong_usage(starts.error().message);
   }
   const Terminal out(STDOUT_FILENO);
+  if (starts->empty()) {
+    Terminal(STDERR_FILENO).print(fmt::format("athanor: {}: no start within five years\n", cron));
+  }
   if (options.output != Output::Table) {
     std::vector<Value> values;
     values.reserve(starts->size());
@@ -324,6 +334,9 @@ Result<int> show_next(const ScheduleNextOptions& options) {
         const std::string text,
         render_values(values, {.output = options.output, .pattern = {}}, Shape::List, false));
     out.print(text);
+    return 0;
+  }
+  if (starts->empty()) {
     return 0;
   }
   views::Table table({"UTC", zone.empty() ? "LOCAL" : zone, "IN"});

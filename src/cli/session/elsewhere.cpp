@@ -3,9 +3,7 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/near_name.hpp"
@@ -15,14 +13,14 @@ namespace athanor::cli {
 
 std::string hint_elsewhere(Session& session, const Kind& kind, std::string_view verb,
                            const std::string& label_selector) {
-  const auto all = session.list(kind, "", label_selector);
-  if (!all.ok()) {
-    return {};
-  }
-  const auto others =
-      std::ranges::count_if(*all, [&](const Object& one) { return one.ns() != session.ns(); });
-  return others == 0 ? std::string()
-                     : fmt::format("Other namespaces have {}: athanor {} -A\n", others, verb);
+  // One object is enough to know: a cluster may have thousands.
+  const auto other = session.list_part(
+      kind, "",
+      {.labels = label_selector, .fields = "metadata.namespace!=" + session.ns(), .limit = 1});
+  return !other.ok() || other->empty()
+             ? std::string()
+             : fmt::format("Other namespaces have some, as {}: athanor {} -A\n",
+                           other->front().ns(), verb);
 }
 
 Error with_other_namespaces(Session& session, const Kind& kind, std::string_view name,
@@ -30,25 +28,18 @@ Error with_other_namespaces(Session& session, const Kind& kind, std::string_view
   if (error.code != Error::not_found("").code || !kind.namespaced) {
     return error;
   }
-  auto all = session.list(kind, "");
-  if (!all.ok()) {
-    all = session.list(kind, session.ns());
-  }
-  if (!all.ok()) {
-    return error;
-  }
-  const auto other = std::ranges::find_if(
-      *all, [&](const Object& one) { return one.name() == name && one.ns() != session.ns(); });
-  if (other != all->end()) {
-    error.message +=
-        fmt::format("; namespace {} has one of this name: -n {}", other->ns(), other->ns());
-    return error;
+  const auto named =
+      session.list_part(kind, "", {.labels = {}, .fields = fmt::format("metadata.name={}", name)});
+  for (const Object& one : named.value_or({})) {
+    if (one.ns() != session.ns()) {
+      error.message +=
+          fmt::format("; namespace {} has one of this name: -n {}", one.ns(), one.ns());
+      return error;
+    }
   }
   std::vector<std::string> known;
-  for (const Object& one : *all) {
-    if (one.ns() == session.ns()) {
-      known.emplace_back(one.name());
-    }
+  for (const Object& one : session.list(kind, session.ns()).value_or({})) {
+    known.emplace_back(one.name());
   }
   error.message += near_hint(std::string(name), known);
   return error;

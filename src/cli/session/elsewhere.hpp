@@ -12,8 +12,8 @@ namespace athanor::cli {
 
 class Session;
 
-// Returns the line "Other namespaces have 3: athanor queue -A" for a list that is empty in the
-// session's namespace; empty: they have none, or the user may not list them.
+// Returns the line "Other namespaces have some, as default: athanor queue -A" for a list that is
+// empty in the session's namespace; empty: they have none, or the user may not list them.
 std::string hint_elsewhere(Session& session, const Kind& kind, std::string_view verb,
                            const std::string& label_selector = {});
 

@@ -5,6 +5,8 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "cli/output/formats.hpp"
 #include "cli/output/terminal.hpp"
 #include "runtime/view/usage.hpp"
@@ -97,15 +99,33 @@ std::string Session::path(const Kind& kind, const std::string& ns, const std::st
 }
 
 Result<Object> Session::get(const Kind& kind, const std::string& ns, const std::string& name) {
+  if (name.empty()) {
+    return wrong_usage("a name is empty");  // its path would be that of the list
+  }
   ATHANOR_TRY(Value body, connection_->call({.path = path(kind, ns, name)}));
   return Object(std::move(body));
 }
 
 Result<std::vector<Object>> Session::list(const Kind& kind, const std::string& ns,
                                           const std::string& label_selector) {
+  return list_part(kind, ns, {.labels = label_selector, .fields = {}});
+}
+
+Result<std::vector<Object>> Session::list_part(const Kind& kind, const std::string& ns,
+                                               const ListPart& part) {
   std::string url = path(kind, ns);
-  if (!label_selector.empty()) {
-    url += "?labelSelector=" + client::escape(label_selector);
+  char mark = '?';
+  const auto ask = [&](std::string_view name, const std::string& value) {
+    url += fmt::format("{}{}={}", std::exchange(mark, '&'), name, client::escape(value));
+  };
+  if (!part.labels.empty()) {
+    ask("labelSelector", part.labels);
+  }
+  if (!part.fields.empty()) {
+    ask("fieldSelector", part.fields);
+  }
+  if (part.limit > 0) {
+    ask("limit", std::to_string(part.limit));
   }
   ATHANOR_TRY(const Value body, connection_->call({.path = url}));
   std::vector<Object> objects;

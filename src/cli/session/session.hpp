@@ -16,6 +16,13 @@
 
 namespace athanor::cli {
 
+// Selectors and a limit that the server applies.
+struct ListPart {
+  std::string labels{};
+  std::string fields{};
+  int limit = 0;  // 0: all
+};
+
 // A connection with the namespace that the verb works in. Not thread-safe.
 class Session {
  public:
@@ -33,6 +40,9 @@ class Session {
   Result<Object> get(const Kind& kind, const std::string& ns, const std::string& name);
   Result<std::vector<Object>> list(const Kind& kind, const std::string& ns,
                                    const std::string& label_selector = {});
+  // Lists the part of all objects that the server is asked for.
+  Result<std::vector<Object>> list_part(const Kind& kind, const std::string& ns,
+                                        const ListPart& part);
 
  private:
   std::string ns_{};

@@ -7,11 +7,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <thread>
 
+#include "base/mutex.hpp"
 #include "cli/jobs/job_files.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/session/verbs.hpp"
@@ -51,22 +53,54 @@ struct Fleet {
   lab::Lab lab{};
 };
 
-// Plays on a fleet; progress goes to the terminal of standard error.
+// One line on the terminal of standard error: how far the play on each fleet is. Thread-safe.
+class ProgressLine {
+ public:
+  explicit ProgressLine(std::size_t jobs) : jobs_(jobs) {}
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  ~ProgressLine() {
+    const MutexLock lock(mutex_);
+    if (!reached_.empty()) {
+      terminal_.print("\r\x1b[K");
+    }
+  }
+
+  [[nodiscard]] bool is_shown() const { return terminal_.interactive(); }
+
+  void show(const std::string& fleet, Duration passed, std::size_t ended) {
+    const MutexLock lock(mutex_);
+    reached_.insert_or_assign(
+        fleet, fmt::format("{}: {} of {} jobs, {} of virtual time", fleet, ended, jobs_,
+                           whatif::short_time(std::chrono::duration<double>(passed).count())));
+    std::string line;
+    for (const auto& [name, text] : reached_) {
+      line += (line.empty() ? "" : "; ") + text;
+    }
+    // A line that wraps could not be written over. The last column stays free.
+    if (const std::size_t columns = terminal_.columns(); columns > 1 && line.size() >= columns) {
+      line.resize(columns - 1);
+    }
+    terminal_.print("\r" + line + "\x1b[K");
+  }
+
+ private:
+  const std::size_t jobs_;
+  Mutex mutex_{};
+  const Terminal terminal_{STDERR_FILENO};
+  std::map<std::string, std::string> reached_ ATHANOR_GUARDED_BY(mutex_){};  // by fleet
+};
+
+// Plays on a fleet.
 Result<whatif::Report> play_on(const whatif::Trace& trace, const Fleet& fleet,
-                               const SimulateOptions& options, bool shows_progress) {
+                               const SimulateOptions& options, ProgressLine& line) {
   FleetPlay play{.seed = options.seed};
-  if (shows_progress) {
+  if (line.is_shown()) {
     play.progress = [&](Duration passed, std::size_t ended) {
-      Terminal(STDERR_FILENO)
-          .print(fmt::format("\r{}: {} of {} jobs, {} of virtual time ", fleet.name, ended,
-                             trace.jobs.size(),
-                             whatif::short_time(std::chrono::duration<double>(passed).count())));
+      line.show(fleet.name, passed, ended);
     };
   }
   ATHANOR_TRY(const whatif::Played played, play_trace(trace, fleet.lab, std::move(play)));
-  if (shows_progress) {
-    Terminal(STDERR_FILENO).print("\r\x1b[K");
-  }
   return whatif::make_report(trace, fleet.lab, played, fleet.name);
 }
 
@@ -174,17 +208,18 @@ Result<void> simulate(const SimulateOptions& options) {
       fleets.push_back({.name = name, .lab = std::move(fleet)});
     }
   }
-  const bool shows_progress = Terminal(STDERR_FILENO).interactive();
+  std::optional<ProgressLine> line(std::in_place, trace.jobs.size());
   // Two worlds share nothing: each has a thread.
   std::optional<Result<whatif::Report>> second;
   std::jthread other;
   if (fleets.size() > 1) {
-    other = std::jthread([&] { second = play_on(trace, fleets[1], options, false); });
+    other = std::jthread([&] { second = play_on(trace, fleets[1], options, *line); });
   }
-  auto first = play_on(trace, fleets[0], options, shows_progress);
+  auto first = play_on(trace, fleets[0], options, *line);
   if (other.joinable()) {
     other.join();
   }
+  line.reset();
   std::vector<whatif::Report> reports;
   ATHANOR_TRY(whatif::Report report, std::move(first));
   reports.push_back(std::move(report));

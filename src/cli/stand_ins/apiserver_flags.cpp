@@ -22,13 +22,13 @@ constexpr std::array kFlags = {
              "system:anonymous; never with AlwaysAllow"},
     FlagSpec{"api-audiences", List, "",
              "audiences of tokens for this server (default: the issuer)"},
-    FlagSpec{"audit-log-maxage", Number, "0", "days that older audit logs are kept; 0: always"},
-    FlagSpec{"audit-log-maxbackup", Number, "0", "how many older audit logs are kept; 0: all"},
+    FlagSpec{"audit-log-maxage", Number, "0", "days to keep older audit logs; 0: always"},
+    FlagSpec{"audit-log-maxbackup", Number, "0", "number of older audit logs to keep; 0: all"},
     FlagSpec{"audit-log-maxsize", Number, "0",
-             "MiB of the audit log before a new one is begun; 0: 100"},
-    FlagSpec{"audit-log-path", Text, "", "the audit log; - is stdout"},
+             "size of the audit log in MiB at which a new one begins; 0: 100"},
+    FlagSpec{"audit-log-path", Text, "", "file of the audit log; - is stdout"},
     FlagSpec{"audit-policy-file", Text, "",
-             "which requests are written to the audit log, and how much of them"},
+             "file of the audit policy: which requests are logged, and how much of them"},
     FlagSpec{"authorization-mode", List, "AlwaysAllow", "RBAC, Node, AlwaysAllow"},
     FlagSpec{"bind-address", Text, "127.0.0.1", "address to listen on"},
     FlagSpec{"cert-dir", Text, "",
@@ -46,14 +46,14 @@ constexpr std::array kFlags = {
     FlagSpec{"enable-bootstrap-token-auth", Switch, "false",
              "take the tokens of Secrets bootstrap-token-ID in kube-system"},
     FlagSpec{"encryption-provider-config", Text, "",
-             "which objects are kept encrypted on the disk, and the keys"},
+             "file of the encryption: kinds that are encrypted on the disk, and the keys"},
     FlagSpec{"endpoint-reconciler-type", Text, "lease", kNothing},
     FlagSpec{"etcd-cafile", Text, "", kNothing},
     FlagSpec{"etcd-certfile", Text, "", kNothing},
     FlagSpec{"etcd-keyfile", Text, "", kNothing},
     FlagSpec{"etcd-prefix", Text, "/registry", kNothing},
     FlagSpec{"etcd-servers", List, "", "accepted and not used: objects are kept by this process"},
-    FlagSpec{"event-ttl", Time, "1h0m0s", "how long Events are kept"},
+    FlagSpec{"event-ttl", Time, "1h0m0s", "time to keep Events"},
     FlagSpec{"feature-gates", List, "", kNothing},
     FlagSpec{"insecure-bind-address", Text, "", kNothing},
     FlagSpec{"insecure-port", Number, "0", "must be 0: there is no port without TLS"},
@@ -61,7 +61,7 @@ constexpr std::array kFlags = {
     FlagSpec{"kubelet-client-key", Text, "", kNothing},
     FlagSpec{"kubelet-preferred-address-types", List, "", kNothing},
     FlagSpec{"max-connections-per-address", Number, "4096",
-             "connections of one client address; further ones take the place of those that rest"},
+             "connections of one client address; one beyond this number replaces an idle one"},
     FlagSpec{"max-mutating-requests-inflight", Number, "200",
              "writes under way at a time; more wait a second, then 429"},
     FlagSpec{"max-requests-inflight", Number, "400",
@@ -70,7 +70,7 @@ constexpr std::array kFlags = {
     FlagSpec{"profiling", Switch, "true", kNothing},
     FlagSpec{"proxy-client-cert-file", Text, "",
              "certificate shown to aggregated API servers, PEM"},
-    FlagSpec{"proxy-client-key-file", Text, "", "its key, PEM"},
+    FlagSpec{"proxy-client-key-file", Text, "", "key of that certificate, PEM"},
     FlagSpec{"request-timeout", Time, "1m0s", "timeout of requests other than watches"},
     FlagSpec{"requestheader-allowed-names", List, "",
              "names of authenticating proxies' certificates; empty: any"},
@@ -96,11 +96,10 @@ constexpr std::array kFlags = {
              "addresses of Services, in CIDR "
              "form"},
     FlagSpec{"shutdown-delay-duration", Time, "0s",
-             "how long requests are still answered after "
-             "SIGTERM"},
+             "time after SIGTERM in which requests are still answered"},
     FlagSpec{"storage-backend", Text, "", kNothing},
     FlagSpec{"tls-cert-file", Text, "", "serving certificate, PEM, with its chain"},
-    FlagSpec{"tls-private-key-file", Text, "", "its key, PEM"},
+    FlagSpec{"tls-private-key-file", Text, "", "key of the serving certificate, PEM"},
     FlagSpec{"token-auth-file", Text, "", "lines of token,user,uid,\"group,group\""},
     FlagSpec{"v", Number, "0", "verbosity of the log: 4 and more is everything", 'v'},
     FlagSpec{"watch-cache", Switch, "true", kNothing},
@@ -327,20 +326,24 @@ std::span<const FlagSpec> apiserver_flags() {
   return kFlags;
 }
 
-std::string apiserver_help() {
-  return "The API server alone: no nodes, no controllers, no kinds but the built-in ones. It "
-         "takes\n"
-         "kube-apiserver's flags, so that what starts a kube-apiserver can start this one.\n\n"
-         "Prints \"listening https://HOST:PORT\" and runs until SIGINT or SIGTERM.\n\n"
-         "Usage:\n  athanor apiserver [flags]\n  kube-apiserver [flags]\n\nFlags:\n" +
-         flag_help(kFlags) + "  -h, --help   this text\n";
+void describe_apiserver(flags::Verb& verb, FlagValues& values) {
+  verb.as_kubernetes(
+      "The API server alone: no nodes, no controllers, no kinds but the built-in ones. It "
+      "takes\n"
+      "kube-apiserver's flags: a kube-apiserver's command line works unchanged.\n\n"
+      "Prints \"listening https://HOST:PORT\" and runs until SIGINT or SIGTERM.\n\n"
+      "Usage:\n  athanor apiserver [flags]\n  kube-apiserver [flags]");
+  values.add_to(verb);
 }
 
 Result<ApiServerOptions> parse_apiserver(std::span<const std::string> arguments) {
-  ATHANOR_TRY(const FlagValues flags, parse_flags(kFlags, "kube-apiserver", arguments));
+  FlagValues flags(kFlags);
+  flags::Verb verb("", "kube-apiserver");
+  describe_apiserver(verb, flags);
+  ATHANOR_TRY(flags::Ending ending, verb.parse(arguments));
   ApiServerOptions options;
-  if (flags.help_wanted()) {
-    options.help = true;
+  if (ending.kind == flags::Ending::Kind::Help) {
+    options.help = std::move(ending.text);
     return options;
   }
   ATHANOR_TRY(options.server, server_of(flags));

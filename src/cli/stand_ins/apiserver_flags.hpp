@@ -19,12 +19,13 @@ struct ApiServerOptions {
   Duration shutdown_delay{};
   int verbosity = 0;
   std::vector<std::string> notes{};  // what was asked for and is not done, one line each
-  bool help = false;                 // nothing else is filled in
+  std::string help{};                // asked for: nothing else is filled in
 };
 
-// Returns the table of flags, or the text of --help.
+// Returns the table of flags.
 std::span<const FlagSpec> apiserver_flags();
-std::string apiserver_help();
+// Gives a verb these flags, their help and the manner of the program.
+void describe_apiserver(flags::Verb& verb, FlagValues& values);
 // Parses the arguments. Errors are worded as kube-apiserver words them, without its "Error: ".
 Result<ApiServerOptions> parse_apiserver(std::span<const std::string> arguments);
 

@@ -28,18 +28,22 @@ std::span<const FlagSpec> etcd_flags() {
   return kEtcdFlags;
 }
 
-std::string etcd_help() {
-  return "Stands where a test suite expects an etcd: answers GET /health until SIGINT or SIGTERM.\n"
-         "It stores nothing; the API server of this program keeps its objects itself.\n\n"
-         "Usage:\n  athanor etcd [flags]\n  etcd [flags]\n\nFlags:\n" +
-         flag_help(kEtcdFlags) + "  -h, --help   this text\n";
+void describe_etcd(flags::Verb& verb, FlagValues& values) {
+  verb.as_kubernetes(
+      "Stands where a test suite expects an etcd: answers GET /health until SIGINT or SIGTERM.\n"
+      "It stores nothing; the API server of this program keeps its objects itself.\n\n"
+      "Usage:\n  athanor etcd [flags]\n  etcd [flags]");
+  values.add_to(verb);
 }
 
 Result<EtcdOptions> parse_etcd(std::span<const std::string> arguments) {
-  ATHANOR_TRY(const FlagValues flags, parse_flags(kEtcdFlags, "etcd", arguments));
+  FlagValues flags(kEtcdFlags);
+  flags::Verb verb("", "etcd");
+  describe_etcd(verb, flags);
+  ATHANOR_TRY(flags::Ending ending, verb.parse(arguments));
   EtcdOptions options;
-  if (flags.help_wanted()) {
-    options.help = true;
+  if (ending.kind == flags::Ending::Kind::Help) {
+    options.help = std::move(ending.text);
     return options;
   }
   constexpr std::string_view kScheme = "http://";

@@ -14,12 +14,13 @@ namespace athanor::cli {
 struct EtcdOptions {
   std::string host = "localhost";
   int port = 2379;
-  bool help = false;  // nothing else is filled in
+  std::string help{};  // asked for: nothing else is filled in
 };
 
-// Returns the table of flags, or the text of --help.
+// Returns the table of flags.
 std::span<const FlagSpec> etcd_flags();
-std::string etcd_help();
+// Gives a verb these flags, their help and the manner of the program.
+void describe_etcd(flags::Verb& verb, FlagValues& values);
 // Parses the arguments. Errors: an unknown flag, a client URL that is not http://HOST:PORT.
 Result<EtcdOptions> parse_etcd(std::span<const std::string> arguments);
 

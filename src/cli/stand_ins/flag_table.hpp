@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flags as Kubernetes' programs take them, for the verbs that stand in for one: a table in, values
-// out. "--x=y" and "--x y"; a switch takes its value only as "--x=false"; "_" counts as "-".
+// Tables of flags of the verbs that stand in for a program of Kubernetes: their rows in the verb's
+// own table (flags/verb.hpp), and the values by name.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.hpp"
 #include "base/time.hpp"
+#include "flags/verb.hpp"
 
 namespace athanor::cli {
 
@@ -33,6 +33,8 @@ class FlagValues {
  public:
   explicit FlagValues(std::span<const FlagSpec> table) : table_(table) {}
 
+  // Adds the table's rows to a verb, which hands what it reads to this object.
+  void add_to(flags::Verb& verb);
   [[nodiscard]] bool given(std::string_view name) const { return values_.contains(name); }
   [[nodiscard]] std::string text(std::string_view name) const;
   // Commas separate; a flag given again adds.
@@ -40,25 +42,10 @@ class FlagValues {
   [[nodiscard]] bool on(std::string_view name) const;
   [[nodiscard]] std::int64_t number(std::string_view name) const;
   [[nodiscard]] Duration time(std::string_view name) const;
-  [[nodiscard]] bool help_wanted() const { return help_wanted_; }
 
  private:
-  friend class FlagParser;
   std::span<const FlagSpec> table_;
   std::map<std::string, std::string, std::less<>> values_{};  // as given, of the flag's type
-  bool help_wanted_ = false;
 };
-
-// Parses flags. Errors are worded as Kubernetes' programs word them: "unknown flag: --x", "flag
-// needs an argument: --x", "invalid argument "y" for "--x" flag: ...". The error for arguments
-// other than flags names `program`.
-Result<FlagValues> parse_flags(std::span<const FlagSpec> table, std::string_view program,
-                               std::span<const std::string> arguments);
-
-// Returns "string", "strings", "int", "duration"; of a switch nothing.
-std::string_view type_name(FlagType type);
-
-// Returns one line for each flag: "      --x string   help (default "y")".
-std::string flag_help(std::span<const FlagSpec> table);
 
 }  // namespace athanor::cli

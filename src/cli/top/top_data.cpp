@@ -7,7 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "api/builtin.hpp"
 #include "api/kueue.hpp"
+#include "api/kueue_configuration.hpp"
 #include "api/tekton.hpp"
 #include "cli/session/reconnection.hpp"
 #include "systems/appwrapper/model/kinds.hpp"
@@ -47,6 +49,15 @@ class TopReader {
     }
     return {};
   }
+  // Returns Kueue's ConfigMap; null where there is none or it may not be read.
+  [[nodiscard]] Value read_queueing() {
+    if (away_) {
+      return {};
+    }
+    const Key map = api::kueue::configuration_map();
+    const auto found = session_.get(api::kConfigMap, map.ns, map.name);
+    return found.ok() ? found->body() : Value();
+  }
   [[nodiscard]] const std::optional<Error>& away() const { return away_; }
 
  private:
@@ -69,9 +80,10 @@ void read_queue_view(TopReader& reader, TopData& data) {
   const std::vector<Object> workloads = reader.read(api::kueue::kWorkload, data.ns, TopView::Queue);
   const std::vector<Object> local = reader.read(api::kueue::kLocalQueue, data.ns, TopView::Queue);
   const std::vector<Object> cluster = reader.read(api::kueue::kClusterQueue, "", TopView::Queue);
-  data.queue =
-      views::queue_listing(views::queue_entries(workloads, views::queue_groups(local, cluster)),
-                           {.with_namespace = data.ns.empty()});
+  const Value configuration = reader.read_queueing();
+  data.queue = views::queue_listing(
+      views::queue_entries(workloads, views::queues_of(local, cluster, configuration)),
+      {.with_namespace = data.ns.empty()});
 }
 
 void read_clusters_view(TopReader& reader, TopData& data, const std::string& ns) {

@@ -238,7 +238,7 @@ std::vector<std::pair<std::string, std::string>> overview_problems(const TopData
   }
   for (const views::ListRow& row : data.queue.rows) {
     const std::string why = cell_of(data.queue, row, "WHY");
-    if (row.traits.phase == "waiting" && (why.find("fit in no cluster") != std::string::npos ||
+    if (row.traits.phase == "waiting" && (why.find("fit in no ") != std::string::npos ||
                                           why.find("do not fit in ") != std::string::npos)) {
       problems.emplace_back("workload " + std::string(row.object.name()), why);
     }

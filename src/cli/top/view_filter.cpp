@@ -7,48 +7,23 @@
 #include <utility>
 
 #include "base/ascii.hpp"
-#include "cli/output/filter.hpp"
+#include "console/model/filter_words.hpp"
 #include "runtime/view/usage.hpp"
 
 namespace athanor::cli {
-namespace {
-
-// "key:value" with a word as key; "a/b:c" and times such as 08:00 are free text.
-bool is_key(std::string_view key) {
-  return !key.empty() && std::ranges::all_of(key, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
-  });
-}
-
-}  // namespace
-
 Result<ViewFilter> ViewFilter::parse(std::string_view text) {
   ViewFilter filter;
-  for (std::size_t start = text.find_first_not_of(' '); start != std::string_view::npos;
-       start = text.find_first_not_of(' ', start)) {
-    const std::size_t end = std::min(text.find(' ', start), text.size());
-    std::string_view word = text.substr(start, end - start);
-    start = end;
-    Part part;
-    const std::string whole(word);
-    if (word.size() > 1 && word.front() == '-') {
-      part.negated = true;
-      word.remove_prefix(1);
+  for (const console::FilterText& word : console::split_filter(text)) {
+    Part part{.negated = word.negated, .key = word.key, .value = lower(word.value)};
+    if (!part.key.empty() && part.value.empty()) {
+      return wrong_usage(fmt::format("filter \"{}\": the value is missing", word.whole));
     }
-    const std::size_t colon = word.find(':');
-    if (colon != std::string_view::npos && is_key(word.substr(0, colon))) {
-      part.key = lower(word.substr(0, colon));
-      word.remove_prefix(colon + 1);
-      if (word.empty()) {
-        return wrong_usage(fmt::format("filter \"{}\": the value is missing", whole));
-      }
-    }
-    part.value = lower(word);
     if (part.key == "age") {
-      part.younger = word.starts_with('<');
-      part.age = parse_length(word.substr(word.starts_with('<') || word.starts_with('>') ? 1 : 0));
-      if (!part.age || (word.front() != '<' && word.front() != '>')) {
-        return wrong_usage(fmt::format("filter \"{}\": write age:<2h or age:>3d", whole));
+      const std::string_view value = part.value;
+      part.younger = value.starts_with('<');
+      part.age = console::filter_length(value.substr(1));
+      if (!part.age || (value.front() != '<' && value.front() != '>')) {
+        return wrong_usage(fmt::format("filter \"{}\": write age:<2h or age:>3d", word.whole));
       }
     }
     filter.parts_.push_back(std::move(part));
@@ -68,25 +43,19 @@ bool ViewFilter::matches(const Part& part, const views::Listing& listing, const 
     return created && (part.younger ? now - *created < *part.age : now - *created > *part.age);
   }
   if (part.key == "label") {
-    const std::size_t equals = part.value.find('=');
-    const std::string wanted = equals == std::string::npos ? "" : part.value.substr(equals + 1);
-    for (const Member& label : row.object.metadata()["labels"].members()) {
-      if (lower(label.key()) == part.value.substr(0, equals) &&
-          (equals == std::string::npos || lower(label.value.as_string()) == wanted)) {
-        return true;
-      }
-    }
-    return false;
+    return std::ranges::any_of(row.object.metadata()["labels"].members(), [&](const Member& label) {
+      return console::matches_label(label.key(), label.value.as_string(), part.value);
+    });
   }
   if (part.key == "ns" || part.key == "namespace") {
-    return lower(row.object.ns()) == part.value;
+    return console::matches_text(row.object.ns(), part.value);
   }
   if (part.key == "phase" && !row.traits.phase.empty()) {
-    return lower(row.traits.phase) == part.value;
+    return console::matches_text(row.traits.phase, part.value);
   }
   for (std::size_t i = 0; i < std::min(listing.titles.size(), row.cells.size()); ++i) {
     if (lower(listing.titles[i]) == part.key) {
-      return lower(row.cells[i]).find(part.value) != std::string::npos;
+      return console::matches_text(row.cells[i], part.value);
     }
   }
   return false;
@@ -94,8 +63,14 @@ bool ViewFilter::matches(const Part& part, const views::Listing& listing, const 
 
 bool ViewFilter::takes(const views::Listing& listing, const views::ListRow& row,
                        Instant now) const {
-  return std::ranges::all_of(
-      parts_, [&](const Part& part) { return matches(part, listing, row, now) != part.negated; });
+  return std::ranges::all_of(parts_, [&](const Part& part) {
+    if (part.negated || part.key.empty() || part.age) {  // each of them has to hold
+      return matches(part, listing, row, now) != part.negated;
+    }
+    return std::ranges::any_of(parts_, [&](const Part& other) {
+      return other.key == part.key && !other.negated && matches(other, listing, row, now);
+    });
+  });
 }
 
 }  // namespace athanor::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ViewFilter: the filter line of the live views (docs/spec/dashboard.md B3 G3): free text and
-// "key:value" parts, "-" negates: "phase:Failed owner:alice label:team=x age:<2h -cluster:c1".
-// Pure.
+// "key:value" parts, "-" negates, "*" stands for any text, values of one key are alternatives:
+// "phase:Failed owner:alice label:team=x age:<2h -cluster:c1". Pure.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ class ViewFilter {
  public:
   // Reads a filter line. Errors (wrong usage) name the part that is wrong.
   static Result<ViewFilter> parse(std::string_view text);
-  // Returns true if all parts take the row. A key is a column's title, "label", "age" or "ns"; a
-  // part with a key that the list lacks takes no row.
+  // Returns true if the filter takes the row, as pages and the JSON API do. A key is a column's
+  // title, "label", "age" or "ns"; a part with a key that the list lacks takes no row.
   [[nodiscard]] bool takes(const views::Listing& listing, const views::ListRow& row,
                            Instant now) const;
   [[nodiscard]] bool empty() const { return parts_.empty(); }

@@ -53,7 +53,7 @@ class ClusterDriverTest : public ::testing::Test {
     client->stop();
   }
 
-  void start(DriverOptions options = {}, const std::vector<const Operator*>& more = {}) {
+  void make(DriverOptions options = {}, const std::vector<const Operator*>& more = {}) {
     options.client = client;
     options.clock = clock.get();
     options.entropy = entropy.get();
@@ -62,6 +62,9 @@ class ClusterDriverTest : public ::testing::Test {
     std::vector<const Operator*> all = operators;
     all.insert(all.end(), more.begin(), more.end());
     driver = std::make_unique<ClusterDriver>(all, std::move(options));
+  }
+  void start(DriverOptions options = {}, const std::vector<const Operator*>& more = {}) {
+    make(std::move(options), more);
     driver->start();
   }
   void wish(const std::string& name, const std::string& what, const std::string& ns = "a") {
@@ -123,6 +126,18 @@ TEST_F(ClusterDriverTest, WatchesKindsWithoutAPlaceEverywhere) {
   }));
   EXPECT_FALSE(is_listed("/api/v1/configmaps"));
   EXPECT_FALSE(is_listed("/api/v1/namespaces/a/secrets"));
+  driver->stop();
+}
+
+// /readyz and /metrics may be asked as soon as their ports are open.
+TEST_F(ClusterDriverTest, NamesKindsBeforeItStarts) {
+  make();
+  EXPECT_FALSE(driver->synced());
+  const Value watches = driver->watches();
+  ASSERT_EQ(watches.items().size(), 1U);
+  EXPECT_FALSE(watches.items().front()["listed"].as_bool());
+  driver->start();
+  EXPECT_TRUE(eventually([&] { return driver->synced(); }));
   driver->stop();
 }
 

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "agent/node/cdi_folder.hpp"
 #include "kube/text/yaml.hpp"
@@ -74,24 +75,27 @@ TEST_F(SlicesTest, DestroysSliceOfVanishedGpuAtReturn) {
 // One life of an agent, with the fake library: what it made outlives it.
 class Life {
  public:
-  explicit Life(const std::string& path) : folder_(path) {
+  explicit Life(const std::string& path, Duration pause = std::chrono::microseconds(1))
+      : folder_(path) {
     driver_ = open_nvml(FAKE_NVML).value();
     found_ = driver_->discover().value();
     slices_ = real_slices({.driver = driver_.get(),
                            .folder = &folder_,
                            .gpus = [this] { return found_.gpus; },
                            .metrics = &metrics_,
-                           .pause = std::chrono::microseconds(1)});
+                           .pause = pause,
+                           .patience = std::chrono::milliseconds(500)});
   }
 
   Slices& slices() { return *slices_; }
-  [[nodiscard]] das::Claim claim(int start = 3) const {
+  [[nodiscard]] das::Claim claim(int start = 3, const std::string& uid = "a",
+                                 const char* profile = "1g.5gb", int size = 1) const {
     return *das::read_claim(Object(
-        yaml::parse(fmt::format("{{metadata: {{name: a, namespace: ns, uid: a}}, spec: {{profile: "
-                                "1g.5gb, gpuUUID: {}, nodename: n, podRef: {{kind: Pod, name: p, "
-                                "namespace: ns, uid: p}}, migPlacement: {{start: {}, size: 1}}}}, "
-                                "status: {{state: inUse}}}}",
-                                found_.gpus.front().uuid, start))
+        yaml::parse(fmt::format("{{metadata: {{name: {0}, namespace: ns, uid: {0}}}, spec: "
+                                "{{profile: {1}, gpuUUID: {2}, nodename: n, podRef: {{kind: Pod, "
+                                "name: p, namespace: ns, uid: p}}, migPlacement: {{start: {3}, "
+                                "size: {4}}}}}, status: {{state: inUse}}}}",
+                                uid, profile, found_.gpus.front().uuid, start, size))
             .value()));
   }
   // What an agent does at its start.
@@ -225,6 +229,45 @@ TEST_F(LeakTest, ADriverThatFailsOnceMakesTheSlice) {
   }
 }
 
+// docs/spec/das.md N-B14: a kubelet waits 10 s, of which looking for claims may take 3.1 s.
+TEST(RealSlicesOptions, LeaveTimeForLooks) {
+  EXPECT_LE(RealSlicesOptions().patience, std::chrono::seconds(6));
+}
+
+double seconds_of_make(Life& run, const std::vector<das::Claim>& claims) {
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_FALSE(run.slices().make(claims).ok());
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
+// Another try would end after the patience of 0.5 s; three would take 1.5 s.
+TEST_F(LeakTest, StopsRetryingSlowDriver) {
+  Life run(path_, std::chrono::milliseconds(20));
+  control(R"({"createMs": 450, "fail": {"nvmlDeviceCreateGpuInstanceWithPlacement": 999}})");
+  EXPECT_LT(seconds_of_make(run, {run.claim()}), 1.2);
+  control("{}");
+  EXPECT_TRUE(run.slices().records().empty());
+}
+
+// The last slice has no room, and none of the others can be destroyed: five tries of each would
+// take 2.4 s.
+TEST_F(LeakTest, StopsUndoingInTime) {
+  Life run(path_, std::chrono::milliseconds(40));
+  std::vector<das::Claim> claims;
+  for (int start = 0; start < 4; ++start) {
+    claims.push_back(run.claim(start, fmt::format("c{}", start)));
+  }
+  claims.push_back(run.claim(0, "large", "3g.20gb", 4));
+  control(R"({"fail": {"nvmlGpuInstanceDestroy": 999}})");
+  EXPECT_LT(seconds_of_make(run, claims), 1.5);
+  EXPECT_EQ(run.slices().records().size(), 4U) << "one for each instance that is there";
+  control("{}");
+  for (const das::SliceRecord& left : run.slices().records()) {
+    EXPECT_TRUE(run.slices().destroy(left).ok());
+  }
+  EXPECT_EQ(run.on_gpus(), 0U);
+}
+
 TEST_F(LeakTest, AHalfDestroyedSliceIsMadeAnew) {
   Life run(path_);
   const das::Claim claim = run.claim();
@@ -238,6 +281,42 @@ TEST_F(LeakTest, AHalfDestroyedSliceIsMadeAnew) {
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(run.slices().name_of(claim), again->front());
   EXPECT_EQ(run.on_gpus(), 1U);
+}
+
+// As NVML's: who keeps a name, as a container does, has the next slice of that place, too.
+TEST_F(LeakTest, SlicesOfOnePlaceShareName) {
+  Life run(path_);
+  const das::Claim claim = run.claim(3);
+  const das::Claim beside = run.claim(4, "b");
+  const auto first = run.slices().make({&claim, 1});
+  const auto other = run.slices().make({&beside, 1});
+  ASSERT_TRUE(first.ok() && other.ok());
+  EXPECT_NE(*first, *other);
+  ASSERT_TRUE(run.slices().destroy(claim).ok());
+  const das::Claim later = run.claim(3, "later");
+  const auto again = run.slices().make({&later, 1});
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(*first, *again);
+}
+
+TEST_F(LeakTest, FindsSliceWhenDriverCountsGpusDifferently) {
+  ::setenv("FAKE_NVML_GPUS", "A100-PCIE-40GB:2", 1);
+  std::optional<das::Claim> claim;
+  std::vector<std::string> names;
+  {
+    Life run(path_);
+    claim = run.claim();
+    names = run.slices().make({&*claim, 1}).value();
+  }
+  control(R"({"order": [1, 0]})");
+  Life next(path_);
+  EXPECT_NE(next.claim().gpu, claim->gpu) << "the first GPU is another one";
+  next.recover({*claim});
+  EXPECT_EQ(next.slices().name_of(*claim), names.front());
+  EXPECT_EQ(next.slices().make({&*claim, 1}).value(), names);
+  EXPECT_EQ(next.on_gpus(), 1U);
+  EXPECT_TRUE(next.slices().destroy(*claim).ok());
+  EXPECT_EQ(next.on_gpus(), 0U);
 }
 
 TEST_F(LeakTest, AnotherProgramsInstanceIsNeverRecorded) {

@@ -43,7 +43,8 @@ class LockTest : public ScriptTest {
 
 TEST_F(LockTest, RereadsAndRetriesAfterConcurrentWrite) {
   const ScriptServer server(late_once("", ""));
-  EXPECT_EQ(run(LockOptions{.target = target(server), .name = "edge", .owner = "ada"}), 0);
+  EXPECT_EQ(
+      run(LockOptions{.target = target(server), .choice = {.names = {"edge"}}, .owner = "ada"}), 0);
   const auto bodies = written(server);
   ASSERT_EQ(bodies.size(), 2U);
   EXPECT_THAT(bodies[0], HasSubstr(R"("resourceVersion":"1")"));
@@ -52,13 +53,16 @@ TEST_F(LockTest, RereadsAndRetriesAfterConcurrentWrite) {
 
 TEST_F(LockTest, KeepsEarlierLock) {
   const ScriptServer server(late_once("", "bob"));
-  EXPECT_EQ(run(LockOptions{.target = target(server), .name = "edge", .owner = "ada"}), 1);
+  EXPECT_EQ(
+      run(LockOptions{.target = target(server), .choice = {.names = {"edge"}}, .owner = "ada"}), 1);
   EXPECT_EQ(written(server).size(), 1U);
 }
 
 TEST_F(LockTest, UnlocksDespiteConcurrentWrite) {
   const ScriptServer server(late_once("ada", "bob"));
-  EXPECT_EQ(run(UnlockOptions{.target = target(server), .name = "edge", .take_over = true}), 0);
+  EXPECT_EQ(run(UnlockOptions{
+                .target = target(server), .choice = {.names = {"edge"}}, .take_over = true}),
+            0);
   const auto bodies = written(server);
   ASSERT_EQ(bodies.size(), 2U);
   EXPECT_THAT(bodies[1], HasSubstr(R"("owner":"")"));
@@ -74,19 +78,25 @@ TEST_F(LockTest, WaitingOutlivesARestart) {
                      R"({"metadata":{"name":"edge"},"spec":{"owner":"ada"},"status":{"lockState":"Held"}})")};
   });
   EXPECT_EQ(
-      run(LockOptions{.target = target(server), .name = "edge", .owner = "ada", .wait = true}), 0);
+      run(LockOptions{
+          .target = target(server), .choice = {.names = {"edge"}}, .owner = "ada", .wait = true}),
+      0);
 }
 
 TEST_F(LockTest, RefusesToUnlockForeignLock) {
   const ScriptServer server(late_once("bob", "bob"));
-  EXPECT_EQ(run(UnlockOptions{.target = target(server), .name = "edge", .owner = "ada"}), 1);
+  EXPECT_EQ(
+      run(UnlockOptions{.target = target(server), .choice = {.names = {"edge"}}, .owner = "ada"}),
+      1);
   EXPECT_TRUE(written(server).empty());
 }
 
 // Between the first look and the write it became bob's.
 TEST_F(LockTest, ALockThatChangedHandsIsNotUnlocked) {
   const ScriptServer server(late_once("ada", "bob"));
-  EXPECT_EQ(run(UnlockOptions{.target = target(server), .name = "edge", .owner = "ada"}), 1);
+  EXPECT_EQ(
+      run(UnlockOptions{.target = target(server), .choice = {.names = {"edge"}}, .owner = "ada"}),
+      1);
   EXPECT_EQ(written(server).size(), 1U);
 }
 
@@ -108,15 +118,19 @@ TEST_F(LockTest, RemovesForeignClusterOnlyByTakeOver) {
   };
   {
     const ScriptServer server(script);
-    EXPECT_EQ(run(ClusterRemoveOptions{
-                  .target = target(server), .name = "edge", .policy = "Force", .owner = "ada"}),
+    EXPECT_EQ(run(ClusterRemoveOptions{.target = target(server),
+                                       .choice = {.names = {"edge"}},
+                                       .policy = "Force",
+                                       .owner = "ada"}),
               1);
     EXPECT_TRUE(deleted(server).empty());
     EXPECT_TRUE(written(server).empty());
   }
   const ScriptServer server(script);
-  EXPECT_EQ(run(ClusterRemoveOptions{
-                .target = target(server), .name = "edge", .owner = "ada", .take_over = true}),
+  EXPECT_EQ(run(ClusterRemoveOptions{.target = target(server),
+                                     .choice = {.names = {"edge"}},
+                                     .owner = "ada",
+                                     .take_over = true}),
             0);
   // The one that was looked at, and no later one.
   EXPECT_THAT(deleted(server), ::testing::ElementsAre(HasSubstr(R"("resourceVersion":"1")")));

@@ -160,6 +160,14 @@ TEST(Scope, IsEachSystemsOwn) {
   const auto operators = those_that_run(all_systems(), *chosen, *config);
   const Places places = places_of(parts_of(operators, *config));
   EXPECT_TRUE(check_scope(operators, {}, places).ok());
+  std::map<std::string_view, std::vector<std::string>> told;
+  for (const System* system : systems_of(operators)) {
+    told[system->name] = namespaces_of(*system, operators, *config);
+  }
+  const std::vector<std::string> everywhere;
+  EXPECT_EQ(told["das"], everywhere) << "but for the API server's EndpointSlice";
+  EXPECT_EQ(told["appwrapper"], everywhere);
+  EXPECT_EQ(told["fournos"], (std::vector<std::string>{"fleet", "jobs", "keys"}));
   const auto jobs = std::ranges::find_if(
       places, [](const auto& entry) { return entry.first->plural == "fournosjobs"; });
   ASSERT_NE(jobs, places.end());

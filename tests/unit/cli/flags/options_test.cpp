@@ -224,7 +224,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Misuse{{"up", "--storage", "tape"}, "--storage"},
                       Misuse{{"up", "--port", "70000"}, "--port"},
                       Misuse{{"logs"}, "workload is required"},
-                      Misuse{{"rerun", "--follow"}, "job is required"}, Misuse{{"lock"}, "name"},
+                      Misuse{{"rerun", "--follow"}, "names is required"}, Misuse{{"lock"}, "name"},
                       Misuse{{"clusters", "add"}, "name"},
                       Misuse{{"clusters", "remove", "a", "--policy", "Later"}, "--policy"},
                       Misuse{{"jobs", "-o", "broad"},

@@ -44,6 +44,44 @@ const std::vector<Words>& lists() {
   return kLists;
 }
 
+// Help texts that begin with a word that refers to something else, or asks.
+void find_riddles(const VerbSummary& verb, const std::string& path, Words& found) {
+  static const std::set<std::string> kRiddles{
+      "also",  "between", "how",   "in",    "it",    "its",  "of",    "on",      "others",
+      "so",    "that",    "their", "these", "they",  "this", "those", "what",    "when",
+      "where", "whether", "which", "who",   "whose", "why",  "with",  "without", "would"};
+  const auto look = [&](const std::string& name, std::string text) {
+    if (text.starts_with("with --")) {  // the condition comes first
+      text = text.substr(std::min(text.find(": ") + 2, text.size()));
+    }
+    if (kRiddles.contains(text.substr(0, text.find_first_of(" ,:;")))) {
+      found.push_back(path + " " + name + ": " + text);
+    }
+  };
+  look("", verb.help);
+  for (const FlagSummary& flag : verb.flags) {
+    look(flag.name, flag.help);
+  }
+  for (const FlagSummary& argument : verb.arguments) {
+    look(argument.name, argument.help);
+  }
+  for (const VerbSummary& below : verb.verbs) {
+    find_riddles(below, path + " " + below.name, found);
+  }
+}
+
+TEST(VerbTable, BeginsHelpTextsWithVerbOrNoun) {
+  Words found;
+  for (const VerbSummary& verb : verb_summaries()) {
+    find_riddles(verb, verb.name, found);
+  }
+  std::string text;
+  for (const std::string& one : found) {
+    text += "\n  " + one;
+  }
+  EXPECT_TRUE(found.empty()) << text;
+}
+
 TEST(VerbTable, GivesListsSeveralNamesAndTimes) {
   for (const Words& list : lists()) {
     if (list.front() == "events") {

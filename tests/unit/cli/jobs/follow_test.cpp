@@ -211,6 +211,79 @@ TEST_F(FollowTest, PrintsLogsInRunOrderOfTasks) {
             "[cleanup/one] cleanup one\n[cleanup/two] cleanup two\n");
 }
 
+std::string named_job(const std::string& name, const std::string& phase) {
+  return R"({"metadata":{"name":")" + name + R"(","namespace":"ns","uid":")" + name +
+         R"(","resourceVersion":"7","creationTimestamp":"2026-01-01T00:00:0)" +
+         (name == "a" ? "2" : "1") + R"(Z"},"status":{"phase":")" + phase + R"("}})";
+}
+
+// One pod for each of the jobs a and b; `a` ends once the log of `b` was read.
+Reply answer_of_two_jobs(const ScriptServer::Request& request, bool& read_b) {
+  if (asks(request, "/log?")) {
+    read_b = read_b || asks(request, "/pods/b-run/");
+    return Reply{"HTTP/1.1 200 OK\r\n\r\nhello\n", Then::Close};
+  }
+  const std::string one = asks(request, "job-name%3Da") ? "a" : "b";
+  if (asks(request, "/pods")) {
+    return asks(request, "watch=true")
+               ? events("")
+               : Reply{ScriptServer::json(R"({"items":[{"metadata":{"name":")" + one +
+                                          R"(-run"},"spec":{"containers":[{"name":"main"}]},
+               "status":{"containerStatuses":[{"name":"main","state":{"running":{}}}]}}]})")};
+  }
+  const std::string a = named_job("a", read_b ? "Succeeded" : "Running");
+  const std::string b = named_job("b", "Succeeded");
+  if (asks(request, "watch=true")) {
+    return Reply{"HTTP/1.1 200 OK\r\n\r\n" + event(asks(request, "name%3Da") ? a : b), Then::Close};
+  }
+  if (asks(request, "labelSelector=team%3Dllm")) {
+    return Reply{ScriptServer::json(R"({"items":[)" + a + "," + b + "]}")};
+  }
+  return asks(request, "/fournosjobs/")
+             ? Reply{ScriptServer::json(asks(request, "/fournosjobs/a") ? a : b)}
+             : refusal(404);
+}
+
+TEST_F(FollowTest, FollowsSeveralJobsSideBySide) {
+  const ScriptServer server([read_b = false](const ScriptServer::Request& request) mutable {
+    return answer_of_two_jobs(request, read_b);
+  });
+  ::testing::internal::CaptureStdout();
+  const int code =
+      run(LogsOptions{.target = target(server), .words = {"a", "jobs/b", "b"}, .follow = true});
+  const std::string shown = ::testing::internal::GetCapturedStdout();
+  EXPECT_EQ(code, 0);
+  EXPECT_NE(shown.find("[pod/a-run/main] hello\n"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("[pod/b-run/main] hello\n"), std::string::npos) << shown;
+  EXPECT_EQ(shown.size(), 2 * std::string("[pod/a-run/main] hello\n").size()) << shown;
+}
+
+TEST_F(FollowTest, ReadsLabelledJobsOldestFirst) {
+  const ScriptServer server([read_b = false](const ScriptServer::Request& request) mutable {
+    return answer_of_two_jobs(request, read_b);
+  });
+  ::testing::internal::CaptureStdout();
+  const int code = run(LogsOptions{.target = target(server), .labels = "team=llm"});
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(),
+            "[pod/b-run/main] hello\n[pod/a-run/main] hello\n");
+  EXPECT_EQ(code, 0);
+}
+
+TEST_F(FollowTest, RefusesNamesBesideLabels) {
+  const ScriptServer server(
+      [](const ScriptServer::Request&) { return Reply{ScriptServer::json(R"({"items":[]})")}; });
+  const auto said = [&](std::vector<std::string> words, const std::string& labels) {
+    ::testing::internal::CaptureStderr();
+    const int code =
+        run(LogsOptions{.target = target(server), .words = std::move(words), .labels = labels});
+    return std::to_string(code) + " " + ::testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(said({"pods/p"}, "a=b"), "2 athanor: -l excludes names: give a kind alone, or none\n");
+  EXPECT_EQ(said({}, "a=b"), "1 athanor: no jobs or pods have the labels a=b in namespace ns\n");
+  EXPECT_EQ(said({"pods"}, "a=b"), "1 athanor: no pods have the labels a=b in namespace ns\n");
+  EXPECT_EQ(said({}, "a in b").substr(0, 28), "2 athanor: --selector a in b");
+}
+
 // Emulated pods have none: the answer is an error each time.
 TEST_F(FollowRestartTest, EndsDespiteUnansweredLog) {
   const ScriptServer server([](const ScriptServer::Request& request) {
@@ -230,6 +303,40 @@ TEST_F(FollowRestartTest, EndsDespiteUnansweredLog) {
   EXPECT_EQ(outcome.followed->phase, "Succeeded");
   EXPECT_NE(outcome.err.find("no log of a-run/step-one: not now"), std::string::npos)
       << outcome.err;
+}
+
+std::string queued(const std::string& name, const std::string& ns_queue, int priority,
+                   const std::string& more = "") {
+  return R"({"metadata":{"name":")" + name + R"(","namespace":"ns","uid":")" + name +
+         R"("},"spec":{"queueName":")" + ns_queue + R"(","priority":)" + std::to_string(priority) +
+         more + "}}";
+}
+
+// Both numbers count the job's own LocalQueue, and only what waits in it.
+TEST_F(FollowTest, SaysPlaceAmongThoseOfItsQueue) {
+  const ScriptServer server([reads = 0](const ScriptServer::Request& request) mutable {
+    if (asks(request, "/workloads")) {
+      return Reply{ScriptServer::json(
+          R"({"items":[)" + queued("j", "q", 0) + "," + queued("first", "q", 5) + "," +
+          queued("stopped", "q", 9, R"(,"active":false)") + "," + queued("other", "p", 9) + "]}")};
+    }
+    if (asks(request, "/pods")) {
+      return asks(request, "watch=true") ? events("")
+                                         : Reply{ScriptServer::json(R"({"items":[]})")};
+    }
+    if (asks(request, "watch=true")) {
+      return Reply{"HTTP/1.1 200 OK\r\n\r\n" + event(job(++reads > 1 ? "Succeeded" : "Pending")),
+                   reads > 1 ? Then::Hang : Then::Close};
+    }
+    return refusal(404);
+  });
+  auto session = Session::open(target(server));
+  ASSERT_TRUE(session.ok());
+  ::testing::internal::CaptureStdout();
+  const auto followed = Follower(*session, "ns", "j", {.since = "1"}).run();
+  const std::string shown = ::testing::internal::GetCapturedStdout();
+  ASSERT_TRUE(followed.ok()) << followed.error().message;
+  EXPECT_NE(shown.find("in the queue: place 2 of 2"), std::string::npos) << shown;
 }
 
 struct NoLog {

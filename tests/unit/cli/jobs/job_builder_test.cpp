@@ -97,6 +97,22 @@ TEST(JobFile, NamesEveryDocumentThatIsNoJob) {
   EXPECT_EQ(read_jobs("", "f").error().message, "f: holds no object");
 }
 
+TEST(JobFile, ReadsGoodDocumentsBesideBrokenOnes) {
+  const std::string text =
+      std::string(kOne) + "---\nkind: Pod\n---\na: [1\n---\n" + kOne + "---\nb: {\n";
+  const JobBatch batch = read_job_documents(text, "f");
+  ASSERT_EQ(batch.jobs.size(), 2U);
+  EXPECT_EQ(batch.jobs[0].place, "f, document 1");
+  ASSERT_EQ(batch.problems.size(), 3U);
+  EXPECT_EQ(batch.jobs[1].place, "f, document 4");
+  EXPECT_EQ(batch.problems[0].find("f, document 3: "), 0U) << batch.problems[0];
+  // The lines are those of the file.
+  EXPECT_NE(batch.problems[0].find("line 8"), std::string::npos) << batch.problems[0];
+  EXPECT_NE(batch.problems[1].find("line 14"), std::string::npos) << batch.problems[1];
+  EXPECT_EQ(batch.problems[2],
+            "f, document 2: is a \"Pod\" of null, not a FournosJob of fournos.dev/v1");
+}
+
 // athanor jobs X -o yaml | athanor submit -f -
 TEST(JobFile, RenamesCopyOfStoredJob) {
   const auto copy = read_jobs(

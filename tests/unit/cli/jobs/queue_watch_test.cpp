@@ -20,7 +20,8 @@ std::string workload(const std::string& name, int priority, const std::string& s
   return R"({"metadata":{"name":")" + name + R"(","namespace":"ns","resourceVersion":")" + version +
          R"("},"spec":{"queueName":"lq","priority":)" + std::to_string(priority) +
          R"(},"status":{"conditions":[{"type":"QuotaReserved","status":")" + status +
-         R"(","message":"says )" + name + R"("}]}})";
+         R"(","message":"says )" + name + R"("},{"type":"Admitted","status":")" + status +
+         R"("}]}})";
 }
 
 std::string list(const std::string& items) {
@@ -36,6 +37,10 @@ TEST_F(QueueWatchTest, PrintsEachMoveOnce) {
     }
     if (request.path.find("queues") != std::string::npos) {
       return Reply{list("")};
+    }
+    if (request.path.find("configmaps") != std::string::npos) {
+      return Reply{
+          ScriptServer::json(R"({"kind":"Status","code":404,"message":"no"})", "404 Not Found")};
     }
     switch (++lists) {
       case 1:

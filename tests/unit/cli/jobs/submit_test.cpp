@@ -129,7 +129,7 @@ TEST_F(SubmitTest, AFileOfAnotherNamespaceIsRefused) {
                          "namespace: other}\nspec: {}\n";
   SubmitOptions options{.target = target(server), .files = {file}};
   ::testing::internal::CaptureStderr();
-  EXPECT_EQ(run(options), 1);
+  EXPECT_EQ(run(options), 2);
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
               HasSubstr("the namespace from the provided object \"other\" does not match the "
                         "namespace \"ns\". You must pass '--namespace=other' to perform this "

@@ -62,7 +62,7 @@ const std::vector<FlagCase>& flag_cases() {
        " jobs queue clusters appwrappers "},
       {{"--owner", "ann"},
        [](const ListOptions& l) { return l.owners == std::vector<std::string>{"ann"}; },
-       " jobs clusters "},
+       " jobs queue clusters appwrappers "},
       {{"--since", "2d"}, [](const ListOptions& l) { return l.since == "2d"; }, ""},
       {{"one", "two"},
        [](const ListOptions& l) { return l.names.size() == 2; },
@@ -74,6 +74,9 @@ TEST(ListFlags, AreTakenOrRefusedByEachVerb) {
   for (const std::string verb :
        {"jobs", "queue", "queues", "clusters", "appwrappers", "slices", "numa"}) {
     for (const FlagCase& one : flag_cases()) {
+      if (one.words.front() == "--phase" && (verb == "queues" || verb == "slices")) {
+        continue;  // TakePhasesInListsOfSystems
+      }
       if (one.words.front() == "one" && !one.verbs.empty() && verb != "jobs" &&
           verb != "clusters" && verb != "appwrappers") {
         continue;  // names that VerbTable.GivesListsSeveralNamesAndTimes gives
@@ -92,6 +95,15 @@ TEST(ListFlags, AreTakenOrRefusedByEachVerb) {
       ASSERT_NE(list, nullptr);
       EXPECT_TRUE(one.effect(*list));
     }
+  }
+}
+
+TEST(ListFlags, TakePhasesInListsOfSystems) {
+  for (const std::string verb : {"queues", "slices"}) {
+    const Command command = parse_words({verb, "--phase", "a,b,c"});
+    const auto* options = std::get_if<SystemVerbOptions>(&command);
+    ASSERT_NE(options, nullptr) << verb;
+    EXPECT_EQ(options->flags.at("phase"), "a,b,c");
   }
 }
 

@@ -109,6 +109,17 @@ TEST(Listing, RefusesWrongValuesWithTheirPlace) {
   EXPECT_TRUE(check_watch({.watch = true}).ok());
 }
 
+TEST(Listing, ShowsSingleNameWithItsParts) {
+  EXPECT_TRUE(shows_one({.names = {"a"}}));
+  EXPECT_FALSE(shows_one({}));
+  EXPECT_FALSE(shows_one({.names = {"a", "b"}}));
+  EXPECT_FALSE(shows_one({.names = {"a"}, .phases = {"Failed"}}));
+  EXPECT_FALSE(shows_one({.names = {"a"}, .owners = {"ann"}}));
+  EXPECT_FALSE(shows_one({.names = {"a"}, .limit = 1}));
+  EXPECT_FALSE(shows_one({.names = {"a"}, .no_headers = true}));
+  EXPECT_FALSE(shows_one({.names = {"a"}, .format = {.output = Output::Json}}));
+}
+
 TEST(Listing, NamesAbsentObjects) {
   const auto filter = ListFilter::parse({.names = {"a", "x"}}, {}, kNow);
   EXPECT_EQ(filter->missing({job("a", "Failed", "2026-01-01T00:00:00Z")}),

@@ -2,6 +2,7 @@
 // Tables on a screen that is not wide enough, and colours that nobody sees.
 #include "cli/output/terminal.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -79,6 +80,19 @@ TEST(Tables, LiveRowsKeepTheReason) {
   EXPECT_EQ(table.header(60).find("WHY"), views::display_width(row.substr(0, row.find("waits"))));
   EXPECT_EQ(table.row({"q", "w", "y"}, 0),
             "q                  w                                y\n");
+}
+
+TEST(Tables, ReportTextThatTheDiskDidNotTake) {
+  const int full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
+  const int kept = ::dup(STDOUT_FILENO);
+  ASSERT_TRUE(full >= 0 && kept >= 0);
+  ::dup2(full, STDOUT_FILENO);
+  EXPECT_EQ(lost_output(), "");
+  Terminal(STDOUT_FILENO).print("text");
+  ::dup2(kept, STDOUT_FILENO);
+  ::close(kept);
+  ::close(full);
+  EXPECT_NE(lost_output().find("No space left"), std::string::npos) << lost_output();
 }
 
 TEST(Tables, APipeIsNoScreen) {

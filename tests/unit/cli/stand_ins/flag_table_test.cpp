@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <string>
+#include <vector>
 
 namespace athanor::cli::flag_table_test {
 namespace {
@@ -17,20 +19,25 @@ constexpr std::array kTable = {
     FlagSpec{"wait", Time, "1m30s", "how long"}, FlagSpec{"v", Number, "0", "verbosity", 'v'},
 };
 
-Result<FlagValues> parse(std::vector<std::string> words) {
-  return parse_flags(kTable, "tool", words);
-}
+struct Tool {
+  Tool() { values.add_to(*verb.as_kubernetes("A tool.")); }
+  Result<flags::Ending> parse(const std::vector<std::string>& words) { return verb.parse(words); }
+
+  FlagValues values{kTable};
+  flags::Verb verb{"", "tool"};
+};
 
 TEST(FlagTable, WithoutArgumentsEveryFlagHasItsFallback) {
-  const auto flags = parse({});
-  ASSERT_TRUE(flags.ok());
-  EXPECT_EQ(flags->text("name"), "nobody");
-  EXPECT_TRUE(flags->list("tags").empty());
-  EXPECT_FALSE(flags->on("loud"));
-  EXPECT_EQ(flags->number("count"), 3);
-  EXPECT_EQ(flags->time("wait"), std::chrono::seconds(90));
-  EXPECT_FALSE(flags->given("name"));
-  EXPECT_FALSE(flags->help_wanted());
+  Tool tool;
+  const auto ending = tool.parse({});
+  ASSERT_TRUE(ending.ok());
+  EXPECT_EQ(ending->kind, flags::Ending::Kind::Run);
+  EXPECT_EQ(tool.values.text("name"), "nobody");
+  EXPECT_TRUE(tool.values.list("tags").empty());
+  EXPECT_FALSE(tool.values.on("loud"));
+  EXPECT_EQ(tool.values.number("count"), 3);
+  EXPECT_EQ(tool.values.time("wait"), std::chrono::seconds(90));
+  EXPECT_FALSE(tool.values.given("name"));
 }
 
 TEST(FlagTable, TakesValuesAfterEqualsOrAsNextWord) {
@@ -40,28 +47,41 @@ TEST(FlagTable, TakesValuesAfterEqualsOrAsNextWord) {
                                  "--loud"},
         std::vector<std::string>{"--name", "ann", "--count", "7", "--wait", "2s", "-v4",
                                  "--loud"}}) {
-    const auto flags = parse(words);
-    ASSERT_TRUE(flags.ok()) << flags.error().message;
-    EXPECT_EQ(flags->text("name"), "ann");
-    EXPECT_EQ(flags->number("count"), 7);
-    EXPECT_EQ(flags->time("wait"), std::chrono::seconds(2));
-    EXPECT_EQ(flags->number("v"), 4);
-    EXPECT_TRUE(flags->on("loud"));
+    Tool tool;
+    const auto ending = tool.parse(words);
+    ASSERT_TRUE(ending.ok()) << ending.error().message;
+    EXPECT_EQ(tool.values.text("name"), "ann");
+    EXPECT_EQ(tool.values.number("count"), 7);
+    EXPECT_EQ(tool.values.time("wait"), std::chrono::seconds(2));
+    EXPECT_EQ(tool.values.number("v"), 4);
+    EXPECT_TRUE(tool.values.on("loud"));
   }
 }
 
 TEST(FlagTable, ListsGrowAndSingleValuesAreReplaced) {
-  const auto flags =
-      parse({"--tags=a,b", "--tags", "c", "--name=x", "--name=y", "--loud", "--loud=false"});
-  ASSERT_TRUE(flags.ok());
-  EXPECT_EQ(flags->list("tags"), (std::vector<std::string>{"a", "b", "c"}));
-  EXPECT_EQ(flags->text("name"), "y");
-  EXPECT_FALSE(flags->on("loud"));
+  Tool tool;
+  ASSERT_TRUE(
+      tool.parse({"--tags=a,b", "--tags", "c", "--name=x", "--name=y", "--loud", "--loud=false"})
+          .ok());
+  EXPECT_EQ(tool.values.list("tags"), (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(tool.values.text("name"), "y");
+  EXPECT_FALSE(tool.values.on("loud"));
+}
+
+TEST(FlagTable, TakesUnderscoresForDashes) {
+  Tool tool;
+  EXPECT_FALSE(tool.parse({"--na_me=x"}).ok());
+  constexpr std::array kLong = {FlagSpec{"a-b-c", Text, "", "what"}};
+  FlagValues values(kLong);
+  flags::Verb verb("", "tool");
+  values.add_to(*verb.as_kubernetes("A tool."));
+  ASSERT_TRUE(verb.parse(std::vector<std::string>{"--a_b_c=x"}).ok());
+  EXPECT_EQ(values.text("a-b-c"), "x");
 }
 
 TEST(FlagTable, AsksForHelpByEveryName) {
-  EXPECT_TRUE(parse({"--help"})->help_wanted());
-  EXPECT_TRUE(parse({"-h", "rest"})->help_wanted());
+  EXPECT_EQ(Tool().parse({"--help"})->kind, flags::Ending::Kind::Help);
+  EXPECT_EQ(Tool().parse({"-h", "rest"})->kind, flags::Ending::Kind::Help);
 }
 
 struct Refusal {
@@ -71,9 +91,9 @@ struct Refusal {
 class FlagRefusals : public ::testing::TestWithParam<Refusal> {};
 
 TEST_P(FlagRefusals, AreWordedAsKubernetesWordsThem) {
-  const auto flags = parse(GetParam().words);
-  ASSERT_FALSE(flags.ok());
-  EXPECT_EQ(flags.error().message, GetParam().message);
+  const auto ending = Tool().parse(GetParam().words);
+  ASSERT_FALSE(ending.ok());
+  EXPECT_EQ(ending.error().message, GetParam().message);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -98,13 +118,15 @@ INSTANTIATE_TEST_SUITE_P(
                 "\"tool\" does not take any arguments, got [\"one\" \"--two\"]"}));
 
 TEST(FlagTable, ListsEveryFlagOnItsOwnHelpLine) {
-  EXPECT_EQ(flag_help(kTable),
+  EXPECT_EQ(Tool().verb.help(),
+            "A tool.\n\nFlags:\n"
             "      --name string     who (default \"nobody\")\n"
             "      --tags strings    which\n"
             "      --loud            how\n"
             "      --count int       how many (default 3)\n"
             "      --wait duration   how long (default 1m30s)\n"
-            "  -v, --v int           verbosity (default 0)\n");
+            "  -v, --v int           verbosity (default 0)\n"
+            "  -h, --help   this text\n");
 }
 
 }  // namespace

@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include "base/files/text_file.hpp"
 #include "cli/top/keyboard.hpp"
 #include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
+#include "support/source_dir/source_dir.hpp"
 #include "views/cluster_view.hpp"
 #include "views/job_view.hpp"
 #include "views/layout.hpp"
@@ -176,6 +178,40 @@ TEST(ViewFilter, TakesRowsByKeyAndText) {
   EXPECT_EQ(taken("ns:bench cluster:cluster-1"), 2U);
   EXPECT_FALSE(ViewFilter::parse("phase:").ok());
   EXPECT_FALSE(ViewFilter::parse("age:soon").ok());
+}
+
+// The cases of the pages and the JSON API, for columns that the terminal has.
+TEST(ViewFilter, TakesFiltersOfThePages) {
+  const Value all = *json::parse(
+      *read_text_file(std::string(test::source_dir()) + "/web/test/filter_cases.json"));
+  views::Listing listing{.titles = {"NAME", "PHASE", "OWNER"}, .rows = {}};
+  for (const Value& row : all["rows"].items()) {
+    views::ListRow one;
+    one.object = Object(
+        Value::object({{"metadata", Value::object({{"name", row["name"]},
+                                                   {"namespace", row["ns"]},
+                                                   {"labels", row["labels"]},
+                                                   {"creationTimestamp", row["created"]}})}}));
+    one.cells = {row["name"].str(), row["phase"].str(), row["owner"].str()};
+    one.traits.phase = row["phase"].str();
+    listing.rows.push_back(std::move(one));
+  }
+  for (const Value& one : all["cases"].items()) {
+    if (one.contains("top")) {
+      continue;
+    }
+    const auto filter = ViewFilter::parse(one["filter"].as_string());
+    EXPECT_EQ(filter.ok(), !one.contains("wrong")) << one["filter"].as_string();
+    Value names = Value::list();
+    for (const views::ListRow& row : listing.rows) {
+      if (filter.ok() && filter->takes(listing, row, *parse_time(all["now"].as_string()))) {
+        names.push_back(row.object.name());
+      }
+    }
+    if (filter.ok()) {
+      EXPECT_EQ(json::print(names), json::print(one["names"])) << one["filter"].as_string();
+    }
+  }
 }
 
 TEST(TopValue, HasTheRowsOfTheScreen) {

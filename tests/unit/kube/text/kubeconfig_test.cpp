@@ -4,7 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "base/digest.hpp"
+#include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 
 namespace athanor::kubeconfig_test {
@@ -129,6 +134,92 @@ TEST(Kubeconfig, CredentialsWithControlBytesAreRefused) {
 TEST(Kubeconfig, MayBeEncodedTwice) {
   EXPECT_EQ(read(base64_encode(config(kServer, "token: t"))).target.server,
             "https://10.0.0.1:6443");
+}
+
+// Kubeconfigs as other programs write them. `server`: where it leads; empty: it is refused, with
+// `flaw`.
+struct Form {
+  std::string what{};
+  std::string text{};
+  std::string server{};
+  KubeconfigFlaw flaw = KubeconfigFlaw::None;
+};
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+std::vector<Form> forms() {
+  const std::string server = "https://10.0.0.1:6443";
+  const std::string plain = config(kServer + ", certificate-authority-data: " + kPem, "token: t");
+  const auto at = [](const std::string& url) {
+    return config("server: \"" + url + "\"", "token: t");
+  };
+  const Value document = *yaml::parse(plain);
+  std::string broken;  // base64(1) breaks its lines
+  for (std::size_t i = 0; i < kPem.size(); i += 16) {
+    broken += "        " + kPem.substr(i, 16) + "\n";
+  }
+  return {
+      {"JSON", json::print(document), server},
+      {"a marker of documents", "# my cluster\n---\n" + plain, server},
+      {"lines that end in CRLF", replaced(plain, "\n", "\r\n"), server},
+      {"tabs", "kind: Config\nclusters:\n\t- name: x\n", "", KubeconfigFlaw::NotYaml},
+      {"a slash at the end", at(server + "/"), server},
+      {"localhost", at("https://localhost:6443"), "https://localhost:6443"},
+      {"every address, as k3d", at("https://0.0.0.0:6443"), "https://0.0.0.0:6443"},
+      {"base64 with line breaks",
+       "current-context: a\ncontexts: [{name: a, context: {cluster: a, user: a}}]\nclusters:\n- "
+       "name: a\n  cluster:\n    server: https://10.0.0.1:6443\n    certificate-authority-data: "
+       "|\n" +
+           broken + "users: [{name: a, user: {token: t}}]\n",
+       server},
+      {"a user twice", replaced(plain, "users: [", "users: [{name: me, user: {token: t}}, "),
+       server},
+      {"extensions",
+       "extra: {k9s: 1}\n" +
+           config(kServer + ", extensions: [{name: minikube.sigs.k8s.io, extension: "
+                            "{provider: minikube.sigs.k8s.io}}]",
+                  "token: t"),
+       server},
+      {"names of oc login",
+       "preferences: {}\ncurrent-context: default/api-gpu:6443/kube:admin\ncontexts: [{name: "
+       "\"default/api-gpu:6443/kube:admin\", context: {cluster: \"api-gpu:6443\", namespace: "
+       "default, user: \"kube:admin/api-gpu:6443\"}}]\nclusters: [{name: \"api-gpu:6443\", "
+       "cluster: {" +
+           kServer + "}}]\nusers: [{name: \"kube:admin/api-gpu:6443\", user: {token: t}}]\n",
+       server},
+      {"a user without credentials", config(kServer, ""), server},
+      {"a null user", replaced(config(kServer, ""), "user: {}}]", "user: null}]"), server},
+  };
+}
+
+TEST(Kubeconfig, FormsOfOtherProgramsAreRead) {
+  for (const Form& form : forms()) {
+    const KubeconfigReading reading = read(form.text);
+    EXPECT_EQ(reading.flaw, form.flaw) << form.what << ": " << reading.why;
+    EXPECT_EQ(reading.target.server, form.server) << form.what;
+  }
+}
+
+TEST(Kubeconfig, KeepsBundlesOfAuthoritiesWhole) {
+  const std::string two = *base64_decode(kPem) + *base64_decode(kPem);
+  const std::string text =
+      config(kServer + ", certificate-authority-data: " + base64_encode(two), "token: t");
+  EXPECT_EQ(read(text).target.ca_pem, two);
+}
+
+// Cluster API writes `value`; its documents are for kubectl's key.
+TEST(Kubeconfig, OtherKeysOfASecretAreAbsent) {
+  const std::string text = base64_encode(config(kServer, "token: t"));
+  for (const char* key : {"value", "config", "admin.conf", "Kubeconfig"}) {
+    EXPECT_EQ(read_kubeconfig_data(Value::object({{key, text}})).flaw, KubeconfigFlaw::Absent)
+        << key;
+  }
 }
 
 TEST(Kubeconfig, FlawsInTheirOrder) {
