@@ -41,7 +41,8 @@ export function App() {
 
 function nextPlace(): string {
   const next = new URLSearchParams(location.search).get("next") ?? base;
-  return next.startsWith(base) && !next.startsWith("//") ? next : base;
+  // "//host" and "/\\host" are other sites.
+  return next.startsWith(base) && new URL(next, location.href).origin === location.origin ? next : base;
 }
 
 function Failed({ problem, retry }: { problem: string; retry: () => void }) {

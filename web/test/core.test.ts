@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Filter, times, order of rows, changes of the stream: the parts without a page.
 import { describe, expect, it } from "vitest";
-import { applyChanges, keyOf } from "../src/core/data";
-import { parseFilter, splitTerms, toggleTerm, type Fields } from "../src/core/filter";
+import { applyChanges, keyOf, pause } from "../src/core/data";
+import { filterRows, parseFilter, splitTerms, toggleTerm, type Fields } from "../src/core/filter";
 import { changesOf } from "../src/core/stream";
 import { parseSpan, span } from "../src/core/time";
 import { readAmounts } from "../src/pages/fleet/addnode";
@@ -33,6 +33,17 @@ describe("Filter", () => {
   it("reads labels with their equals sign", () => expect(names("label:team=x")).toEqual(["one"]));
   it("orders spans", () => expect(names("age:<2h")).toEqual(["one", "two"]));
   it("leaves rows without a number out of comparisons", () => expect(names("n:>2")).toEqual(["one"]));
+  it("counts values of a key without its own terms", () => {
+    const filter = parseFilter("phase:Failed age:<2h", fields, (row) => [row.name]);
+    const { accepted, counts } = filterRows(rows, filter, 0, { key: "phase", values: ["Failed", "Stopped"], of: (row) => row.phase });
+    expect(accepted.map((row) => row.name)).toEqual(["one"]);
+    expect(counts).toEqual([["Failed", 1], ["Stopped", 0], ["Running", 1]]);
+  });
+  it("searches the new words of a replaced row", () => {
+    const words = (row: Row) => [row.name];
+    const accepts = (row: Row) => parseFilter("new", fields, words).accepts(row, 0);
+    expect([accepts(rows[0]!), accepts({ ...rows[0]!, name: "renewed" })]).toEqual([false, true]);
+  });
   it("keeps quoted texts together", () => expect(names('"three words"')).toEqual(["three words"]));
   it("knows wildcards", () => expect(names("label:team=*")).toEqual(["one", "two"]));
   it.each([
@@ -122,4 +133,18 @@ describe("Window", () => {
 describe("Amounts of a node", () => {
   it("are read from a text", () => expect(readAmounts(" cpu=8, nvidia.com/gpu = 4,, memory=8Gi")).toEqual({ cpu: "8", "nvidia.com/gpu": "4", memory: "8Gi" }));
   it("keep what has no value, so that the server names it", () => expect(readAmounts("cpu")).toEqual({ cpu: "" }));
+});
+
+describe("pause", () => {
+  const change = (object: object) => [{ type: "MODIFIED", object }] as unknown as Parameters<typeof pause>[0];
+  const about = { ns: "a", name: "x" };
+  it("is short after changes of the page's object, and of topics without objects", () => {
+    expect(pause(change({ ns: "a", name: "x" }), about)).toBe(500);
+    expect(pause(change({ cluster: "c" }), about)).toBe(500);
+    expect(pause(change({ ns: "a", name: "y" }), undefined)).toBe(500);
+  });
+  it("is long after changes of other objects", () => {
+    expect(pause(change({ ns: "a", name: "y" }), about)).toBe(15_000);
+    expect(pause(change({ ns: "b", name: "x" }), about)).toBe(15_000);
+  });
 });

@@ -40,6 +40,30 @@ describe("LogModel", () => {
     expect([one.textOf(3), one.last]).toEqual(["c", 3]);
     expect(one.since()).toBe("1767225603000000000");
   });
+  it("leaves room for skipped lines until they are loaded", () => {
+    const one = model();
+    one.skip(2);
+    one.append([{ n: 3, text: "after the gap" }, { n: 10, text: "next" }]);
+    expect([one.last, one.count, one.missing(1, one.last)]).toEqual([10, 8, 8]);
+    one.add([{ n: 8, text: "skipped" }, { n: 9, text: "ERROR: skipped" }]);
+    expect(one.missing(1, one.last)).toBe(0);
+    expect(one.show(kAll).shown).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  });
+  it("shows new lines as a model that is read at once does", () => {
+    const one = new LogModel();
+    const asked = { ...kAll, query: "e" };
+    one.folded.add(3);
+    for (const [i, text] of texts.entries()) {
+      one.add([{ n: i + 1, text }]);
+      one.show(asked);
+    }
+    const whole = new LogModel();
+    whole.folded.add(3);
+    whole.add(texts.map((text, i) => ({ n: i + 1, text })));
+    expect(one.show(asked)).toEqual(whole.show(asked));
+    one.folded.delete(3);
+    expect(one.show(asked).shown).toHaveLength(texts.length);
+  });
   it("finds the first missing line", () => {
     const one = new LogModel();
     one.add([{ n: 1, text: "a" }, { n: 4, text: "d" }]);

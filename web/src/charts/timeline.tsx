@@ -93,13 +93,13 @@ export function Timeline({ lanes, from, to }: { lanes: Lane[]; from: number; to:
               if (b <= x(from) && a <= x(from)) return null;
               const last = bar.parts.at(-1)!;
               return (
-                <a href={href(`/jobs/${encodeURIComponent(bar.job)}`, { ns: bar.ns })} aria-label={`${bar.job}: ${last.phase}`}>
+                <a href={href(`/jobs/${encodeURIComponent(bar.job)}`, { ns: bar.ns })} aria-label={`${bar.job}: ${last.outcome ?? last.phase}`}>
                   {bar.parts.map((part) => {
                     const pa = x(millis(part.from));
                     const pb = x(part.to ? millis(part.to) : now);
                     return (
-                      <rect class={`tone-${toneOf(part.phase)}`} x={pa} y={top + row * (kBar + 3)} width={Math.max(2, pb - pa)} height={kBar} rx="2">
-                        <title>{`${bar.job}: ${part.phase} for ${span((part.to ? millis(part.to) : now) - millis(part.from))}${part.owner ? `, ${part.owner}` : ""}`}</title>
+                      <rect data-phase={part.phase} class={`tone-${toneOf(part.phase === "Running" && part.outcome ? part.outcome : part.phase)}${["Resolving", "Admitted"].includes(part.phase) ? " early" : ""}`} x={pa} y={top + row * (kBar + 3)} width={Math.max(2, pb - pa)} height={kBar} rx="2">
+                        <title>{`${bar.job}: ${part.phase}${part.outcome ? ` (in the end ${part.outcome})` : ""} for ${span((part.to ? millis(part.to) : now) - millis(part.from))}${part.owner ? `, ${part.owner}` : ""}`}</title>
                       </rect>
                     );
                   })}

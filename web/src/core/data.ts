@@ -13,11 +13,32 @@ export interface Loaded<T> {
   reload: () => void;
 }
 
-// Reads a route, and again at most every 500 ms after changes of `topics`. An empty path reads nothing.
-export function useData<T>(path: string, topics: string[] = []): Loaded<T> {
+// The object that a page is about.
+export interface About {
+  ns?: string | undefined;
+  name: string;
+}
+
+const kSoon = 500;
+const kOthers = 15_000;
+
+// Returns how long after the last reading changes call for the next one: soon if one is of the object, or of a topic without objects.
+export function pause(changes: Change[], about: About | undefined): number {
+  if (!about) return kSoon;
+  const own = changes.some((change) => {
+    const row = change.object as unknown as Named | undefined;
+    return !row?.name || (row.name === about.name && (!row.ns || !about.ns || row.ns === about.ns));
+  });
+  return own ? kSoon : kOthers;
+}
+
+// Reads a route, and again after changes of `topics`: at most every 500 ms, after changes of other objects than `about` every 15 s. An empty path
+// reads nothing.
+export function useData<T>(path: string, topics: string[] = [], about?: About): Loaded<T> {
   const [state, setState] = useState<{ path: string; data?: T | undefined; error?: ApiError | undefined; at: number; loading: boolean }>({ path, at: 0, loading: true });
   const reloadRef = useRef<() => void>(() => undefined);
   const key = topics.join(",");
+  const object = about ? JSON.stringify(about) : "";
   useEffect(() => {
     if (!path) return;
     let ended = false;
@@ -43,25 +64,27 @@ export function useData<T>(path: string, topics: string[] = []): Loaded<T> {
         later();
       }
     };
-    const later = () => {
-      timer ??= setTimeout(
-        () => {
-          timer = undefined;
-          void load();
-        },
-        Math.max(20, last + 500 - Date.now()),
-      );
+    let due = Infinity;
+    const later = (after = kSoon) => {
+      const at = Math.max(Date.now() + 20, last + after);
+      if (at >= due) return;
+      clearTimeout(timer);
+      due = at;
+      timer = setTimeout(() => {
+        due = Infinity;
+        void load();
+      }, at - Date.now());
     };
     reloadRef.current = () => void load();
     void load();
-    const end = key ? subscribe(key.split(","), later, () => void load()) : undefined;
+    const end = key ? subscribe(key.split(","), (_, changes) => later(pause(changes, object ? (JSON.parse(object) as About) : undefined)), () => void load()) : undefined;
     return () => {
       ended = true;
       clearTimeout(timer);
       abort.abort();
       end?.();
     };
-  }, [path, key]);
+  }, [path, key, object]);
   const fresh = state.path === path ? state : { data: undefined, error: undefined, at: 0, loading: true };
   return { data: fresh.data, error: fresh.error, at: fresh.at, loading: fresh.loading, reload: () => reloadRef.current() };
 }

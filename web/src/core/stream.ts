@@ -95,7 +95,7 @@ function connect(): void {
     const state = JSON.parse(event.data as string) as { connected: boolean; since?: string; error?: string };
     update({ server: state.connected, error: state.error ?? "", ...(state.since ? { since: Date.parse(state.since) } : {}) });
   });
-  one.addEventListener("gone", () => onFeatures());
+  one.addEventListener("features", () => onFeatures());
   one.addEventListener("auth", () => {
     close();
     navigate(`${base}login?next=${encodeURIComponent(location.pathname + location.search)}`);

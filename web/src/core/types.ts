@@ -70,6 +70,7 @@ export interface Job extends Named {
   links?: Record<string, string>;
   pullRequest?: string;
   shutdown?: string;
+  slots?: number; // of its cluster; on its own page
 }
 
 export interface Allowed {
@@ -139,7 +140,8 @@ export interface Tree extends Related {
   message?: string;
   created?: string;
   deployed?: boolean;
-  podSets?: { expected?: number; seen?: number }[];
+  current?: boolean;
+  podSets?: { name?: string; expected?: number; seen?: number }[];
   children?: Tree[];
 }
 
@@ -210,6 +212,7 @@ export interface Quota {
 }
 
 export interface QueueView {
+  partial?: boolean;
   now?: string;
   clusterQueues?: { name: string; cohort?: string; active: boolean; inactiveReason?: string; strategy?: string; waiting: number; admitted: number; quotas?: Quota[] }[];
   localQueues?: { ns: string; name: string; clusterQueue?: string; waiting: number; admitted: number; active: boolean }[];
@@ -239,7 +242,7 @@ export interface Lock {
   since?: string;
   expires?: string;
   job?: string;
-  waitsFor?: string[];
+  waitsFor?: string[]; // "namespace/name" of jobs
   blocks?: string[];
 }
 
@@ -252,6 +255,7 @@ export interface Cluster extends Named {
   lock?: Lock;
   runningJobs?: number;
   nextJob?: string;
+  nextJobNs?: string;
   lastProbe?: string;
   failures?: number;
   serverVersion?: string;
@@ -263,6 +267,7 @@ export interface Cluster extends Named {
 }
 
 export interface ClusterDetail {
+  partial?: boolean;
   cluster: Cluster;
   object?: Manifest;
   description?: { events?: EventRow[]; why?: string };
@@ -276,7 +281,7 @@ export interface ClusterDetail {
 
 export interface Lane {
   cluster: string;
-  bars?: { job: string; ns?: string; phase: string; from: string; to?: string; owner?: string }[];
+  bars?: { job: string; ns?: string; phase: string; from: string; to?: string; owner?: string; outcome?: string }[];
   locks?: { holder?: string; from: string; to?: string }[];
 }
 

@@ -49,11 +49,15 @@ export interface View {
 
 export const kAll: View = { level: "all", source: "", query: "", regex: false, caseful: false, onlyHits: false };
 
+const kMostSkipped = 10_000_000; // lines; more than any log that a browser holds
+
 export class LogModel {
   private readonly lines: (LogLine | undefined)[] = [];
   private readonly plain: (string | undefined)[] = [];
   readonly folded = new Set<number>(); // numbers of headings
   private have = 0;
+  private readonly known = new Set<string>(); // sources
+  private made: Made | undefined; // what show() has made of the first lines
   private readonly newest = new Map<string, string>(); // by source: nanoseconds of its last line
 
   // Adds lines, in any order; a line that is there stays as it is.
@@ -62,6 +66,8 @@ export class LogModel {
       if (line.n < 1 || this.lines[line.n - 1]) continue;
       this.lines[line.n - 1] = line;
       this.have++;
+      if (line.source) this.known.add(line.source);
+      if (this.made && line.n <= this.made.upto) this.made = undefined;
       const time = nanoseconds(line.at);
       const source = line.source ?? "";
       if (time && isAfter(time, this.newest.get(source) ?? "")) this.newest.set(source, time);
@@ -75,6 +81,10 @@ export class LogModel {
       if (time ? !isAfter(time, this.newest.get(line.source ?? "") ?? "") : line.n <= this.last) continue;
       this.add([{ ...line, n: this.last + 1 }]);
     }
+  }
+  // Leaves room for lines that the stream did not send: they are missing until they are loaded.
+  skip(count: number): void {
+    if (count > 0) this.lines.length += Math.min(count, kMostSkipped);
   }
   // Returns the time of the newest line in nanoseconds since 1970.
   since(): string {
@@ -101,20 +111,29 @@ export class LogModel {
     return 0;
   }
   sources(): string[] {
-    return [...new Set(this.lines.flatMap((line) => (line?.source ? [line.source] : [])))].sort();
+    return [...this.known].sort();
   }
   firstError(): number {
     for (const line of this.lines) if (line && levelOf(this.textOf(line.n)) === "error") return line.n;
     return 0;
   }
-  // Returns the numbers of the lines to show and of those that the search hits.
+  // Returns the numbers of the lines to show and of those that the search hits. A log that grows at its end costs only its
+  // new lines: the same question about the lines before has its answer kept.
   show(view: View): { shown: number[]; hits: number[]; problem: string } {
+    const asked = JSON.stringify([view, [...this.folded]]);
+    const made = this.made?.asked === asked ? this.made : { asked, upto: 0, inFold: false, shown: [], hits: [] };
+    const problem = this.showMore(view, made);
+    this.made = made;
+    return { shown: made.shown.slice(), hits: made.hits.slice(), problem };
+  }
+  // Adds the lines after those of `made`; returns what is wrong with the search.
+  private showMore(view: View, made: Made): string {
     const allowed: Record<View["level"], Level[]> = { all: ["error", "warn", "info", "other"], info: ["error", "warn", "info"], warn: ["error", "warn"], error: ["error"] };
     const { test, problem } = matcher(view);
-    const shown: number[] = [];
-    const hits: number[] = [];
-    let inFold = false;
-    for (const line of this.lines) {
+    const { shown, hits } = made;
+    let inFold = made.inFold;
+    for (; made.upto < this.lines.length; made.upto++) {
+      const line = this.lines[made.upto];
       if (!line) continue;
       if (view.source && line.source !== view.source) continue;
       const text = this.textOf(line.n);
@@ -127,8 +146,18 @@ export class LogModel {
       if (inFold && !heading && !hit) continue;
       shown.push(line.n);
     }
-    return { shown, hits, problem };
+    made.inFold = inFold;
+    return problem;
   }
+}
+
+// What show() has made of the first `upto` lines.
+interface Made {
+  asked: string;
+  upto: number;
+  inFold: boolean;
+  shown: number[];
+  hits: number[];
 }
 
 function matcher(view: View): { test: ((text: string) => boolean) | undefined; problem: string } {

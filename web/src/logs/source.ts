@@ -67,12 +67,21 @@ export function readLog(path: string, follow: boolean, state: LogState, changed:
       take(Array.isArray(data) ? data : data.lines);
     });
     events.addEventListener("gap", (event) => {
-      state.gaps.push(JSON.parse(event.data as string) as { skipped: number; load: string });
+      const gap = JSON.parse(event.data as string) as { skipped: number; load: string };
+      state.gaps.push(gap);
+      state.model.skip(gap.skipped);
+      state.total = Math.max(state.total, state.model.last);
       later();
     });
     events.addEventListener("end", () => {
       events?.close();
       state.following = false;
+      later();
+    });
+    events.addEventListener("auth", () => {
+      events?.close();
+      state.following = false;
+      state.error = "You may not read this log any more: log in again.";
       later();
     });
     events.onerror = () => {
@@ -112,15 +121,25 @@ export function readLog(path: string, follow: boolean, state: LogState, changed:
   };
 }
 
-// Loads the lines of a gap.
+// Loads the lines of the gaps; the notices stay, with the reason, if some are not there.
 export async function loadGap(state: LogState, path: string): Promise<void> {
   const mark = path.includes("?") ? "&" : "?";
-  for (let at = state.model.missing(1, state.model.last); at; at = state.model.missing(at, state.model.last)) {
-    const answer = await get<Part>(`${path}${mark}offset=${at - 1}&lines=${kPart}`);
-    state.model.add(answer.lines ?? []);
-    if (!(answer.lines ?? []).length || state.model.missing(at, at)) break;
+  try {
+    await loadMissing(state, path + mark);
+    if (state.model.missing(1, state.model.last)) throw new Error("the log does not have all skipped lines now");
+    state.gaps = [];
+    state.error = "";
+  } catch (error) {
+    state.error = problemOf(error);
   }
-  state.gaps = [];
+}
+
+async function loadMissing(state: LogState, path: string): Promise<void> {
+  for (let at = state.model.missing(1, state.model.last); at; at = state.model.missing(at, state.model.last)) {
+    const answer = await get<Part>(`${path}offset=${at - 1}&lines=${kPart}`);
+    state.model.add(answer.lines ?? []);
+    if (!(answer.lines ?? []).length || state.model.missing(at, at)) return;
+  }
 }
 
 // Returns a state before anything is read.

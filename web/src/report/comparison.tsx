@@ -72,12 +72,13 @@ function Figures({ report, types }: { report: Report; types: string[] }) {
   return (
     <Section title={report.fleet} testid="report-figures">
       <Facts
+        names="long"
         facts={[
           ["Jobs succeeded", `${report.succeeded} of ${report.jobs}`],
           ["Evictions", report.evictions > 0 && String(report.evictions)],
           ["Median wait", seconds(all.p50Seconds)],
-          ["Wait of the slowest 5 %, at least", seconds(all.p95Seconds)],
-          ["From first submission to last end", seconds(report.hours * 3600)],
+          ["Wait, 95th percentile", seconds(all.p95Seconds)],
+          ["First job to last end", seconds(report.hours * 3600)],
           ...types.map((type): [string, string | false] => {
             const use = report.utilisation[type];
             return [`${type} in use, mean`, use !== undefined && `${percent(use.mean)} of ${use.gpus}`];

@@ -124,6 +124,15 @@ export function Bar({ parts, total, label, mark }: { parts: Part[]; total: numbe
   );
 }
 
+// Says that the numbers of an answer count only what the viewer may see (docs/spec/dashboard.md B9 X2).
+export function Partial({ of }: { of: { partial?: boolean } | undefined }) {
+  return of?.partial ? (
+    <p class="notice warn" data-testid="partial">
+      ! Partial: numbers count only what you may see.
+    </p>
+  ) : null;
+}
+
 // A list without rows: what would fill it, and the command that does.
 export function Empty({ title, hint, command }: { title: string; hint?: string; command?: string }) {
   return (
@@ -162,10 +171,10 @@ export function Section({ title, note, actions, children, testid }: { title: str
 }
 
 // Pairs of a name and a value; pairs without a value are left out.
-export function Facts({ facts }: { facts: [string, ComponentChildren][] }) {
+export function Facts({ facts, names = "short" }: { facts: [string, ComponentChildren][]; names?: "short" | "long" }) {
   const shown = facts.filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false);
   return (
-    <dl class="facts">
+    <dl class={`facts${names === "long" ? " long-names" : ""}`}>
       {shown.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>

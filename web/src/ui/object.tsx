@@ -24,8 +24,9 @@ export function objectPath(object: { kind: string; ns?: string; name: string }):
     case "Node":
       return { path: `/nodes/${name}` };
     case "ClusterQueue":
+      return { path: "/queue", query: { filter: `clusterqueue:${object.name}` } };
     case "LocalQueue":
-      return { path: "/queue", query: { filter: `queue:${object.name}` } };
+      return { path: "/queue", query: { filter: `${object.ns ? `ns:${object.ns} ` : ""}queue:${object.name}` } };
     default:
       return undefined;
   }
@@ -118,7 +119,7 @@ export function TreeView({ tree, note, testid }: { tree: Tree; note?: (node: Tre
 function TreeNode({ node, note, testid }: { node: Tree; note: ((node: Tree) => ComponentChildren) | undefined; testid: ((node: Tree) => string | undefined) | undefined }) {
   return (
     <li data-testid={testid?.(node)}>
-      <ObjectLink object={node} /> {node.state && <Badge state={node.state} />} <span class="dim">{node.created && <Age time={node.created} />}</span> {note?.(node)}
+      {node.current ? <b>{`${node.kind}/${node.name}`}</b> : <ObjectLink object={node} />} {node.state && <Badge state={node.state} />} <span class="dim">{node.created && <Age time={node.created} />}</span> {note?.(node)}
       {node.message && <p class="dim">{node.message}</p>}
       {node.children?.length ? (
         <ul>
@@ -152,6 +153,11 @@ export function TreeTab({ path, topics, related }: { path: string; topics: strin
   const { data, error } = useData<Tree>(path, topics);
   if (error) return related?.length ? <RelatedList related={related} /> : <p class="notice warn">! {error.message}</p>;
   return data?.kind ? <TreeView tree={data} /> : <p class="loading">Loading…</p>;
+}
+
+// The tree of any object that the console follows.
+export function RelatedTab({ apiVersion, kind, ns, name, topics }: { apiVersion: string; kind: string; ns?: string; name: string; topics: string[] }) {
+  return <TreeTab path={`/objects/tree?${new URLSearchParams({ apiVersion, kind, ns: ns ?? "", name })}`} topics={topics} />;
 }
 
 // A problem of loading a page, with the data of before below it.

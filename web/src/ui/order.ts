@@ -41,15 +41,15 @@ export function holdRows<Row extends Named>(shown: readonly string[], rows: read
 
 // Returns rows in an order that stays while `held`, with the number of updates that wait and a way to take them.
 export function useHeldOrder<Row extends Named>(rows: Row[], held: boolean, question: string): { rows: Row[]; updates: number; apply: () => void } {
-  const shown = useRef<{ question: string; keys: string[] }>({ question: "", keys: [] });
+  const shown = useRef<{ question: string; rows: Row[] }>({ question: "", rows: [] });
   const [, tick] = useState(0);
   const taken = () => {
-    shown.current = { question, keys: rows.map(keyOf) };
+    shown.current = { question, rows };
   };
   if (!held || shown.current.question !== question) {
     taken();
     return { rows, updates: 0, apply: () => undefined };
   }
-  const result = holdRows(shown.current.keys, rows);
+  const result = holdRows(shown.current.rows.map(keyOf), rows);
   return { ...result, apply: () => (taken(), tick((n) => n + 1)) };
 }

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { keyOf, type Rows } from "../core/data";
-import { parseFilter, type Fields } from "../core/filter";
+import { filterRows, parseFilter, type Fields } from "../core/filter";
 import { useShortcuts } from "../core/keys";
 import { readPref, writePref } from "../core/prefs";
 import { setQuery, usePlace } from "../core/router";
@@ -60,28 +60,14 @@ export function DataTable<Row extends Named>(props: TableProps<Row>) {
   const filter = useMemo(() => parseFilter(text, fields, words), [text, fields]);
   const column = props.columns.find((one) => one.id === sort.replace(/^-/, "") && one.sort) ?? props.columns.find((one) => one.id === props.sort.replace(/^-/, ""));
   const now = serverNow();
-  const wanted = useMemo(() => {
-    const accepted = source.rows.filter((row) => filter.accepts(row, now));
-    return column?.sort ? sortRows(accepted, column.sort, sort.startsWith("-")) : accepted;
-  }, [source.rows, filter, column, sort]);
+  // Sorted first: another filter needs no other order.
+  const sorted = useMemo(() => (column?.sort ? sortRows(source.rows, column.sort, sort.startsWith("-")) : source.rows), [source.rows, column, sort]);
+  const { accepted: wanted, counts } = useMemo(() => filterRows(sorted, filter, now, props.chips), [sorted, filter]);
   const held = useHeldOrder(wanted, (over || selected.size > 0) && !source.loading, `${page}|${text}|${sort}`);
 
-  const counts = useMemo(() => {
-    if (!props.chips) return [];
-    const { key, of, values } = props.chips;
-    const without = parseFilter(
-      filter.terms.filter((term) => term.key !== key).map((term) => term.raw).join(" "),
-      fields,
-      words,
-    );
-    const found = new Map<string, number>(values.map((value) => [value, 0]));
-    for (const row of source.rows) if (without.accepts(row, now)) found.set(of(row), (found.get(of(row)) ?? 0) + 1);
-    return [...found];
-  }, [source.rows, filter]);
-
-  const chosen = held.rows.filter((row) => selected.has(keyOf(row)));
+  const chosen = selected.size ? held.rows.filter((row) => selected.has(keyOf(row))) : [];
   const clear = () => setSelected(new Set());
-  const shownColumns = props.columns.filter((one) => !hidden.includes(one.id));
+  const shownColumns = useMemo(() => props.columns.filter((one) => !hidden.includes(one.id)), [props.columns, hidden]);
   const saveHidden = (ids: string[]) => (setHidden(ids), writePref(`columns.${page}`, ids));
 
   return (
@@ -169,7 +155,7 @@ function Grid<Row extends Named>(props: GridProps<Row>) {
   const box = useRef<HTMLDivElement>(null);
   const view = useWindow(box, rows.length, kRow);
   const [active, setActive] = useState<string>("");
-  const index = rows.findIndex((row) => keyOf(row) === active);
+  const index = active ? rows.findIndex((row) => keyOf(row) === active) : -1;
 
   const go = (to: number) => {
     const row = rows[Math.max(0, Math.min(rows.length - 1, to))];
@@ -194,6 +180,9 @@ function Grid<Row extends Named>(props: GridProps<Row>) {
     if (!next.delete(key)) next.add(key);
     onSelected(next);
   };
+  const toggled = useRef(toggle);
+  toggled.current = toggle;
+  const choose = useRef((key: string) => toggled.current(key)).current;
 
   if (rows.length === 0 && !props.source.loading) {
     return props.filtered && props.source.rows.length > 0 ? <div class="empty"><p class="empty-title">No row matches the filter.</p></div> : <>{!props.source.error && props.empty}</>;
@@ -250,18 +239,7 @@ function Grid<Row extends Named>(props: GridProps<Row>) {
           )}
           {rows.slice(view.first, view.last).map((row, i) => {
             const key = keyOf(row);
-            return (
-              <tr key={key} data-index={view.first + i} aria-rowindex={view.first + i + 2} aria-selected={onSelected ? selected.has(key) : undefined} data-testid={`row-${props.kind}-${row.ns ?? ""}-${row.name}`} class={`${key === active ? "active " : ""}${props.rowClass?.(row) ?? ""}`} onFocusCapture={() => setActive(key)}>
-                {onSelected && (
-                  <td class="check">
-                    <input type="checkbox" aria-label={`Choose ${row.name}`} checked={selected.has(key)} onChange={() => toggle(key)} />
-                  </td>
-                )}
-                {columns.map((one) => (
-                  <Cell key={one.id} column={one} row={row} />
-                ))}
-              </tr>
-            );
+            return <Line key={key} row={row} id={key} index={view.first + i} columns={columns} kind={props.kind} class={`${key === active ? "active " : ""}${props.rowClass?.(row) ?? ""}`} chosen={onSelected ? selected.has(key) : undefined} onChosen={choose} onActive={setActive} />;
           })}
           {view.last < rows.length && (
             <tr aria-hidden="true" style={{ height: `${(rows.length - view.last) * kRow}px` }}>
@@ -272,6 +250,37 @@ function Grid<Row extends Named>(props: GridProps<Row>) {
       </table>
       {props.source.loading && rows.length === 0 && <p class="loading">Loading…</p>}
     </div>
+  );
+}
+
+interface LineProps<Row> {
+  row: Row;
+  id: string;
+  index: number;
+  columns: Column<Row>[];
+  kind: string;
+  class: string;
+  chosen: boolean | undefined; // undefined: rows cannot be chosen
+  onChosen: (id: string) => void;
+  onActive: (id: string) => void;
+}
+
+// One row. It is made anew only if something of it changed: a change of another row costs it nothing.
+function Line<Row extends Named>({ row, id, index, columns, kind, class: classes, chosen, onChosen, onActive }: LineProps<Row>) {
+  return useMemo(
+    () => (
+      <tr data-index={index} aria-rowindex={index + 2} aria-selected={chosen} data-testid={`row-${kind}-${row.ns ?? ""}-${row.name}`} class={classes} onFocusCapture={() => onActive(id)}>
+        {chosen !== undefined && (
+          <td class="check">
+            <input type="checkbox" aria-label={`Choose ${row.name}`} checked={chosen} onChange={() => onChosen(id)} />
+          </td>
+        )}
+        {columns.map((one) => (
+          <Cell key={one.id} column={one} row={row} />
+        ))}
+      </tr>
+    ),
+    [row, id, index, columns, kind, classes, chosen],
   );
 }
 

@@ -119,7 +119,7 @@ class Answers:
             "numa": {"nodes": 4, "over90": 1},
             "appwrappers": {"Running": 1, "Suspended": 1, "Resetting": 1, "Succeeded": 1, "Failed": 1},
             "failures": [
-                {"message": "Tasks Completed: 3 (Failed: 1, Cancelled 0), Skipped: 2", "count": 3, "last": data.ago(700), "job": "forge-llmd-00008"}
+                {"message": "Tasks Completed: 3 (Failed: 1, Cancelled 0), Skipped: 2", "count": 3, "last": data.ago(700), "job": {"ns": data.NS, "name": "forge-llmd-00008", "uid": "", "archived": False}}
             ],
             "partial": False,
         }
@@ -172,7 +172,7 @@ class Answers:
         return {
             "groups": groups,
             "failures": [{"reason": "PipelineFailed", "count": 9}, {"reason": "ClusterLost", "count": 2}],
-            "evictions": [{"queue": "fournos", "count": 3}],
+            "evictions": [{"ns": data.NS, "queue": "fournos", "count": 3, "last": data.ago(4000)}],
             "repairs": {
                 "clusters": [{"cluster": "cluster-1", "count": 7, "fights": 2, "last": data.ago(400)}],
                 "newest": [{"at": data.ago(400), "ns": "hearth", "cluster": "cluster-1", "fight": True}],
@@ -195,6 +195,8 @@ class Answers:
                     "events": 120,
                     "objects": 25,
                     "lists": 1,
+                    "lagSeconds": {"nodes": 95.5, "workloads": 2.0}.get(kind, 0),
+                    "quietSeconds": {"nodes": 95.5, "workloads": 140.0}.get(kind, 3.2),
                     "error": "403: nodes is forbidden" if kind == "nodes" else "",
                 }
                 for kind in ("fournosjobs", "workloads", "fournosclusters", "nodes")
@@ -209,6 +211,10 @@ class Answers:
                 "leader": {"name": "athanor-system/athanor", "held": True, "holder": "athanor-controllers-1", "since": data.ago(7000), "renewed": data.ago(2)},
                 "leads": True,
                 "errors": [],
+                "watches": [
+                    {"kind": "fournosjobs", "group": "fournos.dev", "ns": data.NS, "listed": True, "watching": True, "events": 812, "lists": 1, "lagSeconds": 0, "quietSeconds": 12.0},
+                    {"kind": "pods", "group": "", "listed": True, "watching": False, "events": 91, "lists": 2, "lagSeconds": 31.0, "quietSeconds": 31.0, "error": "no answer from the API server"},
+                ],
             },
             "features": [
                 {"name": name, "present": on, **({} if on else {"reason": f"the cluster has no kinds of {name}"})}

@@ -5,12 +5,15 @@ import datetime
 import random
 
 NS = "fournos-jobs"
-NOW = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
+def now():
+    return datetime.datetime.now(datetime.UTC)
+
+
 def ago(seconds):
-    return (NOW - datetime.timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return (now() - datetime.timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def hence(seconds):
@@ -64,8 +67,6 @@ def job(number, phase=None, archived=False, **changes):
     }
     if number % 3 == 1:
         row["schedule"] = "nightly-llmd"
-    if phase == "Pending":
-        row["queuePosition"] = number + 1
     if phase in ("Running", "Stopping"):
         row.update(step="run-benchmark", stepSince=ago(30), progress={"done": 2, "total": 5})
     if phase not in ("Pending", "Resolving"):
@@ -94,7 +95,18 @@ def jobs(archived=60):
             links={"mlflow": "javascript:alert(1)"},
         )
     )
+    for place, one in enumerate([one for one in live if one["phase"] == "Pending"]):
+        one["queuePosition"] = place + 1
     return live + [job(1000 + i, archived=True) for i in range(archived)]
+
+
+def bars(row):
+    """What a timeline shows of a job: its wait, then what it does since."""
+    one = {"job": row["name"], "ns": row["ns"], "owner": row["owner"]}
+    if not row.get("started"):
+        return [{**one, "phase": row["phase"], "from": row["created"]}]
+    end = {"to": row["completed"]} if row.get("completed") else {}
+    return [{**one, "phase": "Pending", "from": row["created"], "to": row["started"]}, {**one, "phase": row["phase"], "from": row["started"], **end}]
 
 
 def clusters():
@@ -114,6 +126,7 @@ def clusters():
                 "details": f"{kind} {[5, 8, 2, 0][i]}/8",
                 "runningJobs": [3, 4, 1, 0][i],
                 "nextJob": "forge-notebooks-00003" if i == 0 else "",
+                "nextJobNs": NS if i == 0 else "",
                 "lastProbe": ago([4, 11, 7, 900][i]),
                 "failures": 9 if i == 3 else 0,
                 "serverVersion": "v1.33.2",
@@ -133,7 +146,7 @@ def clusters():
         "expires": hence(1800),
         "job": "lock-cluster-2",
         "waitsFor": [],
-        "blocks": ["forge-cks-00001"],
+        "blocks": [f"{NS}/forge-cks-00001"],
     }
     return rows
 
@@ -276,9 +289,12 @@ def explanation(name):
                         "clusterQueue": "fournos",
                         "priority": 100,
                         "holds": "4",
+                        "owner": "FournosJob/forge-llmd-00000",
+                        "person": "alice",
+                        "since": ago(3700),
                         "notPreempted": "its priority is higher",
                     },
-                    {"workload": f"{NS}/forge-notebooks-00003", "clusterQueue": "fournos", "priority": 0, "holds": "2"},
+                    {"workload": f"{NS}/forge-cks-00009", "clusterQueue": "fournos", "priority": 0, "holds": "2", "owner": "FournosJob/forge-cks-00009", "person": "bob", "since": ago(400)},
                 ],
             },
         ],
@@ -404,6 +420,8 @@ def mig():
             "index": index,
             "name": "NVIDIA A100-SXM4-40GB",
             "uuid": f"GPU-{index:04d}",
+            "memory": "40Gi",
+            "largestFree": max((name for name in room if room[name]), key=lambda name: places[name][0]["size"], default=""),
             "health": "Healthy",
             "mode": "mig",
             "resource": "",
@@ -425,6 +443,7 @@ def mig():
             "pod": pod,
             "container": "main",
             "state": state,
+            "created": ago(4000),
             "start": start,
             "size": size,
         }
@@ -453,7 +472,7 @@ def mig():
             {"profile": "7g.40gb", "free": 1},
         ],
         "slots": {"used": 15, "total": 40},
-        "waiting": [{"ns": "team", "name": "hungry", "profiles": ["7g.40gb", "7g.40gb"], "reason": "no node has two free GPUs"}],
+        "waiting": [{"ns": "team", "name": "hungry", "profiles": ["7g.40gb", "7g.40gb"], "fits": False, "reason": "no node has two free GPUs"}],
         "claims": 4,
     }
 
@@ -487,7 +506,7 @@ def numa():
             "policy": ["single-numa-node", "restricted", "best-effort"][n % 3],
             "scope": ["container", "pod"][n % 2],
             "updated": ago(5),
-            "ageSeconds": 5 if n != 3 else 400,
+            "updated": ago(5 if n != 3 else 400),
             "stale": n == 3,
             "fingerprint": "pfp0v001fe53c4dbd2c5f4a0",
             "zones": [zone(0, 29 if n == 1 else 8 + n, n % 5), zone(1, 4 * n % 24, 1)],
@@ -512,9 +531,9 @@ def appwrappers():
             "phase": phase,
             "user": OWNERS[i % 4],
             "queue": "lq",
-            "components": {"ready": 2 if i == 0 else 1, "total": 2},
+            "components": {"ready": 1, "total": 2},
             "pods": {"running": 3 if i == 0 else 0, "succeeded": 4 if i == 3 else 0, "failed": int(i == 4), "expected": 4},
-            "retries": i % 3,
+            "retries": (1, 0, 1, 0, 3)[i],
             "created": ago(3600 * (i + 1)),
             "conditions": [
                 {
@@ -552,6 +571,18 @@ def nodes():
     ]
 
 
+def next_starts(cron):
+    """The next five starts of @hourly, or of a schedule with a minute, an hour and perhaps a day of the week."""
+    at = now().replace(minute=0, second=0, microsecond=0)
+    minute, hour, *_, day = ("0", "*", "*") if cron == "@hourly" else cron.split()
+    starts = []
+    while len(starts) < 5:
+        at += datetime.timedelta(hours=1)
+        if hour in ("*", str(at.hour)) and day in ("*", str(at.isoweekday())):
+            starts.append((at + datetime.timedelta(minutes=int(minute))).strftime("%Y-%m-%dT%H:%M:%SZ"))
+    return starts
+
+
 def schedules():
     return [
         {
@@ -567,8 +598,8 @@ def schedules():
             "owner": "perf-team",
             "schedule": cron,
             "words": words,
-            "next": [hence(3600 * (k + 1)) for k in range(5)],
-            "lastRun": ago(7200),
+            "next": next_starts(cron),
+            "lastRun": ago(now().minute * 60 + now().second) if cron == "@hourly" else ago(7200),
             "successRate": rate,
             "overlap": "Forbid",
             "resolver": "pick.py" if i == 1 else "",
@@ -601,9 +632,18 @@ def log_lines(count):
     return [
         {
             "n": i + 1,
-            "at": f"{NOW:%Y-%m-%d}T00:{i // 60000:02d}:{i // 1000 % 60:02d}.{i % 1000:03d}000000Z",
+            "at": f"{now():%Y-%m-%d}T00:{i // 60000:02d}:{i // 1000 % 60:02d}.{i % 1000:03d}000000Z",
             "text": head[i] if i < len(head) else f"INFO: iteration {i} took {i % 97} ms",
             "source": "forge-test/run" if i % 3 else "prepare/setup",
         }
         for i in range(count)
     ]
+
+
+def related_tree(kind, ns, name):
+    """An object below its owner, with a pod."""
+    pod = {"kind": "Pod", "apiVersion": "v1", "ns": NS, "name": f"{name}-pod", "uid": "p-1", "state": "Running", "created": ago(600), "children": []}
+    one = {"kind": kind, "apiVersion": "v1", "ns": ns, "name": name, "uid": "o-1", "state": "", "current": True, "children": [pod]}
+    if kind in ("Node", "FournosCluster", "AppWrapper"):
+        return one
+    return {"kind": "FournosJob", "apiVersion": "fournos.dev/v1", "ns": NS, "name": name.removeprefix("fournosjob-"), "uid": "o-0", "state": "Pending", "children": [one]}

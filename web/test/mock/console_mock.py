@@ -50,6 +50,7 @@ class Console(ThreadingHTTPServer):
         self.token = ""  # asked for at /login; empty: anybody may look
         self.posted = {}  # message and fields of a failed form post
         self.log_size = 4000
+        self.log_gap = 0  # lines that the following stream skips
         self.templates = []
         self.answers = {}  # by route: used instead of the usual ones
         self.requests = []  # method and path of each request
@@ -205,11 +206,14 @@ class Handler(BaseHTTPRequestHandler):
             case ["stream"]:
                 self.stream(query)
             case ["jobs", "compare"]:
-                rows = [
-                    next((row for row in server.rows["jobs"] if row["name"] == name.split("/")[1].split("@")[0]), None)
-                    for name in urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)["job"]
-                ]
-                rows = [row for row in rows if row]
+                rows = []
+                for given in urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)["job"]:
+                    name, _, uid = given.split("/")[1].partition("@")
+                    found = [row for row in server.rows["jobs"] if row["name"] == name and (not uid or row.get("uid") == uid)]
+                    if not found:
+                        self.send(404, {"error": {"code": 404, "reason": "NotFound", "message": "Job not found", "field": "job"}})
+                        return
+                    rows.append(found[0])
                 self.send(
                     200,
                     {
@@ -282,11 +286,24 @@ class Handler(BaseHTTPRequestHandler):
                         "object": {"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": {"name": name, "namespace": ns}},
                         "page": "",
                         "tree": tree,
+                        "transitions": [
+                            {"at": data.ago(at), "phase": phase, "retries": retries, "condition": condition, "reason": reason, "message": message}
+                            for at, phase, retries, condition, reason, message in (
+                                (900, "Suspended", 0, "QuotaReserved", "AppWrapperQuotaReserved", "Suspend is true"),
+                                (860, "Resuming", 0, "QuotaReserved", "AppWrapperQuotaReserved", "Suspend is false"),
+                                (840, "Running", 0, "PodsReady", "SufficientPodsReady", "4 pods running"),
+                                (700, "Resetting", 1, "Unhealthy", "FoundFailedPods", data.HOSTILE),
+                                (610, "Resuming", 1, "Unhealthy", "FoundFailedPods", "Found 1 failed pods"),
+                                (600, "Running", 1, "PodsReady", "SufficientPodsReady", "4 pods running"),
+                            )
+                        ],
                         "timers": [
                             {"name": "warm-up", "ends": data.hence(240), "annotation": "workload.codeflare.dev.appwrapper/warmupGracePeriodDuration"}
                         ],
                     },
                 )
+            case ["objects", "tree"]:
+                self.send(200, data.related_tree(query["kind"], query.get("ns", ""), query["name"]))
             case ["nodes", name]:
                 row = next((one for one in server.rows["nodes"] if one["name"] == name), None)
                 self.send(
@@ -300,6 +317,8 @@ class Handler(BaseHTTPRequestHandler):
                     if good
                     else {"valid": False, "error": "a schedule has five fields"},
                 )
+            case ["schedules", _, "resolver"]:
+                self.send(200, {"filename": "resolver.py", "content": "open('/shared/resolved.env', 'w').write('version=1\\n')\n"})
             case ["schedules", _, "absent"]:
                 starts = [("skipped", "JobAlreadyActive", "prior execution is running"), ("missed", "NoJob", "no job was created")]
                 items = [{"at": data.ago(3600 * (k + 1)), "kind": kind, "reason": reason, "message": text} for k, (kind, reason, text) in enumerate(starts)]
@@ -366,18 +385,7 @@ class Handler(BaseHTTPRequestHandler):
                 lanes = [
                     {
                         "cluster": name,
-                        "bars": [
-                            {
-                                "job": row["name"],
-                                "ns": row["ns"],
-                                "owner": row["owner"],
-                                "phase": row["phase"],
-                                "from": row.get("started", row["created"]),
-                                **({"to": row["completed"]} if row.get("completed") else {}),
-                            }
-                            for row in server.rows["jobs"]
-                            if (row["cluster"] or row["requestedCluster"]) == name
-                        ][:60],
+                        "bars": [bar for row in server.rows["jobs"] if (row["cluster"] or row["requestedCluster"]) == name for bar in data.bars(row)][:120],
                         "locks": [{"holder": "bob", "from": data.ago(5400), "to": data.hence(1800)}] if name == "cluster-2" else [],
                     }
                     for name in data.CLUSTERS
@@ -535,7 +543,12 @@ class Handler(BaseHTTPRequestHandler):
             self.end_headers()
             new = {"at": data.hence(60), "text": "INFO: a new line", "source": "forge-test/run"}
             sent = [{**one, "n": i + 1} for i, one in enumerate([*lines[-3:], new])]
-            self.wfile.write("".join(f"id: 1\nevent: line\ndata: {json.dumps(one)}\n\n" for one in sent).encode() + b"event: end\ndata: {}\n\n")
+            events = [f"id: 1\nevent: line\ndata: {json.dumps(one)}\n\n" for one in sent]
+            if skipped := self.server.log_gap:  # the log has grown by them
+                self.server.log_size += skipped
+                self.server.log_gap = 0
+                events.insert(-1, f"event: gap\ndata: {json.dumps({'skipped': skipped, 'load': self.path.split('?')[0]})}\n\n")
+            self.wfile.write("".join(events).encode() + b"event: end\ndata: {}\n\n")
             self.close_connection = True
             return
         if "download" in query or "application/json" not in self.headers.get("Accept", ""):

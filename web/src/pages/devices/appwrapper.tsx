@@ -6,9 +6,9 @@ import { href, navigate } from "../../core/router";
 import { useSession } from "../../core/session";
 import { absolute } from "../../core/time";
 import type { AppWrapper, Manifest, Tree } from "../../core/types";
-import { Age, Badge, Command, Facts, Left, Section, To } from "../../ui/basics";
+import { Age, Badge, Command, Facts, Lasted, Left, Section, To } from "../../ui/basics";
 import { confirm } from "../../ui/dialog";
-import { Conditions, ObjectEvents, TreeView, Trouble, YamlTab } from "../../ui/object";
+import { Conditions, ObjectEvents, RelatedTab, TreeView, Trouble, YamlTab } from "../../ui/object";
 import { PlainTable } from "../../ui/table";
 import { Tabs } from "../../ui/tabs";
 
@@ -17,7 +17,18 @@ interface Detail {
   object?: Manifest;
   page?: string;
   tree?: Tree;
+  transitions?: Transition[];
+  transitionsError?: string;
   timers?: { name: string; ends?: string; annotation?: string }[];
+}
+
+interface Transition {
+  at: string;
+  phase: string;
+  retries: number;
+  condition?: string;
+  reason?: string;
+  message?: string;
 }
 
 // The page.
@@ -76,7 +87,10 @@ export function AppWrapperPage({ args }: { args: string[] }) {
                   </Section>
                 </div>
                 <Section title="Objects">
-                  {data.tree && <TreeView tree={data.tree} testid={(node) => (node.uid ? `aw-node-${node.uid}` : undefined)} note={(node) => <Note node={node} />} />}
+                  {data.tree && <TreeView tree={data.tree} testid={(node) => `aw-node-${node.uid || `${node.kind}-${node.name}`}`} note={(node) => <Note node={node} />} />}
+                </Section>
+                <Section title="Transitions" testid="transitions" note="as the console saw them, the newest first">
+                  <Transitions transitions={data.transitions ?? []} error={data.transitionsError} />
                 </Section>
                 <Section title="Conditions">
                   <Conditions conditions={row.conditions} />
@@ -86,9 +100,35 @@ export function AppWrapperPage({ args }: { args: string[] }) {
             ),
           },
           { id: "events", name: "Events", body: () => <ObjectEvents apiVersion="workload.codeflare.dev/v1beta2" kind="AppWrapper" ns={ns} name={name} topics={["appwrappers"]} /> },
+          { id: "related", name: "Related", body: () => <RelatedTab apiVersion="workload.codeflare.dev/v1beta2" kind="AppWrapper" ns={ns} name={name} topics={["appwrappers"]} /> },
           { id: "yaml", name: "YAML", body: () => <YamlTab object={data.object} command={`kubectl get appwrapper ${name} -n ${ns} -o yaml`} /> },
         ]}
       />
+    </>
+  );
+}
+
+// Phases with the time in each; a reset is marked.
+function Transitions({ transitions, error }: { transitions: Transition[]; error?: string | undefined }) {
+  const rows = transitions.map((one, i) => {
+    const next = transitions[i + 1];
+    const resets = one.retries - (transitions[i - 1]?.retries ?? 0);
+    return [
+      <Badge state={one.phase} />,
+      <Age time={one.at} suffix=" ago" />,
+      next || one.phase !== "Succeeded" ? <Lasted from={one.at} to={next?.at} /> : "",
+      <>
+        {one.retries}
+        {resets > 0 && <span class="warn-text"> reset</span>}
+      </>,
+      [one.condition, one.reason].filter(Boolean).join(": "),
+      one.message,
+    ];
+  });
+  return (
+    <>
+      {error && <p class="notice warn">! The history cannot be read: {error}</p>}
+      {rows.length ? <PlainTable label="Transitions" titles={["Phase", "Entered", "Lasted", "Retries", "Why", "Message"]} rows={rows.reverse()} /> : <p class="dim">No transition was seen yet.</p>}
     </>
   );
 }
@@ -99,6 +139,7 @@ function Note({ node }: { node: Tree }) {
       {node.deployed === false && <Badge state="not deployed" tone="warn" />}
       {(node.podSets ?? []).map((one, i) => (
         <span class={one.expected === one.seen ? "dim" : "warn-text"} key={i}>
+          {one.name && `${one.name}: `}
           {one.seen ?? 0} of {one.expected ?? 0} pods{" "}
         </span>
       ))}

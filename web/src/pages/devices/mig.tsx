@@ -4,18 +4,19 @@ import { useState } from "preact/hooks";
 import { problemOf, send } from "../../core/api";
 import { useData } from "../../core/data";
 import { useParam } from "../../core/router";
-import { absolute, millis, serverNow, span } from "../../core/time";
-import { Badge, Command, Empty, Section, To } from "../../ui/basics";
+import { absolute, ageOf, millis, serverNow, span, useNow } from "../../core/time";
+import { Badge, Command, Empty, Partial, Section, To } from "../../ui/basics";
 import { PlainTable } from "../../ui/table";
-import { blocksOf, holdersAt, placesOf, type Gpu, type HistoryChange, type Holder } from "./slots";
+import { blocksOf, colourOf, holdersAt, placesOf, profilesOf, shortUuid, type Gpu, type HistoryChange, type Holder } from "./slots";
 
 interface MigView {
-  nodes?: { node: string; gpus?: Gpu[] }[];
+  partial?: boolean;
+  nodes?: { node: string; gpus?: Gpu[]; totals?: { profile: string; free: number }[] }[];
   lost?: Holder[];
   problems?: { object: string; text: string }[];
   totals?: { profile: string; free: number }[];
   slots?: { used: number; total: number };
-  waiting?: { ns?: string; name: string; profiles?: string[]; reason?: string }[];
+  waiting?: { ns?: string; name: string; profiles?: string[]; fits?: boolean; reason?: string }[];
   claims?: number;
 }
 
@@ -23,15 +24,19 @@ interface MigView {
 export function MigPage() {
   const { data, error } = useData<MigView>("/mig", ["mig"]);
   const [profile, setProfile] = useParam("profile");
-  const [at, setAt] = useState<number | undefined>();
+  const [moment, setMoment] = useParam("at");
+  const at = Number.isNaN(millis(moment)) ? undefined : millis(moment);
+  const setAt = (time: number | undefined) => setMoment(time === undefined ? "" : new Date(Math.round(time / 1000) * 1000).toISOString());
   const history = useData<{ from?: string; to?: string; changes?: HistoryChange[] }>("/mig/history?hours=24", ["mig"]);
   if (!data) return error ? <p class="notice bad">✕ {error.message}</p> : <p class="loading">Loading…</p>;
   const nodes = data.nodes ?? [];
   if (!nodes.some((one) => one.gpus?.length)) return <Empty title="No GPU with slices" hint="Nodes publish their GPUs as NodeAccelerators; a lab has them on emulated nodes." command="athanor up --lab examples/das/lab.yaml" />;
   const changes = history.data?.changes ?? [];
+  const profiles = profilesOf(nodes.flatMap((one) => one.gpus ?? []));
   return (
     <>
       {error && <p class="notice bad">✕ {error.message}</p>}
+      <Partial of={data} />
       <Section title="What still fits" note={data.slots && `${data.slots.used} of ${data.slots.total} slots used · ${data.claims ?? 0} claims`}>
         <div class="chips" role="group" aria-label="Profile to show places for">
           {(data.totals ?? []).map((one) => (
@@ -49,17 +54,22 @@ export function MigPage() {
       )}
       {(data.waiting?.length ?? 0) > 0 && (
         <Section title="Pods that wait for a slice">
-          <PlainTable label="Waiting pods" titles={["Pod", "Profiles", "Why"]} rows={data.waiting!.map((one) => [`${one.ns}/${one.name}`, (one.profiles ?? []).join(", "), one.reason])} />
+          <PlainTable label="Waiting pods" titles={["Pod", "Profiles", "Room", "Why"]} rows={data.waiting!.map((one) => [`${one.ns}/${one.name}`, (one.profiles ?? []).join(", "), one.fits ? "there is room" : <span class="warn-text">fits nowhere</span>, one.reason])} />
         </Section>
       )}
-      <Section title="GPUs" note={<SlotLegend />} actions={!history.error && <Replay changes={changes} from={history.data?.from} at={at} onAt={setAt} />}>
+      <Section title="GPUs" note={<SlotLegend profiles={profiles} />} actions={!history.error && <Replay changes={changes} from={history.data?.from} at={at} onAt={setAt} />}>
         {nodes.map((node) => (
           <div class="mig-node" key={node.node}>
             <h3>
-              <To path={`/nodes/${encodeURIComponent(node.node)}`}>{node.node}</To>
+              <To path={`/nodes/${encodeURIComponent(node.node)}`}>{node.node}</To>{" "}
+              {at === undefined && (
+                <span class="dim" data-testid={`mig-totals-${node.node}`}>
+                  {(node.totals ?? []).filter((one) => one.free > 0).map((one) => `${one.free}× ${one.profile}`).join(", ") || "full"}
+                </span>
+              )}
             </h3>
             {(node.gpus ?? []).map((gpu) => (
-              <GpuRow key={gpu.uuid} gpu={at === undefined ? gpu : { ...gpu, holders: holdersAt(gpu, changes, at) }} profile={at === undefined ? profile : ""} />
+              <GpuRow key={gpu.uuid} gpu={at === undefined ? gpu : { ...gpu, holders: holdersAt(gpu, changes, at) }} profile={at === undefined ? profile : ""} profiles={profiles} />
             ))}
           </div>
         ))}
@@ -74,11 +84,16 @@ export function MigPage() {
   );
 }
 
-function SlotLegend() {
+function SlotLegend({ profiles }: { profiles: string[] }) {
   return (
     <span class="legend">
-      <span><i class="used" />in use</span>
-      <span><i class="reserved" />prepared</span>
+      {profiles.map((one) => (
+        <span key={one}>
+          <i class={`profile-${colourOf(one, profiles)}`} />
+          {one}
+        </span>
+      ))}
+      <span><i class="hatched" />not in use yet</span>
       <span><i class="borrowed" />not by DAS</span>
       <span><i class="free" />free</span>
       <span><i class="good" />fits here</span>
@@ -86,25 +101,27 @@ function SlotLegend() {
   );
 }
 
-function GpuRow({ gpu, profile }: { gpu: Gpu; profile: string }) {
+function GpuRow({ gpu, profile, profiles }: { gpu: Gpu; profile: string; profiles: string[] }) {
+  const now = useNow();
   const places = placesOf(gpu, profile);
   const blocks = blocksOf(gpu);
   const unhealthy = gpu.health && gpu.health !== "Healthy";
   const best = Object.entries(gpu.room ?? {}).filter(([, count]) => count > 0);
-  const fragmented = Object.entries(gpu.fragmentation ?? {}).sort((a, b) => b[1] - a[1])[0];
+  // Of the chosen profile; without one, of that which is fragmented most.
+  const fragmented = Object.entries(gpu.fragmentation ?? {}).filter(([name]) => !profile || name === profile).sort((a, b) => b[1] - a[1])[0];
   return (
     <div class={`mig-gpu${unhealthy ? " unhealthy" : ""}`} data-testid={`mig-gpu-${gpu.uuid}`}>
       <div class="mig-name" title={gpu.uuid}>
-        <b>GPU {gpu.index ?? ""}</b> {unhealthy && <Badge state="Unhealthy" tone="bad" />} {gpu.mode && gpu.mode !== "mig" && <span class="badge idle">{gpu.mode}</span>} <span class="dim">{gpu.name?.replace(/^NVIDIA /, "")}</span>
+        <b>GPU {gpu.index ?? ""}</b> {unhealthy && <Badge state="Unhealthy" tone="bad" />} {gpu.mode && gpu.mode !== "mig" && <span class="badge idle">{gpu.mode}</span>} <span class="dim">{[gpu.name?.replace(/^NVIDIA /, ""), gpu.memory, shortUuid(gpu.uuid)].filter(Boolean).join(" · ")}</span>
       </div>
       <ol class="slots" aria-label={`Slots of GPU ${gpu.index ?? ""} on ${gpu.node}`} style={{ gridTemplateColumns: `repeat(${gpu.total}, 1fr)` }}>
         {blocks.map((block) => {
           const holder = block.holder;
           const state = holder?.state && holder.state !== "inUse" ? holder.state : "";
-          const text = holder ? `${holder.profile || holder.claim} · ${holder.namespace ? `${holder.namespace}/` : ""}${holder.pod}${holder.container ? ` (${holder.container})` : ""}${state ? ` · ${state}` : ""}${holder.reservedFor ? ` · reserved for ${holder.reservedFor}` : ""}` : block.kind === "foreign" ? "an instance that DAS did not make" : `slot ${block.start} is free`;
+          const text = holder ? `${holder.profile || holder.claim} · ${holder.namespace ? `${holder.namespace}/` : ""}${holder.pod}${holder.container ? ` (${holder.container})` : ""}${holder.state ? ` · ${holder.state}` : ""}${holder.created ? ` · ${ageOf(holder.created, now)} old` : ""}${holder.reservedFor ? ` · reserved for ${holder.reservedFor}` : ""}` : block.kind === "foreign" ? "an instance that DAS did not make" : `slot ${block.start} is free`;
           const fits = block.kind === "free" && places.has(block.start);
           return (
-            <li class={`slot ${block.kind}${state ? " prepared" : ""}${fits ? " fits" : ""}`} style={{ gridColumn: `span ${block.size}` }} title={text}>
+            <li class={`slot ${block.kind}${holder ? ` profile-${colourOf(holder.profile, profiles)}` : ""}${state ? ` hatched state-${state}` : ""}${fits ? " fits" : ""}`} data-claim-state={holder?.state} style={{ gridColumn: `span ${block.size}` }} title={text}>
               <span class="slot-text">{holder ? (block.size >= 2 ? `${holder.profile ?? ""} ${holder.pod ?? ""}` : holder.profile || holder.pod) : block.kind === "foreign" ? "foreign" : block.start}</span>
               <span class="slot-cells" aria-hidden="true">
                 {Array.from({ length: block.size }, (_, i) => (
@@ -117,7 +134,8 @@ function GpuRow({ gpu, profile }: { gpu: Gpu; profile: string }) {
       </ol>
       <div class="mig-room dim">
         {best.length ? best.map(([name, count]) => `${count}× ${name}`).join(", ") : "full"}
-        {fragmented && fragmented[1] > 0 && ` · fragmentation ${Math.round(fragmented[1] * 100)} % for ${fragmented[0]}`}
+        {gpu.largestFree && ` · largest ${gpu.largestFree}`}
+        {fragmented && (profile || fragmented[1] > 0) && ` · fragmentation ${Math.round(fragmented[1] * 100)} % for ${fragmented[0]}`}
       </div>
     </div>
   );

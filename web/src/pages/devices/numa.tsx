@@ -4,8 +4,7 @@ import { useState } from "preact/hooks";
 import { problemOf, send } from "../../core/api";
 import { useData } from "../../core/data";
 import { useParam } from "../../core/router";
-import { span } from "../../core/time";
-import { Badge, Bar, Command, Empty, Section, To } from "../../ui/basics";
+import { Age, Badge, Bar, Command, Empty, Partial, Section, To } from "../../ui/basics";
 import { PlainTable } from "../../ui/table";
 import { bytes } from "../jobs/artifacts";
 
@@ -25,7 +24,6 @@ interface NumaNode {
   policy?: string;
   scope?: string;
   updated?: string;
-  ageSeconds?: number;
   stale?: boolean;
   fingerprint?: string;
   zones?: { name: string; id?: number; resources?: ZoneResource[]; distances?: { zone: string; value: number }[] }[];
@@ -35,6 +33,7 @@ interface NumaNode {
 interface NumaView {
   nodes?: NumaNode[];
   problems?: { object: string; text: string }[];
+  partial?: boolean;
 }
 
 // The page.
@@ -48,6 +47,7 @@ export function NumaPage() {
   return (
     <>
       {error && <p class="notice bad">✕ {error.message}</p>}
+      <Partial of={data} />
       <div class="toolbar">
         <div class="filterbox">
           <input type="search" aria-label="Filter" placeholder="Filter: node or policy" value={filter} onInput={(event) => setFilter(event.currentTarget.value)} data-testid="filter-input" />
@@ -100,7 +100,12 @@ function NodeZones({ node, fit }: { node: NumaNode; fit: Fit | undefined }) {
         </h2>
         <span class="dim" title={node.fingerprint ? `fingerprint ${node.fingerprint}` : undefined}>
           {[node.policy, node.scope && `scope ${node.scope}`].filter(Boolean).join(" · ")}
-          {node.ageSeconds !== undefined && ` · ${span(node.ageSeconds * 1000)} old`}
+          {node.updated && (
+            <span data-testid={`numa-age-${node.node}`}>
+              {" · "}
+              <Age time={node.updated} suffix=" old" />
+            </span>
+          )}
         </span>
         {node.stale && <Badge state="Stale" />}
         {fit && <Badge state={fit.verdict} tone={fit.verdict === "one zone" ? "good" : fit.verdict === "no" ? "bad" : "warn"} title={fit.reason} />}
@@ -172,7 +177,6 @@ interface Fit {
 
 function FitForm({ onFit }: { onFit: (fit: Fit[] | undefined) => void }) {
   const [text, setText] = useParam("fit");
-  const [scope, setScope] = useParam("scope", "container");
   const [problem, setProblem] = useState("");
   const [count, setCount] = useState<string>("");
   const ask = async (event: Event) => {
@@ -185,7 +189,7 @@ function FitForm({ onFit }: { onFit: (fit: Fit[] | undefined) => void }) {
       requests[name] = value;
     }
     try {
-      const answer = await send<{ nodes?: Fit[] }>("POST", "/numa/fit", { requests, scope, guaranteed: true });
+      const answer = await send<{ nodes?: Fit[] }>("POST", "/numa/fit", { requests });
       const nodes = answer.nodes ?? [];
       onFit(nodes);
       setCount(`${nodes.filter((one) => one.verdict === "one zone").length} of ${nodes.length} nodes have one zone for it`);
@@ -200,13 +204,6 @@ function FitForm({ onFit }: { onFit: (fit: Fit[] | undefined) => void }) {
       <label>
         Would{" "}
         <input value={text} size={36} placeholder="cpu=4 memory=8Gi nvidia.com/gpu=1" aria-label="Requests" onInput={(event) => setText(event.currentTarget.value)} data-testid="fit-requests" />
-      </label>
-      <label>
-        of a{" "}
-        <select value={scope} onChange={(event) => setScope(event.currentTarget.value)} aria-label="Scope">
-          <option value="container">container</option>
-          <option value="pod">pod</option>
-        </select>
       </label>
       <button type="submit" disabled={!text} data-testid="fit">
         fit in one zone?

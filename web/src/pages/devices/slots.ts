@@ -8,6 +8,7 @@ export interface Holder {
   pod?: string;
   container?: string;
   state?: string;
+  created?: string;
   start?: number;
   share?: number;
   size?: number;
@@ -19,6 +20,8 @@ export interface Gpu {
   index?: number;
   name?: string;
   uuid: string;
+  memory?: string;
+  largestFree?: string;
   health?: string;
   mode?: string;
   resource?: string;
@@ -47,6 +50,25 @@ export interface Block {
   size: number;
   kind: "held" | "foreign" | "free";
   holder?: Holder;
+}
+
+// Returns the number of the colour of a profile: profiles of one size differ, and one profile has one colour on all GPUs.
+export function colourOf(profile: string | undefined, profiles: string[]): number {
+  const at = profiles.indexOf(profile ?? "");
+  return at < 0 ? 0 : (at % kProfileColours) + 1;
+}
+export const kProfileColours = 6;
+
+// Returns all profiles of some GPUs, in their order.
+export function profilesOf(gpus: Gpu[]): string[] {
+  const slots = (name: string) => Math.max(...gpus.map((gpu) => gpu.placements?.[name]?.[0]?.size ?? gpu.holders?.find((one) => one.profile === name)?.size ?? 0));
+  const names = new Set(gpus.flatMap((gpu) => [...Object.keys(gpu.placements ?? {}), ...(gpu.holders ?? []).flatMap((one) => (one.profile ? [one.profile] : []))]));
+  return [...names].sort((a, b) => slots(a) - slots(b) || a.localeCompare(b));
+}
+
+// Returns the first characters of a UUID that tell GPUs apart.
+export function shortUuid(uuid: string): string {
+  return uuid.length > 16 ? `${uuid.slice(0, 12)}…` : uuid;
 }
 
 // Returns the blocks of a GPU from its first slot to its last; free slots are blocks of one.

@@ -7,9 +7,9 @@ import { useSession } from "../../core/session";
 import { millis } from "../../core/time";
 import type { ClusterDetail } from "../../core/types";
 import { Plot } from "../../charts/plot";
-import { Age, Badge, Empty, Facts, Left, Phase, Section, To } from "../../ui/basics";
+import { Age, Badge, Empty, Facts, Left, Partial, Phase, Section, To } from "../../ui/basics";
 import { confirm, Dialog } from "../../ui/dialog";
-import { Conditions, Events, Trouble, YamlTab } from "../../ui/object";
+import { Conditions, Events, RelatedTab, Trouble, YamlTab } from "../../ui/object";
 import { PlainTable } from "../../ui/table";
 import { Tabs } from "../../ui/tabs";
 import { jobQuery } from "../jobs/model";
@@ -58,6 +58,7 @@ export function ClusterPage({ args }: { args: string[] }) {
         )}
       </div>
       <Trouble error={error} back={["/clusters", "All clusters"]} />
+      <Partial of={data} />
       <Drain detail={data} />
       {(cluster.troubles ?? []).map((trouble) => (
         <p class="notice warn">! {trouble}</p>
@@ -69,7 +70,9 @@ export function ClusterPage({ args }: { args: string[] }) {
           { id: "jobs", name: "Jobs", count: data.jobs?.length, body: () => <Jobs detail={data} /> },
           { id: "nodes", name: "Nodes", count: data.nodes?.length, body: () => <Nodes detail={data} /> },
           { id: "events", name: "Events", count: data.description?.events?.length, body: () => <Events events={data.description?.events} /> },
-          { id: "yaml", name: "YAML", body: () => <YamlTab object={data.object} command={`kubectl get fournoscluster ${name} -o yaml`} /> },
+          // A cluster that the queue alone knows has no object, so nothing belongs to it.
+          ...(cluster.managed === false ? [] : [{ id: "related", name: "Related", body: () => <RelatedTab apiVersion="fournos.dev/v1" kind="FournosCluster" ns={cluster.ns ?? ""} name={name} topics={["clusters"]} /> }]),
+          { id: "yaml", name: "YAML", body: () => <YamlTab object={data.object} command={`kubectl get fournoscluster ${name}${cluster.ns ? ` -n ${cluster.ns}` : ""} -o yaml`} /> },
         ]}
       />
       {locking && <LockDialog cluster={name} lock={cluster.lock} onClose={() => setLocking(false)} />}
@@ -167,7 +170,7 @@ function Overview({ detail }: { detail: ClusterDetail }) {
               ["Owner", cluster.owner],
               ["Managed", cluster.managed === undefined ? "" : cluster.managed ? "yes" : "no"],
               ["Running jobs", String(cluster.runningJobs ?? 0)],
-              ["Next job", cluster.nextJob],
+              ["Next job", cluster.nextJob && <To path={`/jobs/${encodeURIComponent(cluster.nextJob)}`} query={{ ns: cluster.nextJobNs }}>{cluster.nextJob}</To>],
               ["Last probe", <Age time={cluster.lastProbe} suffix=" ago" />],
               ["Failures", cluster.failures ? <span class="bad-text">{cluster.failures} probes failed</span> : "none"],
               ["Server version", cluster.serverVersion],

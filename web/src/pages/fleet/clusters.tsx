@@ -17,11 +17,11 @@ export function ClusterState({ cluster }: { cluster: Cluster }) {
   return <Badge state={cluster.cordoned && cluster.state === "Valid" ? "Cordoned" : cluster.state} tone={cluster.cordoned ? "warn" : (kTones[cluster.state] ?? "idle")} />;
 }
 
-const fields: Fields<Cluster> = {
+export const clusterFields: Fields<Cluster> = {
   state: { text: (row) => row.state },
   name: { text: (row) => row.name },
   gpu: { text: (row) => (row.gpus ?? []).map((one) => one.type) },
-  lock: { text: (row) => row.lock?.state ?? "Unlocked" },
+  lock: { text: (row) => row.lock?.state },
   holder: { text: (row) => row.lock?.holder },
   owner: { text: (row) => row.owner },
   cordoned: { text: (row) => String(!!row.cordoned) },
@@ -57,7 +57,7 @@ function columns(lock: ((cluster: Cluster) => void) | undefined): Column<Cluster
     { id: "holder", title: "Holder", width: 70, sort: (row) => row.lock?.holder, text: (row) => row.lock?.holder ?? "" },
     { id: "left", title: "Time left", width: 78, sort: (row) => millis(row.lock?.expires), cell: (row) => (row.lock?.expires ? <Left until={row.lock.expires} /> : <span class="dim">–</span>) },
     { id: "runningJobs", title: "Jobs", width: 50, right: true, sort: (row) => row.runningJobs, text: (row) => String(row.runningJobs ?? 0), cell: (row) => <To path="/jobs" query={{ filter: `cluster:${row.name} archived:false` }}>{row.runningJobs ?? 0}</To> },
-    { id: "nextJob", title: "Next job", width: 90, text: (row) => row.nextJob ?? "", cell: (row) => (row.nextJob ? <To path={`/jobs/${encodeURIComponent(row.nextJob)}`}>{row.nextJob}</To> : <span class="dim">–</span>) },
+    { id: "nextJob", title: "Next job", width: 90, text: (row) => row.nextJob ?? "", cell: (row) => (row.nextJob ? <To path={`/jobs/${encodeURIComponent(row.nextJob)}`} query={{ ns: row.nextJobNs }}>{row.nextJob}</To> : <span class="dim">–</span>) },
     { id: "nodes", title: "Nodes", width: 56, right: true, optional: true, sort: (row) => row.nodes, text: (row) => String(row.nodes ?? "") },
     { id: "lastProbe", title: "Last probe", width: 80, right: true, sort: (row) => millis(row.lastProbe), cell: (row) => row.failures ? <span class="bad-text" title={`${row.failures} probes failed one after another`}>{row.failures} failed</span> : <Age time={row.lastProbe} /> },
     { id: "serverVersion", title: "Version", width: 80, optional: true, sort: (row) => row.serverVersion, text: (row) => row.serverVersion ?? "" },
@@ -80,7 +80,7 @@ export function ClustersPage() {
         fill
         source={source}
         columns={columns(session.readOnly ? undefined : setAsked)}
-        fields={fields}
+        fields={clusterFields}
         words={words}
         sort="name"
         chips={{ key: "state", values: [], of: (row) => row.state }}

@@ -3,11 +3,12 @@
 import { api } from "../../core/api";
 import { useData } from "../../core/data";
 import { useParam } from "../../core/router";
-import { Bar, Empty, Section, To } from "../../ui/basics";
+import { Bar, Empty, Partial, Section, To } from "../../ui/basics";
 import { PlainTable } from "../../ui/table";
 import { Ranges } from "../jobs/timeline";
 
 interface Use {
+  partial?: boolean;
   items?: { key: string; gpuHours: number; jobs: number; byType?: Record<string, number>; now?: number }[];
 }
 
@@ -39,6 +40,7 @@ export function GpusPage() {
         </a>
       </div>
       {error && <p class="notice bad">✕ {error.message}</p>}
+      <Partial of={data} />
       {data && items.length === 0 && <Empty title="No GPU was used in this time" />}
       {items.length > 0 && (
         <Section title={`GPU hours by ${by}, last ${range}`} testid="table-gpus">

@@ -7,7 +7,7 @@ import { readPref, writePref } from "../../core/prefs";
 import { useSession } from "../../core/session";
 import { absolute, millis, parseSpan, serverNow, span, useNow } from "../../core/time";
 import type { Listed, Lock } from "../../core/types";
-import { Age, Badge, Empty, Left, Section, To } from "../../ui/basics";
+import { Age, Badge, Empty, Left, Partial, Section, To } from "../../ui/basics";
 import { confirm, Dialog, perform } from "../../ui/dialog";
 import { NotifyMe, type Notice } from "../../ui/notify";
 import { PlainTable } from "../../ui/table";
@@ -27,6 +27,7 @@ export function LocksPage() {
   return (
     <>
       {error && <p class="notice bad">✕ {error.message}</p>}
+      <Partial of={data} />
       <Notifications locks={locks} />
       {data && locks.length === 0 && <Empty title="No cluster is locked" hint="A lock keeps a cluster free for one person: jobs of others wait." command="athanor lock CLUSTER --for 2h" />}
       {locks.length > 0 && (
@@ -44,8 +45,8 @@ export function LocksPage() {
               <span title={absolute(lock.expires)}>
                 <Left until={lock.expires} />
               </span>,
-              <JobNames names={lock.waitsFor} ns={lock.ns} />,
-              <JobNames names={lock.blocks} ns={lock.ns} />,
+              <JobNames names={lock.waitsFor} />,
+              <JobNames names={lock.blocks} />,
               session.readOnly ? "" : <LockButtons lock={lock} onChange={() => setAsked(lock)} />,
             ])}
           />
@@ -56,18 +57,22 @@ export function LocksPage() {
   );
 }
 
-function JobNames({ names, ns }: { names: string[] | undefined; ns: string | undefined }) {
+// Links to jobs, given as "namespace/name".
+function JobNames({ names }: { names: string[] | undefined }) {
   if (!names?.length) return <span class="dim">none</span>;
   return (
     <>
-      {names.slice(0, 4).map((name, i) => (
-        <>
-          {i > 0 && ", "}
-          <To path={`/jobs/${encodeURIComponent(name)}`} query={{ ns }}>
-            {name}
-          </To>
-        </>
-      ))}
+      {names.slice(0, 4).map((one, i) => {
+        const [ns, name = ""] = one.split("/");
+        return (
+          <>
+            {i > 0 && ", "}
+            <To path={`/jobs/${encodeURIComponent(name)}`} query={{ ns }}>
+              {name}
+            </To>
+          </>
+        );
+      })}
       {names.length > 4 && <span class="dim"> and {names.length - 4} more</span>}
     </>
   );

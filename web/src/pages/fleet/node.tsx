@@ -4,7 +4,7 @@ import { route } from "../../core/api";
 import { useData } from "../../core/data";
 import type { Manifest, NodeRow, Pod } from "../../core/types";
 import { Age, Bar, Facts, Section, To } from "../../ui/basics";
-import { ObjectEvents, Pods, Trouble, YamlTab } from "../../ui/object";
+import { ObjectEvents, Pods, RelatedTab, Trouble, YamlTab } from "../../ui/object";
 import { Tabs } from "../../ui/tabs";
 import { NodeActions, NodeState } from "./nodes";
 
@@ -38,6 +38,7 @@ export function NodePage({ args }: { args: string[] }) {
           { id: "overview", name: "Overview", body: () => <Overview node={node} /> },
           { id: "pods", name: "Pods", count: data.pods?.length, body: () => <Pods pods={data.pods} /> },
           { id: "events", name: "Events", body: () => <ObjectEvents apiVersion="v1" kind="Node" name={name} topics={["nodes"]} /> },
+          { id: "related", name: "Related", body: () => <RelatedTab apiVersion="v1" kind="Node" name={name} topics={["nodes"]} /> },
           { id: "yaml", name: "YAML", body: () => <YamlTab object={data.object} command={`kubectl get node ${name} -o yaml`} /> },
         ]}
       />

@@ -19,7 +19,7 @@ export function NodeState({ state }: { state: string }) {
   return <Badge state={state} tone={kTones[state] ?? "idle"} />;
 }
 
-const fields: Fields<NodeRow> = {
+export const nodeFields: Fields<NodeRow> = {
   state: { text: (row) => row.state },
   name: { text: (row) => row.name },
   role: { text: (row) => row.roles },
@@ -104,7 +104,7 @@ export function NodesPage() {
         fill
         source={source}
         columns={columns(session.readOnly, !!session.embedded)}
-        fields={fields}
+        fields={nodeFields}
         words={words}
         sort="name"
         chips={{ key: "state", values: ["Ready", "NotReady", "SchedulingDisabled"], of: (row) => row.state }}

@@ -155,12 +155,13 @@ function Result({ answer }: { answer: Answer }) {
     <>
       <Section title={`What if ${answer.text}?`} testid="whatif-answer">
         <Facts
+          names="long"
           facts={[
             ["The new job waits", answer.job && (answer.job.waitSeconds === null ? "it never starts" : <b>{seconds(answer.job.waitSeconds)}</b>)],
             ["Median wait", `${seconds(before.p50Seconds)} → ${seconds(after.p50Seconds)} (${change(before.p50Seconds, after.p50Seconds)})`],
             ["Mean wait", `${seconds(before.meanSeconds)} → ${seconds(after.meanSeconds)} (${change(before.meanSeconds, after.meanSeconds)})`],
-            ["Wait of the slowest 5 %, at least", `${seconds(before.p95Seconds)} → ${seconds(after.p95Seconds)} (${change(before.p95Seconds, after.p95Seconds)})`],
-            ["Played", `${jobs.running} running, ${jobs.waiting} waiting, ${jobs.ended} of the last ${answer.days.toFixed(1)} days${jobs.locks ? `, ${jobs.locks} locks` : ""}`],
+            ["Wait, 95th percentile", `${seconds(before.p95Seconds)} → ${seconds(after.p95Seconds)} (${change(before.p95Seconds, after.p95Seconds)})`],
+            ["Played", `${jobs.running} running, ${jobs.waiting} waiting, ${jobs.ended} of the last ${Number(answer.days.toFixed(1))} days${jobs.locks ? `, ${jobs.locks} ${jobs.locks === 1 ? "lock" : "locks"}` : ""}`],
             ["Left out", jobs.leftOut > 0 && `${jobs.leftOut} jobs: they never ran, ask for neither GPUs nor a cluster, or fit not on both fleets`],
           ]}
         />

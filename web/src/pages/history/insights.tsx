@@ -5,7 +5,7 @@ import { useData } from "../../core/data";
 import { useParam } from "../../core/router";
 import { absolute, seconds } from "../../core/time";
 import { Heat } from "../../charts/spark";
-import { Age, Bar, Empty, Section, To } from "../../ui/basics";
+import { Age, Bar, Empty, Partial, Section, To } from "../../ui/basics";
 import { PlainTable } from "../../ui/table";
 import { Ranges } from "../jobs/timeline";
 
@@ -23,8 +23,9 @@ interface Group {
 interface Insights {
   groups?: Group[];
   failures?: { reason: string; count: number }[];
-  evictions?: { queue: string; count: number }[];
+  evictions?: { ns?: string; queue: string; count: number; last?: string }[];
   repairs?: { clusters?: { cluster: string; count: number; fights: number; last?: string }[]; newest?: { at: string; cluster: string; fight?: boolean }[] };
+  partial?: boolean;
   utilisation?: { cluster: string; hour: number; percent: number }[];
 }
 
@@ -51,6 +52,7 @@ export function InsightsPage() {
         </span>
       </div>
       {error && <p class="notice bad">✕ {error.message}</p>}
+      <Partial of={data} />
       {data && groups.length === 0 && <Empty title="No job ended in this time" hint="Insights are computed from the history of jobs." />}
       {groups.length > 0 && (
         <Section title={`Waits and runs by ${by}`} note="median and 90th percentile" testid="table-insights">
@@ -78,13 +80,13 @@ export function InsightsPage() {
             <p class="dim">No job failed.</p>
           )}
         </Section>
-        <Section title="Preemptions and evictions">{data?.evictions?.length ? <PlainTable label="Evictions" titles={["Queue", "Count"]} right={[1]} rows={data.evictions.map((one) => [one.queue, one.count])} /> : <p class="dim">Nothing was evicted.</p>}</Section>
+        <Section title="Preemptions and evictions">{data?.evictions?.length ? <PlainTable label="Evictions" titles={["LocalQueue", "Count", "Last"]} right={[1]} rows={data.evictions.map((one) => [`${one.ns ? `${one.ns}/` : ""}${one.queue}`, one.count, <Age time={one.last} suffix=" ago" />])} /> : <p class="dim">Nothing was evicted.</p>}</Section>
         <Section title="Repairs of quota" note="shares put back into their queues" testid="repairs">
           <Repairs repairs={data?.repairs} />
         </Section>
       </div>
       {clusters.length > 0 && (
-        <Section title="Use of clusters by hour of the day" note="per cent of GPUs, UTC">
+        <Section title="Use of clusters by hour of the day" note="per cent of the GPU-hours of its quota, UTC">
           <Heat label="Use of clusters by hour" rows={clusters} columns={Array.from({ length: 24 }, (_, i) => String(i))} value={(cluster, hour) => heat.get(`${cluster}/${hour}`)} />
         </Section>
       )}

@@ -6,9 +6,10 @@ import { featureOf, useSession } from "../../core/session";
 import { seconds } from "../../core/time";
 import type { Problem } from "../../core/types";
 import { Spark } from "../../charts/spark";
-import { Age, Badge, Bar, Empty, Section, To } from "../../ui/basics";
+import { Age, Badge, Bar, Empty, Partial, Section, To } from "../../ui/basics";
 import { ObjectLink } from "../../ui/object";
 import { PlainTable } from "../../ui/table";
+import { jobQuery } from "../jobs/model";
 
 interface Overview {
   jobs?: { phases?: Record<string, number>; sparkline?: { at: string; finished: number; failed: number }[] };
@@ -19,7 +20,7 @@ interface Overview {
   mig?: { used: number; total: number; unplaceable: number };
   numa?: { nodes: number; over90: number };
   appwrappers?: Record<string, number>;
-  failures?: { message: string; count: number; last?: string; job?: string }[];
+  failures?: { message: string; count: number; last?: string; job?: { ns?: string; name: string; uid?: string; archived?: boolean } }[];
   partial?: boolean;
 }
 
@@ -33,7 +34,7 @@ export function OverviewPage() {
   if (!data) return error ? <p class="notice bad">✕ {error.message}</p> : <p class="loading">Loading…</p>;
   return (
     <>
-      {data.partial && <p class="notice warn">! Numbers count only what you may see.</p>}
+      <Partial of={data} />
       <Section title="Problems" note={items.length ? `${items.length}, the worst first` : ""} testid="problems">
         {items.length === 0 ? (
           <p class="good-text">✓ Nothing needs attention.</p>
@@ -90,7 +91,7 @@ export function OverviewPage() {
         )}
         {has("numa") && data.numa && (
           <Card title="Zones" path="/numa">
-            <Big value={data.numa.over90} name={`of ${data.numa.nodes} nodes have a zone over 90 %`} tone={data.numa.over90 ? "warn-text" : ""} />
+            <Big value={data.numa.over90} name={`of ${data.numa.nodes} nodes have a zone over 90\u00a0%`} tone={data.numa.over90 ? "warn-text" : ""} />
           </Card>
         )}
         {has("appwrappers") && data.appwrappers && (
@@ -101,7 +102,7 @@ export function OverviewPage() {
       </div>
       <Section title="Failures of the last 24 hours">
         {data.failures?.length ? (
-          <PlainTable label="Failures" titles={["Count", "Message", "Last", "Job"]} right={[0]} rows={data.failures.map((one) => [one.count, one.message, <Age time={one.last} suffix=" ago" />, one.job && <To path={`/jobs/${encodeURIComponent(one.job)}`}>{one.job}</To>])} />
+          <PlainTable label="Failures" titles={["Count", "Message", "Last", "Job"]} right={[0]} rows={data.failures.map((one) => [one.count, one.message, <Age time={one.last} suffix=" ago" />, one.job && <To {...jobQuery(one.job)}>{one.job.name}</To>])} />
         ) : Object.keys(data.jobs?.phases ?? {}).length ? (
           <p class="good-text">✓ No job failed.</p>
         ) : (

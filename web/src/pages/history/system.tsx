@@ -1,10 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // The console itself: its connection, watches, history, features, audit log and settings.
 import { useData } from "../../core/data";
+import { seconds } from "../../core/time";
 import type { Feature } from "../../core/types";
 import { Age, Badge, Bar, Facts, Section, type Tone } from "../../ui/basics";
 import { PlainTable } from "../../ui/table";
 import { bytes } from "../jobs/artifacts";
+
+interface Watch {
+  kind: string;
+  group?: string;
+  ns?: string;
+  listed: boolean;
+  watching: boolean;
+  events: number;
+  objects?: number;
+  lists: number;
+  lagSeconds?: number;
+  quietSeconds?: number;
+  error?: string;
+}
 
 interface Controllers {
   source?: string;
@@ -13,13 +28,14 @@ interface Controllers {
   ready?: { check: string; ok: boolean }[];
   leader?: { name: string; held: boolean; holder?: string; since?: string; renewed?: string };
   leads?: boolean;
+  watches?: Watch[];
   errors?: string[];
 }
 
 interface System {
   version?: string;
   api?: { server?: string; version?: string; connected: boolean; since?: string; error?: string; latencySeconds?: number };
-  watches?: { kind: string; listed: boolean; watching: boolean; events: number; objects: number; lists: number; error?: string }[];
+  watches?: Watch[];
   controllers?: Controllers;
   features?: Feature[];
   history?: { backend?: string; connected: boolean; jobs?: number; queued?: number; lost?: number; error?: string };
@@ -69,12 +85,7 @@ export function SystemPage() {
         <PlainTable label="Features" titles={["Feature", "State", "Why"]} rows={(data.features ?? []).map((one) => [one.name, <Badge state={one.present ? "present" : "absent"} tone={one.present ? "good" : "idle"} />, one.reason])} />
       </Section>
       <Section title="Watches" note="one for each kind, whatever the number of viewers">
-        <PlainTable
-          label="Watches"
-          titles={["Kind", "State", "Objects", "Events", "Lists", "Error"]}
-          right={[2, 3, 4]}
-          rows={(data.watches ?? []).map((one) => [one.kind, <Badge state={one.error ? "error" : one.watching ? "watching" : one.listed ? "listed" : "starting"} tone={one.error ? "bad" : one.watching ? "good" : "wait"} />, one.objects, one.events, one.lists, one.error && <span class="bad-text">{one.error}</span>])}
-        />
+        <Watches label="Watches" watches={data.watches ?? []} />
       </Section>
       <div class="columns">
         <Section title="Audit log">
@@ -85,6 +96,41 @@ export function SystemPage() {
         </Section>
       </div>
     </>
+  );
+}
+
+// Longer than this without a word, bookmarks included, and the watch is opened anew.
+const kSilence = 125;
+
+// Watches with how far their objects are behind the API server.
+function Watches({ label, watches }: { label: string; watches: Watch[] }) {
+  const state = (one: Watch) => (one.error ? "error" : one.watching ? "watching" : one.listed ? "listed" : "starting");
+  const lag = (one: Watch) => {
+    if (one.lagSeconds === undefined) return "";
+    const text = one.lagSeconds < 1 ? "< 1s" : seconds(one.lagSeconds);
+    return <span class={one.lagSeconds >= (one.watching ? 5 : 1) ? "bad-text" : ""}>{text}</span>;
+  };
+  const heard = (one: Watch) => one.quietSeconds !== undefined && <span class={one.quietSeconds > kSilence ? "warn-text" : ""}>{seconds(one.quietSeconds)} ago</span>;
+  const counted = watches.some((one) => one.objects !== undefined);
+  return (
+    <PlainTable
+      label={label}
+      titles={["Kind", "State", "Lag", "Heard", ...(counted ? ["Objects"] : []), "Events", "Lists", "Error"]}
+      right={counted ? [2, 3, 4, 5, 6] : [2, 3, 4, 5]}
+      rows={watches.map((one) => [
+        <>
+          {one.kind}
+          {one.ns && <span class="dim"> in {one.ns}</span>}
+        </>,
+        <Badge state={state(one)} tone={one.error ? "bad" : one.watching ? "good" : "wait"} />,
+        lag(one),
+        heard(one),
+        ...(counted ? [one.objects] : []),
+        one.events,
+        one.lists,
+        one.error && <span class="bad-text">{one.error}</span>,
+      ])}
+    />
   );
 }
 
@@ -124,6 +170,12 @@ function ControllersSection({ controllers }: { controllers: Controllers | undefi
           right={[2, 3, 4]}
           rows={controllers.items!.map((one) => [one.name, <Badge state={one.state} tone={kTones[one.state] ?? "idle"} />, one.queue, one.active, one.errors, one.why, one.lastError && <span class="bad-text">{one.lastError}</span>])}
         />
+      )}
+      {(controllers.watches?.length ?? 0) > 0 && (
+        <>
+          <h3 class="apart">Watches of the controllers</h3>
+          <Watches label="Watches of the controllers" watches={controllers.watches!} />
+        </>
       )}
     </Section>
   );

@@ -29,7 +29,7 @@ export function JobPage({ args }: { args: string[] }) {
   const uid = query.get("uid") ?? "";
   const base = `/jobs${route(ns, name)}`;
   const suffix = uid ? `?uid=${encodeURIComponent(uid)}` : "";
-  const { data, error } = useData<JobDetail>(base + suffix, ["jobs", "locks"]);
+  const { data, error } = useData<JobDetail>(base + suffix, ["jobs", "locks"], { ns, name });
   if (!data) return error ? <Trouble error={error} back={["/jobs", "All jobs"]} /> : <p class="loading">Loading…</p>;
   const { job } = data;
   const live = isLive(job) && !job.archived;
@@ -132,6 +132,7 @@ function Overview({ detail, ns }: { detail: JobDetail; ns: string }) {
     ["Pipeline", job.pipeline],
     ["Cluster", job.cluster ? <To path={`/clusters/${encodeURIComponent(job.cluster)}`}>{job.cluster}</To> : job.requestedCluster],
     ["Hardware", job.hardware?.text],
+    ["Slots", job.slots],
     ["Exclusive", job.exclusive ? "yes" : "no"],
     ["Priority", job.priority],
     ["In queue", job.queuePosition ? `#${job.queuePosition}` : ""],

@@ -35,6 +35,11 @@ export function ran(job: Job, now: number): number | undefined {
   return ((job.completed ? millis(job.completed) : isLive(job) ? now : NaN) - millis(job.started)) / 1000 || job.runSeconds;
 }
 
+// Returns what label:key and label:key=value are compared with.
+function labelTexts(labels: Record<string, string> | undefined): string[] {
+  return Object.entries(labels ?? {}).flatMap(([key, value]) => [key, `${key}=${value}`]);
+}
+
 export const jobFields: Fields<Job> = {
   phase: { text: (job) => job.phase },
   name: { text: (job) => job.name },
@@ -50,7 +55,8 @@ export const jobFields: Fields<Job> = {
   schedule: { text: (job) => job.schedule },
   archived: { text: (job) => String(job.archived) },
   exclusive: { text: (job) => String(!!job.exclusive) },
-  label: { text: (job) => Object.entries(job.labels ?? {}).map(([key, value]) => `${key}=${value}`) },
+  label: { text: (job) => labelTexts(job.labels) },
+  gpus: { number: (job) => job.hardware?.gpuCount },
   age: { span: (job, now) => now - millis(job.created) },
 };
 

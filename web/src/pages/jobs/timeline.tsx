@@ -56,29 +56,25 @@ export function FleetTimeline({ title, jobs, cluster }: { title: string; jobs?: 
   );
 }
 
+const kLegend: [string, string][] = [
+  ["reserved", "waits"],
+  ["used early", "prepares"],
+  ["used", "runs"],
+  ["borrowed", "stops"],
+  ["good", "succeeded"],
+  ["bad", "failed"],
+  ["locked", "locked"],
+];
+
 function Legend() {
   return (
     <span class="legend">
-      <span>
-        <i class="reserved" />
-        waits
-      </span>
-      <span>
-        <i class="used" />
-        runs
-      </span>
-      <span>
-        <i class="good" />
-        succeeded
-      </span>
-      <span>
-        <i class="bad" />
-        failed
-      </span>
-      <span>
-        <i class="borrowed" />
-        locked
-      </span>
+      {kLegend.map(([look, name]) => (
+        <span key={name}>
+          <i class={look} />
+          {name}
+        </span>
+      ))}
     </span>
   );
 }

@@ -2,7 +2,7 @@
 // Why a Workload waits: the obstacles with what ends them, who is ahead, who holds the quota, and an estimate.
 import { useData } from "../../core/data";
 import { absolute, span, useNow, millis } from "../../core/time";
-import { Badge, Bar, Left, Section, To } from "../../ui/basics";
+import { Age, Badge, Bar, Left, Section, To } from "../../ui/basics";
 import { ObjectLink } from "../../ui/object";
 import { PlainTable } from "../../ui/table";
 
@@ -18,6 +18,8 @@ export interface Explanation {
   ahead?: { workload: string; position: number; priority?: number }[];
   quotas?: QuotaLine[];
   preempts?: { workload: string; clusterQueue?: string; why?: string; frees?: { flavor: string; resource: string; amount: string }[] }[];
+  hidden?: number;
+  missing?: string[];
   estimate?: { runs: number; earliest?: string; latest?: string };
   lock?: { cluster: string; holder?: string; expires?: string; state?: string };
 }
@@ -31,7 +33,7 @@ interface QuotaLine {
   borrowable?: string;
   capacity?: string;
   wanted: string;
-  holders?: { workload: string; clusterQueue?: string; priority?: number; holds: string; notPreempted?: string }[];
+  holders?: { workload: string; owner?: string; person?: string; since?: string; clusterQueue?: string; priority?: number; holds: string; notPreempted?: string }[];
 }
 
 // Reads a quantity of Kubernetes ("4", "500m", "8Gi") as a number; NaN if it is none.
@@ -108,6 +110,12 @@ export function ExplainView({ explanation: it }: { explanation: Explanation }) {
         )}
         {causes.length === 0 && !it.lock && <p>{waits ? "Nothing speaks against it: it is admitted in the next cycle." : <>It <Badge state={it.state === "runs" ? "Running" : it.state === "finished" ? "Finished" : "Admitted"} /> {it.state}.</>}</p>}
         {waits && <Estimate it={it} />}
+        {it.missing?.length ? <p class="dim">Without {it.missing.join(", ")}, which the console cannot read: a cause may be missing.</p> : null}
+        {it.hidden ? (
+          <p class="dim" data-testid="hidden-workloads">
+            {it.hidden} {it.hidden === 1 ? "Workload" : "Workloads"} of other namespaces that you may not see {it.hidden === 1 ? "is" : "are"} left out below.
+          </p>
+        ) : null}
       </Section>
       {(it.quotas?.length ?? 0) > 0 && (
         <Section title="Quota that it needs">
@@ -143,7 +151,7 @@ function Estimate({ it }: { it: Explanation }) {
       {earliest ? (
         <span title={absolute(earliest)}>
           Estimate: starts {moment(earliest)}
-          {latest && latest !== earliest ? ` to ${moment(latest)}` : latest ? "" : " at the earliest"}
+          {latest && latest !== earliest ? ` to ${moment(latest).replace(/^in /, "")}` : latest ? "" : " at the earliest"}
           <span class="dim"> (from {runs} earlier runs)</span>
         </span>
       ) : (
@@ -170,7 +178,7 @@ function QuotaBlock({ line }: { line: QuotaLine }) {
         </span>
       </div>
       <Bar total={Math.max(nominal, used + wanted) || 1} mark={nominal} label={`${line.resource} of ${line.flavor}: used ${line.used} of ${line.nominal}, wants ${line.wanted}`} parts={[{ value: used || 0, tone: "used", name: "used" }, { value: wanted || 0, tone: "borrowed", name: "wanted" }]} />
-      {line.holders?.length ? <PlainTable label={`Holders of ${line.resource}`} titles={["Held by", "Holds", "ClusterQueue", "Priority", "Preempted?"]} rows={line.holders.map((one) => [<WorkloadLink name={one.workload} />, one.holds, one.clusterQueue, one.priority ?? 0, one.notPreempted ? `no, ${one.notPreempted}` : "would be preempted"])} /> : null}
+      {line.holders?.length ? <PlainTable label={`Holders of ${line.resource}`} titles={["Held by", "Owner", "Holds", "Running", "ClusterQueue", "Priority", "Preempted?"]} rows={line.holders.map((one) => [<WorkloadLink name={one.workload} />, one.person ?? one.owner, one.holds, one.since && <Age time={one.since} />, one.clusterQueue, one.priority ?? 0, one.notPreempted ? `no, ${one.notPreempted}` : "would be preempted"])} /> : null}
     </div>
   );
 }

@@ -5,7 +5,7 @@ import type { Fields } from "../../core/filter";
 import { setQuery, useParam } from "../../core/router";
 import { millis } from "../../core/time";
 import type { QueueView, Quota, Workload } from "../../core/types";
-import { Age, Badge, Bar, Empty, Section, To, type Tone } from "../../ui/basics";
+import { Age, Badge, Bar, Empty, Partial, Section, To, type Tone } from "../../ui/basics";
 import { Dialog } from "../../ui/dialog";
 import { DataTable, PlainTable, type Column } from "../../ui/table";
 import { ExplainPanel } from "./explain";
@@ -19,7 +19,7 @@ export function WorkloadState({ state }: { state: string }) {
   return <Badge state={state} tone={kTones[state] ?? "idle"} />;
 }
 
-const fields: Fields<Workload> = {
+export const workloadFields: Fields<Workload> = {
   state: { text: (row) => row.state },
   name: { text: (row) => row.name },
   ns: { text: (row) => row.ns },
@@ -68,6 +68,7 @@ export function QueuePage() {
   return (
     <>
       {queue.error && <p class="notice bad">✕ {queue.error.message}</p>}
+      <Partial of={queue.data} />
       {queue.data && <Queues view={queue.data} />}
       <DataTable<Workload>
         page="queue"
@@ -76,7 +77,7 @@ export function QueuePage() {
         fill
         source={source}
         columns={columns((one) => setExplained(`${one.ns}/${one.name}`))}
-        fields={fields}
+        fields={workloadFields}
         words={words}
         sort="state"
         chips={{ key: "state", values: workloadStates, of: (one) => one.state }}
@@ -155,7 +156,7 @@ function Queues({ view }: { view: QueueView }) {
         )}
         {(view.localQueues?.length ?? 0) > 0 && (
           <Section title="LocalQueues">
-            <PlainTable label="LocalQueues" titles={["LocalQueue", "Namespace", "ClusterQueue", "Waiting", "Admitted"]} right={[3, 4]} rows={view.localQueues!.map((one) => [<To path="/queue" query={{ filter: `queue:${one.name}` }}>{one.name}</To>, one.ns, <>{one.clusterQueue} {!one.active && <Badge state="Inactive" />}</>, one.waiting, one.admitted])} />
+            <PlainTable label="LocalQueues" titles={["LocalQueue", "Namespace", "ClusterQueue", "Waiting", "Admitted"]} right={[3, 4]} rows={view.localQueues!.map((one) => [<To path="/queue" query={{ filter: `ns:${one.ns} queue:${one.name}` }}>{one.name}</To>, one.ns, <>{one.clusterQueue} {!one.active && <Badge state="Inactive" />}</>, one.waiting, one.admitted])} />
           </Section>
         )}
       </div>

@@ -4,7 +4,7 @@ import { route } from "../../core/api";
 import { useData, useRows } from "../../core/data";
 import type { EventRow, Manifest, Workload } from "../../core/types";
 import { Command, To } from "../../ui/basics";
-import { Events, Trouble, YamlTab } from "../../ui/object";
+import { Events, RelatedTab, Trouble, YamlTab } from "../../ui/object";
 import { Tabs } from "../../ui/tabs";
 import { ExplainPanel } from "./explain";
 import { WorkloadState } from "./queue";
@@ -44,6 +44,7 @@ export function WorkloadPage({ args }: { args: string[] }) {
             ),
           },
           { id: "events", name: "Events", count: object.data?.events?.length, body: () => <Events events={object.data?.events} /> },
+          { id: "related", name: "Related", body: () => <RelatedTab apiVersion="kueue.x-k8s.io/v1beta2" kind="Workload" ns={ns} name={name} topics={["workloads"]} /> },
           { id: "yaml", name: "YAML", body: () => <YamlTab object={object.data?.object} command={`kubectl get workload ${name} -n ${ns} -o yaml`} /> },
         ]}
       />

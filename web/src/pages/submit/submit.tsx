@@ -9,7 +9,7 @@ import { useSession } from "../../core/session";
 import type { FormView, Job, JobDetail, Manifest } from "../../core/types";
 import { fromYaml, toYaml } from "../../core/yaml";
 import { Section } from "../../ui/basics";
-import { confirm, perform, toast } from "../../ui/dialog";
+import { confirm, toast } from "../../ui/dialog";
 import { errorAt, Field, LinesField, ListInput, SchemaField } from "./fields";
 import { copyOf, enginePath, getAt, moveEngine, newJob, setAt, type Schema } from "./manifest";
 import { ClusterChoice } from "./place";
@@ -149,6 +149,19 @@ function Templates({ form, job, ns, onJob, reload }: { form: FormView; job: Mani
       },
     });
   };
+  const drop = () =>
+    confirm({
+      title: `Delete the template ${chosen}?`,
+      effect: `The template ${chosen} is deleted for all who use this page; jobs that were made from it stay.`,
+      action: "Delete",
+      danger: true,
+      run: async () => {
+        const message = await act("DELETE", `/templates${route(chosen)}`);
+        setChosen("");
+        reload();
+        return message;
+      },
+    });
   return (
     <>
       <select aria-label="Template" value={chosen} onChange={(event) => pick(event.currentTarget.value)} data-testid="template">
@@ -156,7 +169,7 @@ function Templates({ form, job, ns, onJob, reload }: { form: FormView; job: Mani
         {templates.map((one) => <option value={one.name}>{one.name}</option>)}
       </select>
       {!session.readOnly && <button type="button" onClick={save}>Save as template…</button>}
-      {chosen && !session.readOnly && <button type="button" onClick={() => void perform(() => act("DELETE", `/templates${route(chosen)}`)).then(reload)}>Delete template</button>}
+      {chosen && !session.readOnly && <button type="button" onClick={drop}>Delete template…</button>}
     </>
   );
 }
