@@ -1,9 +1,9 @@
 # Short names for scripts/ and CMake. `make help` lists the targets.
 .DEFAULT_GOAL := help
-export IMG DAEMONSET_IMAGE SCHEDULER_IMAGE WNS SNS CNS SYSTEM NAMESPACE
-.PHONY: help bootstrap build web web-test demo test unit e2e attack test-real bench bench-apiserver bench-hearth bench-das bench-numa bench-appwrapper bench-queue bench-pipelines bench-sim bench-console bench-controllers sim mutations fuzz sanitize lint format package clean \
+export IMG DAEMONSET_IMAGE SCHEDULER_IMAGE WNS SNS CNS SYSTEM NAMESPACE REPO VERSION BUNDLE_IMG CONTAINER_ENGINE
+.PHONY: help bootstrap build web web-test demo test unit e2e attack test-real bench bench-apiserver bench-hearth bench-das bench-numa bench-appwrapper bench-queue bench-pipelines bench-pods bench-sim bench-console bench-controllers sim mutations fuzz sanitize lint format package clean \
 	info deploy-das deploy-das-ocp undeploy-das run-local build-push build-push-daemonset bundle-generate build-push-bundle regen-crd regen-crd-k8s generate \
-	verify-codegen test-e2e test-e2e-ci lint-sh \
+	verify-codegen test-e2e test-e2e-ci lint-sh container-build container-push bundle bundle-build bundle-push kind-push uninstall \
 	image image-test docker-build docker-push install run deploy undeploy sync-vault-secrets sync-vault-secrets-dry-run dev-setup dev-run dev-teardown ci-setup ci-run ci-stop
 
 help: ## print this list
@@ -67,6 +67,9 @@ bench-queue: ## measure the queueing: one decision, Kueue's published scenarios,
 bench-pipelines: ## measure a thousand PipelineRuns of ten tasks, beside targets
 	@scripts/bench-pipelines
 
+bench-pods: ## measure process pods: creation to Running, a hundred at once, names, the idle lab, beside targets
+	@scripts/bench-pods
+
 bench-console: ## measure the console in a browser: first view, filter, scrolling, changes, 50 viewers, beside targets
 	@scripts/bench-console
 
@@ -110,6 +113,12 @@ run: build ## run the AppWrapper operator on this machine for the cluster of KUB
 
 deploy: ## deploy the controllers $(IMG) to the cluster of KUBECONFIG (OVERLAY=production: with monitoring; SYSTEM=appwrapper)
 	@scripts/deploy apply $(or $(OVERLAY),default)
+
+uninstall: ## delete what install made, including all objects of these kinds (SYSTEM=appwrapper: only that operator's)
+	@scripts/deploy uninstall
+
+kind-push:
+	@echo "there is no kind cluster: the image of make docker-build runs where its registry is reached (make docker-push); a lab needs none"
 
 undeploy: ## delete the objects of deploy (SYSTEM=das: those of deploy-das)
 	@$(if $(filter das,$(SYSTEM)),scripts/das undeploy,scripts/deploy delete $(or $(OVERLAY),default))
@@ -178,6 +187,22 @@ build-push-parallel build-push-scheduler build-push-operator build-push-webhook 
 deploy-cert-manager deploy-cert-manager-ocp undeploy-cert-manager-ocp deploy-nfd-ocp deploy-nvidia-ocp undeploy-nvidia-ocp create-related-images \
 generate-clients lint-fix lint-sh-fix lint-go lint-go-fix lint-md lint-md-fix lint-just lint-just-fix:
 	@scripts/das answer $@
+
+# ---- zones: upstream's targets of the NUMA operator
+container-build: ## build the image $(IMG), or $(REPO)/numaresources-operator:$(VERSION), with buildah
+	@scripts/numa container-build
+
+container-push:
+	@scripts/numa container-push
+
+bundle: build ## write the OLM bundle of the NUMA operator to build/numa-bundle
+	@scripts/numa bundle
+
+bundle-build: ## build that bundle as the image $(BUNDLE_IMG)
+	@scripts/numa bundle-build
+
+bundle-push:
+	@scripts/numa bundle-push
 
 package: bootstrap ## build a .deb and a tar archive in build/release/packages
 	@scripts/package

@@ -126,9 +126,18 @@ def console_deployment(manifest, holes):
     pod = manifest["spec"]["template"]["spec"]
     pod["securityContext"].pop("fsGroup")
     pod["securityContext"][holes.lines("{{- with .Values.console.fsGroup }}", "fsGroup: {{ . }}", "{{- end }}")] = None
+    environment = []
     for variable in pod["containers"][0]["env"]:
-        if isinstance(variable, dict) and variable["name"] == "CONSOLE_READ_ONLY":
+        name = variable["name"] if isinstance(variable, dict) else ""
+        if name == "CONSOLE_READ_ONLY":
             variable["value"] = holes.text("{{ .Values.console.readOnly | quote }}")
+        given = [variable]
+        if name == "CONSOLE_SUBMIT_IMAGE":
+            variable["value"] = holes.text(IMAGE)
+        if name.startswith(("CONSOLE_CONTROLLERS_", "CONSOLE_SUBMIT_")):  # console.settings may name others
+            given = [holes.lines(f'{{{{- if not (hasKey .Values.console.settings "{name}") }}}}'), variable, holes.lines("{{- end }}")]
+        environment += given
+    pod["containers"][0]["env"] = environment
 
 
 def console_claim(manifest, holes):
