@@ -282,9 +282,10 @@ double live_through(int count, const std::string& prefix) {
   return total;
 }
 
-std::uint64_t resting(int pid, int seconds) {
+// Looks for so many seconds, or until it is no more than `enough`.
+std::uint64_t resting(int pid, int seconds, double enough = 0) {
   std::uint64_t least = resident_bytes(pid);
-  for (int second = 0; second < seconds; ++second) {
+  for (int second = 0; second<seconds&& static_cast<double>(least)> enough; ++second) {
     std::this_thread::sleep_for(std::chrono::seconds(1));
     least = std::min(least, resident_bytes(pid));
   }
@@ -305,8 +306,8 @@ void lives(int count, int pid) {
              total, 1000 * cpu / count);
   fmt::print("lives_each {:.1f} KiB\n", static_cast<double>(peak - before) / kKib / count);
   remove_all(*connection);
-  const std::uint64_t after = resting(pid, 15);
-  fmt::print("lives_before {:.0f} MiB\nlives_peak {:.0f} MiB\nlives_after {:.0f} MiB\n",
+  const std::uint64_t after = resting(pid, 60, 1.3 * static_cast<double>(before));
+  fmt::print("lives_before {:.1f} MiB\nlives_peak {:.1f} MiB\nlives_after {:.1f} MiB\n",
              static_cast<double>(before) / kMib, static_cast<double>(peak) / kMib,
              static_cast<double>(after) / kMib);
 }

@@ -194,13 +194,17 @@ void scale(int count, const std::string& pipeline, int pid, bool keep) {
   const auto start = Clock::now();
   remove_all(*connection);
   const double removing = seconds_since(start);
-  // Memory goes back to the system a little later.
+  // Memory goes back to the system a little later: within a minute.
+  constexpr double kMostOfBefore = 1.3;
   std::uint64_t resident = resident_bytes(pid);
-  for (int second = 0; second < 15; ++second) {
+  for (int second = 0; second < 60; ++second) {
+    if (static_cast<double>(resident) <= kMostOfBefore * static_cast<double>(before)) {
+      break;
+    }
     std::this_thread::sleep_for(std::chrono::seconds(1));
     resident = std::min(resident, resident_bytes(pid));
   }
-  fmt::print("scale_delete {:.1f} s\nscale_before {:.0f} MiB\nscale_after {:.0f} MiB\n", removing,
+  fmt::print("scale_delete {:.1f} s\nscale_before {:.1f} MiB\nscale_after {:.1f} MiB\n", removing,
              static_cast<double>(before) / kMib, static_cast<double>(resident) / kMib);
 }
 

@@ -25,6 +25,8 @@ from console_browser import CHROMIUM, FLAGS  # noqa: E402
 from playwright.sync_api import sync_playwright  # noqa: E402
 
 ARCHIVED, LIVE, VIEWERS, LOADS, CHANGES, IDLE = 5000, 500, 50, 5, 40, 20
+LINES, FOLLOWED = 100_000, 10  # of a log; seconds that its end is followed
+REQUESTS = 300  # to the API server of an idle lab
 NS = support.JOBS
 PHASES = ("Succeeded", "Succeeded", "Succeeded", "Failed", "Stopped")
 # Milliseconds from an action on the page until its rows are other ones and painted.
@@ -61,6 +63,32 @@ SEE = """() => {
       if (cell.textContent.startsWith('changed-')) window.seen[cell.textContent] ??= Date.now();
   }).observe(document.querySelector('[data-testid=table-jobs]'), {childList: true, subtree: true, characterData: true});
 }"""
+# Milliseconds from the click on the tab of logs until lines are painted.
+FIRST_LINES = """() => new Promise((done) => {
+  const began = performance.now();
+  const watch = new MutationObserver(() => {
+    if (!document.querySelector('.log-line')) return;
+    watch.disconnect();
+    requestAnimationFrame(() => setTimeout(() => done(performance.now() - began)));
+  });
+  watch.observe(document.body, {childList: true, subtree: true});
+  document.querySelector('[data-testid=tab-logs]').click();
+})"""
+# A log that grows by ten lines a second, without a server.
+GROWS = """
+const Real = EventSource;
+window.EventSource = function (url, options) {
+  if (!String(url).includes('follow=1')) return new Real(url, options);
+  const stream = new EventTarget();
+  let n = 0;
+  const timer = setInterval(() => {
+    const data = JSON.stringify({n: ++n, at: new Date().toISOString(), text: `INFO: new line ${n}`});
+    stream.dispatchEvent(new MessageEvent('line', {data}));
+  }, 100);
+  return Object.assign(stream, {readyState: 1, close: () => clearInterval(timer)});
+};
+window.EventSource.CLOSED = 2;
+"""
 missed = 0
 
 
@@ -169,6 +197,32 @@ def pages(playwright, server):
     return browser, context
 
 
+def archive_log(folder):
+    """A log of 100,000 lines of a job whose pod is gone."""
+    lines = "".join(f"2026-01-01T00:{n // 60000:02}:{n // 1000 % 60:02}.{n % 1000:03}000000Z INFO: iteration {n} took {n % 97} ms\n" for n in range(LINES))
+    with sqlite3.connect(folder / "data/logs.db") as database:
+        row = (NS, "bench-pod", "main", f"{NS}/bench-00000", "test/main", "2026-01-01T00:00:00Z", len(lines), lines.encode())
+        database.execute("INSERT INTO athanor_logs(ns, pod, container, job, source, began, bytes, text) VALUES(?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+
+def logs(server, context):
+    """L5 of docs/spec/dashboard.md."""
+    page = context.new_page()
+    page.add_init_script(GROWS)
+    page.goto(f"{server.url}/jobs/bench-00000?ns={NS}")
+    page.wait_for_selector("[data-testid=tab-logs]")
+    judge(f"first lines of a log of {LINES:,}", page.evaluate(FIRST_LINES), "ms", 300)
+    support.wait_for("all lines", lambda: int(re.match(r"(\d*)", page.inner_text(".log-foot")).group(1) or 0) >= LINES)
+    frames = page.evaluate(SCROLL.replace(".tablebox", ".log-box"))
+    judge("scrolling a log", frames, "fps", 50, least=True)
+    devtools = context.new_cdp_session(page)
+    devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
+    before = spent(devtools)
+    time.sleep(FOLLOWED)
+    judge("following 10 lines a second, processor", (spent(devtools) - before) / (10 * FOLLOWED), "%", 5)
+    page.close()
+
+
 def changes(lab, server, context):
     page = context.new_page()
     page.goto(f"{server.url}/jobs?filter=bench-00000%20archived:false")
@@ -213,6 +267,14 @@ def processor_ms(pid):
     return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def latencies(lab):
+    """Milliseconds of requests to the API server, one after the other."""
+    for _ in range(REQUESTS):
+        began = time.monotonic()
+        lab.http("GET", f"/api/v1/namespaces/{NS}/pods?limit=1")
+        yield 1000 * (time.monotonic() - began)
+
+
 def idle_lab(folder, name, *arguments):
     """Processor time, requests and memory of a lab that nobody looks at."""
     lab = support.Lab(folder / name, ["--storage", "memory", "--pods", "timed", *arguments], program=pathlib.Path(os.environ["ATHANOR"]))
@@ -224,7 +286,8 @@ def idle_lab(folder, name, *arguments):
         time.sleep(IDLE)
         length = time.monotonic() - began
         used, last = processor_ms(lab.process.pid) - spent_before, counters(lab)[0]
-        return {"processor": used / length, "requests": max(0.0, last - first - 1) / length, "watches": watches, "memory": rss_mib(lab.process.pid)}
+        waits = sorted(latencies(lab))
+        return {"processor": used / length, "requests": max(0.0, last - first - 1) / length, "watches": watches, "memory": rss_mib(lab.process.pid), "p50": waits[len(waits) // 2], "p99": waits[int(0.99 * len(waits)) - 1]}
     finally:
         lab.close()
 
@@ -234,7 +297,10 @@ def without_viewers(folder):
     judge("requests to the API server that a console without viewers adds", max(0.0, served["requests"] - bare["requests"]), "/s", 1)
     told("watches that a console without viewers adds", served["watches"] - bare["watches"], "")
     told("processor time that a console without viewers adds, a second", max(0.0, served["processor"] - bare["processor"]), "ms")
-    told("memory that a console without viewers adds to a lab", served["memory"] - bare["memory"], "MiB")
+    judge("memory that a console without viewers adds to a lab", served["memory"] - bare["memory"], "MiB", 3)
+    for part in ("p50", "p99"):
+        told(f"a request to the API server, {part}, without and with a console", bare[part], "ms")
+        told("", served[part], "ms")
 
 
 def main():
@@ -251,6 +317,7 @@ def main():
         bare = rss_mib(server.process.pid)
         server.stop()
         archive(folder)
+        archive_log(folder)
         for number in range(LIVE):
             answer = lab.http("POST", f"/apis/fournos.dev/v1/namespaces/{NS}/fournosjobs", job(number))
             assert answer.code == 201, answer.text
@@ -258,6 +325,7 @@ def main():
         with sync_playwright() as playwright:
             browser, context = pages(playwright, server)
             changes(lab, server, context)
+            logs(server, context)
             browser.close()
         viewers(lab, server)
         judge("memory of the server", rss_mib(server.process.pid), "MiB", 60 + bare)
