@@ -317,13 +317,17 @@ const std::vector<Door>& table() {
       {"libpq",
        {"console/history/postgres_history.cpp"},
        nullptr,
-       "tests/e2e/console/test_console_postgres.py"},
-      {"nvml", {"agent/nvml/library.cpp"}, nullptr, "tests/unit/agent/nvml/broken_driver_test.cpp"},
+       "tests/e2e/console/test_console_postgres.py::test_a_refused_entry_does_not_block_others"},
+      {"nvml",
+       {"agent/nvml/library.cpp"},
+       nullptr,
+       "tests/unit/agent/nvml/broken_driver_test.cpp::BrokenDriverTest.OneWrongAnswerAnywhere"},
       {"grpc",
        {"agent/kubelet/dra_server.cpp", "agent/kubelet/kubelet_calls.cpp",
         "agent/kubelet/plugin_server.cpp"},
        nullptr,
-       "tests/unit/agent/kubelet/damaged_messages_test.cpp"},
+       "tests/unit/agent/kubelet/"
+       "damaged_messages_test.cpp::DamagedMessages.AreAnsweredWithAnError"},
   };
   return doors;
 }

@@ -15,7 +15,7 @@ struct Door {
   std::vector<std::string_view> files{};  // below src/
   // Hands a text to each of the door's functions; what they answer is theirs. Null: `tested_by`.
   void (*enter)(std::string_view text) = nullptr;
-  std::string_view tested_by{};               // the test that does it elsewhere
+  std::string_view tested_by{};               // "file::test" that does it elsewhere
   std::size_t huge = std::size_t{16} << 20U;  // bytes of a huge text; fewer where each costs much
 };
 

@@ -21,7 +21,6 @@ def binary():
 
 def quick_mock(lab):
     """Sets the sleep of the default lab's mock benchmark, 3 s, to what tests need."""
-    wait_for("the lab's namespace", lambda: lab.http("GET", f"/api/v1/namespaces/{JOBS}").code == 200)
     answer = lab.http(
         "POST",
         f"/api/v1/namespaces/{JOBS}/configmaps",

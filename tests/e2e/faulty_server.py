@@ -19,6 +19,8 @@ class Door:
         self.answer = lambda _method, _path: None
         self.shut = False
         self.answered = 0  # in the server's place
+        self.token = None  # the only one that is let in; None: any
+        self.unauthorized = 0  # requests with another one
         self._open = set()
         self._lock = threading.Lock()
         key, certificate = folder / "door.key", folder / "door.crt"
@@ -98,6 +100,10 @@ class Door:
             name, _, value = line.partition(":")
             headers[name.lower()] = value.strip()
         body = stream.read(int(headers.get("content-length", "0")))
+        if self.token is not None and headers.get("authorization") != f"Bearer {self.token}":
+            self.unauthorized += 1
+            client.sendall(said(401, "Unauthorized", "Unauthorized"))
+            return
         if answer := self.answer(request[0], request[1]):
             self.answered += 1
             client.sendall(said(*answer))

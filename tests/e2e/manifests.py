@@ -56,6 +56,7 @@ class Template:
         self.containers = self.spec["containers"]
         self.ports = {port["containerPort"] for one in self.containers for port in one.get("ports", [])}
         self.named = {port["name"]: port["containerPort"] for one in self.containers for port in one.get("ports", []) if "name" in port}
+        self.env = [str(one["value"]) for each in self.containers for one in each.get("env", []) if "value" in one]
         self.words = [str(word) for one in self.containers for word in [*one.get("command", []), *one.get("args", [])]]
         mounted = [volume["configMap"]["name"] for volume in self.spec.get("volumes", []) if "configMap" in volume]
         self.config = "\n".join(text for name in mounted for text in configs.get((self.ns, name), {}).values())
@@ -153,6 +154,40 @@ class Way:
         open_to = [rule for rule in rules if not from_anywhere or not rule.get("from")]
         return not policies or any("ports" not in rule or number in {pod.port(port["port"]) for port in rule["ports"]} for rule in open_to)
 
+    def called(self):
+        """What a container's environment names as http://SERVICE.NAMESPACE:PORT."""
+        for pod in self.templates:
+            for value in pod.env:
+                for name, ns, port in re.findall(r"^https?://([a-z0-9-]+)\.([a-z0-9-]+)(?:\.svc[a-z.]*)?:(\d+)", value):
+                    yield from self.call(pod, (ns, name), int(port))
+
+    def call(self, pod, key, port):
+        who = f"{pod.name}: calls port {port} of Service {'/'.join(key)}"
+        spec = self.services.get(key, {"spec": {"ports": []}})["spec"]
+        ports = [one for one in spec["ports"] if one["port"] == port]
+        if not ports:
+            yield f"{who}, which is not there"
+        for one in ports:
+            for target in self.pods(key[0], spec["selector"]):
+                number = target.port(one.get("targetPort", port))
+                if not any(self.lets_through(rule, "from", target.ns, pod, target, number) for rule in self.rules(target, "Ingress")):
+                    yield f"{who}: no NetworkPolicy lets it in"
+                if not any(self.lets_through(rule, "to", pod.ns, target, target, number) for rule in self.rules(pod, "Egress")):
+                    yield f"{who}: no NetworkPolicy lets it out"
+
+    def rules(self, pod, direction):
+        """The rules of one direction; without a policy everything is let through."""
+        spec = [one["spec"] for one in self.of("NetworkPolicy") if one["metadata"].get("namespace", "") == pod.ns and matches(one["spec"]["podSelector"], pod.labels)]
+        spec = [one for one in spec if direction in one.get("policyTypes", ["Ingress"])]
+        return [rule for one in spec for rule in one.get(direction.lower()) or []] if spec else [{}]
+
+    @staticmethod
+    def lets_through(rule, side, own, peer, target, number):
+        """A rule of a policy in namespace `own`; `peer` is at the other end, `target` has the port."""
+        peers = [one for one in rule.get(side, []) if "namespaceSelector" not in one and "podSelector" in one]
+        named = any(peer.ns == own and matches(one["podSelector"], peer.labels) for one in peers)
+        return (not rule.get(side) or named) and ("ports" not in rule or number in {target.port(one["port"]) for one in rule["ports"]})
+
     def policies(self):
         for policy in self.of("NetworkPolicy"):
             pods = self.pods(policy["metadata"].get("namespace", ""), policy["spec"]["podSelector"])
@@ -215,7 +250,7 @@ class Way:
             role = (reference["kind"], ns if reference["kind"] == "Role" else "", reference["name"])
             if role not in roles and reference["name"] not in CLUSTERS_OWN_ROLES:
                 yield f"{name_of(one)}: there is no {reference['kind']} {reference['name']}"
-            for subject in one["subjects"]:
+            for subject in one.get("subjects", []):
                 key = subject.get("namespace", ""), subject["name"]
                 if subject["kind"] == "ServiceAccount" and key not in accounts | CLUSTERS_OWN_ACCOUNTS:
                     yield f"{name_of(one)}: there is no ServiceAccount {'/'.join(key)}"
@@ -224,7 +259,7 @@ class Way:
         """(verb, group, resource, name or "") of an account, wherever they hold."""
         held = set()
         for one in self.of("RoleBinding", "ClusterRoleBinding"):
-            if not any(who["kind"] == "ServiceAccount" and (who.get("namespace", ""), who["name"]) == (ns, account) for who in one["subjects"]):
+            if not any(who["kind"] == "ServiceAccount" and (who.get("namespace", ""), who["name"]) == (ns, account) for who in one.get("subjects", [])):
                 continue
             for role in self.of(one["roleRef"]["kind"]):
                 same_place = role["kind"] == "ClusterRole" or role["metadata"].get("namespace") == one["metadata"].get("namespace")
@@ -250,7 +285,7 @@ def missing_rights(held, needed):
 
 def faults(objects):
     way = Way(objects)
-    parts = (way.workloads, way.reachable, way.policies, way.webhooks, way.monitors, way.bindings)
+    parts = (way.workloads, way.reachable, way.called, way.policies, way.webhooks, way.monitors, way.bindings)
     return [line for part in parts for line in part()]
 
 

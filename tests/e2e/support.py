@@ -3,6 +3,7 @@
 
 import atexit
 import base64
+import contextlib
 import http.client
 import itertools
 import json
@@ -16,6 +17,7 @@ import socket
 import ssl
 import subprocess
 import tempfile
+import threading
 import time
 import urllib.parse
 from dataclasses import dataclass, field
@@ -38,6 +40,15 @@ TIMEOUT = f"--timeout={DEADLINE * 0.75:.0f}s"  # of what kubectl waits for: it t
 
 class Timeout(AssertionError):
     """What was waited for did not come about."""
+
+
+def terminal_text(ours, theirs):
+    """All that was written to a terminal so far: what a program wrote before its end may still be on its way."""
+    os.write(theirs, b"\0")
+    seen = b""
+    while not seen.endswith(b"\0"):
+        seen += os.read(ours, 1 << 16)
+    return seen[:-1].decode(errors="replace")
 
 
 def wait_for(what, condition, deadline=DEADLINE, interval=0.05):
@@ -307,3 +318,41 @@ def forge(**more):
     spec = {"owner": "e2e", "cluster": "cluster-1", "forge": {"project": "llmd", "args": ["cks"]}}
     spec.update(more)
     return {key: value for key, value in spec.items() if value is not None}
+
+
+class ProbeTarget:
+    """A port that probes of many pods ask: it takes each connection and counts it."""
+
+    def __init__(self):
+        self.asked, self.socket = 0, socket.create_server(("127.0.0.1", 0), backlog=1024)
+        self.thread = threading.Thread(target=self.take, daemon=True)
+
+    def probe(self):
+        return {"tcpSocket": {"host": "127.0.0.1", "port": self.socket.getsockname()[1]}, "periodSeconds": 1, "failureThreshold": 1000}
+
+    def take(self):
+        with contextlib.suppress(OSError):  # the socket is closed
+            while True:
+                self.socket.accept()[0].close()
+                self.asked += 1
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.socket.close()
+        self.thread.join()
+
+
+def cpu_share(pid, seconds):
+    """The share of one processor that a process uses in this time, in percent."""
+
+    def used():
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    before, began = used(), time.monotonic()
+    time.sleep(seconds)
+    return 100 * (used() - before) / (time.monotonic() - began)

@@ -135,7 +135,17 @@ Gpus::Gpus()
                        .uuid = "GPU-" + das::uuid_of(fmt::format("fake/{}", gpus_.size()))});
     }
   }
+  order_ = control_.read()["order"];
   load();
+}
+
+int Gpus::at_index(unsigned int index) const {
+  if (index >= gpus_.size()) {
+    return -1;
+  }
+  const auto usual = static_cast<std::int64_t>(index);
+  const std::int64_t gpu = order_[static_cast<std::size_t>(index)].as_int(usual);
+  return static_cast<int>(gpu >= 0 && gpu < std::ssize(gpus_) ? gpu : usual);
 }
 
 void Gpus::load() {

@@ -40,7 +40,8 @@ struct Instance {
 // What tests ask for, in a JSON file that is read at every call:
 //   {"fail": {"nvmlInit_v2": 9}, "lost": [0], "migDisabled": [1], "createMs": 5, "destroyMs": 5,
 //    "inUse": ["MIG-..."], "parentHandles": true, "numaNodes": [0, 1], "event": 1, "gpu": 0, "xid":
-//    79, "migChange": true}
+//    79, "migChange": true, "order": [1, 0] (of the GPUs, from the next nvmlInit on: a driver may
+//    number them differently after a restart; "lost" and others name them by their first order)}
 // and what happens at the n-th call since the file changed: {"at": 3, "only": "nvmlGpuInstance
 // Destroy" (counts calls of it alone), "kill": true (the process, before the call), or "code": 999
 // (once; with "on": true from that call on; with "late": true after a change was made)}.
@@ -65,6 +66,8 @@ class Gpus {
 
   [[nodiscard]] const std::vector<Gpu>& gpus() const { return gpus_; }
   [[nodiscard]] Control& control() { return control_; }
+  // Returns the GPU that the driver counts as this one; -1: none.
+  [[nodiscard]] int at_index(unsigned int index) const;
   std::vector<Instance>& instances();
   void save() const;
 
@@ -82,6 +85,7 @@ class Gpus {
   std::vector<Gpu> gpus_{};
   std::string state_{};
   Control control_;
+  Value order_{};
   std::vector<Instance> instances_{};
 };
 

@@ -186,11 +186,11 @@ Return nvmlDeviceGetCount_v2(unsigned int* count) {
   return Success;
 }
 Return nvmlDeviceGetHandleByIndex_v2(unsigned int index, Device* device) {
-  FAKE_NVML_CHECK("nvmlDeviceGetHandleByIndex_v2", static_cast<int>(index))
+  FAKE_NVML_CHECK("nvmlDeviceGetHandleByIndex_v2", gpus().at_index(index))
   if (index >= gpus().gpus().size()) {
     return InvalidArgument;
   }
-  *device = handle<Device>(index + 1);
+  *device = handle<Device>(static_cast<std::uintptr_t>(gpus().at_index(index)) + 1);
   hostile().spoil_handle(*device);
   return Success;
 }

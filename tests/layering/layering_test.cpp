@@ -26,22 +26,21 @@ const std::map<std::string_view, Names> kThirdParty{
     {"re2/", {"kube"}},
     {"prometheus/", {"runtime"}},
     {"curl/", {"client"}},
-    {"openssl/", {"client", "net", "transport"}},
+    {"openssl/", {"net", "transport"}},
     {"sqlite3.h", {"store"}},
     {"libpq-fe.h", {"console"}},
     {"nghttp2/", {"net"}},
-    {"boost/", {"net", "transport"}},
-    {"zlib.h", {"apiserver", "net", "transport", "images"}},
+    {"boost/", {"net"}},
+    {"zlib.h", {"apiserver", "net", "images"}},
     {"zstd.h", {"images"}},
     {"deviceplugin.", {"kubelet"}},
     {"podresources.", {"kubelet"}},
 };
 
 // Layers that may ask the operating system (files, processes, sockets).
-const Names kMayUsePosix{"base",     "client",           "cluster", "webhook", "store",
-                         "net",      "transport",        "process", "targets", "lab",
-                         "cli",      "extender_serving", "nvml",    "kubelet", "agent",
-                         "exporter", "pod_network",      "images",  "console"};
+const Names kMayUsePosix{"base",     "client",      "store",  "net",    "transport", "process",
+                         "targets",  "lab",         "cli",    "nvml",   "kubelet",   "agent",
+                         "exporter", "pod_network", "images", "console"};
 constexpr std::string_view kPosix[] = {"sys/",    "netinet/",  "arpa/",    "unistd.h", "fcntl.h",
                                        "poll.h",  "dirent.h",  "signal.h", "csignal",  "pthread.h",
                                        "sched.h", "termios.h", "netdb.h",  "spawn.h",  "grp.h",
@@ -89,7 +88,6 @@ const Names kLightHeaders{"algorithm",
                           "exception",
                           "functional",
                           "initializer_list",
-                          "iterator",
                           "limits",
                           "list",
                           "map",
@@ -110,7 +108,6 @@ const Names kLightHeaders{"algorithm",
                           "utility",
                           "variant",
                           "vector",
-                          "deque",
                           "condition_variable",
                           "bit"};
 
@@ -168,6 +165,16 @@ std::string at(const Source& source, std::size_t line) {
   return source.path + ":" + std::to_string(line) + ": ";
 }
 
+// Remembers which permissions were needed: "sqlite3.h for store".
+std::set<std::string>& used_permissions() {
+  static std::set<std::string> used;
+  return used;
+}
+
+std::string permission(std::string_view what, std::string_view layer) {
+  return std::string(what) + " for " + std::string(layer);
+}
+
 // Everything wrong with one include of a product file, or an empty text.
 std::string wrong_with(const Source& source, std::string_view layer, const Include& include) {
   const std::string_view target = include.target;
@@ -184,15 +191,24 @@ std::string wrong_with(const Source& source, std::string_view layer, const Inclu
   if (source.is_header() && !kLightHeaders.contains(target)) {
     return "<" + include.target + "> is too heavy for a header";
   }
+  if (source.is_header()) {
+    used_permissions().insert(permission(target, "headers"));
+  }
   for (const auto& [prefix, users] : kThirdParty) {
-    if (target.starts_with(prefix) && !users.contains(layer)) {
-      return "layer " + std::string(layer) + " may not include <" + include.target + ">";
+    if (target.starts_with(prefix)) {
+      if (!users.contains(layer)) {
+        return "layer " + std::string(layer) + " may not include <" + include.target + ">";
+      }
+      used_permissions().insert(permission(prefix, layer));
     }
   }
   for (const std::string_view prefix : kPosix) {
-    if (target.starts_with(prefix) && !kMayUsePosix.contains(layer)) {
-      return "layer " + std::string(layer) + " may not ask the operating system: <" +
-             include.target + ">";
+    if (target.starts_with(prefix)) {
+      if (!kMayUsePosix.contains(layer)) {
+        return "layer " + std::string(layer) + " may not ask the operating system: <" +
+               include.target + ">";
+      }
+      used_permissions().insert(permission("the operating system", layer));
     }
   }
   if (target == "iostream" || target == "regex" || target == "future") {
@@ -355,6 +371,42 @@ TEST(Layering, EveryExceptionIsStillNeeded) {
   for (const Exception& exception : kExceptions) {
     EXPECT_TRUE(used_exceptions().contains(&exception)) << exception.path << " " << exception.what;
   }
+}
+
+TEST(Layering, EveryPermissionIsStillNeeded) {
+  for (const Source& source : product()) {
+    wrong_includes(source);
+  }
+  std::set<std::string> given;
+  for (const auto& [prefix, users] : kThirdParty) {
+    for (const std::string_view layer : users) {
+      given.insert(permission(prefix, layer));
+    }
+  }
+  for (const std::string_view layer : kMayUsePosix) {
+    given.insert(permission("the operating system", layer));
+  }
+  for (const std::string_view header : kLightHeaders) {
+    given.insert(permission(header, "headers"));
+  }
+  std::vector<std::string> unused;
+  std::ranges::set_difference(given, used_permissions(), std::back_inserter(unused));
+  EXPECT_TRUE(unused.empty()) << "given and not needed:" << joined(unused);
+}
+
+// Manifests are files below a folder `data`, which CMake embeds (athanor_embed_text).
+TEST(Layering, ManifestsAreFilesNotLiterals) {
+  std::vector<std::string> found;
+  for (const Source& source : product()) {
+    for (const std::string_view start : {"\napiVersion: ", "(apiVersion: "}) {
+      if (const std::size_t place = source.text.find(start); place != std::string::npos) {
+        const std::string before = source.text.substr(0, place + 1);
+        const auto line = std::count(before.begin(), before.end(), '\n');
+        found.push_back(at(source, static_cast<std::size_t>(line) + 1) + "a manifest");
+      }
+    }
+  }
+  EXPECT_TRUE(found.empty()) << joined(found);
 }
 
 // The checks themselves, on text that breaks the rules.

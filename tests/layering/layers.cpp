@@ -46,6 +46,8 @@ Layers read() {
     for (const std::string& dependency : words(dependencies)) {
       if (dependency.starts_with(kPrefix)) {
         layer.direct.insert(dependency.substr(kPrefix.size()));
+      } else {
+        layer.libraries.push_back(dependency);
       }
     }
     all.emplace(name.substr(kPrefix.size()), std::move(layer));

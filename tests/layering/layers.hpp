@@ -15,6 +15,7 @@ struct Layer {
   std::vector<std::string> folders{};            // below src/
   std::set<std::string, std::less<>> direct{};   // the layers it links
   std::set<std::string, std::less<>> visible{};  // these, and all that they are built on
+  std::vector<std::string> libraries{};          // of others: "fmt::fmt"
 };
 
 // Every layer by its library's name without "athanor_".

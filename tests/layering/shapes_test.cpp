@@ -21,14 +21,22 @@ constexpr std::size_t kMostBodyLines = 71;  // between the braces: 70 and the cl
 constexpr std::size_t kMostParameters = 6;
 constexpr std::size_t kMostHeaderLines = 200;
 
-constexpr std::size_t kParameterCeiling = 13;
-constexpr std::size_t kBoolCeiling = 81;
+constexpr std::size_t kParameterCeiling = 0;
+constexpr std::size_t kBoolCeiling = 80;
 constexpr std::size_t kLongFunctionCeiling = 0;
-constexpr std::size_t kLongHeaderCeiling = 5;
+constexpr std::size_t kLongHeaderCeiling = 4;
 
 // Functions whose body is one table.
 constexpr std::array<std::string_view, 4> kTables = {"fleet_routes", "schedule_routes",
                                                      "system_routes", "make_dictionary"};
+
+// Functions that a C library calls: the parameters are its own.
+constexpr std::array<std::string_view, 2> kCallbacks = {"on_header", "on_read"};
+
+bool is_callback(std::string_view name) {
+  name = name.substr(name.rfind(':') + 1);
+  return std::find(kCallbacks.begin(), kCallbacks.end(), name) != kCallbacks.end();
+}
 
 bool is_table(std::string_view name) {
   return std::find(kTables.begin(), kTables.end(), name) != kTables.end();
@@ -57,7 +65,8 @@ std::vector<Offender> functions_with(Broken broken) {
 
 TEST(Shapes, FunctionsHaveAtMostSixParameters) {
   check_ceiling(functions_with([](const Source&, const Function& function) {
-                  return function.parameters.size() > kMostParameters;
+                  return function.parameters.size() > kMostParameters &&
+                         !is_callback(function.name);
                 }),
                 kParameterCeiling, "kParameterCeiling");
 }

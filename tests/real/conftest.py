@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 import yaml
@@ -47,13 +48,16 @@ class RealLab(Lab):
     def pid(self, component):
         return int((self.data / f"{component}.pid").read_text(encoding="ascii"))
 
-    def restart(self, component):
-        """Kills a component as a crash does, and starts it again as it was, on the same port."""
+    def restart(self, component, pause=0, meanwhile=lambda: None):
+        """Kills a component as a crash does, calls meanwhile(), and starts it again as it was, on the same port, no earlier than after the pause."""
         pid = self.pid(component)
         killed = now()
         command = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")[:-1]
         os.kill(pid, signal.SIGKILL)
         wait_for(f"{component} is gone", lambda: not alive(pid))
+        back = time.monotonic() + pause
+        meanwhile()
+        time.sleep(max(0, back - time.monotonic()))  # the absence itself
         started = []
 
         def ready():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The real Kueue and Tekton on the real control plane, installed from the files of their own modules (tests/real/stack).
+"""The real Kueue, Tekton and AppWrapper manager on the real control plane, installed from the files of their own modules (tests/real/stack).
 
 Their programs run here as processes with the accounts, flags and variables of their Deployments. The API server reaches their webhooks under
 the names of their Services: each gets an EndpointSlice with ADDRESS, which `scripts/test-real stack` gives to the loopback device of a network
@@ -7,6 +7,7 @@ namespace of its own.
 """
 
 import base64
+import http.client
 import json
 import os
 import pathlib
@@ -22,8 +23,10 @@ ADDRESS = "192.0.2.1"
 MODULE = HERE / "stack"
 # All pods share this machine's ports, and the AppWrapper controller has 8081, 8443 and 9443.
 KUEUE_WEBHOOKS, TEKTON_WEBHOOKS = 19443, 19444
-KUEUE, TEKTON = "sigs.k8s.io/kueue", "github.com/tektoncd/pipeline"
-PROGRAMS = {"kueue": f"{KUEUE}/cmd/kueue", "tekton-controller": f"{TEKTON}/cmd/controller", "tekton-webhook": f"{TEKTON}/cmd/webhook"}
+KUEUE, TEKTON, APPWRAPPER = "sigs.k8s.io/kueue", "github.com/tektoncd/pipeline", "github.com/project-codeflare/appwrapper"
+PROGRAMS = {
+    "kueue": f"{KUEUE}/cmd/kueue", "tekton-controller": f"{TEKTON}/cmd/controller", "tekton-webhook": f"{TEKTON}/cmd/webhook", "appwrapper": f"{APPWRAPPER}/cmd",
+}
 # What a pod alone can run or serve: Kueue's own API needs the account of a pod's file.
 NOT_HERE = ("HorizontalPodAutoscaler", "ServiceMonitor", "ClusterServiceVersion", "APIService")
 
@@ -43,6 +46,7 @@ class Foreign(Replica):
     """The container of a Deployment as a process, with the token of its account."""
 
     def __init__(self, plane, program, deployment, more=(), **environment):
+        self.again = lambda: Foreign(plane, program, deployment, more, **environment)  # as the kubelet starts it again
         pod = deployment["spec"]["template"]["spec"]
         (container,) = pod["containers"]
         self.namespace = deployment["metadata"]["namespace"]
@@ -72,6 +76,10 @@ class Stack(Plane):
         for one in self.programs.values():
             one.end()
         super().close()
+
+    def revive(self):
+        """Starts what has ended, as the kubelet does."""
+        self.programs = {name: one if one.process.poll() is None else one.again() for name, one in self.programs.items()}
 
     def install(self, objects):
         """Applies objects; Services lose their selectors, as the processes are no pods, and get their endpoints. Returns the Deployments."""
@@ -159,13 +167,31 @@ class Stack(Plane):
         steps = [{"name": "s", "image": "busybox"}]
         self.wait_for_webhook("a Task", {"apiVersion": "tekton.dev/v1", "kind": "Task", "metadata": {"name": "first", "namespace": "default"}, "spec": {"steps": steps}})
 
+    def start_appwrapper(self):
+        """Upstream's AppWrapper manager with its own manifests, which have the names of deploy/appwrapper: they replace these."""
+        rendered = run([KUBECTL, "kustomize", folder_of(APPWRAPPER) / "config/default"])
+        assert rendered.code == 0, rendered.err
+        objects = load(rendered.out)
+        temporary = self.data.parent / "appwrapper"
+        certificates = temporary / "k8s-webhook-server/serving-certs"  # where controller-runtime looks
+        certificates.mkdir(parents=True, exist_ok=True)
+        for one in objects:
+            if one["kind"] == "ConfigMap" and one["metadata"]["name"] == "appwrapper-operator-config":
+                text = yaml.safe_load(one["data"]["config.yaml"])
+                text["certManagement"] = {**text.get("certManagement", {}), "namespace": "appwrapper-system", "certificateDir": str(certificates)}
+                text["controllerManager"] = {"health": {"bindAddress": "127.0.0.1:0"}, "metrics": {"bindAddress": "127.0.0.1:0"}}
+                one["data"]["config.yaml"] = yaml.safe_dump(text)
+        (deployment,) = self.install(objects).values()
+        threading.Thread(target=self.mount, args=("appwrapper-system", "appwrapper-webhook-server-cert", certificates), daemon=True).start()
+        return Foreign(self, self.binaries["appwrapper"], deployment, NAMESPACE="appwrapper-system", TMPDIR=str(temporary))
+
     def mount(self, namespace, name, folder):
         """Writes a Secret's files as a kubelet does."""
         path = f"/api/v1/namespaces/{namespace}/secrets/{name}"
         while not self.ended.wait(0.2):
             try:
                 answer = self.http("GET", path)
-            except OSError:  # the server restarts
+            except (OSError, http.client.HTTPException):  # the server restarts
                 continue
             for key, text in (json.loads(answer.text).get("data") or {}).items() if answer.code == 200 else ():
                 content = base64.b64decode(text)

@@ -12,6 +12,7 @@ import yaml
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
+from manifests import faults  # noqa: E402
 from support import KUBECTL, ROOT, Lab, run, wait_for  # noqa: E402
 from test_go_clients import built, go  # noqa: E402
 
@@ -61,6 +62,14 @@ def test_the_chart_is_the_kustomization(helm, overlay, values):
     assert ours.keys() == theirs.keys()
     for one, manifest in theirs.items():
         assert ours[one] == manifest, one
+
+
+@pytest.mark.parametrize("namespace", [SYSTEM, "furnace"])
+@pytest.mark.parametrize("values", [[], ["monitoring.enabled=true"], ["queueing.enabled=true"], ["console.enabled=true"],
+                                    ["monitoring.enabled=true", "queueing.enabled=true", "console.enabled=true"]], ids=" ".join)  # fmt: skip
+def test_what_the_chart_names_is_there_and_what_it_calls_is_let_in(helm, values, namespace):
+    """The checks of tests/e2e/deploy/test_ways.py, with values and in a namespace that no overlay has."""
+    assert faults([*template(helm, *values, namespace=namespace).values()]) == []
 
 
 def test_other_namespaces_are_named_everywhere(helm):

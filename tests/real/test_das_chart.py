@@ -12,9 +12,12 @@ import yaml
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
+sys.path.insert(0, str(HERE.parent / "e2e/deploy"))
+from manifests import faults  # noqa: E402
 from replica import Replica  # noqa: E402
 from support import ATHANOR, ROOT, Lab, wait_for  # noqa: E402
 from test_chart import by_identity, helm, identity  # noqa: E402, F401
+from test_ways import OPERANDS  # noqa: E402
 
 CHART, DAS = ROOT / "deploy/chart/das", ROOT / "deploy/das"
 NAMESPACE = "das-operator"
@@ -50,6 +53,14 @@ def test_the_chart_is_deploy_das(helm):  # noqa: F811
     for path in (CHART / "crds").iterdir():
         assert yaml.safe_load(path.read_text(encoding="utf-8")) == yaml.safe_load((DAS / f"00_{path.name}").read_text(encoding="utf-8"))
     assert len(list((CHART / "crds").iterdir())) == len(list(DAS.glob("00_*")))
+
+
+@pytest.mark.parametrize("namespace", [NAMESPACE, "furnace"])
+@pytest.mark.parametrize("values", [[], ["monitoring.enabled=true"]], ids=" ".join)
+def test_what_the_chart_names_is_there_and_what_it_calls_is_let_in(helm, values, namespace):  # noqa: F811
+    """The checks of tests/e2e/deploy/test_ways.py, in a namespace that deploy/das does not have."""
+    operands = json.loads(json.dumps(OPERANDS).replace(f'"namespace": "{NAMESPACE}"', f'"namespace": "{namespace}"'))
+    assert faults([*template(helm, *values, namespace=namespace).values(), *operands]) == []
 
 
 def test_another_namespace_is_named_everywhere(helm):  # noqa: F811

@@ -17,7 +17,7 @@ from support import ATHANOR, ROOT, Lab, run, wait_for  # noqa: E402
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "athanor/real"
 GREETINGS = "/apis/demo.athanor.dev/v1/namespaces/default/greetings"
-BUILD_TIME = 900  # seconds, of a first build on shared cores
+BUILD_TIME = 2400  # seconds, of a first build on shared cores
 
 
 def go(*args, cwd, **variables):

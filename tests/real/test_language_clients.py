@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients written in JavaScript, Java and Rust load a lab's kubeconfig and see the whole life of a ConfigMap."""
+"""Clients written in JavaScript, Java (fabric8 and the official one) and Rust load a lab's kubeconfig and see the whole life of a ConfigMap."""
 
 import os
 import pathlib
@@ -30,16 +30,24 @@ def javascript():
     return ["node", fetched("javascript", "npm", "install", "--no-audit", "--no-fund", "--prefer-offline") / "client.mjs"]
 
 
-def java():
-    folder = fetched("java", "mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib")
+def in_java(language):
+    folder = fetched(language, "mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib")
     return ["java", "-cp", f"{folder}/lib/*", folder / "Client.java"]
+
+
+def java():
+    return in_java("java")
+
+
+def java_official():
+    return in_java("java-official")
 
 
 def rust():
     return [fetched("rust", "cargo", "build", "--locked", "--quiet") / "target/debug/athanor-rust-client"]
 
 
-TOOLS = {javascript: "npm", java: "mvn", rust: "cargo"}
+TOOLS = {javascript: "npm", java: "mvn", java_official: "mvn", rust: "cargo"}
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +65,7 @@ def up(tmp_path_factory):
 def test_a_client_follows_a_config_map(up, client):
     if shutil.which(TOOLS[client]) is None:
         pytest.skip(f"{TOOLS[client]} is not installed")
-    name = client.__name__
+    name = client.__name__.replace("_", "-")
     done = run([*client(), "default"], env=up.env, timeout=120)
     assert done.code == 0, done.out + done.err
     assert done.out.splitlines() == [

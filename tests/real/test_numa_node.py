@@ -130,11 +130,28 @@ def test_exclusive_cpus_and_memory_are_accounted_and_given_back(node):
 
 def test_a_kubelet_that_restarts_is_waited_for(node):
     wait_for("the first object", lambda: topology(node))
+    cpus = wait_for("its cpus", lambda: resource(node, "cpu"))
+    pod(node, "kept")
+    wait_for("a pod with a cpu of its own", lambda: phase(node, "kept") == "Running")
+    wait_for("its cpu to be taken", lambda: resource(node, "cpu") == cpus - 1)
     node.stop("kubelet")
     log = node.folder / "exporter.log"
     wait_for("failed rounds", lambda: "podresources: " in log.read_text())
-    before = topology(node)["zones"]
     node.launch("kubelet")
+    answered = []
+
+    def rounds():
+        """The kubelet has answered for 30 looks, a round of the exporter each; the cpu was never shown as free."""
+        if resource(node, "cpu") != cpus - 1:
+            raise RuntimeError(f"{resource(node, 'cpu')} cpus are shown as free while a pod has one of {cpus}")
+        answered.append(asked(node, "get", "default/kept")["pod_resources"]["containers"][0]["cpu_ids"])
+        return len(answered) >= 30
+
+    wait_for("the kubelet's answers", rounds, interval=0.5, deadline=90)
+    assert phase(node, "kept") == "Running" and len(answered[-1]) == 1
+    node.lab.http("DELETE", f"{PODS}/kept")
+    wait_for("its cpu to be given back", lambda: resource(node, "cpu") == cpus)
+    before = topology(node)["zones"]
 
     def runs():
         """A kubelet that starts may still count cpus of pods that are gone: it refuses for good, so the pod is made again."""

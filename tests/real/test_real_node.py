@@ -45,12 +45,16 @@ def test_a_pod_runs_on_the_real_kubelet(node):
 CLAIMS = "/apis/inference.redhat.com/v1alpha1/namespaces/das-operator/allocationclaims"
 
 
+FOREIGN = {"gpu": 1, "id": 77, "profile": "1g.5gb", "start": 6, "size": 1, "computes": [{"id": 0, "profile": 0, "uuid": "MIG-foreign"}]}
+
+
 class Agent:
     """athanor-agent on the node, with GPUs of the fake library."""
 
     def __init__(self, node):
         self.node, self.process, self.runs = node, None, 0
         self.state = node.folder / "gpus"
+        self.control = node.folder / "control"
         self.log = node.folder / "agent.log"
 
     def start(self):
@@ -58,7 +62,7 @@ class Agent:
             self.process = subprocess.Popen(
                 [AGENT, "daemonset", f"--kubeconfig={self.node.lab.kubeconfig}", "--listen=0", "--cluster-policy-name=", f"--cdi-dir={self.node.cdi}",
                  f"--pod-resources-socket={self.node.pod_resources}", f"--nvml-library={AGENT.parent / 'libnvidia-ml-fake.so'}", "--log-level=debug"],
-                env={**os.environ, "NODE_NAME": self.node.name, "FAKE_NVML_STATE": str(self.state)}, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                env={**os.environ, "NODE_NAME": self.node.name, "FAKE_NVML_STATE": str(self.state), "FAKE_NVML_CONTROL": str(self.control)}, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
             )  # fmt: skip
         return self
 
@@ -68,14 +72,28 @@ class Agent:
             assert self.process.wait(30) == 0
         return self
 
-    def kill_and_start(self):
+    def kill_and_start(self, **trouble):
+        """The next run has this trouble with its GPUs."""
         self.process.kill()
         self.process.wait()
+        self.set_foreign(trouble.pop("foreign", False))
+        new = self.control.with_suffix(".new")
+        new.write_text(json.dumps(trouble), encoding="utf-8")
+        new.rename(self.control)
         return self.start()
 
+    def instances(self):
+        return json.loads(self.state.read_text())["instances"] if self.state.exists() else []
+
+    def set_foreign(self, there):
+        """Another program's instance, where there is room. No agent runs."""
+        others = [one for one in self.instances() if one["id"] != FOREIGN["id"]]
+        free = all(one["gpu"] != FOREIGN["gpu"] or one["start"] + one["size"] <= FOREIGN["start"] for one in others)
+        if self.state.exists():
+            self.state.write_text(json.dumps({"instances": [*others, *([FOREIGN] if there and free else [])]}), encoding="utf-8")
+
     def slices(self):
-        stored = json.loads(self.state.read_text()) if self.state.exists() else {"instances": []}
-        return sorted(compute["uuid"] for one in stored["instances"] for compute in one["computes"])
+        return sorted(compute["uuid"] for one in self.instances() if one["id"] != FOREIGN["id"] for compute in one["computes"])
 
 
 @pytest.fixture(scope="module")
@@ -192,17 +210,29 @@ def test_what_went_while_the_agent_was_down_is_collected(node, agent):
 
 
 KILLS = int(os.environ.get("NODE_KILLS", "100"))
+# What a driver and other programs do in every second round (tests/fake_nvml).
+TROUBLES = (
+    {"createMs": 300, "destroyMs": 300},
+    {"at": 1, "only": "nvmlGpuInstanceDestroy", "code": 19},
+    {"at": 1, "only": "nvmlDeviceCreateGpuInstanceWithPlacement", "code": 999},
+    {"at": 1, "only": "nvmlGpuInstanceCreateComputeInstance", "code": 999, "late": True},
+    {"inUse": ["*"]},
+    {"lost": [1]},
+    {"order": [1, 0]},
+    {"foreign": True},
+)
 LIMITS = ({"nvidia.com/mig-1g.5gb": "2"}, {"nvidia.com/mig-1g.5gb": "1", "nvidia.com/mig-2g.10gb": "1"}, {"nvidia.com/mig-3g.20gb": "1"})
 
 
 def test_an_agent_that_is_killed_again_and_again_leaves_nothing(node, agent):
     """At any moment of the lives of three pods. A pod that the kubelet admits while no plugin answers fails, as everywhere; one that runs has slices of its own."""
-    moments, kills, ran, rejected = random.Random(35), 0, 0, 0
+    moments, kills, rounds = random.Random(35), 0, 0
+    ran, rejected = {True: 0, False: 0}, {True: 0, False: 0}  # by whether there was trouble
 
-    def kill_within(seconds):
+    def kill_within(seconds, trouble=None):
         nonlocal kills
         time.sleep(moments.uniform(0, seconds))  # the moment itself
-        agent.kill_and_start()
+        agent.kill_and_start(**(trouble or {}))
         kills += 1
 
     def ended_or_runs(name):
@@ -213,19 +243,22 @@ def test_an_agent_that_is_killed_again_and_again_leaves_nothing(node, agent):
         names = [f"round-{kills}-{i}" for i in range(len(LIMITS))]
         for name, limits in zip(names, LIMITS, strict=True):
             add_pod(node, name, limits, "env; exec sleep 100000", restartPolicy="Never")
-        for _ in range(3):
-            kill_within(1)
+        troubled, rounds = rounds % 2 == 1, rounds + 1
+        for _ in range(2):
+            kill_within(1, moments.choice(TROUBLES) if troubled else None)
+        kill_within(1)
         for name in names:
             wait_for(f"{name} runs or is rejected", lambda name=name: ended_or_runs(name), deadline=60)
         running = [name for name in names if status(node, name)["phase"] == "Running"]
         given = [uuid for name in running for uuid in seen(node, name)[0].split(",")]
         assert len(given) == len(set(given)) and set(given) <= set(agent.slices()), (given, agent.slices())
-        ran, rejected = ran + len(running), rejected + len(names) - len(running)
+        ran[troubled] += len(running)
+        rejected[troubled] += len(names) - len(running)
         for name in names:
             delete(node, name)
-        kill_within(0.5)
+        kill_within(0.5, moments.choice(TROUBLES) if troubled else None)
         kill_within(1)
         wait_for("slices, claims and files are gone", lambda: gone(node, agent), deadline=90)
         wait_for("the devices are offered again", lambda: offered(node, "mig.das.com/1g.5gb") == 14, deadline=60)
-    print(f"{kills} kills: {ran} pods ran, {rejected} were rejected while no plugin answered")
-    assert ran > rejected
+    print(f"{kills} kills: {ran} pods ran, {rejected} were rejected while no plugin answered or their slice was not made (True: with trouble)")
+    assert ran[False] > rejected[False] and ran[True] > 0

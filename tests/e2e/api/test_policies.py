@@ -79,6 +79,47 @@ def test_rules_of_custom_resources_judge_what_kubectl_applies(lab, ns):
     lab.kubectl("delete", "crd", "scales.cel.example.com")
 
 
+def test_reserved_words_name_fields(lab, ns):
+    """JobSet's and Kubeflow Trainer's rules read a field `namespace` directly."""
+    one = json.loads(json.dumps(RULED))
+    one["metadata"]["name"] = "refs.cel.example.com"
+    one["spec"]["names"] = {"plural": "refs", "kind": "Ref"}
+    schema = one["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    words = ("namespace", "import", "package", "return")
+    schema["properties"]["spec"] = {
+        "type": "object",
+        "properties": {word: {"type": "string"} for word in words},
+        "x-kubernetes-validations": [
+            {"rule": "!has(self.namespace) || self.namespace != 'kube-system'", "message": "direct"},
+            {"rule": "!has(self.__namespace__) || self.__namespace__ != 'default'", "message": "escaped"},
+            {"rule": "!has(self.import) && !has(self.package) && !has(self.return)", "message": "others"},
+        ],
+    }
+    lab.kubectl("apply", "-f", "-", stdin=json.dumps(one))
+    try:
+        wait_for("the kind", lambda: "refs" in [r["name"] for r in lab.get("/apis/cel.example.com/v1")["resources"]])
+        ref = {"apiVersion": "cel.example.com/v1", "kind": "Ref", "metadata": {"name": "r", "namespace": ns}}
+        for spec, message in (({"namespace": "kube-system"}, "direct"), ({"namespace": "default"}, "escaped"), ({"return": "x"}, "others")):
+            refused = lab.kubectl("create", "-f", "-", stdin=json.dumps(ref | {"spec": spec}), code=1)
+            assert f"spec: Invalid value: {message}" in refused.err
+        lab.kubectl("create", "-f", "-", stdin=json.dumps(ref | {"spec": {"namespace": "mine"}}))
+    finally:
+        lab.kubectl("delete", "crd", "refs.cel.example.com")
+
+
+def test_a_policy_that_reads_the_namespace_has_no_warning(lab):
+    policy = json.loads(json.dumps(POLICY))
+    policy["metadata"]["name"] = "no-such-place"
+    policy["spec"]["validations"] = [{"expression": "object.metadata.namespace != 'nowhere'"}]
+    path = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/no-such-place"
+    try:
+        lab.kubectl("apply", "-f", "-", stdin=json.dumps(policy))
+        status = wait_for("the type check", lambda: lab.get(path)["status"] if lab.get(path)["status"]["observedGeneration"] == 1 else None)
+        assert not status.get("typeChecking", {}).get("expressionWarnings")
+    finally:
+        lab.kubectl("delete", "validatingadmissionpolicy", "no-such-place", "--ignore-not-found")
+
+
 def test_policies_deny_and_are_type_checked(lab, ns):
     policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
     binding = json.loads(json.dumps(BINDING))

@@ -149,6 +149,8 @@ INVALID = {
     "no kind": (lambda body: body["spec"]["components"][0]["template"].pop("kind"), "spec.components[0].template.kind: Required value"),
     "no apiVersion": (lambda body: body["spec"]["components"][0]["template"].pop("apiVersion"), "spec.components[0].template.apiVersion: Required value"),
 }
+# Keys of a component that are named as a wrapped kind, its parts or its fields: they are unknown.
+KEYS_OF_KINDS = ("Job", "job", "JobSet", "PodSet", "podSet", "RayCluster", "Deployment", "AppWrapper", "Pod", "pod", "spec", "metadata", "kind")
 
 
 def refusal(lab, ns, body, code):
@@ -170,6 +172,12 @@ def check_rejections(lab, ns):
         body = copy.deepcopy(wrapper(pod()))
         take(body)
         assert part in refusal(lab, ns, body, 422)["message"], row
+    for key in KEYS_OF_KINDS:
+        for value in ({"template": pod()["spec"]}, [pod()], "text", None, {}):
+            body = wrapper({"template": pod(name="odd"), key: value}, name="odd")
+            answer = lab.http("POST", PATH.format(ns) + "?dryRun=All&fieldValidation=Ignore", body)
+            assert answer.code == 201, f"{key}: {answer.text}"
+            assert key not in answer.json["spec"]["components"][0], "an unknown field goes"
 
 
 def check_changes(lab, ns, name, changes):

@@ -85,6 +85,13 @@ def test_rejections(lab, ns):
     check_rejections(lab, ns)
 
 
+@pytest.mark.parametrize("spec", ["text", 5, [], True])
+def test_spec_that_is_no_object_is_refused(lab, ns, spec):
+    body = {"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": {"name": "formless"}, "spec": spec}
+    answer = lab.http("POST", f"/apis/workload.codeflare.dev/v1beta2/namespaces/{ns}/appwrappers", body)
+    assert answer.code == 422 and "spec" in answer.text, answer.text
+
+
 @pytest.mark.parametrize("row", FATAL)
 def test_what_cannot_be_created_fails(lab, ns, row):
     """13: rows that pass admission and fail at creation, for good."""

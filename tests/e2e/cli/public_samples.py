@@ -14,7 +14,7 @@ NGINX = "registry.k8s.io/nginx-slim:0.27"
 @dataclass
 class Sample:
     objects: list
-    end: str  # Succeeded, Failed, Running; Waiting: by `says` of athanor queue --explain; Refused: by kubectl
+    end: str  # Succeeded, Failed, Running; Repeats; Waiting: by `says` of athanor queue --explain; Refused: by kubectl
     says: str = ""  # in what athanor, the events or kubectl say
 
 
@@ -62,6 +62,28 @@ def deployment(name, replicas, one):
     labels = {"app": name}
     template = {"metadata": {"labels": labels}, "spec": {"terminationGracePeriodSeconds": 0, "containers": [one]}}
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}}
+
+
+def stateful_set(name, replicas, one):
+    made = deployment(name, replicas, one)
+    return {**made, "kind": "StatefulSet", "spec": {**made["spec"], "serviceName": name}}
+
+
+def queued(one, queue="user-queue"):
+    """With a namespace and the label."""
+    return {**one, "metadata": named(one["metadata"]["name"], queue)}
+
+
+def cron_job(name, one, *, count=1):
+    """The label is on the Jobs. Each minute in the sample, which is too long for a test."""
+    spec = {"parallelism": count, "completions": count, "template": {"spec": pod_spec(one)}}
+    return {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": named(name, queue=None), "spec": {
+        "schedule": "@every 2s", "jobTemplate": {"metadata": {"labels": {QUEUE: "user-queue"}}, "spec": spec}}}  # fmt: skip
+
+
+def unknown(api_version, kind, name):
+    """An object of a kind that the lab does not define; kubectl refuses it before it reads the spec."""
+    return Sample([{"apiVersion": api_version, "kind": kind, "metadata": named(name), "spec": {}}], "Refused", f'no matches for kind "{kind}" in version "{api_version}"')
 
 
 def job_set(name, *groups, **metadata):
@@ -156,6 +178,25 @@ KUEUE = {
             {"path": "template.spec.leaderWorkerTemplate.leaderTemplate", "replicas": 2}, {"path": "template.spec.leaderWorkerTemplate.workerTemplate", "replicas": 3}])], "Running"
     ),  # fmt: skip
     "serving-workloads/sample-leaderworkerset.yaml": Sample([leader_worker_set("nginx-leaderworkerset")], "Running"),
+    "serving-workloads/sample-deployment.yaml": Sample([queued(deployment("nginx-deployment", 3, container(NGINX, cpu="100m")))], "Running", "Deployment is not integrated with the queueing: label"),
+    "deployment-kueue/kueue-statefulset.yaml": Sample(
+        [queued(stateful_set("sleep-statefulset", 3, container("gcr.io/k8s-staging-perf-tests/sleep:v0.1.0", cpu="3", args=["5m"])))], "Running", "StatefulSet is not integrated with the queueing: label"
+    ),
+    "jobs/sample-cronjob.yaml": Sample([cron_job("sample-cronjob", container("gcr.io/k8s-staging-perf-tests/sleep:v0.0.3", cpu="1", memory="200Mi", args=["100ms"]), count=3)], "Repeats"),
+    "jobs/appwrapper-pytorch-sample.yaml": Sample([wrapper("sample-appwrapper-pytorch-job", bare(pytorch("pytorch-simple", mnist(), mnist())))], "Running", f'Image "{MNIST}" is not run here'),
+    "pods-kueue/low-prio-pod.yaml": Sample(
+        [priority_class("low-prio", 1000), pod("low-prio-1m-sleep", container("busybox", cpu="9", command=["sleep"], args=["1s"]), restart="OnFailure", priorityClassName="low-prio")], "Succeeded"
+    ),
+    "tas/sample-job-preferred.yaml": Sample([job("tas-sample-preferred", HELLO, count=3, queue="tas-user-queue")], "Waiting", "LocalQueue/default/tas-user-queue: does not exist"),
+    "provisioning/sample-job.yaml": Sample([job("sample-job", HELLO, count=3, queue="dws-local-queue", suspend=True)], "Waiting", "LocalQueue/default/dws-local-queue: does not exist"),
+    "admission-fs/lq-a-simple-job.yaml": Sample([job("lq-a-job", HELLO, queue="lq-a", suspend=True)], "Waiting", "LocalQueue/default/lq-a: does not exist"),
+    "jobs/ray-service-sample.yaml": unknown("ray.io/v1", "RayService", "rayservice-sample"),
+    "python/sample-mpijob.py": unknown("kubeflow.org/v2beta1", "MPIJob", "pi"),
+    "python/sample-trainjob.py": unknown("trainer.kubeflow.org/v1alpha1", "TrainJob", "sample-trainjob"),
+    "jobs/sample-paddlejob.yaml": unknown("kubeflow.org/v1", "PaddleJob", "paddle-simple-cpu"),
+    "sample-xgboostjob.yaml": unknown("kubeflow.org/v1", "XGBoostJob", "xgboost-dist-iris-test-train"),
+    "jobs/sample-tfjob.yaml": unknown("kubeflow.org/v1", "TFJob", "tensorflow-dist-mnist"),
+    "jobs/sample-sparkapplication.yaml": unknown("sparkoperator.k8s.io/v1beta2", "SparkApplication", "spark-pi"),
     "a job that is larger than the queue": Sample([job("too-large", container("busybox", cpu="64", command=["true"]))], "Waiting", "insufficient quota for cpu"),
     "admin/single-clusterqueue-setup.yaml": Sample([*SETUP, job("after-setup", HELLO, count=3)], "Succeeded"),
 }
@@ -175,6 +216,14 @@ CODEFLARE = {
         [wrapper("sample-failing-job", bare(job("sample-failing-job", sh("exit 1", cpu="1"), backoffLimit=0)),
                  annotations={"failureGracePeriodDuration": "0s", "retryPausePeriodDuration": "0s", "retryLimit": "1"})], "Failed"
     ),  # fmt: skip
+    "appwrapper.yaml": Sample(
+        [wrapper("sample", bare(pod("sample-pod", sh("sleep 1", cpu="1"))), {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "sample-service"}, "spec": {"selector": {"app": "a"}, "ports": [{"port": 80}]}})],
+        "Succeeded",
+    ),
+    "wrapped-failing-pytorch-job.yaml": Sample(
+        [wrapper("sample-failing-pytorch-job", bare(pytorch("pytorch-failing", *(sh("sleep 1; exit 1", cpu="1", name="pytorch") for _ in range(2)), restart="Never")),
+                 annotations={"failureGracePeriodDuration": "0s", "retryPausePeriodDuration": "0s", "retryLimit": "0"})], "Failed"
+    ),  # fmt: skip
     "wrapped-pytorch-job.yaml": Sample([wrapper("sample-pytorch-job", bare(pytorch("pytorch-simple", mnist(), mnist())))], "Running", f'Image "{MNIST}" is not run here'),
     "wrapped-jobset.yaml": Sample(
         [wrapper("sample-jobset", bare(job_set("sample-jobset", ("workers", 4, sh("sleep 1", cpu="100m")), ("driver", 1, sh("sleep 1", cpu="100m")))), queue="default-queue")], "Succeeded"
@@ -192,6 +241,15 @@ def steps(*scripts, image="bash:latest", **spec):
 
 def run(kind, name, **spec):
     return {"apiVersion": "tekton.dev/v1", "kind": kind, "metadata": {"generateName": f"{name}-", "namespace": "default"}, "spec": spec}
+
+
+def of_tasks(name, *tasks, spec=None, **more):
+    """A PipelineRun that ends well: its own spec, and that of its pipeline beside the tasks."""
+    return Sample([run("PipelineRun", name, pipelineSpec={"tasks": list(tasks), **(spec or {})}, **more)], "Succeeded")
+
+
+def with_params(task, *names, **more):
+    return {**task, "params": [{"name": name} for name in names], **more}
 
 
 def of_task(name, task, **spec):
@@ -256,6 +314,51 @@ TEKTON = {
         [run("PipelineRun", "matrix", pipelineSpec={"tasks": [{"name": "p", "matrix": {"params": [{"name": "os", "value": ["linux", "mac"]}]}, "taskSpec": {
             **steps("echo $(params.os)"), "params": [{"name": "os"}]}}]})], "Succeeded"
     ),  # fmt: skip
+    "pipelineruns/pipelinerun-results.yaml": of_tasks(
+        "run-results", {"name": "one", "taskSpec": {**steps("echo -n 7 > $(results.r.path)"), **RESULT}}, spec={"results": [{"name": "out", "value": "$(tasks.one.results.r)"}]}
+    ),
+    "pipelineruns/propagating_params_implicit_parameters.yaml": of_tasks("implicit", {"name": "one", "taskSpec": steps("[[ $(params.HELLO) == hi ]]")}, params=[{"name": "HELLO", "value": "hi"}]),
+    "pipelineruns/propagating-workspaces.yaml": of_tasks(
+        "implicit-workspace", {"name": "one", "taskSpec": steps("echo a > $(workspaces.s.path)/f")}, workspaces=[{"name": "s", "emptyDir": {}}]
+    ),
+    "pipelineruns/optional-workspaces.yaml": of_tasks(
+        "optional", {"name": "one", "taskSpec": {**steps("[[ $(workspaces.w.bound) == false ]]"), "workspaces": [{"name": "w", "optional": True}]}}, spec={"workspaces": [{"name": "s", "optional": True}]}
+    ),
+    "pipelineruns/mapping-workspaces.yaml": of_tasks(
+        "mapping", {"name": "one", "workspaces": [{"name": "w", "workspace": "s", "subPath": "a"}], "taskSpec": {**steps("echo a > $(workspaces.w.path)/f"), "workspaces": [{"name": "w"}]}},
+        {"name": "two", "runAfter": ["one"], "workspaces": [{"name": "w", "workspace": "s"}], "taskSpec": {**steps("grep a $(workspaces.w.path)/a/f"), "workspaces": [{"name": "w"}]}},
+        spec={"workspaces": [{"name": "s"}]}, workspaces=[{"name": "s", "volumeClaimTemplate": CLAIM}],
+    ),  # fmt: skip
+    "pipelineruns/ignore-step-error.yaml": of_tasks("ignore-error", {"name": "one", "taskSpec": {"steps": [{"name": "bad", "image": "alpine", "onError": "continue", "script": "exit 1"}]}}),
+    "pipelineruns/pipelinerun-task-execution-status.yaml": of_tasks(
+        "status", {"name": "work", "taskSpec": steps("true")},
+        spec={"finally": [{"name": "tell", "params": [{"name": "s", "value": "$(tasks.work.status)"}], "taskSpec": with_params(steps("[[ $(params.s) == Succeeded ]]"), "s")}]},
+    ),  # fmt: skip
+    "pipelineruns/pipelinerun-with-final-results.yaml": of_tasks(
+        "final", {"name": "one", "taskSpec": {**steps("echo -n 7 > $(results.r.path)"), **RESULT}},
+        spec={"finally": [{"name": "tell", "params": [{"name": "v", "value": "$(tasks.one.results.r)"}], "taskSpec": with_params(steps("[[ $(params.v) == 7 ]]"), "v")}]},
+    ),  # fmt: skip
+    "pipelineruns/pipelinerun-param-array-indexing.yaml": of_tasks(
+        "indexing", {"name": "one", "params": [{"name": "v", "value": "$(params.all[1])"}], "taskSpec": with_params(steps("[[ $(params.v) == b ]]"), "v")},
+        spec={"params": [{"name": "all", "type": "array"}]}, params=[{"name": "all", "value": ["a", "b"]}],
+    ),  # fmt: skip
+    "pipelineruns/pipeline-object-param-and-result.yaml": of_tasks(
+        "object", {"name": "one", "params": [{"name": "v", "value": "$(params.o.url)"}], "taskSpec": with_params(steps("[[ $(params.v) == u ]]"), "v")},
+        spec={"params": [{"name": "o", "type": "object", "properties": {"url": {"type": "string"}}}]}, params=[{"name": "o", "value": {"url": "u"}}],
+    ),  # fmt: skip
+    "pipelineruns/using_context_variables.yaml": of_tasks(
+        "contexts", {"name": "one", "params": [{"name": "n", "value": "$(context.pipelineRun.namespace)"}], "taskSpec": with_params(steps("[[ $(params.n) == default ]]"), "n")}
+    ),
+    "pipelineruns/beta/pipelinerun-with-matrix-include.yaml": of_tasks(
+        "include", {"name": "one", "matrix": {"include": [{"name": "a", "params": [{"name": "os", "value": "linux"}]}, {"name": "b", "params": [{"name": "os", "value": "mac"}]}]},
+                    "taskSpec": with_params(steps("echo $(params.os)"), "os")},
+    ),  # fmt: skip
+    "pipelineruns/pipelinerun-with-task-timeout-override.yaml": Sample(
+        [run("PipelineRun", "timeout", timeouts={"pipeline": "1m"}, pipelineSpec={"tasks": [{"name": "slow", "timeout": "1s", "taskSpec": steps("sleep 60")}]})], "Failed", "TaskRunTimeout"
+    ),
+    "pipelineruns/no-ci/windows-node-selectors.yaml": Sample(
+        [run("TaskRun", "windows", podTemplate={"nodeSelector": {"kubernetes.io/os": "windows"}}, taskSpec=steps("true"))], "Stuck", "didn't match Pod's node affinity/selector"
+    ),
     "no-ci/hub-resolver.yaml": Sample([run("TaskRun", "hub", taskRef={"resolver": "hub", "params": [{"name": "name", "value": "git-clone"}]})], "Failed", "resolver"),
 }
 SAMPLES = {f"{project}: {name}": sample for project, all_ in (("kueue", KUEUE), ("codeflare", CODEFLARE), ("tekton", TEKTON)) for name, sample in all_.items()}

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support import ATHANOR, DEADLINE, JOBS, ROOT, TIMEOUT, Lab, forge, run, wait_for
+from support import ATHANOR, DEADLINE, JOBS, ROOT, TIMEOUT, Lab, forge, run, terminal_text, wait_for
 
 
 def test_submit_from_flags_and_follow(lab):
@@ -143,7 +143,7 @@ def test_a_job_that_fails_at_once_is_told(lab):
     assert "would fail at once: Cluster 'cluster-9' not found, did you mean cluster-1?" in dry.err
     never = lab.athanor("submit", "--gpu", "a100:99", "--project", "p", "--dry-run", code=1)
     assert "99 GPUs of type a100 fit in no cluster of queue fournos-queue (at most 8)" in never.err
-    other = lab.athanor("submit", "-f", ROOT / "examples/fournos/sample-job.yaml", "-n", "default", code=1)
+    other = lab.athanor("submit", "-f", ROOT / "examples/fournos/sample-job.yaml", "-n", "default", code=2)
     assert 'does not match the namespace "default"' in other.err
 
 
@@ -225,7 +225,7 @@ def test_nothing_is_coloured_or_cut_where_nobody_looks(lab):
     fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
     for flags, cut in (([], True), (["-o", "wide"], False)):
         subprocess.run([str(ATHANOR), "jobs", *flags], env=lab.env, stdout=side, check=True, timeout=DEADLINE)
-        shown = os.read(main, 1 << 16).decode(errors="replace").splitlines()
+        shown = terminal_text(main, side).splitlines()
         assert all(len(line) <= 40 for line in shown if line) == cut and any("…" in line for line in shown) == cut, shown
     os.close(main)
     os.close(side)

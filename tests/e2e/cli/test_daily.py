@@ -51,6 +51,17 @@ def test_logs_of_each_kind_of_workload(lab, runs):
     assert "not found" in lab.athanor("logs", "no-such-job", "-n", JOBS, code=1).err
 
 
+def test_logs_of_several_workloads(lab, runs):
+    both = lab.athanor("logs", *runs[:2], "-n", JOBS).out
+    for name in runs[:2]:
+        lab.kubectl("label", "fournosjob", name, "-n", JOBS, "team=logged", "--overwrite")
+        assert f"[pod/{name}-measure-pod/step-measure] [measure] batch_size=64" in both
+    assert sorted(lab.athanor("logs", "-l", "team=logged", "-n", JOBS, "-f").out.splitlines()) == sorted(both.splitlines())
+    pods = lab.athanor("logs", "pods", "-l", f"fournos.dev/job-name={runs[0]}", "-n", JOBS).out
+    assert pods and set(pods.splitlines()) <= set(both.splitlines())
+    assert lab.athanor("logs", "-l", f"fournos.dev/job-name={runs[0]}", "-n", JOBS).out == pods
+
+
 def test_logs_of_jobs_and_their_flags(lab, ns):
     lab.kubectl(
         "create",
@@ -194,8 +205,39 @@ def test_next_starts_are_shown_in_their_zone(lab):
     for one in shown:
         utc = datetime.datetime.fromisoformat(one["utc"].replace("Z", "+00:00"))
         assert utc == datetime.datetime.strptime(one["local"], "%Y-%m-%d %H:%M:%S %z")
+    never = lab.athanor("schedules", "next", "0 0 30 2 *")
+    assert not never.out and "no start within five years" in never.err
     assert "unknown time zone" in lab.athanor("schedules", "next", "@daily", "--zone", "Mars/Base", code=2).err
     assert "end of range" in lab.athanor("schedules", "create", "bad", "--cron", "61 * * * *", "--project", "p", code=2).err
+
+
+def test_a_schedule_of_jobs_that_would_fail_says_so(lab):
+    made = lab.athanor("schedules", "create", "failing", "-n", JOBS, "--cron", "0 2 1 1 *", "--project", "p")
+    assert "each start would fail at once: Must specify 'cluster', 'hardware', or both" in made.err
+    assert "each start" not in lab.athanor("schedules", "create", "failing", "-n", JOBS, "--cron", "0 2 1 1 *", "--replace", *BENCHMARK).err
+    lab.athanor("schedules", "delete", "failing", "-n", JOBS)
+
+
+def test_verbs_take_several_names_or_labels(lab):
+    """Of each verb one refusal stops no other; labels stand for names, the oldest first."""
+    for name in ("many-one", "many-two"):
+        lab.athanor("submit", "-n", JOBS, *BENCHMARK, "--name", name, "--label", "suite=many")
+    assert lab.athanor("wait", "-l", "suite=many", "-n", JOBS, "--timeout", "2m").out.count("is Succeeded") == 2
+    shown = lab.athanor("describe", "jobs", "-l", "suite=many", "-n", JOBS).out
+    assert f"FournosJob {JOBS}/many-one\n" in shown and f"FournosJob {JOBS}/many-two\n" in shown
+    results = lab.athanor("results", "many-one", "none", "many-two", "-n", JOBS, code=1)
+    assert results.out.count("throughput") == 2 and "job many-two\n" in results.out and '"none" not found' in results.err
+    assert [one["job"] for one in json.loads(lab.athanor("results", "-l", "suite=many", "-n", JOBS, "-o", "json").out)["items"]] == ["many-one", "many-two"]
+    assert "throughput" in lab.athanor("compare", "-l", "suite=many", "-n", JOBS).out
+    again = created(lab.athanor("rerun", "-l", "suite=many", "-n", JOBS, "--label", "suite=again", "--gpu", "a100:99", code=None).out)
+    assert len(again) == 2 and again[0].startswith("many-one") and again[1].startswith("many-two")
+    assert lab.athanor("cancel", "-l", "suite=again", "-n", JOBS).out.count("is being stopped") == 2
+    assert "no fournosjobs have the labels suite=none" in lab.athanor("cancel", "-l", "suite=none", "-n", JOBS, code=1).err
+    for name in ("several-a", "several-b"):
+        lab.athanor("schedules", "create", name, "-n", JOBS, "--cron", "0 2 1 1 *", *BENCHMARK)
+    assert lab.athanor("schedules", "pause", "several-a", "none", "several-b", "-n", JOBS, code=1).out.count(" paused") == 2
+    lab.athanor("schedules", "delete", *lab.athanor("schedules", "several-a", "several-b", "-n", JOBS, "-o", "name").out.split(), "-n", JOBS)
+    assert not lab.athanor("schedules", "several-a", "-n", JOBS, code=1).out, "no titles above nothing"
 
 
 def test_cron_jobs_of_others_are_left_alone(lab, ns):
@@ -208,6 +250,9 @@ def test_cron_jobs_of_others_are_left_alone(lab, ns):
 def test_events_of_a_job_and_what_belongs_to_it(lab, runs):
     text = lab.athanor("events", runs[0], "-n", JOBS).out
     assert f"FournosJob/{runs[0]}" in text and f"Pod/{runs[0]}-measure-pod" in text and runs[1] not in text
+    both = lab.athanor("events", runs[0], f"jobs/{runs[1]}", "-n", JOBS).out
+    assert f"FournosJob/{runs[0]}" in both and f"Pod/{runs[1]}-measure-pod" in both
+    assert "not found" in lab.athanor("events", runs[0], "no-such-job", "-n", JOBS, code=1).err
     warnings = json.loads(lab.athanor("events", "-n", JOBS, "--types", "Warning", "-o", "json").out)
     assert all(one["type"] == "Warning" for one in warnings["items"])
 
@@ -224,6 +269,11 @@ def test_top_prints_each_view(lab, runs, columns):
     jobs = lab.athanor("top", "jobs", "-n", JOBS, "--filter", f"{runs[0]} phase:succeeded", "--columns", columns).out
     assert runs[0] in jobs and runs[1] not in jobs
     assert "write age:<2h" in lab.athanor("top", "jobs", "--filter", "age:soon", code=2).err
+
+
+def plain_lines(seen):
+    """Lines of a terminal without its sequences, nor the returns that the terminal adds itself."""
+    return [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line).rstrip("\r") for line in seen.decode(errors="replace").split("\n")]
 
 
 def test_top_is_used_by_keys_and_resized(lab, runs):
@@ -243,7 +293,7 @@ def test_top_is_used_by_keys_and_resized(lab, runs):
         wait_for("the jobs", lambda: shows("[2 jobs]") and shows(runs[0]))
         seen.clear()
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 10, 40, 0, 0))
-        wait_for("a small screen", lambda: shows("\x1b[J") and max(len(re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line)) for line in seen.decode(errors="replace").split("\r\n")[-9:]) <= 40)
+        wait_for("a small screen", lambda: shows("\x1b[J") and max(map(len, plain_lines(seen)[-9:])) <= 40)
         assert b"\x1b[3" not in seen, "NO_COLOR is set"
         os.write(terminal, b"q")
         wait_for("its end", lambda: os.waitpid(pid, os.WNOHANG)[0] == pid)
@@ -260,6 +310,30 @@ def test_the_queue_explains_jobs_that_have_ended(lab, runs):
     assert text.startswith(f"FournosJob {runs[0]} in namespace {JOBS} ended ") and "ago: Succeeded" in text, text
     value = json.loads(lab.athanor("queue", "--explain", runs[0], "-n", JOBS, "-o", "json").out)
     assert (value["job"], value["phase"]) == (runs[0], "Succeeded") and value["completionTime"].startswith("20"), value
+
+
+def test_the_queue_estimates_when_a_job_starts(lab, runs):
+    """By the jobs of its queue that have ended: their Workloads are deleted."""
+
+    def explained(name, *words):
+        return lab.athanor("queue", "--explain", name, "-n", JOBS, *words).out
+
+    def hold_jobs_for(seconds):
+        lab.kubectl("patch", "cm", "fournos-mock-config", "-n", JOBS, "--type=merge", "-p", json.dumps({"data": {"sleep": seconds}}))
+
+    hardware = {"gpuType": "a100", "gpuCount": 8}
+    names = []
+    hold_jobs_for("600")
+    try:
+        names.append(lab.submit(forge(hardware=hardware))["metadata"]["name"])
+        lab.wait_phase(names[0], "Running")
+        names.append(lab.submit(forge(hardware=hardware))["metadata"]["name"])
+        why = wait_for("it waits", lambda: (it := json.loads(explained(names[1], "-o", "json")))["state"] == "waits" and it["estimate"]["earliest"] and it)
+        assert why["estimate"]["runs"] >= 2, why
+        assert "estimate: starts" in explained(names[1])
+    finally:
+        hold_jobs_for("0.1")
+        lab.athanor("cancel", *names, "-n", JOBS)
 
 
 def test_own_history_and_fleet_are_simulated(lab, runs, tmp_path):

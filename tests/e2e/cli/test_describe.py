@@ -102,6 +102,23 @@ def test_several_jobs_are_checked_first(lab, tmp_path):
     assert "document 1" in wrong and "document 2" in wrong
 
 
+def test_a_file_of_100_documents_reports_every_error(lab, tmp_path):
+    """By parsing, by kind, by the server's schema and by names that are there twice; each with its place."""
+    job = json.dumps({"apiVersion": "fournos.dev/v1", "kind": "FournosJob", "metadata": {"generateName": "hundred-"}, "spec": {"owner": "e2e", "cluster": "cluster-1", "forge": {"project": "p", "args": ["x"]}}})
+    documents = [job] * 100
+    documents[9] = "kind: Pod"
+    documents[29] = documents[69] = job.replace('"generateName": "hundred-"', '"name": "twice"')
+    documents[49] = job.replace('"owner"', '"nonsense": 1, "owner"')
+    documents[89] = "spec: [1"
+    (tmp_path / "suite.yaml").write_text("\n---\n".join(documents) + "\n", encoding="utf-8")
+    refused = lab.athanor("submit", "-f", tmp_path / "suite.yaml", "-n", JOBS, code=1)
+    told = sorted(int(number) for number in re.findall(r"suite.yaml, document (\d+): ", refused.err))
+    assert told == [10, 50, 70, 90] and "is also in" in refused.err and "no job is submitted" in refused.err, refused.err
+    assert not created(refused.out)
+    kept = lab.athanor("submit", "-f", tmp_path / "suite.yaml", "-n", JOBS, "--keep-going", "--dry-run", code=1)
+    assert len(created(kept.out)) == 97 and "document 50" in kept.err, kept.err
+
+
 @pytest.mark.parametrize(
     ("args", "says"),
     [
@@ -114,6 +131,23 @@ def test_several_jobs_are_checked_first(lab, tmp_path):
         (["submit", "--project", "p", "--label", "x"], "--label x: give it as NAME=VALUE"),
         (["submit", "--engine", "[1]"], "--engine [1]: give a mapping"),
         (["describe"], "objects is required"),
+        (["describe", ""], "a name is empty"),
+        (["wait", ""], "a name is empty"),
+        (["cancel", ""], "a name is empty"),
+        (["jobs", ""], "a name is empty"),
+        (["results", ""], "a name is empty"),
+        (["lock", "", "--owner", "a"], "a name is empty"),
+        (["submit", "--project", "p", "--ttl", "1x"], "--ttl 1x: not a length of time"),
+        (["submit", "--project", "p", "--start-at", "yesterday"], "--start-at yesterday: not a time"),
+        (["submit", "--project", "p", "--lock-until", "noon"], "--lock-until noon: not a time"),
+        (["schedules", "create", "s", "--cron", "@daily", "--project", "p", "--ttl", "1x"], "--ttl 1x"),
+        (["lock", "edge", "--for", "0m", "--owner", "a"], '--for: "0m" is not a time'),
+        (["lock", "edge", "--for", "99999999999d", "--owner", "a"], "is not a time"),
+        (["cancel", "a", "-l", "b=c"], "-l excludes names"),
+        (["cancel", "pod/a"], "pod/a: give names of fournosjobs"),
+        (["cancel", "-l", "a in b"], "--selector a in b"),
+        (["wait", "slices", "-l", "a=b"], "slices and zones are of nodes"),
+        (["describe", "clustr", "-l", "a=b"], "did you mean cluster?"),
     ],
 )
 def test_wrong_words_end_with_two(lab, args, says):

@@ -36,11 +36,14 @@ PAGES = {
     "streams": "",
     "tutorial": "test_first_commands.py::test_the_tutorials_commands",
     "testing": "test_guides.py::test_what_the_page_about_tests_names_is_there",
+    "upstream": "",
 }
 PAGES_WITH_ROWS = sorted(path.stem for path in (ROOT / "docs").glob("*.md") if path.stem != "engine")  # no rows about settings
 
 # What no test of a page runs, and where it is run. The keys are the commands' beginnings.
 ELSEWHERE = {
+    "athanor cancel A B": "test_daily.py::test_verbs_take_several_names_or_labels",
+    "athanor cancel -l": "test_daily.py::test_verbs_take_several_names_or_labels",
     "scripts/image": "make image-test (needs buildah and root)",
     "IMG=REGISTRY/athanor:0.1.0 scripts/image": "make image-test (needs buildah and root)",
     "IMG=REGISTRY/athanor:0.1.0 scripts/deploy apply": "test_deploy.py: the overlays apply (with no image of a registry)",
@@ -62,8 +65,10 @@ ELSEWHERE = {
     "kubectl create -f examples/fournos/engine/engine-job.yaml": "tests/e2e/cli/test_examples.py",
     "kubectl annotate fj NAME fournos.dev/trigger-now=true": "tests/e2e/fournos/test_recurring.py::test_copies_run_on_request_and_none_twice",
     "athanor up --data": "support.py starts every lab so",
+    "athanor logs -l": "test_daily.py::test_logs_of_several_workloads",
     "athanor logs JOB": "test_daily.py::test_nothing_failed_is_no_failure",
     "athanor logs NAME": "test_daily.py::test_logs_of_jobs_and_their_flags",
+    "athanor logs A B": "test_daily.py::test_logs_of_several_workloads",
     "athanor events NAME": "test_daily.py::test_events_of_a_job_and_what_belongs_to_it",
     "athanor templates save": "test_daily.py::test_a_template_is_saved_and_submitted",
     "athanor submit --template": "test_daily.py::test_a_template_is_saved_and_submitted",
@@ -119,6 +124,7 @@ ELSEWHERE = {
     "athanor controllers --controllers kueue,appwrapper-kueue": "tests/e2e/deploy/test_deployed_queueing.py",
     "kubectl -n athanor-system rollout status deployment/athanor-queueing": "tests/e2e/deploy/test_deployed_queueing.py rolls it out",
     "kubectl -n athanor-system rollout status deployment/athanor-console": "tests/e2e/deploy/test_deployed_console.py applies it; emulated pods serve nothing",
+    "athanor crds --group inference.redhat.com": "test_missing_kinds.py::test_a_kind_of_another_platform_is_named_and_never_fails_readiness",
     "athanor rbac --console": "test_ways.py::test_an_account_holds_what_the_program_declares",
     "kubectl create token NAME": "test_deployed_console.py logs in with such tokens",
     "athanor crds --conversion-service": "tests/e2e/deploy/test_deployed_queueing.py::test_the_old_version_is_converted",
@@ -267,6 +273,7 @@ RUN_INLINE = {
     ],
     "runbooks": [
         "kubectl -n athanor-system get pods,events",
+        "kubectl get pods -n das-operator",
         "kubectl -n athanor-system describe pod POD",
         "kubectl -n athanor-system logs POD --previous",
         "kubectl -n athanor-system get lease athanor -o yaml",
@@ -274,18 +281,39 @@ RUN_INLINE = {
         "kubectl apply --server-side -f deploy/kustomize/base/rbac.yaml",
         "kubectl get --raw /readyz?verbose",
     ],
+    # A table of its own: test_upstream_commands.py tries each row.
+    "upstream": inline_of(text_of("upstream")),
 }
 
 
 # --- docs/lab.md ------------------------------------------------------------------------------------------
 TARGETS = "## Emulated target clusters"
+TRY = "### Try a service and a gang"
 
 
 def test_the_labs_commands(tmp_path):
     before, _ = text_of("lab").split(TARGETS)
+    before = before.replace(before.split(TRY)[1].split("\n#")[0], "")  # the next test's
     done = Guide(tmp_path).run([*commands_of(before), RUN_INLINE["lab"][0]])
     assert "Succeeded" in done.out and "cluster-1" in done.out
     assert (tmp_path / "lab-again/admin.kubeconfig").exists()
+
+
+def test_a_service_and_a_gang_as_the_labs_page_tries_them(tmp_path, make_lab):
+    """Every answer is that of the page's commands, in a lab of its own; the first block's services, the second block's training."""
+    lab = make_lab("--storage", "memory").start()
+    guide = Guide(tmp_path, kubeconfig=lab.kubeconfig)
+    section = text_of("lab").split(TRY)[1].split("\n#")[0]
+    web, train = (commands_of(f"```sh{block}```") for block in re.findall(r"```sh(.*?)```", section, re.DOTALL))
+    done = guide.run(web)
+    assert re.search(r"^hello from web-\S+$", done.out, re.MULTILINE), done.out
+    assert re.search(r"^hello again from web-\S+$", done.out, re.MULTILINE), done.out
+    assert re.search(r"^web-\S+ +\d+m +\d+Mi", done.out, re.MULTILINE), done.out
+    done = guide.run(train)
+    losses = [float(loss) for loss in re.findall(r"^step \d+ loss (\S+)$", done.out, re.MULTILINE)]
+    assert len(losses) == 6 and losses == sorted(losses, reverse=True) and losses[0] > 1 > 0.001 > losses[-1], done.out
+    for rank in (0, 3):
+        assert f"rank {rank} of 4: y = 3.00 x + 1.00" in done.out, done.out
 
 
 def test_the_commands_about_target_clusters(tmp_path):
@@ -346,7 +374,7 @@ ROWS = {
     "fournos": {"FOURNOS_NAMESPACE": STARTS},
     "kueue": {"UnsupportedIntegration": "test_queueing_jobs.py::test_what_is_not_integrated_is_warned_of", "featureGates": "test_queueing_configuration.py::test_what_has_no_effect_is_warned_of"},
     "lab": {name: LAB_ROWS for name in ("apiVersion", "nodes[].name", "nodes[].taints[]", "clusters[].name", "queues[].name", "images[].name", "name")},
-    "tekton": {"feature-flags": "the unit test ConfigObjects.HonourEachKeyOrWarn", "debug": "the unit test IgnoredFields.AreReportedByPath", "results-from": "the unit test ConfigObjects.HonourEachKeyOrWarn"},
+    "tekton": {"feature-flags": "the unit test ConfigObjects.HonourEachKeyOrWarn", "experimental.tekton.dev/execution-mode": "the unit test IgnoredFields.AreReportedByPath", "debug": "the unit test IgnoredFields.AreReportedByPath", "results-from": "the unit test ConfigObjects.HonourEachKeyOrWarn"},
     "numa": {"--enable-http2": "the unit test NumaOperatorProcess.WarnsOfFlagsWithoutEffect", "--logtostderr": "the unit test NumaOperatorProcess.TakesKlogsFlags"},
     "operations": {"ERROR: FOURNOS_WORKLOAD_NAMESPACE env var is required": STARTS},
 }

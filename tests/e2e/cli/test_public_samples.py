@@ -15,7 +15,9 @@ DONE = {"Succeeded": ("Complete", "Succeeded", "Completed"), "Failed": ("Failed"
 def fresh(tmp_path_factory):
     one = Lab(tmp_path_factory.mktemp("samples") / "lab", ["--storage", "memory"])
     try:
-        yield one.start()
+        one.start()
+        wait_for("the lab's queue", lambda: one.kubectl("get", "clusterqueue", "cluster-queue", code=None).code == 0)
+        yield one
     finally:
         one.close()
 
@@ -35,7 +37,7 @@ def ended(one):
 
 def runs(one):
     status, conditions = one.get("status", {}), true_conditions(one)
-    if one["kind"] == "LeaderWorkerSet":
+    if one["kind"] in ("LeaderWorkerSet", "Deployment", "StatefulSet"):
         return status.get("readyReplicas") == one["spec"]["replicas"]
     return status.get("phase") == "Running" or status.get("state") == "ready" or conditions.get("Running") == "True"
 
@@ -56,6 +58,10 @@ def test_a_public_sample(fresh, queues_of_the_lab, name):
     references = []
     for one in sample.objects:
         verb = "create" if "generateName" in one["metadata"] else "apply"
+        if sample.end == "Refused":
+            refused = fresh.kubectl(verb, "-f", "-", stdin=json.dumps(one), code=1)
+            assert sample.says in refused.err, refused.err
+            return
         made = json.loads(fresh.kubectl(verb, "-f", "-", "-o", "json", stdin=json.dumps(one)).out)
         references.append((f"{made['kind'].lower()}.{made['apiVersion'].rpartition('/')[0]}".rstrip("."), made["metadata"]["name"]))
 
@@ -73,6 +79,8 @@ def test_a_public_sample(fresh, queues_of_the_lab, name):
             wait_for("it runs", lambda: runs(last()))
             if sample.says:
                 wait_for("the event", lambda: sample.says.replace('"', '\\"') in events())
+        elif sample.end == "Repeats":
+            wait_for("a Job of it has ended", lambda: last()["status"].get("lastSuccessfulTime"))
         elif sample.end == "Stuck":
             wait_for("the reason", lambda: sample.says in fresh.kubectl("get", "pods", "-n", "default", "-o", "json").out)
         else:

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """athanor simulate: the examples, both outputs, and refusals with file and line."""
 
+import fcntl
 import os
 import pty
 import re
+import struct
 import subprocess
+import termios
 
 import pytest
-from support import ATHANOR, DEADLINE, ROOT, run
+from support import ATHANOR, DEADLINE, ROOT, run, terminal_text
 
 EXAMPLES = ROOT / "examples/simulate"
 FLEET = EXAMPLES / "fleet.yaml"
@@ -107,12 +110,32 @@ def test_slice_requests_are_played_with_every_policy():
     assert all(one["acceptance"] > 0.99 for one in less["policies"])
 
 
+def test_short_plays_of_both_fleets_show_progress(tmp_path):
+    """60 jobs: a line for each, of both fleets, that ends where the tables begin; at 80 columns it does not wrap."""
+    trace = tmp_path / "trace.csv"
+    trace.write_text(HEADER + "".join(f"{i * 60},a,h200,1,60,,\n" for i in range(60)), encoding="utf-8")
+    for name in ("few", "many"):
+        (tmp_path / name).write_text(FLEET.read_text(encoding="utf-8"), encoding="utf-8")
+    words = [str(ATHANOR), "simulate", str(trace), "--fleet", "few", "--what-if", "many"]
+    main, side = pty.openpty()
+    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 80, 0, 0))
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=side, text=True, check=True, timeout=DEADLINE, cwd=tmp_path)
+    shown = terminal_text(main, side)
+    os.close(main)
+    os.close(side)
+    # The second fleet's part may be cut at 80 columns, not its numbers.
+    seen = {fleet: [int(n) for n in re.findall(rf"{fleet}: (\d+) of 60 jobs", shown)] for fleet in ("few", "many")}
+    assert all(sorted(set(numbers)) == list(range(1, 61)) for numbers in seen.values()), seen
+    assert shown.endswith("\r\x1b[K") and "of 60 jobs" not in done.stdout
+    assert max(len(line.replace("\x1b[K", "")) for line in shown.split("\r")) < 80
+
+
 def test_progress_is_shown_on_a_terminal_alone():
     """A line that the table replaces; nothing of it in a pipe."""
     words = [str(ATHANOR), "simulate", "--slices", "small", "--nodes", "2", "--gpus", "4", "--requests", "1500"]
     main, side = pty.openpty()
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=side, text=True, check=True, timeout=DEADLINE)
-    shown = os.read(main, 1 << 16).decode()
+    shown = terminal_text(main, side)
     os.close(main)
     os.close(side)
     assert "\rpolicy 1 of 8: 1000 of 1500 requests" in shown and "policy 8 of 8: 1500 of 1500" in shown

@@ -28,6 +28,8 @@ def test_the_generators_know_it():
     assert "greetings.toy.athanor.dev" in run([TOY, "crds", "--group", "toy.athanor.dev", "-o", "name"]).out
     assert "greetings/status" in run([TOY, "rbac", "--controllers", "greeting"]).out
     assert "Print every greeting" in run([TOY, "--help"]).out
+    listed = run([TOY, "controllers", "--help"]).out.split("Systems: ")[1]
+    assert all(name in listed for name in systems), listed
 
 
 def test_its_controller_its_webhook_and_its_verb_work(toy_lab):

@@ -75,6 +75,9 @@ def shown_commands():
             command = re.sub(r"\$\{[^}]*\}", "x", next(filter(None, one)))
             if re.match(r"(athanor|kubectl) ", command):
                 found.add(command)
+    # What the overview suggests: texts in which a name follows, or stands for {}.
+    for command in re.findall(r'"(athanor [^"]+)"', (ROOT / "src/console/data/overview.cpp").read_text()):
+        found.add(re.sub(r"\{\}", "x", command).strip())
     return sorted(found)
 
 

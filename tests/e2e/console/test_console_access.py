@@ -94,6 +94,35 @@ def test_a_session_is_a_cookie_of_the_token(console, token, ann):
     assert token not in json.dumps(session)
 
 
+def test_the_cookie_is_secure_where_the_browser_has_https(lab, console, token, tmp_path):
+    """X1: by the browser's Origin, or by the header of a trusted proxy alone."""
+
+    def cookie(one, **headers):
+        answer, data = one.request("POST", "/api/v1/login", {"token": token}, headers)
+        assert answer.status == 200, data
+        return "; Secure" in answer.getheader("Set-Cookie")
+
+    https = {"Origin": f"https://{console.host}"}
+    assert not cookie(console)
+    assert cookie(console, **https)
+    assert not cookie(console, **{"X-Forwarded-Proto": "https"}), "not a trusted proxy"
+    (tmp_path / "proxied").mkdir()
+    proxied = ConsoleProcess(lab, tmp_path / "proxied", CONSOLE_AUTH="token", CONSOLE_TRUSTED_PROXIES="127.0.0.1")
+    try:
+        assert not cookie(proxied) and not cookie(proxied, **{"X-Forwarded-Proto": "http"})
+        assert cookie(proxied, **{"X-Forwarded-Proto": "https"})
+    finally:
+        proxied.stop()
+
+
+def test_no_other_site_logs_a_browser_in_or_out(console, token):
+    for origin in ("https://elsewhere.example", "null"):
+        for path in ("/api/v1/login", "/api/v1/logout"):
+            answer, data = console.request("POST", path, json.dumps({"token": token}), {"Origin": origin, "Content-Type": "text/plain"})
+            assert (answer.status, json.loads(data)["error"]["reason"]) == (403, "Forbidden"), (path, origin)
+            assert not answer.getheader("Set-Cookie")
+
+
 def test_a_viewer_sees_what_their_rights_show(lab, team, ann):
     wait_for("the job", lambda: [row["name"] for row in ann.get("/api/v1/jobs?limit=1000")["items"]])
     page = ann.get("/api/v1/jobs?limit=1000")
@@ -146,6 +175,28 @@ def test_a_session_ends_with_its_streams(console, token):
     assert "event: auth" in stream.read().decode(), "the stream says so and ends"
     connection.close()
     assert viewer.request("GET", "/api/v1/jobs")[0].status == 401, "a replayed cookie"
+
+
+def test_a_followed_log_ends_with_the_session(lab, team, console):
+    """X4 holds for logs as for rows."""
+    lab.kubectl("create", "serviceaccount", "log-reader", "-n", team)
+    lab.kubectl("create", "clusterrolebinding", "log-reader", "--clusterrole=view", f"--serviceaccount={team}:log-reader")
+    pod = {"metadata": {"name": "talks"}, "spec": {"containers": [{"name": "c", "image": "busybox", "command": ["sh", "-c", "while true; do echo word; sleep 0.2; done"]}]}}
+    assert lab.http("POST", f"/api/v1/namespaces/{team}/pods", pod).code == 201
+    try:
+        viewer = Viewer(console, lab.kubectl("create", "token", "log-reader", "-n", team).out.strip())
+        path = f"/api/v1/logs/{team}/talks/c"
+        wait_for("the log", lambda: b"word" in viewer.request("GET", path)[1])
+        connection = http.client.HTTPConnection("127.0.0.1", console.port, timeout=120)
+        connection.request("GET", f"{path}?follow=1", headers={"Host": console.host, "Cookie": viewer.cookie})
+        stream = connection.getresponse()
+        assert "word" in "".join(stream.readline().decode() for _ in range(6))
+        assert viewer.request("POST", "/api/v1/logout", {})[0].status == 200
+        assert "event: auth" in stream.read().decode()
+        connection.close()
+    finally:
+        lab.kubectl("delete", "pod", "talks", "-n", team, "--wait=false")
+        lab.kubectl("delete", "clusterrolebinding", "log-reader")
 
 
 def test_a_session_ends_by_time(lab, token, tmp_path):

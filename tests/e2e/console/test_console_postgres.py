@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from console_client import ConsoleProcess
 from postgres_server import PostgresServer, programs
-from support import ATHANOR, DEADLINE, JOBS, wait_for
+from support import ATHANOR, DEADLINE, JOBS, ROOT, wait_for
 
 pytestmark = pytest.mark.skipif(programs() is None, reason="PostgreSQL is not installed: scripts/bootstrap installs it")
 
@@ -115,6 +115,40 @@ def test_jobs_are_written_as_fournos_ui_does(lab, server, start):
     (row,) = wait_for("the archived row", lambda: [one for one in rows(again, "pg-written") if one["archived"]])
     assert row["phase"] == "Succeeded"
     assert server.sql("SELECT count(*) FROM athanor_jobs WHERE name = 'pg-written'") == "1"
+
+
+def test_transitions_outlive_consoles(lab, server, start):
+    """Owner and phases of a job, phases and resets of an AppWrapper, and who changed what: the same after another start, each once."""
+    manifest = (ROOT / "examples/appwrapper/failing-job.yaml").read_text(encoding="utf-8").replace("failing-job", "pg-failing")
+    path = "/api/v1/appwrappers/default/pg-failing/tree"
+    console = start(server.url)
+    wait_connected(console)
+    lab.kubectl("apply", "-f", "-", stdin=manifest)
+    try:
+        submit(lab, "pg-owned")
+        lab.wait_phase("pg-owned", "Succeeded")
+        lab.http("PATCH", f"/apis/fournos.dev/v1/namespaces/{JOBS}/fournosjobs/pg-owned", {"spec": {"owner": "next-owner"}}, content_type="application/merge-patch+json")
+        wait_for("the owner", lambda: server.sql("SELECT owner FROM jobs WHERE name = 'pg-owned'") == "next-owner")
+        assert console.request("POST", f"/api/v1/jobs/{JOBS}/pg-owned/rerun", {})[0].status == 201
+        wait_for("the end", lambda: (seen := console.get(path)["transitions"]) and seen[-1]["phase"] == "Failed")
+
+        def kept(one):
+            job = one.get(f"/api/v1/jobs/{JOBS}/pg-owned/timeline")
+            return one.get(path)["transitions"], job, one.get("/api/v1/system")["audit"]
+
+        before = kept(console)
+        assert [one["retries"] for one in before[0] if one["phase"] == "Resetting"] == [1, 2], before[0]
+        assert before[1]["phases"][0]["phase"] == "Pending" and before[2][0]["object"].startswith("FournosJob"), before
+        wait_for("the queue", lambda: history(console)["queued"] == 0)
+        stored = "SELECT count(*) FROM athanor_appwrappers"
+        assert int(server.sql(stored)) >= len(before[0])
+        console.stop()
+        again = start(server.url)
+        wait_connected(again)
+        wait_for("the AppWrapper", lambda: again.request("GET", path)[0].status == 200)
+        wait_for("the same after a restart", lambda: kept(again) == before)
+    finally:
+        lab.kubectl("delete", "appwrapper", "pg-failing", "--wait=false")
 
 
 def test_a_database_that_vanishes_loses_nothing(lab, server, start):

@@ -58,6 +58,9 @@ def test_an_api_server_restarts_under_a_console(make_lab, tmp_path):
         assert rows() == [("before", "Succeeded")], "the last state stays"
         system = console.get("/api/v1/system")
         assert not system["api"]["connected"] and system["api"]["error"], system["api"]
+        lag = lambda: next(one["lagSeconds"] for one in console.get("/api/v1/system")["watches"] if one["kind"] == "fournosjobs")  # noqa: E731
+        wait_for("the lag of the watch", lambda: lag() > 2)
+        assert "athanor_console_watch_lag_seconds{resource=\"fournosjobs\"}" in console.request("GET", "/metrics")[1].decode()
         assert "athanor_console_connected 0\n" in console.request("GET", "/metrics")[1].decode()
         answer, data = console.request("POST", f"/api/v1/jobs/{JOBS}/before/rerun", {})
         assert answer.status in (500, 502, 503, 504), (answer.status, data)
@@ -67,6 +70,7 @@ def test_an_api_server_restarts_under_a_console(make_lab, tmp_path):
         lab.submit(JOB, name="after")
         wait_for("its change on the same stream", lambda: '"after"' in stream.text)
         assert not stream.ended
+        wait_for("a watch that is not behind", lambda: lag() < 1)
         lab.wait_phase("after", "Succeeded")
         wait_for("both jobs, each once", lambda: rows() == [("after", "Succeeded"), ("before", "Succeeded")])
         wait_for("both in the history", lambda: console.get("/api/v1/system")["history"]["jobs"] == 2)

@@ -3,8 +3,9 @@
 
 import json
 
-from console_client import Console
-from support import ROOT, wait_for
+from console_client import Console, ConsoleProcess
+from support import JOBS, ROOT, wait_for
+from test_console_access import Viewer
 
 POD = ROOT / "examples/das/test-pod-emulated.yaml"
 
@@ -35,3 +36,30 @@ def test_slices_that_came_and_went_are_kept(make_lab, monkeypatch):
     for hours in ("0", "2161", "x", "-1", "1.5", ""):
         answer, data = console.request("GET", f"/api/v1/mig/history?hours={hours}")
         assert (answer.status, json.loads(data)["error"]["field"]) == (400, "hours"), hours
+
+
+def test_slices_hide_pods_of_others(make_lab, monkeypatch, tmp_path):
+    """Who may list NodeAccelerators sees which slots are taken, and the pods' names only where they may list pods (B9 X2)."""
+    monkeypatch.setenv("EMULATED_MODE", "enabled")
+    lab = make_lab().start()
+    lab.kubectl("apply", "-f", POD)
+    wait_for("the namespace", lambda: lab.http("GET", f"/api/v1/namespaces/{JOBS}").code == 200)
+    lab.kubectl("create", "serviceaccount", "neighbour", "-n", JOBS)
+    lab.kubectl("create", "clusterrole", "accelerators", "--verb=get,list,watch", "--resource=nodeaccelerators.inference.redhat.com")
+    lab.kubectl("create", "clusterrolebinding", "accelerators", "--clusterrole=accelerators", f"--serviceaccount={JOBS}:neighbour")
+    console = ConsoleProcess(lab, tmp_path, CONSOLE_AUTH="token")
+    try:
+        viewer = Viewer(console, lab.kubectl("create", "token", "neighbour", "-n", JOBS).out.strip())
+
+        def holders():
+            return [one for node in viewer.get("/api/v1/mig")["nodes"] for gpu in node["gpus"] for one in gpu["holders"]]
+
+        (holder,) = wait_for("the slice", holders)
+        assert holder["profile"] == "1g.5gb" and holder["size"] == 1, holder
+        assert {holder[name] for name in ("claim", "namespace", "pod", "container")} == {""}, holder
+        wait_for("its record", lambda: viewer.get("/api/v1/mig/history?hours=1")["changes"])
+        lab.kubectl("delete", "-f", POD, "--force", "--grace-period=0")
+        for path in ("mig", "mig/history?hours=1", "problems", "overview"):
+            assert b"test-pod-emulated" not in viewer.request("GET", f"/api/v1/{path}")[1], path
+    finally:
+        console.stop()

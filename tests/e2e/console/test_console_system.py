@@ -11,13 +11,14 @@ from support import wait_for
 
 METRICS = 'workqueue_depth{name="fournosjob"} 4\nleader_election_master_status{name="athanor"} 1\n'
 QUEUE = {"keys": [{"controller": "fournosjob", "key": "n/a", "state": "backoff", "error": "no answer", "failures": 3}], "controllers": {"fournosjob": {"waitsForLists": []}}}
+WATCHES = [{"resource": "pods", "group": "", "listed": True, "watching": True, "lists": 1, "events": 7, "lagSeconds": 2.0, "quietSeconds": 3.5}]
 READY = "[+]caches ok\n[+]apiserver ok\n"
 
 
 @pytest.fixture
 def endpoint():
     """What `athanor controllers` serves of itself."""
-    pages = {"/metrics": METRICS, "/debug/queue": json.dumps(QUEUE), "/readyz": READY}
+    pages = {"/metrics": METRICS, "/debug/queue": json.dumps(QUEUE), "/debug/watches": json.dumps(WATCHES), "/readyz": READY}
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
@@ -60,9 +61,10 @@ def test_an_endpoint_and_a_lease_are_shown(lab, endpoint, tmp_path):
     try:
         page = console.get("/api/v1/system")["controllers"]
         assert [(one["name"], one["state"], one["queue"], one["lastError"]) for one in page["items"]] == [("fournosjob", "failing", 4, "n/a: no answer")]
+        assert [(one["kind"], one["lagSeconds"], one["quietSeconds"]) for one in page["watches"]] == [("pods", 2.0, 3.5)]
         assert page["leads"] and [one["ok"] for one in page["ready"]] == [True, True]
         assert (page["leader"]["holder"], page["leader"]["held"]) == ("pod-1", False), "it was renewed too long ago"
-        assert {path.split("?")[0] for path, _ in seen} == {"/metrics", "/debug/queue", "/readyz"}
+        assert {path.split("?")[0] for path, _ in seen} == {"/metrics", "/debug/queue", "/debug/watches", "/readyz"}
         assert all(token is None for _, token in seen), "no token goes to an endpoint without TLS"
         server.shutdown()
         server.server_close()

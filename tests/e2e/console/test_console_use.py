@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The console in use: by keys, with live changes, with hostile data, with many rows, and when its server goes away. test_console_walk.py says where each of T1 to T12 is tested."""
 
+import contextlib
 import json
+import pathlib
 import re
 from urllib.parse import parse_qs, urlsplit
 
@@ -22,7 +24,7 @@ def test_a_walk_by_keys(console, tabs):  # noqa: F811
     page.wait_for_selector("[data-testid=table-jobs]")
     page.keyboard.press("/")
     page.keyboard.type("phase:Failed llmd archived:false")
-    page.wait_for_url(re.compile(r"filter=phase%3AFailed"))
+    page.wait_for_url(re.compile(r"filter=phase%3AFailed\+llmd\+archived%3Afalse"))  # rows of a half typed filter go again
     page.keyboard.press("Escape")
     page.keyboard.press("j")
     until(page, "document.activeElement?.closest('tr')?.dataset.index === '0'")
@@ -151,30 +153,93 @@ def test_the_connection_breaks_and_comes_back(console, tabs):  # noqa: F811
 
 
 def test_five_thousand_rows_stay_quick(make_console, tabs):  # noqa: F811
-    """T4 and G4: rendered rows are few; a filter is answered within 100 ms of the page's own work."""
+    """T4 and G4: rendered rows are few; a filter or sort takes 100 ms of the page's own work, its process 200 MB."""
     console = make_console(archived=5000)  # noqa: F811
     page = tabs(console.url).open("/jobs")
     until(page, "document.querySelector('.count-of').textContent.startsWith('5025')")
     assert page.locator("[data-testid=table-jobs] tbody tr[data-index]").count() < 80
-    # Processor time of the page's thread, not time on the clock: tests share their cores.
-    devtools = page.context.new_cdp_session(page)
-    devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
-
-    def spent():
-        return next(one["value"] for one in devtools.send("Performance.getMetrics")["metrics"] if one["name"] == "TaskDuration")
-
-    times = []
+    work = PageWork(page)
+    pace, times = [work.pace()], []
     for text in ("llmd", "phase:Failed", "owner:bob age:<30d"):
-        before = spent()
-        page.locator("[data-testid=filter-input]").fill(text)
-        page.wait_for_url(lambda url, text=text: parse_qs(urlsplit(url).query).get("filter") == [text])
-        until(page, "document.querySelector('.count-of').textContent.includes(' of ')")
-        times.append(spent() - before)
-    assert sorted(times)[1] < 0.1, times
+        before = page.locator(".count-of").text_content()
+        with work.timed(times):
+            page.locator("[data-testid=filter-input]").fill(text)
+            page.wait_for_url(lambda url, text=text: parse_qs(urlsplit(url).query).get("filter") == [text])
+            until(page, f"(now => now.includes(' of ') && now !== {json.dumps(before)})(document.querySelector('.count-of').textContent)")
+    page.locator("[data-testid=filter-input]").fill("")
+    until(page, "document.querySelector('.count-of').textContent === '5025'")
+    pace.append(work.pace())
+    for title in ("Owner", "Cluster", "Project"):
+        with work.timed(times):
+            page.get_by_role("button", name=title, exact=True).click()
+            until(page, f"document.querySelector('th[aria-sort=ascending]')?.textContent.startsWith('{title}')")
+    pace.append(work.pace())
+    # A machine that needs longer for the same piece of work gets as much longer for these.
+    bound = 0.1 * max(1, max(pace) / QUIET_PACE)
+    assert sorted(times[:3])[1] < bound and sorted(times[3:])[1] < bound, (times, pace)
+    assert work.memory_mb() < 200
     page.evaluate("document.querySelector('.tablebox').scrollTop = 60000")
     until(
         page, "Number(document.querySelector('tbody tr[data-index]').dataset.index) > 400 || document.querySelector('tbody tr[data-index]') === null"
     )
+
+
+# Seconds of processor time for PIECE on a quiet machine for which the 100 ms hold.
+QUIET_PACE = 0.036
+# A table of 500 cells, made, laid out and removed, and 5,000 objects filtered and sorted by a text: five times.
+PIECE = """() => {
+  for (let turn = 0; turn < 5; turn++) {
+    const box = document.createElement('div');
+    for (let row = 0; row < 40; row++) {
+      const line = box.appendChild(document.createElement('p'));
+      for (let cell = 0; cell < 13; cell++) line.appendChild(document.createElement('span')).textContent = `cell ${row} ${cell} ${turn}`;
+    }
+    document.body.append(box);
+    box.offsetHeight;
+    box.remove();
+    const rows = Array.from({length: 5000}, (_, i) => ({name: `Row-${(i * 7919) % 5000}`, phase: i % 5}));
+    rows.filter((row) => row.name.toLowerCase().includes('1') || row.phase === 3).sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+}"""
+
+
+class PageWork:
+    """What a page costs: processor time of its thread, not time on the clock, because tests share their cores; memory of its process."""
+
+    def __init__(self, page):
+        self.page = page
+        self.devtools = page.context.new_cdp_session(page)
+        self.devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def _metric(self, name):
+        return next(one["value"] for one in self.devtools.send("Performance.getMetrics")["metrics"] if one["name"] == name)
+
+    @contextlib.contextmanager
+    def timed(self, times):
+        before = self._metric("TaskDuration")
+        yield
+        times.append(self._metric("TaskDuration") - before)
+
+    def pace(self):
+        times = []
+        for _ in range(3):
+            with self.timed(times):
+                self.page.evaluate(PIECE)
+        return sorted(times)[1]
+
+    def memory_mb(self):
+        """Memory that the page's process shares with no other one."""
+        self.devtools.send("HeapProfiler.enable")
+        self.devtools.send("HeapProfiler.collectGarbage")
+        processes = self.page.context.browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
+        sizes = []
+        for one in processes:
+            if one["type"] != "renderer":
+                continue
+            lines = pathlib.Path(f"/proc/{one['id']}/smaps_rollup").read_text(encoding="ascii").splitlines()
+            sizes.append(sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) / 1000)
+        assert sizes, processes
+        return max(sizes)
 
 
 def test_hostile_names_stay_text(console, tabs):  # noqa: F811
@@ -216,6 +281,32 @@ def test_a_hundred_thousand_lines_are_searched_and_stay_text(console, tabs):  # 
 def test_a_running_log_follows(console, tabs):  # noqa: F811
     page = tabs(console.url).open("/jobs/forge-llmd-00000?tab=logs")
     page.wait_for_selector("[data-testid=log-line-4001]")
+
+
+def test_lines_that_a_stream_skipped_are_loaded(console, tabs):  # noqa: F811
+    """L3 of docs/spec/dashboard.md."""
+    console.log_gap = 7
+    page = tabs(console.url).open("/jobs/forge-llmd-00000?tab=logs")
+    page.wait_for_selector("[data-testid=log-line-4008]")
+    notice = page.locator(".logs .notice.warn")
+    assert notice.inner_text().startswith("! 7 lines were skipped")
+    assert page.locator("[data-testid=log-line-4004]").count() == 0
+    page.get_by_role("button", name="load them").click()
+    page.wait_for_selector("[data-testid=log-line-4004]")
+    until(page, "document.querySelector('.log-foot').textContent.startsWith('4008 lines')")
+    assert notice.count() == 0
+
+
+def test_deleting_a_template_asks_first(console, tabs):  # noqa: F811
+    """G8 of docs/spec/dashboard.md."""
+    console.templates = [{"name": "nightly", "object": {"metadata": {}, "spec": {}}}]
+    page = tabs(console.url).open("/submit")
+    page.locator("[data-testid=template]").select_option("nightly")
+    page.get_by_role("button", name="Delete template").click()
+    assert "nightly" in page.inner_text("dialog")
+    assert not console.changes
+    page.locator("[data-testid=confirm]").click()
+    wait_for("the request", lambda: any(change[:2] == ("DELETE", "templates/nightly") for change in console.changes))
 
 
 def test_submitting_shows_errors_beside_fields_then_the_job(console, tabs):  # noqa: F811

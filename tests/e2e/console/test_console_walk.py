@@ -8,14 +8,14 @@ Where docs/spec/dashboard.md B10 is tested:
 |---|---|
 | T1 | test_console_api.py::test_old_form_submits_a_job |
 | T2 | test_console_api.py::test_a_schedule_of_the_old_ui_keeps_working |
-| T3 | test_console_api.py::test_deleted_job_stays_in_history (a rerun after the job is gone), history/ for the tables |
-| T4 | test_console_use.py::test_five_thousand_rows_stay_quick; scripts/bench-console measures the server |
+| T3 | test_console_postgres.py::test_tables_of_fournos_ui_are_read; test_console_api.py::test_deleted_job_stays_in_history (a rerun after the job is gone) |
+| T4 | test_console_use.py::test_five_thousand_rows_stay_quick, also the memory of the page; scripts/bench-console measures the server |
 | T5 | test_viewers_add_no_watch |
 | T6 | test_a_new_user_submits_watches_locks_waits_and_compares; test_console_use.py::test_a_lock_is_seen_by_another_viewer |
 | T7 | test_a_new_user_submits_watches_locks_waits_and_compares; test_console_use.py::test_a_waiting_job_names_the_lock_in_its_way |
-| T8 | test_console_use.py::test_slots_are_blocks_and_counts_follow_the_placements |
-| T9 | deploy/test_deployed_console.py |
-| T10 | test_console_use.py::test_the_connection_breaks_and_comes_back |
+| T8 | test_console_use.py::test_slots_are_blocks_and_counts_follow_the_placements; the server's counts: SliceMap.CountsRoomAsThePlacementsDo of tests/unit/console/data/slice_map_test.cpp |
+| T9 | test_console_access.py::test_a_viewer_sees_what_their_rights_show; test_console_rights.py; deploy/test_deployed_console.py |
+| T10 | test_console_restart.py; test_console_use.py::test_the_connection_breaks_and_comes_back |
 | T11 | test_console_use.py::test_a_hundred_thousand_lines_are_searched_and_stay_text |
 | T12 | test_console_pages.py::test_absent_systems_leave_the_navigation_and_say_why |
 """

@@ -5,6 +5,7 @@ object that shows what plugins report. It admits pods when a test says so, in th
 import concurrent.futures
 import contextlib
 import datetime
+import http.client
 import json
 import pathlib
 import shutil
@@ -32,6 +33,7 @@ class FakeKubelet(plugin_services.RegistrationServicer, resources_services.PodRe
         self.damage = {}  # method: bytes that are answered instead of a message
         self.clears_late = False  # removes the plugins' sockets at the first registration, not when it starts
         self._channels, self._server, self._lock = {}, None, threading.Lock()
+        self._closed = threading.Event()
         self._reporting = threading.Lock()  # lists come in a thread each: the newest amounts are written last
 
     # --- life ---------------------------------------------------------------------------------------------
@@ -62,6 +64,7 @@ class FakeKubelet(plugin_services.RegistrationServicer, resources_services.PodRe
             self._channels = {}
 
     def close(self):
+        self._closed.set()
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -109,6 +112,13 @@ class FakeKubelet(plugin_services.RegistrationServicer, resources_services.PodRe
         answer = self.lab.http("POST", "/api/v1/nodes", body)
         assert answer.code == 201, answer.text
         self.report()
+        threading.Thread(target=self._beat, daemon=True).start()
+
+    def _beat(self):
+        """Reports every ten seconds, as a kubelet does: after forty without a word a node is unreachable, and a test may take longer."""
+        while not self._closed.wait(10):
+            with contextlib.suppress(OSError, http.client.HTTPException):  # the lab has ended before its kubelet
+                self.report()
 
     def report(self):
         """The node's status as a kubelet keeps it."""

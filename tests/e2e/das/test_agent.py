@@ -265,7 +265,7 @@ def test_pods_that_went_while_the_agent_was_down(agent):
     agent.stop()
     agent.kubelet.finish("a")
     agent.start()
-    wait_for("nothing is left", lambda: not claims(agent) and not agent.files(), deadline=30)
+    wait_for("nothing is left", lambda: not claims(agent) and not agent.files())
 
 
 def end_lost_pod(agent, name):
@@ -387,6 +387,24 @@ def test_foreign_slices_and_lost_gpus_are_told(real):
     assert [i["id"] for i in real.instances()] == [77]
 
 
+def test_a_driver_that_counts_gpus_differently_changes_no_slice(real):
+    """The order of GPUs is the driver's own at each of its starts; their UUIDs stay."""
+    real.start()
+    run_pod(real, "a", {"nvidia.com/mig-1g.5gb": "1"})
+    before = claims(real)["a"]["spec"], real.instances(), real.files()
+    order = [gpu["gpuUuid"] for gpu in accelerator(real)["status"]["nodeResources"]["nodeGpus"]]
+    real.stop()
+    real.tell_gpus(order=[1, 0])
+    real.start()
+    wait_for("the node counts as its driver does", lambda: [gpu["gpuUuid"] for gpu in accelerator(real)["status"]["nodeResources"]["nodeGpus"]] == order[::-1])
+    assert (claims(real)["a"]["spec"], real.instances(), real.files()) == before and states(real) == ["inUse"]
+    run_pod(real, "b", {"nvidia.com/mig-7g.40gb": "1"})
+    assert claims(real)["b"]["spec"]["gpuUUID"] != before[0]["gpuUUID"]
+    for name in ("a", "b"):
+        real.kubelet.finish(name)
+    wait_for("nothing is left", lambda: not real.instances() and not claims(real) and not real.files())
+
+
 def test_a_claim_returns_with_its_gpu(real):
     """docs/spec/das.md 3.1: the pod runs on with the slice that it had."""
     real.start()
@@ -422,7 +440,17 @@ def test_slices_of_dead_runs_are_collected(real):
     real.kubelet.finish("a")
     assert real.lab.http("DELETE", f"{CLAIMS}/{claim['metadata']['name']}").code == 200
     real.start()
-    wait_for("nothing is left", lambda: not real.instances() and not real.files(), deadline=30)
+    wait_for("nothing is left", lambda: not real.instances() and not real.files())
+
+
+def logged(agent, message):
+    return [one for one in map(json.loads, agent.log.read_text().splitlines()) if one["msg"] == message]
+
+
+def notes(agent, kind, name):
+    """What Warning events SliceDestroyFailed about the object say."""
+    events = agent.lab.get("/apis/events.k8s.io/v1/events")["items"]
+    return [e["note"] for e in events if e["reason"] == "SliceDestroyFailed" and e["type"] == "Warning" and (e["regarding"]["kind"], e["regarding"]["name"]) == (kind, name)]
 
 
 def test_a_busy_slice_is_orphaned_until_it_is_free(real):
@@ -430,8 +458,74 @@ def test_a_busy_slice_is_orphaned_until_it_is_free(real):
     run_pod(real, "a", {"nvidia.com/mig-1g.5gb": "1"})
     real.tell_gpus(inUse=["*"])
     real.kubelet.finish("a")
-    wait_for("the claim is orphaned", lambda: states(real) == ["orphaned"], deadline=30)
+    wait_for("the claim is orphaned", lambda: states(real) == ["orphaned"])
     assert len(real.instances()) == 1
+    wait_for("an event about the pod", lambda: notes(real, "Pod", "a"))
+    assert logged(real, "a slice cannot be destroyed; tried again in a minute")
+
+
+def test_a_gpu_instance_that_stays_once_is_logged_and_destroyed(real):
+    """The compute instance is gone by then: a look for its UUID finds nothing, and nothing may be left."""
+    real.start()
+    run_pod(real, "a", {"nvidia.com/mig-1g.5gb": "1"})
+    real.tell_gpus(at=1, only="nvmlGpuInstanceDestroy", code=19)
+    real.kubelet.finish("a")
+    wait_for("nothing is left", lambda: not real.instances() and not claims(real))
+    (line,) = logged(real, "a slice was not destroyed; tried again")
+    assert "In use by another client" in line["error"], line
+    assert not notes(real, "Pod", "a"), "the second try succeeded"
+
+
+def test_a_slice_without_claim_that_stays_is_told_of_its_node(real):
+    """docs/spec/das.md 8.6: an instance of ours that is left is found at the start."""
+    real.start()
+    run_pod(real, "a", {"nvidia.com/mig-1g.5gb": "1"})
+    real.stop(signal.SIGKILL)
+    (claim,) = claims(real).values()
+    real.kubelet.finish("a")
+    assert real.lab.http("DELETE", f"{CLAIMS}/{claim['metadata']['name']}").code == 200
+    real.tell_gpus(fail={"nvmlGpuInstanceDestroy": 19})
+    real.start()
+    wait_for("an event about the node's accelerator", lambda: notes(real, "NodeAccelerator", "gpu-1"))
+    assert "1g.5gb on GPU-" in notes(real, "NodeAccelerator", "gpu-1")[0]
+    (line, *_) = logged(real, "what is left of a slice cannot be destroyed")
+    assert line["claim"] == claim["metadata"]["name"] and len(real.instances()) == 1
+    real.tell_gpus()
+    wait_for("nothing is left", lambda: not real.instances() and not real.files(), deadline=60 + DEADLINE)
+
+
+def test_a_full_disk_under_the_cdi_folder_loses_nothing(real):
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a disk of 64 KiB")
+    real.cdi.mkdir()
+    mounted = run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", real.cdi])
+    if mounted.code != 0:
+        pytest.skip(f"no disk of 64 KiB can be mounted here: {mounted.err}")
+    try:
+        real.start()
+        wait_capacity(real)
+        add_pod(real, "a", {"nvidia.com/mig-1g.5gb": "1"})
+        real.kubelet.wait_bound("a")
+        filler = real.cdi / "filler"
+        with pytest.raises(OSError, match="No space left"), filler.open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(4096))
+        for _ in range(2):
+            with pytest.raises(grpc.RpcError) as failed:
+                real.kubelet.admit("a")
+            assert "No space left" in failed.value.details(), failed.value.details()
+            assert not real.instances() and not real.files()
+            wait_for("the claim waits for another try", lambda: states(real) == ["created"])
+        assert real.get("/healthz") == (200, "ok")
+        filler.unlink()
+        (device,) = real.kubelet.admit("a")["c"]
+        assert environment(real.cdi, device)["NVIDIA_VISIBLE_DEVICES"] == real.instances()[0]["computes"][0]["uuid"]
+        real.kubelet.finish("a")
+        wait_for("nothing is left", lambda: not real.instances() and not real.files() and not claims(real))
+        real.stop()
+    finally:
+        real.close()
+        run(["umount", "--lazy", real.cdi])
 
 
 def test_a_real_agent_waits_for_the_gpu_operator(real):
@@ -482,6 +576,20 @@ def token_of(agent, node=None):
     return answer.json["status"]["token"]
 
 
+SLICES = "/apis/resource.k8s.io/v1/resourceslices"
+
+
+def resource_slice(name, node="gpu-1"):
+    pool = {"name": f"{node}-{name}", "generation": 1, "resourceSliceCount": 1}
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": f"{node}-{name}"},
+            "spec": {"driver": "das.inference.redhat.com", "nodeName": node, "pool": pool, "devices": [{"name": "gpu-0"}]}}  # fmt: skip
+
+
+def write_as(agent, token, method, path, body):
+    kind = {"content_type": "application/merge-patch+json"} if method == "PATCH" else {}
+    return agent.lab.http(method, path, body, token=token, **kind)
+
+
 def test_agents_write_objects_of_their_own_node_alone(agent):
     """docs/spec/das.md O-B8: one stolen node is not the fleet."""
     agent.lab.kubectl("apply", "-f", "-", stdin=run([AGENT, "rbac"]).out)
@@ -492,7 +600,13 @@ def test_agents_write_objects_of_their_own_node_alone(agent):
     path = f"{CLAIMS}/{claim['metadata']['name']}"
     own, other, unbound = token_of(agent, "gpu-1"), token_of(agent, "gpu-2"), token_of(agent)
     label = {"metadata": {"labels": {"touched": "yes"}}}
+    there = agent.lab.http("POST", SLICES, resource_slice("there"))
+    assert there.code == 201, there.text
+    kept = f"{SLICES}/{there.json['metadata']['name']}"
     writes = [
+        ("POST", SLICES, resource_slice("new")),
+        ("PUT", kept, {**there.json, "metadata": {**there.json["metadata"], **label["metadata"]}}),
+        ("DELETE", kept, None),
         ("PATCH", path, label),
         ("PATCH", f"{path}/status", {"status": {"state": "inUse"}}),
         ("PATCH", ACCELERATOR, label),
@@ -502,14 +616,16 @@ def test_agents_write_objects_of_their_own_node_alone(agent):
     ]
 
     def denied(token, message):
-        answers = [agent.lab.http(method, where, body, content_type="application/merge-patch+json", token=token) for method, where, body in writes]
+        answers = [write_as(agent, token, *one) for one in writes]
         return all(one.code in (403, 422) and message in one.text for one in answers)
 
     wait_for("the policy is in force", lambda: denied(other, "an agent writes objects of its own node alone"))
     assert denied(unbound, "the token of an agent must be bound to its pod or node")
-    for method, where, body in writes:
-        answer = agent.lab.http(method, where, body, content_type="application/merge-patch+json", token=own)
-        assert answer.code == 200, (method, where, answer.text)
+    for one in writes:
+        answer = write_as(agent, own, *one)
+        assert answer.code in (200, 201), (one, answer.text)
+    foreign_slice = write_as(agent, own, "POST", SLICES, resource_slice("foreign", node="gpu-2"))
+    assert foreign_slice.code in (403, 422) and "an agent writes objects of its own node alone" in foreign_slice.text, foreign_slice.text
     foreign = {"apiVersion": "inference.redhat.com/v1alpha1", "kind": "NodeAccelerator", "metadata": {"name": "gpu-1"}}
     assert agent.lab.http("PUT", ACCELERATOR, foreign, token=other).code == 403
     assert agent.lab.http("DELETE", "/api/v1/namespaces/default/pods/a", token=own).code == 403, "agents delete no pods"

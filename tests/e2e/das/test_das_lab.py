@@ -46,6 +46,22 @@ def test_the_built_in_lab_has_gpus_where_they_are_asked_for(make_lab, monkeypatc
     assert maps.count("NVIDIA A100-PCIE-40GB") == 4, maps
 
 
+def test_a_gpu_that_no_node_has_is_told(make_lab, monkeypatch):
+    monkeypatch.setenv("EMULATED_MODE", "enabled")
+    lab = make_lab("--storage", "memory", "--pods", "timed").start()
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "elsewhere", "annotations": {"das.inference.redhat.com/gpu-uuid": "GPU-nowhere"}},
+           "spec": {"containers": [{"name": "c", "image": "i", "resources": {"limits": {"nvidia.com/mig-1g.5gb": "1"}}}]}}  # fmt: skip
+    assert lab.http("POST", "/api/v1/namespaces/default/pods", pod).code == 201
+
+    def told():
+        events = lab.get("/api/v1/namespaces/default/events")["items"]
+        reasons = [e["message"] for e in events if e["reason"] == "FailedScheduling" and e["involvedObject"]["name"] == "elsewhere"]
+        return [one for one in reasons if one.startswith("0/2 nodes are available: 2 the node has no GPU GPU-nowhere")]  # or not ready yet
+
+    wait_for("a warning that no node has it", told)
+    assert claims(lab) == []
+
+
 def test_slices_of_a_lab_without_gpus_says_how_to_get_them(make_lab):
     lab = make_lab("--storage", "memory").start()
     assert "EMULATED_MODE=enabled" in run([ATHANOR, "slices"], env=lab.env).out

@@ -2,9 +2,11 @@
 """Objects that operators apply (docs/controllers.md, What others may change): every owned object with every kind of addition."""
 
 import copy
+import re
 import signal
 
 import pytest
+from manifests import faults
 from replica import Replica
 from support import ATHANOR, ROOT, wait_for
 
@@ -86,6 +88,47 @@ ADDITIONS = {
     },
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions": {"category": lambda b: b["spec"]["names"].update(categories=["added"])},
 }
+
+
+# What others may write (the table of docs/controllers.md).
+AUTHORITY = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg=="
+CONVERSION = {"strategy": "Webhook", "webhook": {
+    "clientConfig": {"url": "https://192.0.2.1/convert", "caBundle": AUTHORITY}, "conversionReviewVersions": ["v1"]}}  # fmt: skip
+ALLOWED = {
+    "/apis/apps/v1/deployments": {"spec.replicas": (("spec", "replicas"), 5)},
+    "/api/v1/serviceaccounts": {
+        "secrets": (("secrets",), [{"name": "added"}]),
+        "imagePullSecrets": (("imagePullSecrets",), [{"name": "added"}]),
+    },
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions": {"spec.conversion": (("spec", "conversion"), CONVERSION)},
+}
+# Rows of the table that no object of these labs can show, and where they are tried.
+ALLOWED_ELSEWHERE = {
+    "labels, annotations, finalizers, owners": "test_additions.py::test_metadata_of_others_stays",
+    "status": "every kubelet, scheduler and controller of the lab writes it",
+    "caBundle": "test_das_deploy.py::test_what_was_deployed_can_be_removed",
+    "clusterIP": "the lab's API server writes them for every Service",
+}
+
+
+def applies(body, path):
+    """Whether an operator applies this field."""
+    for one in body["metadata"].get("managedFields", []):
+        fields = one["fieldsV1"]
+        if one["operation"] == "Apply" and one["manager"] in OPERATORS:
+            for name in path:
+                fields = fields.get(f"f:{name}")
+                if fields is None:
+                    break
+            else:
+                return True
+    return False
+
+
+def field_of(body, path):
+    for name in path:
+        body = body.get(name, {})
+    return body
 
 
 def path_of(collection, body):
@@ -190,6 +233,89 @@ def test_metadata_of_others_stays(lab):
             return lab.http("PUT", f"{path}?fieldManager=somebody", body).code == 200
 
         wait_for(f"{path} is changed", changed)
-        wait_for(f"{path} as before", lambda path=path, before=before: content(lab.get(path)) == before, deadline=60)
+        wait_for(f"{path} as before", lambda path=path, before=before: content(lab.get(path)) == before)
         metadata = lab.get(path)["metadata"]
         assert metadata["labels"]["added"] == metadata["annotations"]["added"] == "x", path
+
+
+def test_what_others_may_write_stays(lab):
+    needed = {"/api/v1/serviceaccounts", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"}
+    objects = wait_for("owned objects", lambda: (found := owned(lab)) and needed <= set(found.values()) and found)
+    written = {}
+    for path, collection in objects.items():
+        body = lab.get(path)
+        for name, (field, value) in ALLOWED.get(collection, {}).items():
+            if applies(body, field):
+                continue  # a number that the manifest has is the operator's
+            change = value
+            for part in reversed(field):
+                change = {part: change}
+            answer = lab.http("PATCH", f"{path}?fieldManager=somebody", change, content_type="application/merge-patch+json")
+            assert answer.code == 200, (path, name, answer.text)
+            written.setdefault(path, []).append((name, field, value))
+    assert {name for fields in written.values() for name, _, _ in fields} >= {"secrets", "imagePullSecrets", "spec.conversion"}
+    for path, fields in written.items():  # an addition goes, so the operator has seen the others
+        before = content(lab.get(path))
+        change_of = next(iter(ADDITIONS[objects[path]].values()))
+
+        def changed(path=path, change_of=change_of):
+            body = lab.get(path)
+            change_of(body)
+            return lab.http("PUT", f"{path}?fieldManager=somebody", body).code == 200
+
+        wait_for(f"{path} is changed", changed)
+        wait_for(f"{path} as before", lambda path=path, before=before: content(lab.get(path)) == before)
+        for name, field, value in fields:
+            assert field_of(lab.get(path), field) == value, (path, name)
+
+
+def test_every_row_of_what_others_may_write_is_tried():
+    table = (ROOT / "docs/controllers.md").read_text(encoding="utf-8").split("Others may write:\n")[1].split("\n\n")[0]
+    rows = [row for row in re.findall(r"^\| (.*?) \|", table, re.M) if row != "Field"]
+    assert len(rows) == 7, rows
+    for row in rows:
+        names = re.findall(r"`([^`]+)`", row)
+        here = [name for fields in ALLOWED.values() for name in fields if name in names]
+        there = [key for key in ALLOWED_ELSEWHERE if key in row]
+        assert here or there, row
+        assert not (here and there), row
+
+
+def test_every_operator_that_applies_takes_additions_out_and_is_tried():
+    """A new operator that applies manifests is named in OPERATORS, by the manager that its code names."""
+    appliers, named = set(), set()
+    for path in [*(ROOT / "src/systems").rglob("*.?pp"), *(ROOT / "src/embedded").rglob("*.?pp")]:
+        text = path.read_text(encoding="utf-8")
+        named.update(re.findall(r'k\w*Applier = "([^"]+)"', text))
+        if re.search(r"\bApply\{", text):
+            appliers.add(path.name)
+            assert "removal_of_additions" in text, f"{path}: what others add to what it applies stays"
+    assert appliers >= {"operator.cpp", "owned.cpp"}
+    assert named == OPERATORS
+
+
+CHECKED = {
+    "/api/v1": ("serviceaccounts", "configmaps", "secrets", "services"),
+    "/apis/apps/v1": ("deployments", "daemonsets", "statefulsets"),
+    RBAC: ("roles", "rolebindings", "clusterroles", "clusterrolebindings"),
+    "/apis/networking.k8s.io/v1": ("networkpolicies",),
+    "/apis/policy/v1": ("poddisruptionbudgets",),
+}  # fmt: skip
+
+
+def test_what_the_numa_operators_make_fits_together(lab):
+    """The checks of test_ways.py on the operands themselves. Those of a deployed DAS: test_das_deploy.py; a lab's own has no pods behind its Services."""
+    names = {resource["name"]: resource["kind"] for group in CHECKED for resource in lab.get(group)["resources"]}
+
+    def fitting():
+        found = [{**one, "kind": names[plural]} for group, plurals in CHECKED.items() for plural in plurals for one in lab.get(f"{group}/{plural}")["items"]]
+        made = {one["kind"] for one in found if one["metadata"].get("namespace") == "numaresources"}
+        assert {"DaemonSet", "ServiceAccount", "Role", "RoleBinding", "NetworkPolicy"} <= made, made
+        assert [line for line in faults(found) if "numaresources/" in line] == []
+        return found
+
+    there = wait_for("operands that fit together", fitting)
+    for one in there:  # the checks do see them
+        if one["metadata"].get("namespace") == "numaresources" and one["kind"] == "DaemonSet":
+            one["spec"]["template"]["spec"]["serviceAccountName"] = "no"
+    assert any("numaresources/" in line and "there is no ServiceAccount no" in line for line in faults(there))

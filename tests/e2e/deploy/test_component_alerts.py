@@ -31,12 +31,12 @@ class Component:
         return [one for one in json.loads((self.path / "dashboard.json").read_text(encoding="utf-8"))["panels"] if one["type"] != "row"]
 
 
-STATUS = "src/cli/controllers/status_server.cpp"
+STATUS, ENGINE = "src/cli/controllers", "src/runtime/metrics"
 COMPONENTS = [
     Component("kustomize/components/accelerators", "Slices and zones",
               ("src/systems/das/instruments.cpp", "src/systems/numa/scheduling/instruments.cpp", "src/systems/numa/exporter/metrics.cpp",
-               "src/extender/serving", STATUS)),
-    Component("appwrapper/monitoring", "AppWrappers", ("src/systems/appwrapper/instruments.cpp", STATUS)),
+               "src/extender/serving", STATUS, ENGINE)),
+    Component("appwrapper/monitoring", "AppWrappers", ("src/systems/appwrapper/instruments.cpp", STATUS, ENGINE)),
     Component("kustomize/components/console-monitoring", "The console", ("src/console/routes/system_routes.cpp",), frozenset({"PrometheusRule", "ServiceMonitor"})),
     Component("kustomize/components/queues", "Queues", ("src/embedded/kueue/metrics",), frozenset({"PrometheusRule", "ConfigMap"})),
 ]
@@ -56,6 +56,49 @@ def test_every_alert_is_explained(component):
         assert "**Means**" in text and "**Do**" in text, name
     for rule in component.rules():
         assert rule["labels"]["severity"] in ("critical", "warning") and rule["annotations"]["summary"] and rule["annotations"]["description"]
+
+
+CONTROLLERS = {
+    "athanor": "kustomize/components/monitoring",
+    "athanor-appwrapper": "appwrapper/monitoring",
+    "athanor-das-operator": "kustomize/components/accelerators",
+    "athanor-numa": "kustomize/components/accelerators",
+}  # fmt: skip
+
+
+# What must alert for every operator: a metric, and what its selector has beside the job.
+WRONG = {
+    "no replica answers": [("up", ""), ("leader_election_master_status", "name=")],
+    "none leads": [("leader_election_master_status", "")],
+    "a kind is missing": [("athanor_kind_missing", "")],
+    "requests are refused": [("rest_client_requests_total", '"401|403"')],
+    "requests fail": [("rest_client_requests_total", '"[234].."')],
+    "writes fail": [("athanor_failed_writes_total", '"429|5.."')],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("job", CONTROLLERS)
+def test_what_is_wrong_with_an_operator_alerts(job, wrong):
+    rule = yaml.safe_load((ROOT / "deploy" / CONTROLLERS[job] / "prometheusrule.yaml").read_text(encoding="utf-8"))
+    expressions = [one["expr"] for group in rule["spec"]["groups"] for one in group["rules"] if "alert" in one]
+
+    def alerted(metric, more):
+        selectors = [selector for text in expressions for selector in re.findall(rf"\b{metric}\{{([^}}]*)\}}", text)]
+        jobs = [re.search(r'job=(~?)"([^"]*)"', selector) for selector in selectors if more in selector]
+        return any(re.fullmatch(one.group(2), job) if one.group(1) else one.group(2) == job for one in jobs)
+
+    assert any(alerted(*one) for one in WRONG[wrong])
+
+
+def test_every_job_of_controllers_is_listed():
+    """CONTROLLERS names every job that a ServiceMonitor gives to an `athanor controllers`; the others are named here."""
+    others = {"athanor-extender", "athanor-numa-exporter", "athanor-das-daemonset", "athanor-das-scheduler", "athanor-das-extender", "athanor-console"}
+    files = [path for path in (ROOT / "deploy").rglob("*.yaml") if "chart" not in path.parts] + [*(ROOT / "src/systems/numa/data").glob("*.yaml")]
+    texts = [path.read_text(encoding="utf-8") for path in files]
+    assert {job for text in texts for job in re.findall(r"replacement: (athanor[\w-]*)", text)} - others == set(CONTROLLERS) - {"athanor"}
+    unnamed = [text for text in texts if re.search(r"^kind: ServiceMonitor$", text, re.M) and "relabelings" not in text and "jobLabel" not in text]
+    assert [yaml.safe_load(text)["metadata"]["name"] for text in unnamed] == ["athanor-console"], "the others name their job; the console's Service has it as its name"
 
 
 def test_what_they_ask_for_is_exported(component):

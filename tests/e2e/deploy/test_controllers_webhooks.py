@@ -258,6 +258,53 @@ def test_appwrappers_controllers_start_once_the_certificates_are_in_place(tmp_pa
         cluster.process.wait()
 
 
+def lines(replica, message):
+    return [one for one in map(json.loads, replica.text.splitlines()) if one["msg"] == message]
+
+
+def test_each_system_works_where_its_own_settings_say(tmp_path):
+    """The namespaces of Fournos and Hearth are theirs alone: an AppWrapper anywhere has a status."""
+    cluster, one = Cluster(tmp_path), None
+    places = {"FOURNOS_WORKLOAD_NAMESPACE": "jobs", "FOURNOS_SECRETS_NAMESPACE": "secrets",
+              "HEARTH_NAMESPACE": "hearth", "HEARTH_SECRETS_NAMESPACE": "secrets", "HEARTH_EXECUTION_NAMESPACE": "jobs"}  # fmt: skip
+    command = [ATHANOR, "controllers", "--controllers", "fournos,hearth,appwrapper,das", "--kubeconfig", cluster.config("root"),
+               "--metrics-address=127.0.0.1:0", "--leader-elect=false", "--log-format=json"]  # fmt: skip
+    said = "appwrapper watches appwrappers in jobs alone, and its webhook mappwrapper.kb.io decides on them in every namespace"
+
+    def start_with(name, *flags):
+        return Replica([*command, *flags], tmp_path / f"{name}.log", env={**places, "POD_NAMESPACE": SYSTEM, "POD_NAME": name})
+
+    try:
+        for group in ("fournos.dev", "workload.codeflare.dev", "inference.redhat.com", "kueue.x-k8s.io", "tekton.dev"):
+            cluster.apply("crds", "--group", group)
+        cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", TIMEOUT)
+        for namespace in ("jobs", "secrets", "hearth", SYSTEM, "other"):
+            cluster.kubectl("create", "namespace", namespace)
+        one = start_with("own-places")
+        wait_for("the address of its metrics", lambda: '"metrics are served"' in one.text)
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        cluster.create({"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": {"name": "w", "namespace": "other"},
+                        "spec": {"components": [{"template": pod}]}})  # fmt: skip
+        wait_for("a phase", lambda: cluster.kubectl("get", "appwrapper", "w", "-n", "other", "-o", "jsonpath={.status.phase}").out)
+        scopes = {line["system"]: line["namespaces"] for line in lines(one, "a system is run")}
+        assert scopes == {"fournos": "hearth,jobs,secrets", "hearth": "hearth,jobs,secrets", "appwrapper": "*", "das": "*"}
+        assert not lines(one, "objects that a webhook elsewhere lets in are not watched")
+        one.end()
+        # Webhooks of its own, and the controllers that would not see what they let in.
+        refused = start_with("refused", "-n", "jobs", f"--webhook-address=127.0.0.1:{free_port()}")
+        assert refused.process.wait(DEADLINE) == 1
+        assert said in refused.text, refused.text
+        # Webhooks of another process, perhaps.
+        one = start_with("warned", "-n", "jobs")
+        (warning,) = wait_for("the warning", lambda: lines(one, "objects that a webhook elsewhere lets in are not watched"))
+        assert warning["level"] == "warn" and said in warning["error"], warning
+    finally:
+        if one is not None:
+            one.end(signal.SIGKILL)
+        cluster.process.kill()
+        cluster.process.wait()
+
+
 def test_a_second_signal_ends_the_operator_at_once(tmp_path):
     """docs/spec/appwrapper.md 8.1: the first SIGTERM waits here for an API server that does not answer any more."""
     cluster, operator = Cluster(tmp_path), None

@@ -174,3 +174,44 @@ def test_its_account_may_do_this_and_not_that(cluster, verb, what, namespace, al
     review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": {"user": ACCOUNT, "resourceAttributes": attributes}}
     answer = cluster.http("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
     assert answer.code == 201 and answer.json["status"]["allowed"] is allowed, answer.text
+
+
+def test_a_namespace_that_no_queue_takes_is_a_cause(cluster, console):
+    """The console reads namespaces, so an explanation names a namespaceSelector that does not match."""
+    kueue, name = "kueue.x-k8s.io/v1beta2", "choosy"
+    group = {"coveredResources": ["cpu"], "flavors": [{"name": name, "resources": [{"name": "cpu", "nominalQuota": "1"}]}]}
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "x", "resources": {"requests": {"cpu": "1"}}}]}}
+    objects = [
+        {"kind": "ResourceFlavor", "metadata": {"name": name}, "spec": {}},
+        {"kind": "ClusterQueue", "metadata": {"name": name}, "spec": {"namespaceSelector": {"matchLabels": {"team": "x"}}, "resourceGroups": [group]}},
+        {"kind": "LocalQueue", "metadata": {"name": name, "namespace": WORKLOAD}, "spec": {"clusterQueue": name}},
+        {"kind": "Workload", "metadata": {"name": name, "namespace": WORKLOAD}, "spec": {"queueName": name, "podSets": [{"name": "main", "count": 1, "template": template}]}},
+    ]
+    for one in objects:
+        cluster.kubectl("create", "-f", "-", stdin=json.dumps({"apiVersion": kueue, **one}))
+    root = Person(cluster, console(), "root")
+    why = wait_for("the cause", lambda: [one for one in root.get(f"workloads/{WORKLOAD}/{name}/explain").get("causes", []) if "spec.namespaceSelector" in one["text"]])
+    assert why[0]["object"] == f"ClusterQueue/{name}" and WORKLOAD in why[0]["text"]
+    assert "namespaces" not in root.get(f"workloads/{WORKLOAD}/{name}/explain").get("missing", [])
+
+
+def test_schedules_have_an_account_that_may_submit(cluster, console):
+    root = Person(cluster, console(), "root")
+    form = {"name": "deployed", "project": "llm", "cluster": "cluster-1", "cron_expr": "0 3 * * *"}
+    status, _, body = root.ask("POST", "/api/v1/schedules", {**form, "service_account": "ghost"})
+    assert status == 422 and body["error"]["field"] == "service_account", body
+    status, _, body = root.ask("POST", "/api/v1/schedules", form)
+    assert status == 201, body
+    pod = json.loads(cluster.kubectl("get", "cronjob", "deployed", "-n", WORKLOAD, "-o", "json").out)["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    assert pod["serviceAccountName"] == "athanor-submit" and pod["containers"][0]["image"].startswith("athanor:")
+    account = f"--as=system:serviceaccount:{WORKLOAD}:athanor-submit"
+    assert cluster.kubectl("auth", "can-i", "create", "fournosjobs.fournos.dev", "-n", WORKLOAD, account).out.strip() == "yes"
+    assert cluster.kubectl("auth", "can-i", "list", "fournosjobs.fournos.dev", "-n", WORKLOAD, account, code=None).out.strip() == "no"
+    status, _, body = root.ask("POST", "/api/v1/schedules/deployed/trigger", {})
+    assert status == 200, body
+
+    def submitted():
+        jobs = json.loads(cluster.kubectl("get", "fournosjobs", "-n", WORKLOAD, "-l", "fournos-launcher/schedule-name=deployed", "-o", "json").out)["items"]
+        return [one["metadata"]["labels"]["fournos-launcher/trigger-type"] for one in jobs]
+
+    assert wait_for("its job", submitted) == ["manual"]

@@ -417,7 +417,7 @@ def test_the_schedulers_configuration_and_roles():
     assert config["profiles"] == [{"schedulerName": "das-scheduler"}]
     zones = yaml.safe_load(run([ATHANOR, "extender", "--print-scheduler-config", "--zones-for=topo"]).out)
     assert "managedResources" not in zones["extenders"][0] and {"schedulerName": "topo"} in zones["profiles"]
-    assert run([ATHANOR, "extender", "--print-scheduler-config", "--url", "x"]).code == 1
+    assert run([ATHANOR, "extender", "--print-scheduler-config", "--url", "x"]).code == 2
     assert 'schedules nothing; known are das, numa' in run([ATHANOR, "extender", "--systems=fournos", "--print-rbac"]).err
     for preemption in ("on", "off"):
         rbac = run([ATHANOR, "extender", "--print-rbac", "--preemption", preemption])

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 import yaml
 from replica import Replica
-from support import ATHANOR, KUBECTL, TIMEOUT, run, wait_for
+from support import ATHANOR, DEADLINE, KUBECTL, TIMEOUT, run, wait_for
 
 NAMESPACE = "jobs"
 ABSENT = "the cluster does not have this kind"
@@ -157,7 +157,7 @@ def test_a_refused_list_counts_as_seen_and_is_shown(cluster):
     wait_for("readiness", replica.ready)
     status, refused = lines(replica, "+")
     absent = {kind for kind, reason in refused.items() if reason == ABSENT}
-    assert status == 200 and absent == {"fournosclusters.fournos.dev"}, refused
+    assert status == 200 and absent == {"fournosclusters.fournos.dev"}, replica.ask("/readyz")
     refused = {kind: reason for kind, reason in refused.items() if kind not in absent}
     assert set(refused) == {"pipelines.tekton.dev", "pipelineruns.tekton.dev"}, refused
     assert all("cannot list" in reason for reason in refused.values()), refused
@@ -177,3 +177,34 @@ def test_a_kind_of_another_platform_is_named_and_never_fails_readiness(cluster, 
     logged = [json.loads(line) for line in replica.text.splitlines()]
     named = [one for one in logged if one["msg"] == "an optional kind is not served"]
     assert len(named) == len(platform) and all(one["level"] == "info" for one in named), named
+
+
+POOLS = "machineconfiguration.openshift.io"
+
+
+def definition(kind):
+    plural = f"{kind.lower()}s"
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": f"{plural}.{POOLS}"},
+        "spec": {
+            "group": POOLS, "scope": "Cluster", "names": {"kind": kind, "plural": plural, "singular": kind.lower(), "listKind": f"{kind}List"},
+            "versions": [{"name": "v1", "served": True, "storage": True, "subresources": {"status": {}}, "schema": {"openAPIV3Schema": schema}}],
+        },
+    }  # fmt: skip
+
+
+def test_a_kind_of_another_platform_is_used_when_it_appears(cluster):
+    """Pools and KubeletConfigs, which the operator of zones reads where there are any."""
+    cluster.install("nodetopology.openshift.io")
+    replica = cluster.replica("root", controllers="numa")
+    names = {f"{one}.{POOLS}" for one in ("kubeletconfigs", "machineconfigpools")}
+    wait_for("readiness", replica.ready)
+    assert names <= set(lines(replica, "+")[1])
+    cluster.kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": [definition("KubeletConfig"), definition("MachineConfigPool")]}))
+
+    def listed():
+        return {f"{one['resource']}.{one['group']}" for one in json.loads(replica.get("/debug/watches")) if one["listed"]}
+
+    wait_for("both are watched", lambda: names <= listed(), 90 + DEADLINE)  # looked for every 60 to 90 s
+    assert replica.ready() and names.isdisjoint(lines(replica, "+")[1])

@@ -53,3 +53,17 @@ def test_archive_has_the_same_files(packages):
         names = [name.split("/", 1)[1] for name in files.getnames() if "/" in name]
     for file in FILES + [f"bin/{name}" for name in PROGRAMS]:
         assert any(name.endswith(file) for name in names), file
+
+
+def test_image_has_the_names_that_manifests_start(binary, tmp_path):
+    """Upstream's NUMA operator and its exporter are started by these names."""
+    needed = [Path("/usr/share/zoneinfo"), Path("/etc/ssl/certs/ca-certificates.crt"), Path("/usr/bin/dpkg")]
+    if missing := [str(one) for one in needed if not one.exists()]:
+        pytest.skip(f"no {', '.join(missing)}, which the build image has")
+    root = Path(__file__).parents[3]
+    done = subprocess.run([root / "scripts/image-files", binary, tmp_path], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    operator = tmp_path / "bin/numaresources-operator"
+    assert operator.resolve() == (tmp_path / "usr/bin/athanor").resolve()
+    assert subprocess.run([operator, "--help"], capture_output=True).returncode == 0
+    assert subprocess.run([tmp_path / "bin/resource-topology-exporter", "--help"], capture_output=True).returncode == 0

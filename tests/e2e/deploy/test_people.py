@@ -58,7 +58,7 @@ def test_the_chart_leaves_the_roles_out_where_they_are_not_wanted():
 
 def test_a_wrong_system_is_refused():
     done = run([ATHANOR, "rbac", "--people", "--controllers", "dass"])
-    assert done.code == 1 and '"dass" is neither a system nor a controller' in done.err
+    assert done.code == 2 and '"dass" is neither a system nor a controller' in done.err
 
 
 @pytest.fixture(scope="module")

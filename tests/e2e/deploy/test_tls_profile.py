@@ -34,9 +34,7 @@ def cluster(tmp_path_factory):
         one.process.wait()
 
 
-@pytest.fixture(scope="module")
-def openshift(cluster):
-    """The same cluster, with the kind."""
+def add_kind(cluster):
     cluster.kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "apiservers.config.openshift.io"},
         "spec": {"group": "config.openshift.io", "scope": "Cluster",
@@ -44,6 +42,12 @@ def openshift(cluster):
                  "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {
                      "type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}}))  # fmt: skip
     cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", TIMEOUT)
+
+
+@pytest.fixture(scope="module")
+def openshift(cluster):
+    """The same cluster, with the kind."""
+    add_kind(cluster)
     return cluster
 
 
@@ -139,8 +143,40 @@ class TestPort:
         assert shakes_hands(one.port) and not old(one.port)
 
 
+def test_the_kind_is_used_once_it_appears(tmp_path_factory, served):
+    """Every `--platform-look`, by the controllers' own watch and by that of the webhooks' port."""
+    cluster = Cluster(tmp_path_factory.mktemp("appears"))
+    try:
+        cluster.apply("crds", "--group", "inference.redhat.com")
+        cluster.kubectl("create", "namespace", SYSTEM)
+        cluster.kubectl("create", "namespace", "das-operator")
+        cluster.apply("rbac", "--controllers", "das", "--webhooks")
+        one = served(cluster, "controllers", "--platform-look=2s")
+        wait_for("readiness", one.ready)
+
+        def listed():
+            return {watch["resource"]: watch["listed"] for watch in json.loads(one.get("/debug/watches"))}
+
+        assert old(one.port) and not listed()["apiservers"]
+        add_kind(cluster)
+        profile(cluster, {"type": "Modern"})
+        wait_for("the kind is listed", lambda: listed()["apiservers"])
+        wait_for("TLS 1.2 is refused", lambda: not old(one.port))
+        assert shakes_hands(one.port) and one.ready()
+    finally:
+        cluster.process.kill()
+        cluster.process.wait()
+
+
+def test_a_look_for_the_kind_has_its_limit(cluster):
+    for value, said in (("0s", "--platform-look: at least 1s"), ("soon", "--platform-look")):
+        for verb in (("controllers", "--controllers=das"), ("extender", "--systems=das", "--address=127.0.0.1:0")):
+            done = run([ATHANOR, *verb, "--kubeconfig", cluster.config("athanor"), "--metrics-address=0", f"--platform-look={value}"])
+            assert done.code == 2 and said in done.err, done.err
+
+
 def test_flags_without_a_port_of_theirs_are_refused(cluster):
     refused = run([ATHANOR, "extender", "--tls-min-version=VersionTLS13"])
     assert refused.code == 2 and "requires --tls-cert-file or --metrics-secure" in refused.err
     done = run([ATHANOR, "controllers", "--kubeconfig", cluster.config("athanor"), "--controllers=das", "--tls-min-version=VersionTLS13", "--metrics-address=0"])
-    assert done.code == 1 and "--webhook-address or --metrics-secure" in done.err
+    assert done.code == 2 and "--webhook-address or --metrics-secure" in done.err

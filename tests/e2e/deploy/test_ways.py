@@ -121,8 +121,8 @@ def test_an_account_holds_what_the_program_declares(way):
 def test_a_fault_of_each_sort_is_found():
     """The checks themselves: what each of them finds when one thing is taken away."""
 
-    def with_change(kind, name, change):
-        objects = kustomized("kustomize/overlays/queueing")
+    def with_change(kind, name, change, overlay="queueing"):
+        objects = kustomized(f"kustomize/overlays/{overlay}")
         (one,) = [one for one in objects if one["kind"] == kind and one["metadata"]["name"] == name]
         change(one)
         return "\n".join(faults(objects))
@@ -139,3 +139,7 @@ def test_a_fault_of_each_sort_is_found():
     assert "there is no ClusterRole" in with_change("ClusterRoleBinding", name, lambda one: one["roleRef"].update(name="no"))
     assert "there is no ServiceAccount" in with_change("Deployment", name, lambda one: one["spec"]["template"]["spec"].update(serviceAccountName="no"))
     assert "selects no pods" in with_change("PodDisruptionBudget", name, lambda one: one["spec"]["selector"]["matchLabels"].update(a="b"))
+    console = functools.partial(with_change, overlay="console")
+    assert "calls port 8080 of Service athanor-system/athanor-controllers, which is not there" in console("Service", "athanor-controllers", lambda one: one["spec"]["ports"][0].update(port=81))
+    assert "no NetworkPolicy lets it in" in console("NetworkPolicy", "athanor-controllers", lambda one: one["spec"]["ingress"].pop(1))
+    assert "no NetworkPolicy lets it out" in console("NetworkPolicy", "athanor-console", lambda one: one["spec"]["egress"].pop())

@@ -14,7 +14,7 @@ from support import KUBECTL as KUBECTL_NAME
 
 KUBECTL = shutil.which(KUBECTL_NAME)
 BUSYBOX = shutil.which("busybox")
-APPLETS = ("sh", "mktemp", "mkdir", "cat", "grep", "cut", "sha256sum", "tr", "sleep", "tee", "env")
+APPLETS = ("sh", "mktemp", "mkdir", "cat", "grep", "cut", "sha256sum", "tr", "sleep", "tee", "env", "id")
 ENTRYPOINT = """#!/bin/sh
 set -eu
 echo "$FOURNOS_STEP of $FOURNOS_WORKLOAD_NAMESPACE/$FJOB_NAME, CI $FOURNOS_CI"

@@ -91,9 +91,15 @@ def test_targets_that_do_not_answer_say_why(labs):
     hub, target = labs
     onboard(hub, "refused", target.kubeconfig.read_bytes().replace(str(target.address[1]).encode(), b"1"))
     onboard(hub, "stranger", hub.kubeconfig.read_bytes().replace(str(hub.address[1]).encode(), str(target.address[1]).encode()))
+    for name, key, value in (("sni", "tls-server-name", "no-such-name.example.com"), ("proxy", "proxy-url", "http://127.0.0.1:1")):
+        config = yaml.safe_load(target.kubeconfig.read_text(encoding="utf-8"))
+        config["clusters"][0]["cluster"][key] = value
+        onboard(hub, name, yaml.safe_dump(config).encode())
     onboard(hub, "exec", b"current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\nclusters: [{name: k, cluster: {server: 'https://x'}}]\nusers: [{name: u, user: {exec: {command: touch}}}]\n")
     wait_for("the refusal", lambda: "connection refused" in cluster(hub, "refused").get("spec", {}).get("hardware", {}).get("lastError", ""))
     wait_for("the wrong certificate", lambda: "TLS: " in cluster(hub, "stranger").get("spec", {}).get("hardware", {}).get("lastError", ""))
+    for name in ("sni", "proxy"):  # Unreachable after five such probes: unit/systems/hearth/discovery_test.cpp
+        wait_for(f"the {name}", lambda name=name: "Failed to connect to cluster" in cluster(hub, name).get("spec", {}).get("hardware", {}).get("lastError", ""))
     wait_for("the refused program", lambda: status(hub, "exec").get("kubeconfigStatus") == "Invalid")
     token = base64.b64encode(b"-----BEGIN").decode()[:10]
     for one in hub.get(CLUSTERS)["items"]:

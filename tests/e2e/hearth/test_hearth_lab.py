@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hearth on emulated target clusters: the seed document's commands, docs/hearth.md, faults, and fifty clusters at once."""
 
+import base64
 import itertools
 import json
 import os
@@ -132,6 +133,18 @@ def test_the_guides_commands(make_lab, tmp_path):
     assert done.code == 0, done.out[-3000:] + done.err[-3000:]
 
 
+def test_kubeconfigs_of_targets_have_keys_that_java_reads(hearth_lab):
+    """fabric8's client reads the traditional forms, not PKCS#8."""
+    lab = hearth_lab([{"name": name, "nodes": A100} for name in ("edge", "far")])
+    paths = [lab.kubeconfig, *sorted(lab.data.glob("targets/*.kubeconfig"))]
+    assert len(paths) == 3
+    for path in paths:
+        user = yaml.safe_load(path.read_text(encoding="utf-8"))["users"][0]["user"]
+        if "client-key-data" in user or "token" not in user:
+            first = base64.b64decode(user["client-key-data"]).decode().splitlines()[0]
+            assert first in ("-----BEGIN EC PRIVATE KEY-----", "-----BEGIN RSA PRIVATE KEY-----"), path
+
+
 def test_jobs_run_on_the_labs_clusters(make_lab):
     """What `up` says to type works: the run reads the kubeconfig of its cluster."""
     lab = make_lab("--storage", "memory", "--lab", str(EXAMPLE)).start()
@@ -195,6 +208,29 @@ def test_faults_are_told_and_pass(hearth_lab):
         configure(lab, "edge", faults="{}")
         probed(lab, "edge", f"well after {fault}", lambda: "lastError" not in cluster(lab, "edge")["spec"]["hardware"])
     assert status(lab, "well")["kubeconfigStatus"] == "Valid"
+
+
+def test_a_waiting_job_leaves_a_cluster_that_does_not_answer(hearth_lab):
+    """Hearth's label of a flavor and the redirect of Fournos, from the fault of a target to the run elsewhere."""
+    lab = hearth_lab([{"name": "edge", "nodes": A100}, {"name": "well", "nodes": A100}], HEARTH_GPU_DISCOVERY_TIMEOUT_SEC=4)
+    wait_for("both are in the queue", lambda: {n: q.get("fournos/gpu-a100") for n, q in quotas(lab).items()} == {"edge": 8, "well": 8})
+    pipeline = {"apiVersion": "tekton.dev/v1", "kind": "Pipeline", "metadata": {"name": "brief", "namespace": "psap-automation"}}
+    pipeline["spec"] = {"tasks": [{"name": "t", "taskSpec": {"steps": [{"name": "s", "image": "bash", "script": "true"}]}}]}
+    lab.kubectl("apply", "-f", "-", stdin=json.dumps(pipeline))
+    lab.submit({"cluster": "edge", "lockOnly": True, "exclusive": True}, name="holder", ns="psap-automation")
+    wait_for("the cluster is held", lambda: "held" in lab.job("holder", "psap-automation").get("status", {}).get("message", ""))
+    job = {"cluster": "edge", "pipeline": "brief", "hardware": {"gpuType": "a100", "gpuCount": 2}, "forge": {"project": "llmd", "args": []}}
+    lab.submit(job, name="waits", ns="psap-automation")
+    lab.wait_phase("waits", "Pending", "psap-automation")
+    configure(lab, "edge", faults="dead: true")
+
+    def label():
+        flavor = lab.http("GET", "/apis/kueue.x-k8s.io/v1beta2/resourceflavors/edge").json
+        return flavor["metadata"].get("labels", {}).get("fournos.dev/healthy") == "false"
+
+    probed(lab, "edge", "the label of its flavor", label)
+    job = lab.wait_phase("waits", "Running", "psap-automation")
+    assert job["status"]["redirectedFrom"] == "edge" and job["status"]["redirectCount"] == 1 and job["status"]["cluster"] == "well"
 
 
 def test_gpus_come_and_go(hearth_lab):

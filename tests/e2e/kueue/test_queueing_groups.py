@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of pods, Jobs that change while they run, and ends of queued objects, by kubectl on a lab's node (docs/spec/kueue.md 9, 10)."""
+"""Groups of pods, Jobs that change while they run, and ends of queued objects and of queues, by kubectl on a lab's node (docs/spec/kueue.md 9, 10)."""
 
 import pytest
 import yaml
@@ -72,6 +72,13 @@ def test_a_waiting_group_goes_with_its_pods(world):
     kubectl(world, "delete", "pods", "--all", "--timeout=15s")
     wait_for("its Workload goes", lambda: names(world, world.workloads) == [])
     assert held(world) == "0"
+    groups = world.lab.get(f"{GROUP}/clusterqueues/{world.name('q')}")["spec"]["resourceGroups"]
+    groups[0]["flavors"][0]["resources"][0]["nominalQuota"] = "4"
+    world.patch(f"{GROUP}/clusterqueues/{world.name('q')}", {"spec": {"resourceGroups": groups}})
+    wait_for("the ClusterQueue is seen again", lambda: world.cluster_queue("q")["metadata"]["generation"] == world.cluster_queue("q")["status"]["conditions"][0]["observedGeneration"])
+    world.submit("later", "q", 1, resource="cpu")
+    world.await_admitted("later")  # the scheduler has seen the quota, and the dead pods hold none of it
+    wait_for("only the new one holds quota", lambda: held(world) == "1" and names(world, world.workloads) == ["later"])
 
 
 def test_a_replacement_starts_when_its_predecessor_has_ended(world):
@@ -116,6 +123,46 @@ def test_another_parallelism_of_a_running_job_stays(world):
     wait_for("it waits for five", lambda: state() == (True, 5, 0) and held(world) == "0", 30)
 
 
+def queued_job(name, spec):
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "labels": {"kueue.x-k8s.io/queue-name": "q"}},
+        "spec": {"template": {"spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 1, **spec}}},
+    }
+
+
+def usage(world):
+    """What the only Workload uses of the quota."""
+    (workload,) = world.lab.get(world.workloads)["items"]
+    return workload["status"]["admission"]["podSetAssignments"][0]["resourceUsage"]
+
+
+def test_sidecars_count_and_a_queued_job_with_them_completes(world):
+    world.queue("q", 10, resource="cpu")
+    request = lambda cpu: {"resources": {"requests": {"cpu": cpu}}}
+    spec = {
+        "initContainers": [
+            {"name": "proxy", "image": "busybox", "restartPolicy": "Always", "command": ["sleep", "600"], **request("1")},
+            {"name": "prep", "image": "busybox", "command": ["true"], **request("2")},
+        ],
+        "containers": [{"name": "c", "image": "busybox", "command": ["sleep", "1"], **request("1")}],
+    }
+    create(world, queued_job("side", spec))
+    wait_for("the sidecar counts beside what is larger, init container or container", lambda: usage(world) == {"cpu": "3"})
+    kubectl(world, "wait", "job/side", "--for=condition=Complete", "--timeout=60s")
+
+
+def test_a_limit_of_the_pod_is_no_request(world):
+    """A pod's request that is left out is the sum of its containers, not its limit."""
+    world.queue("q", 10, resource="cpu")
+    container = {"name": "c", "image": "busybox", "command": ["sleep", "600"], "resources": {"requests": {"cpu": "1"}}}
+    create(world, queued_job("lvl", {"resources": {"limits": {"cpu": "4"}}, "containers": [container]}))
+    wait_for("its Workload is admitted", lambda: usage(world) == {"cpu": "1"})
+    pods = wait_for("its pod", lambda: world.lab.get(f"/api/v1/namespaces/{world.ns}/pods")["items"])
+    assert pods[0]["spec"]["resources"] == {"limits": {"cpu": "4"}, "requests": {"cpu": "1"}}
+
+
 def test_a_job_that_is_deleted_in_the_foreground_goes(world):
     world.queue("q", 1, resource="cpu")
     world.job("first", "q", "1")
@@ -141,3 +188,22 @@ def test_a_reservation_is_released_by_apply_as_kueue_does(world):
     assert answer.code == 200, answer.text
     assert "admission" not in answer.json["status"]
     wait_for("the quota is free", lambda: held(world) == "0")
+
+
+def test_series_of_a_removed_queue_go(world):
+    world.queue("q", 1, resource="cpu")
+    world.submit("w", "q", 1, resource="cpu")
+    world.await_admitted("w")
+
+    def series(part):
+        text = world.lab.http("GET", "/metrics").text.splitlines()
+        return [one for one in text if part in one and (world.name("q") in one or f'namespace="{world.ns}"' in one)]
+
+    wait_for("both have counters", lambda: series("kueue_admitted_workloads_total") and series("kueue_local_queue_admitted_workloads_total"))
+    world.delete("w")
+    local, cluster = f"{GROUP}/namespaces/{world.ns}/localqueues/q", f"{GROUP}/clusterqueues/{world.name('q')}"
+    assert world.lab.http("DELETE", local).code == 200
+    wait_for("those of the LocalQueue go", lambda: series("kueue_local_queue_") == [])
+    assert series("kueue_admitted_workloads_total")
+    assert world.lab.http("DELETE", cluster).code == 200
+    wait_for("all go", lambda: series("kueue_") == [])

@@ -80,6 +80,7 @@ def test_why_a_job_waits(queues):
     job(lab, "behind", "4")
     behind = wait_for("it waits, too", lambda: (e := explained(lab, "behind")).get("position") == 1 and e)
     assert [one["workload"] for one in behind["ahead"]] == [why["workload"]]
+    assert f"ahead at place 1: {why['workload']} " in athanor(lab, "queues", "explain", "behind", "-n", "tree").out
     text = athanor(lab, "queues", "explain", "waits", "-n", "tree").out
     assert "waits in ClusterQueue tree-a, 0 ahead of it" in text and "estimate: starts" in text
     assert "ends when 1 more cpu of flavor tree become free" in text

@@ -114,3 +114,48 @@ def test_hostile_images_are_refused(lab, tmp_path):
     (tmp_path / "cut.tar").write_bytes(packed((tmp_path / "bad.tar").read_bytes(), "zstd")[:-20])
     done = lab.athanor("images", str(tmp_path / "cut.tar"), "--name", "cut", "--data", str(lab.data), code=None)
     assert done.code == 1 and "the archive is damaged" in done.err, done
+
+
+LAB_IMAGES = """apiVersion: athanor.dev/v1
+kind: Lab
+nodes:
+- {name: node}
+images:
+- {name: example.org/greeter, entrypoint: [/bin/sh, -c], cmd: ['echo "$WORD $PWD $(id -u)"'], env: {WORD: hello}, workingDir: /tmp, user: USER}
+- {name: example.org/packed, archive: tool.tar, env: {WORD: other}}
+- {name: example.org/trainer, seconds: 1.5}
+"""
+
+
+def lab_with_images(make_lab, tmp_path, *flags):
+    saved_image(tmp_path / "tool.tar", "example.org/any:1", "gzip")
+    user = 1234 if os.geteuid() == 0 else os.geteuid()
+    (tmp_path / "lab.yaml").write_text(LAB_IMAGES.replace("USER", str(user)))
+    return make_lab("--storage", "memory", "--lab", str(tmp_path / "lab.yaml"), *flags).start(), user
+
+
+def seconds_of(lab, name):
+    ended = lab.get(f"/api/v1/namespaces/default/pods/{name}")["status"]["containerStatuses"][0]["state"]["terminated"]
+    assert ended["exitCode"] == 0, ended
+    return ended["startedAt"], ended["finishedAt"]
+
+
+@pytest.mark.skipif(BUSYBOX is None, reason="needs busybox")
+def test_images_of_a_lab_file_run(make_lab, tmp_path):
+    lab, user = lab_with_images(make_lab, tmp_path)
+    assert run_to_end(lab, "default", "greeter", "example.org/greeter:2") == f"hello /tmp {user}\n"
+    assert run_to_end(lab, "default", "args", "example.org/greeter", args=["echo $WORD again"]) == "hello again\n"
+    assert run_to_end(lab, "default", "packed", "example.org/packed").startswith("other /work\nfrom the image\n")
+    create(lab, "default", "trainer", "example.org/trainer:1")
+    wait_for("the end", lambda: lab.get("/api/v1/namespaces/default/pods/trainer")["status"]["phase"] == "Succeeded")
+    assert len(set(seconds_of(lab, "trainer"))) == 2  # it took more than a second
+
+
+@pytest.mark.skipif(BUSYBOX is None, reason="needs busybox")
+def test_timed_labs_know_times_of_images(make_lab, tmp_path):
+    lab, _ = lab_with_images(make_lab, tmp_path, "--pods", "timed")
+    create(lab, "default", "trainer", "example.org/trainer:1")
+    wait_for("the end", lambda: lab.get("/api/v1/namespaces/default/pods/trainer")["status"]["phase"] == "Succeeded")
+    assert len(set(seconds_of(lab, "trainer"))) == 2
+    said = lab.kubectl("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "shared", "namespace": "default"}, "spec": {"hostPID": True, "containers": [{"name": "c", "image": "x"}]}}))
+    assert "spec.hostPID: has no effect on emulated nodes" in said.err, said

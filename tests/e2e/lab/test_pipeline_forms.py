@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forms of tasks that Tekton accepts: old versions, variables in params, credentials of service accounts."""
 
+import re
+
 import yaml
-from support import wait_for
+from support import ROOT, wait_for
 
 VARIABLES = """
 apiVersion: tekton.dev/v1
@@ -28,7 +30,8 @@ spec:
         results: [{name: product}]
         steps:
         - {name: a, image: bash, onError: continue, script: "printf '$(params.count) $(inputs.params.count)' > $(results.product.path); exit 3"}
-        - {name: b, image: bash, args: [-c, 'echo outs "$@"; cat $(steps.step-a.exitCode.path)', x, "$(params.outs[*])"]}
+        - {image: bash, onError: continue, script: "exit 5"}
+        - {name: b, image: bash, args: [-c, 'echo outs "$@"; cat $(steps.step-a.exitCode.path); echo; echo unnamed `cat $(steps.step-unnamed-1.exitCode.path)`', x, "$(params.outs[*])"]}
         - {name: c, image: bash, script: "$(params.say)"}
 """
 
@@ -82,6 +85,63 @@ spec:
 """
 
 
+LOOSE = """
+apiVersion: tekton.dev/v1
+kind: TaskRun
+metadata: {name: loose}
+spec:
+  workspaces: [{name: w, emptyDir: {}}]
+  taskSpec:
+    workspaces: [{name: w, mountpath: /data/w}]
+    volumes: [{name: v, emptydir: {}}]
+    steps:
+    - name: s
+      image: bash
+      workingdir: /data/w
+      volumemounts: [{name: v, mountpath: /data/v}]
+      script: "pwd; ls -d /data/v"
+"""
+
+LETTERS = """
+apiVersion: tekton.dev/v1
+kind: PipelineRun
+metadata: {name: letters, annotations: {note: "測試"}}
+spec:
+  params: [{name: word, value: "Grüße, 漢字 🚀"}]
+  pipelineSpec:
+    params: [{name: word}]
+    results: [{name: all, value: "$(tasks.say.results.said)!"}]
+    tasks:
+    - name: say
+      displayName: "测试 $(params.word)"
+      params: [{name: w, value: "$(params.word)"}]
+      taskSpec: {params: [{name: w}], results: [{name: said}], steps: [{name: s, image: bash, script: "printf '%s' '$(params.w)' | tee $(results.said.path)"}]}
+"""
+
+
+DOTTED = """
+apiVersion: tekton.dev/v1
+kind: Task
+metadata: {name: say.it}
+spec: {steps: [{name: s, image: bash, script: "echo $(context.task.name)"}]}
+---
+apiVersion: tekton.dev/v1
+kind: Pipeline
+metadata: {name: release.v1.2}
+spec:
+  results: [{name: which, value: "$(tasks.own.results.name)"}]
+  tasks:
+  - {name: say, taskRef: {name: say.it}}
+  - name: own
+    taskSpec: {results: [{name: name}], steps: [{name: s, image: bash, script: "printf $(context.taskRun.name) > $(results.name.path)"}]}
+---
+apiVersion: tekton.dev/v1
+kind: PipelineRun
+metadata: {name: run.of.v1}
+spec: {pipelineRef: {name: release.v1.2}}
+"""
+
+
 def create(lab, ns, text):
     return lab.kubectl("create", "-n", ns, "-f", "-", stdin=text)
 
@@ -103,7 +163,7 @@ def test_variables_reach_scripts_through_params(lab, ns):
     one = finished(lab, ns, "pipelineruns", "forms")
     text = logs(lab, ns, "forms-use-pod")
     assert one["status"]["conditions"][0]["reason"] == "Succeeded", (one["status"], text)
-    assert "outs l m\n3" in text and "2 2 2 2" in text, text
+    assert "outs l m\n3" in text and "unnamed 5\n" in text and "2 2 2 2" in text, text
     shown = {child["pipelineTaskName"]: child.get("displayName") for child in one["status"]["childReferences"]}
     assert shown["use"] == "2 of fan"
 
@@ -124,6 +184,25 @@ def test_old_versions_are_read(lab, ns):
     assert logs(lab, ns, "acts-pod") == "one two\n"
     old = yaml.safe_load(lab.kubectl("get", "tasks.v1beta1.tekton.dev", "old.task", "-n", ns, "-o", "yaml").out)
     assert old["spec"]["resources"]["inputs"][0]["name"] == "cluster"
+
+
+def test_names_of_fields_are_read_in_any_case(lab, ns):
+    """As Tekton's programs, which are in Go, read inline specs: `mountpath`."""
+    create(lab, ns, LOOSE)
+    one = finished(lab, ns, "taskruns", "loose")
+    assert one["status"]["conditions"][0]["status"] == "True", one["status"]
+    assert logs(lab, ns, "loose-pod") == "/data/w\n/data/v\n"
+
+
+def test_letters_of_all_languages_pass_through(lab, ns):
+    create(lab, ns, LETTERS)
+    status = finished(lab, ns, "pipelineruns", "letters")["status"]
+    assert status["results"] == [{"name": "all", "value": "Grüße, 漢字 🚀!"}], status
+    assert status["childReferences"][0]["displayName"] == "测试 Grüße, 漢字 🚀"
+    assert logs(lab, ns, "letters-say-pod") == "Grüße, 漢字 🚀"
+    for good, bad in (("name: say", "name: säy"), ("name: word", "name: wörd"), ("name: letters", "name: buchstäben")):
+        refused = lab.kubectl("create", "-n", ns, "-f", "-", stdin=LETTERS.replace(good, bad), code=1).err
+        assert bad.removeprefix("name: ") in refused and "nvalid" in refused, refused
 
 
 def test_pipelines_within_pipelines_follow_the_flag(make_lab):
@@ -147,3 +226,39 @@ def test_pipelines_within_pipelines_follow_the_flag(make_lab):
     assert lab.kubectl("get", "pr,tr", "-o", "name").out.split() == ["pipelinerun.tekton.dev/nested", "pipelinerun.tekton.dev/nested-child", "taskrun.tekton.dev/nested-child-say"]
     lab.kubectl("delete", "pr", "nested")
     wait_for("the children go with it", lambda: not lab.kubectl("get", "pr,tr,pods", "-o", "name").out)
+
+
+def test_names_with_dots_run(lab, ns):
+    create(lab, ns, DOTTED)
+    one = finished(lab, ns, "pipelineruns", "run.of.v1")
+    assert one["status"]["conditions"][0]["reason"] == "Succeeded", one["status"]
+    assert one["metadata"]["labels"]["tekton.dev/pipeline"] == "release.v1.2"
+    children = {child["pipelineTaskName"]: child["name"] for child in one["status"]["childReferences"]}
+    assert children == {"say": "run.of.v1-say", "own": "run.of.v1-own"} and one["status"]["results"] == [{"name": "which", "value": "run.of.v1-own"}]
+    assert logs(lab, ns, "run.of.v1-say-pod") == "say.it\n"
+
+
+def test_documented_metrics_are_served_after_a_run(lab, ns):
+    page = (ROOT / "docs/tekton.md").read_text(encoding="utf-8").split("\n## Metrics\n")[1].split("\n## ")[0]
+    rows = [line.split(" | ")[0] for line in page.splitlines() if line.startswith("| `")]
+    names = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    assert len(names) > 10
+    create(lab, ns, DOTTED)
+    create(lab, ns, LOOSE)
+    finished(lab, ns, "pipelineruns", "run.of.v1")
+    finished(lab, ns, "taskruns", "loose")
+    # One that fits on no node, and one that a quota refuses.
+    step = {"name": "s", "image": "bash", "script": "true"}
+    huge = {**step, "computeResources": {"requests": {"cpu": "100000"}}}
+    for name, one in (("large", huge), ("refused", step)):
+        body = {"apiVersion": "tekton.dev/v1", "kind": "TaskRun", "metadata": {"name": name}, "spec": {"taskSpec": {"steps": [one]}}}
+        assert lab.http("POST", f"/apis/tekton.dev/v1/namespaces/{ns}/taskruns", body).code == 201
+        wait_for("its pod", lambda name=name: name == "refused" or lab.http("GET", f"/api/v1/namespaces/{ns}/pods/{name}-pod").code == 200)
+        quota = {"metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}}
+        assert lab.http("POST", f"/api/v1/namespaces/{ns}/resourcequotas", quota).code in (201, 409)
+
+    def missing():
+        return set(names) - set(re.findall(r"^# TYPE tekton_pipelines_controller_(\w+) ", lab.http("GET", "/metrics").text, re.MULTILINE))
+
+    wait_for("every name", lambda: not missing())
+    lab.kubectl("delete", "taskruns", "--all", "-n", ns)

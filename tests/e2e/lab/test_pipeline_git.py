@@ -8,10 +8,11 @@ import shutil
 import subprocess
 import tempfile
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from support import wait_for
+from support import Lab, wait_for
 
 BACKEND = pathlib.Path(subprocess.run(["git", "--exec-path"], capture_output=True, text=True, check=True).stdout.strip()) / "git-http-backend"
 TASK = """apiVersion: tekton.dev/v1
@@ -24,7 +25,7 @@ spec:
 
 
 class Repositories(BaseHTTPRequestHandler):
-    """Smart HTTP of the repositories below server.root; /private wants a token, /moved redirects, /slow never answers."""
+    """Smart HTTP of the repositories below server.root; /private wants a token, /moved redirects, /slow never answers, /old speaks protocol 0."""
 
     def do_GET(self):  # noqa: N802
         self.serve(b"")
@@ -54,12 +55,12 @@ class Repositories(BaseHTTPRequestHandler):
             "GIT_PROJECT_ROOT": str(self.server.root),
             "GIT_HTTP_EXPORT_ALL": "1",
             "REQUEST_METHOD": self.command,
-            "PATH_INFO": path.removeprefix("/private") if "/team/" in path else path.replace("/private", "/tasks.git", 1),
+            "PATH_INFO": path.removeprefix("/private") if "/team/" in path else path.replace("/private", "/tasks.git", 1).replace("/old", "/strict.git", 1),
             "QUERY_STRING": query,
             "CONTENT_TYPE": self.headers.get("Content-Type", ""),
             "CONTENT_LENGTH": str(len(body)),
             "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
-            "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
+            "GIT_PROTOCOL": "" if path.startswith("/old") else self.headers.get("Git-Protocol", ""),
         }
         out = subprocess.run([BACKEND], input=body, env=environment, capture_output=True, check=False).stdout
         head, _, rest = out.partition(b"\r\n\r\n")
@@ -101,6 +102,7 @@ def repositories(tmp_path_factory):
     git(work, "commit", "-qm", "second")
     git(root, "clone", "-q", "--bare", work, "tasks.git")
     git(root / "tasks.git", "config", "uploadpack.allowAnySHA1InWant", "true")
+    git(root, "clone", "-q", "--bare", work, "strict.git")
     server = ThreadingHTTPServer(("127.0.0.1", 0), Repositories)
     server.daemon_threads = True
     server.root, server.seen, server.over = root, [], threading.Event()
@@ -139,6 +141,42 @@ def test_tasks_of_branches_tags_and_commits_run(lab, ns, repositories):
     seen = len(repositories.seen)
     assert run(lab, ns, "again", url=url, revision="v1", pathInRepo="tasks/echo.yaml")["status"] == "True"
     assert len(repositories.seen) == seen, "an answer counts for ten minutes"
+
+
+def test_commits_of_servers_that_refuse_hashes_run(lab, ns, repositories):
+    git(repositories.root / "strict.git", "tag", "-d", "v1")
+    url = f"http://127.0.0.1:{repositories.server_port}/old"
+    for name, revision in (("long", repositories.first), ("short", repositories.first[:8])):
+        condition = run(lab, ns, name, url=url, revision=revision, pathInRepo="tasks/echo.yaml")
+        assert condition["status"] == "True", condition
+        assert lab.kubectl("logs", "-n", ns, f"{name}-pod").out == "old away\n"
+        source = lab.http("GET", f"/apis/tekton.dev/v1/namespaces/{ns}/taskruns/{name}").json["status"]["provenance"]["refSource"]
+        assert source["digest"] == {"sha1": repositories.first}
+    condition = run(lab, ns, "none", url=url, revision="0123456789" * 4, pathInRepo="tasks/echo.yaml")
+    assert "no branch or tag of the repository has the commit" in condition["message"], condition
+
+
+def test_slow_repositories_do_not_delay_others(make_lab, repositories):
+    lab = make_lab(name="beside").start()
+
+    def begin(name, url):
+        params = [{"name": "url", "value": url}, {"name": "pathInRepo", "value": "tasks/echo.yaml"}]
+        spec = {"taskRef": {"resolver": "git", "params": params}, "params": [{"name": "word", "value": "x"}]}
+        body = {"apiVersion": "tekton.dev/v1", "kind": "TaskRun", "metadata": {"name": name}, "spec": spec}
+        assert lab.http("POST", "/apis/tekton.dev/v1/namespaces/default/taskruns", body).code == 201
+
+    def asked():
+        return len([one for one in repositories.seen if one.startswith("/slow")])
+
+    before = asked()
+    for number in range(4):
+        begin(f"slow-{number}", f"http://127.0.0.1:{repositories.server_port}/slow/{number}")
+    wait_for("two of four ask", lambda: asked() == before + 2)
+    began = time.monotonic()
+    # Another name of the same machine is another host.
+    condition = run(lab, "default", "good", url=f"http://localhost:{repositories.server_port}/tasks.git", pathInRepo="tasks/echo.yaml")
+    assert condition["status"] == "True" and time.monotonic() - began < 20, condition
+    assert asked() == before + 2, "at most two questions of a host at a time"
 
 
 def test_a_token_of_a_secret_opens_a_private_repository(lab, ns, repositories):
@@ -214,7 +252,7 @@ def test_a_commit_larger_than_the_limit_fails_the_run(lab, ns, repositories):
     "name, url, text",
     [
         ("cloud", "http://169.254.169.254/latest", "link-local addresses"),
-        ("local", "file:///etc", "is not the address of a repository over https or http"),
+        ("local", "file:///etc", "set TEKTON_GIT_FOLDER"),
         ("shell", "ext::sh -c touch% /tmp/athanor-pwned", "is not the address of a repository"),
         ("named", "https://me:word@127.0.0.1/x.git", "holds a name or password"),
     ],
@@ -222,6 +260,64 @@ def test_a_commit_larger_than_the_limit_fails_the_run(lab, ns, repositories):
 def test_addresses_of_other_kinds_are_refused(lab, ns, name, url, text):
     condition = run(lab, ns, name, url=url, pathInRepo="a.yaml")
     assert text in condition["message"], condition
+
+
+@pytest.fixture(scope="module")
+def local_lab(repositories, tmp_path_factory):
+    """A lab whose runs read repositories of this machine: `below` holds a bare one, one with a tree, and what leads out of the folder."""
+    below = tmp_path_factory.mktemp("local")
+    git(below, "clone", "-q", "--bare", repositories.root / "work", "tasks.git")
+    git(below, "clone", "-q", repositories.root / "work", "tree")
+    (below / "link").symlink_to(repositories.root / "work")
+    (below / "hollow").mkdir()
+    (below / "hollow/.git").symlink_to(repositories.root / "work/.git")
+    (below / "pointer").mkdir()
+    (below / "pointer/.git").write_text(f"gitdir: {repositories.root}/work/.git\n", encoding="utf-8")
+    git(below, "clone", "-q", "--bare", "--shared", repositories.root / "work", "borrower")
+    lab = Lab(tmp_path_factory.mktemp("local-lab") / "lab", ["--set", f"TEKTON_GIT_FOLDER={below}"])
+    lab.below = below
+    try:
+        yield lab.start()
+    finally:
+        lab.close()
+
+
+def test_repositories_of_the_machine_are_read(local_lab, repositories):
+    below = local_lab.below
+    rows = (("bare", f"file://{below}/tasks.git", "main", "new"), ("tree", f"{below}/tree", "v1", "old"), ("sha", f"{below}/tasks.git", repositories.first, "old"))
+    for name, url, revision, said in rows:
+        condition = run(local_lab, "default", name, url=url, revision=revision, pathInRepo="tasks/echo.yaml")
+        assert condition["status"] == "True", condition
+        assert local_lab.kubectl("logs", "-n", "default", f"{name}-pod").out == f"{said} away\n"
+
+
+def test_repositories_of_other_owners_are_read(local_lab):
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a repository to another user")
+    other = local_lab.below / "other.git"
+    git(local_lab.below, "clone", "-q", "--bare", "tasks.git", "other.git")
+    for path in (other, *other.rglob("*")):
+        os.chown(path, 65534, 65534)
+    condition = run(local_lab, "default", "other", url=str(other), pathInRepo="tasks/echo.yaml")
+    assert condition["status"] == "True", condition
+
+
+@pytest.mark.parametrize(
+    "name, place, text",
+    [
+        ("outside", "..", "there is no repository"),
+        ("root", "../..", "there is no repository"),
+        ("none", "none", "there is no repository"),
+        ("whole", ".", "there is no repository"),
+        ("link", "link", "there is no repository"),
+        ("hollow", "hollow", "is no folder below that of TEKTON_GIT_FOLDER"),
+        ("pointer", "pointer", "is no folder below that of TEKTON_GIT_FOLDER"),
+        ("borrower", "borrower", "borrows objects of another repository"),
+    ],
+)
+def test_nothing_outside_the_folder_is_read(local_lab, name, place, text):
+    condition = run(local_lab, "default", name, url=f"{local_lab.below}/{place}", pathInRepo="tasks/echo.yaml")
+    assert condition["reason"] == "TaskRunResolutionFailed" and text in condition["message"], condition
 
 
 def test_a_lab_ends_while_a_repository_does_not_answer(make_lab, repositories):

@@ -5,7 +5,7 @@ import json
 
 import pytest
 import yaml
-from support import ATHANOR, JOBS, Lab, run, wait_for
+from support import ATHANOR, JOBS, TIMEOUT, Lab, run, wait_for
 
 RUN = """
 apiVersion: tekton.dev/v1beta1
@@ -84,6 +84,19 @@ def test_steps_sidecars_guards_and_v1beta1(lab, ns):
     assert old["taskResults"] == task["results"] and "results" not in old
 
 
+def test_steps_wait_for_probes_of_sidecars(lab, ns):
+    mounts = {"image": "busybox", "volumeMounts": [{"name": "v", "mountPath": "/v"}]}
+    server = {"name": "server", "script": "sleep 1; touch /v/ready; exec sleep 1000", **mounts}
+    server["readinessProbe"] = {"exec": {"command": ["test", "-e", "/v/ready"]}, "periodSeconds": 1}
+    server["lifecycle"] = {"postStart": {"exec": {"command": ["touch", "/v/hooked"]}}}
+    spec = {"volumes": [{"name": "v", "emptyDir": {}}], "sidecars": [server], "steps": [{"name": "s", "script": "ls /v", **mounts}]}
+    body = {"apiVersion": "tekton.dev/v1", "kind": "TaskRun", "metadata": {"name": "waits", "namespace": ns}, "spec": {"taskSpec": spec}}
+    done = lab.kubectl("create", "-f", "-", stdin=json.dumps(body))
+    assert "Warning" not in done.err
+    lab.kubectl("wait", "taskrun/waits", "-n", ns, "--for=condition=Succeeded", TIMEOUT)
+    assert lab.kubectl("logs", "-n", ns, "waits-pod", "-c", "step-s").out == "hooked\nready\n"
+
+
 def test_an_image_that_is_not_known_says_so(lab, ns):
     lab.http(
         "POST",
@@ -99,9 +112,13 @@ def test_what_has_no_effect_is_warned_of(lab, ns):
     done = lab.kubectl("patch", "configmap", "feature-flags", "-n", "tekton-pipelines", "--type", "merge", "--dry-run=server", "-p", '{"data":{"coschedule":"workspaces"}}')
     assert "Warning: " in done.err and 'coschedule: "workspaces" has no effect' in done.err
     task = {"apiVersion": "tekton.dev/v1", "kind": "Task", "metadata": {"name": "t", "namespace": ns}}
-    task["spec"] = {"steps": [{"image": "i"}], "sidecars": [{"name": "s", "image": "i", "readinessProbe": {"exec": {"command": ["x"]}}}]}
+    task["spec"] = {"steps": [{"image": "i"}], "sidecars": [{"name": "s", "image": "i", "volumeDevices": [{"name": "d", "devicePath": "/dev/d"}]}]}
     done = lab.kubectl("create", "--dry-run=server", "-f", "-", stdin=json.dumps(task))
-    assert "spec.sidecars[0].readinessProbe is not run" in done.err
+    assert "spec.sidecars[0].volumeDevices has no effect" in done.err
+    ref = {"resolver": "cluster", "params": [{"name": "name", "value": "t"}, {"name": "cache", "value": "always"}]}
+    run = {"apiVersion": "tekton.dev/v1", "kind": "TaskRun", "metadata": {"name": "r", "namespace": ns}, "spec": {"taskRef": ref}}
+    done = lab.kubectl("create", "--dry-run=server", "-f", "-", stdin=json.dumps(run))
+    assert "spec.taskRef.params[1] (cache) has no effect" in done.err
 
 
 @pytest.fixture

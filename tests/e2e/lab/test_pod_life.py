@@ -67,7 +67,8 @@ def test_a_job_with_a_sidecar_completes(lab, ns):
             "command": ["sh", "-c", "touch /v/up; exec sleep 1000"],
             "startupProbe": {"exec": {"command": ["test", "-e", "/v/up"]}, "periodSeconds": 1},
             "volumeMounts": [{"name": "v", "mountPath": "/v"}],
-        }
+        },
+        {"name": "prep", "image": "busybox", "command": ["test", "-e", "/v/up"], "volumeMounts": [{"name": "v", "mountPath": "/v"}]},
     ]
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": ns}, "spec": {"template": {"spec": work}}}
     lab.kubectl("create", "-f", "-", stdin=json.dumps(job))

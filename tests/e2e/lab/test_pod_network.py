@@ -8,7 +8,7 @@ import sys
 import urllib.request
 
 import pytest
-from support import TIMEOUT, wait_for
+from support import TIMEOUT, free_port, wait_for
 
 PYTHON = os.path.realpath(sys.executable)
 
@@ -109,6 +109,73 @@ def test_services_answer_on_this_machine(lab, ns, pair):
     assert ask(lab, ns, "client", "127.0.0.1", pair["ports"][0]["nodePort"]).split()[0] in ("one", "two")
 
 
+def other_node(lab, node):
+    names = [n["metadata"]["name"] for n in lab.get("/api/v1/nodes")["items"]]
+    if len(names) > 1:
+        return next(name for name in names if name != node)
+    labels = {"athanor.dev/emulated": "true"}
+    lab.kubectl("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "beside-it", "labels": labels}}))
+    return "beside-it"
+
+
+def events_of(lab, ns, name, reason):
+    events = lab.get(f"/api/v1/namespaces/{ns}/events")["items"]
+    return [e["message"] for e in events if e["involvedObject"]["name"] == name and e["reason"] == reason]
+
+
+def test_a_port_that_is_taken_is_an_event(lab, ns):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        number = taken.getsockname()[1]
+        create(lab, ns, pod("late", ["sleep", "1000"], container={"ports": [{"containerPort": 7712, "hostPort": number}]}))
+        said = wait_for("an event", lambda: events_of(lab, ns, "late", "PortNotServed"))
+    assert said[0].startswith(f"Port {number} of this machine is not open: "), said
+
+
+def test_other_protocols_are_named(lab, ns):
+    created = lab.kubectl("create", "-n", ns, "-f", "-", stdin=json.dumps(service("odd", [{"port": 9, "protocol": "SCTP"}], {"app": "odd"})))
+    assert "spec.ports[0].protocol: SCTP is not served in this lab" in created.err, created
+    assert wait_for("an event", lambda: events_of(lab, ns, "odd", "PortNotServed")) == ["Port 9/SCTP is not served: only TCP and UDP are"]
+
+
+def test_host_ports_of_pods_answer_until_they_end(lab, ns):
+    number = free_port()
+    host = server("host", 7710, {})
+    host["spec"]["containers"][0]["ports"][0]["hostPort"] = number
+    create(lab, ns, host, pod("client", ["sleep", "1000"]))
+    ready(lab, ns, "host", "client")
+
+    def answer():
+        with socket.create_connection(("127.0.0.1", number), timeout=10) as connection:
+            return connection.recv(100).decode().split()[0]
+
+    assert wait_for("the port", answer) == "host"
+    assert ask(lab, ns, "client", "127.0.0.1", number).split()[0] == "host"
+    # Another one on this node waits; on another node it runs, and says that this machine's port is taken.
+    node = lab.get(f"/api/v1/namespaces/{ns}/pods/host")["spec"]["nodeName"]
+    waits = pod("waits", ["sleep", "1000"], container={"ports": [{"containerPort": 7711, "hostPort": number}]}, nodeSelector={"kubernetes.io/hostname": node})
+    beside = pod("beside", ["sleep", "1000"], container={"ports": [{"containerPort": 7711, "hostPort": number}]}, nodeName=other_node(lab, node))
+    create(lab, ns, waits, beside)
+
+    def refusal():
+        conditions = lab.get(f"/api/v1/namespaces/{ns}/pods/waits")["status"].get("conditions", [])
+        return [c["message"] for c in conditions if c["type"] == "PodScheduled" and c["status"] == "False"]
+
+    assert "1 node(s) didn't have free ports for the requested pod ports" in wait_for("a refusal", refusal)[0]
+    said = wait_for("an event", lambda: events_of(lab, ns, "beside", "PortNotServed"))
+    assert said == [f"Host port {number} is not open: all nodes of the lab are on one machine, and pod {ns}/host has it"]
+    lab.kubectl("delete", "pod", "beside", "waits", "-n", ns)
+    lab.kubectl("delete", "pod", "host", "-n", ns)
+
+    def refused():
+        try:
+            answer()
+        except ConnectionRefusedError:
+            return True
+        return False
+
+    wait_for("no port any more", refused)
+
+
 def test_a_client_keeps_its_endpoint_with_affinity(lab, ns, pair):
     create(lab, ns, service("sticky", [{"port": 81, "targetPort": 7700}], {"tier": "web"}, sessionAffinity="ClientIP"))
     wait_for("its endpoints", lambda: len(addresses(lab, ns, "sticky")) == 2)
@@ -170,13 +237,13 @@ def test_the_api_server_answers_by_its_service(lab, ns):
 
 # An all-reduce around a ring: each member finds its neighbour by name and adds what comes.
 RING = """
-import os, socket, sys, time
-rank, size, names, port = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+import socket, sys, time
+rank, size, right, port = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 server = socket.create_server(("0.0.0.0", port))
 deadline = time.monotonic() + 60
 while True:
     try:
-        right = socket.create_connection((names.format((rank + 1) % size), port), timeout=10)
+        right = socket.create_connection((right, port), timeout=10)
         break
     except OSError:
         if time.monotonic() > deadline:
@@ -188,15 +255,28 @@ for _ in range(size):
     total += value
     right.sendall(f"{value}\\n".encode())
     value = int(left.readline())
-print("sum", total)
+print("sum", total, flush=True)
 """
+
+
+def member(script, **env):
+    """The template of a member: `script` sets `right`, its neighbour's rank, to a name and runs python3 -c "$RING"."""
+    variables = [{"name": "RING", "value": RING}, *({"name": name, **value} for name, value in env.items())]
+    container = {"name": "pytorch", "image": "python", "command": ["sh", "-ec", script], "env": variables}
+    return {"metadata": {"labels": {"gang": "ring"}}, "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 1, "containers": [container]}}
+
+
+def add_up(lab, ns):
+    def sums():
+        return lab.kubectl("logs", "-n", ns, "-l", "gang=ring", "--tail=-1").out.split("\n").count("sum 10") == 4
+
+    wait_for("four sums", sums)
 
 
 def test_a_gang_of_an_indexed_job_adds_up(lab, ns):
     create(lab, ns, service("ring", [{"port": 29500}], {"gang": "ring"}, clusterIP="None", publishNotReadyAddresses=True))
-    script = 'exec python3 -c "$RING" $JOB_COMPLETION_INDEX 4 "ring-{}.ring" 29500'
-    container = {"name": "c", "image": "python", "command": ["sh", "-c", script], "env": [{"name": "RING", "value": RING}]}
-    template = {"metadata": {"labels": {"gang": "ring"}}, "spec": {"subdomain": "ring", "restartPolicy": "Never", "containers": [container]}}
+    template = member('python3 -c "$RING" $JOB_COMPLETION_INDEX 4 ring-$(((JOB_COMPLETION_INDEX + 1) % 4)).ring 29500')
+    template["spec"]["subdomain"] = "ring"
     job = {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -205,8 +285,44 @@ def test_a_gang_of_an_indexed_job_adds_up(lab, ns):
     }
     create(lab, ns, job)
     lab.kubectl("wait", "job/ring", "-n", ns, "--for=condition=complete", TIMEOUT)
-    logs = lab.kubectl("logs", "-n", ns, "-l", "gang=ring", "--tail=-1").out
-    assert logs.split("\n").count("sum 10") == 4
+    add_up(lab, ns)
+
+
+def test_a_gang_of_a_job_set_adds_up(lab, ns):
+    """Two Jobs of two pods, found as JOBSET-REPLICATEDJOB-JOB-POD.SUBDOMAIN."""
+    script = 'rank=$((2 * JOB + JOB_COMPLETION_INDEX)); right=$(((rank + 1) % 4)); python3 -c "$RING" $rank 4 ring-w-$((right / 2))-$((right % 2)).sub 29500'
+    template = member(script, JOB={"valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['jobset.sigs.k8s.io/job-index']"}}})
+    replicated = {"name": "w", "replicas": 2, "template": {"spec": {"completions": 2, "parallelism": 2, "backoffLimit": 0, "template": template}}}
+    job_set = {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": {"name": "ring"},
+        "spec": {"network": {"subdomain": "sub"}, "replicatedJobs": [replicated]},
+    }
+    create(lab, ns, job_set)
+    lab.kubectl("wait", "jobset/ring", "-n", ns, "--for=condition=Completed", TIMEOUT)
+    add_up(lab, ns)
+
+
+def test_a_gang_of_a_pytorch_job_adds_up(lab, ns):
+    script = 'right=$(((RANK + 1) % WORLD_SIZE)); name=ring-worker-$((right - 1)); [ $right != 0 ] || name=$MASTER_ADDR; python3 -c "$RING" $RANK $WORLD_SIZE $name $MASTER_PORT'
+    replicas = {"Master": {"template": member(script)}, "Worker": {"replicas": 3, "template": member(script)}}
+    create(lab, ns, {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "ring"}, "spec": {"pytorchReplicaSpecs": replicas}})
+    lab.kubectl("wait", "pytorchjob/ring", "-n", ns, "--for=condition=Succeeded", TIMEOUT)
+    add_up(lab, ns)
+
+
+@pytest.mark.parametrize("policy", ["Shared", "UniquePerReplica"])
+def test_a_gang_of_a_leader_worker_set_adds_up(lab, ns, policy):
+    script = (
+        "domain=${LWS_LEADER_ADDRESS#*.}; right=$(((LWS_WORKER_INDEX + 1) % LWS_GROUP_SIZE)); name=ring-0-$right.$domain; [ $right != 0 ] || name=$LWS_LEADER_ADDRESS;"
+        'python3 -c "$RING" $LWS_WORKER_INDEX $LWS_GROUP_SIZE $name 29500; exec sleep 1000'
+    )
+    template = member(script)
+    template["spec"]["restartPolicy"] = "Always"
+    spec = {"replicas": 1, "networkConfig": {"subdomainPolicy": policy}, "leaderWorkerTemplate": {"size": 4, "workerTemplate": template}}
+    create(lab, ns, {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "metadata": {"name": "ring"}, "spec": spec})
+    add_up(lab, ns)
 
 
 def test_a_deployment_of_one_port_is_scaled_and_forwarded(lab, ns):

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from support import TIMEOUT, wait_for
+from support import TIMEOUT, ProbeTarget, cpu_share, wait_for
 
 # /ok: 200; /go: a redirect to /ok; /away: one to another host; /log: the paths and agents that were asked for; /header: 200 if X-Probe is "yes".
 SERVER = """
@@ -203,3 +203,19 @@ def test_probes_and_hooks_that_hang_are_cut_off(lab, ns, files):
     lab.kubectl("delete", "pod", "stuck", "-n", ns, "--wait=false")
     wait_for("the end", lambda: lab.http("GET", f"/api/v1/namespaces/{ns}/pods/stuck").code == 404)
     assert 2 < time.monotonic() - begin < 10
+
+
+def test_probes_of_fifty_pods_cost_little(make_lab):
+    """A tenth of what bench/pods_bench.py measures."""
+    lab = make_lab("--storage", "memory").start()
+    with ProbeTarget() as target:
+        for i in range(50):
+            container = {"name": "c", "image": "busybox", "command": ["sleep", "100000"], "livenessProbe": target.probe()}
+            pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{i}"}, "spec": {"terminationGracePeriodSeconds": 0, "containers": [container]}}
+            assert lab.http("POST", "/api/v1/namespaces/default/pods", pod).code == 201
+        wait_for("the pods", lambda: {p["status"]["phase"] for p in lab.get("/api/v1/namespaces/default/pods")["items"]} == {"Running"})
+        wait_for("a second round of probes", lambda: target.asked > 100)
+        asked = target.asked
+        share = cpu_share(lab.process.pid, 10)
+        assert target.asked - asked > 250, "each pod is asked each second"
+        assert share <= 10, f"{share:.1f} % of a processor"

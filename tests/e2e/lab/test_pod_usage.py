@@ -57,3 +57,37 @@ def test_a_status_says_what_was_granted(lab, ns):
 
     wait_for("the resize", resized)
     assert lab.get(f"/api/v1/namespaces/{ns}/pods/granted")["status"]["containerStatuses"][0]["restartCount"] == 0
+
+
+def resize(lab, ns, name, resources):
+    body = {"spec": {"containers": [{"name": "c", "resources": resources}]}}
+    lab.kubectl("patch", "pod", name, "-n", ns, "--subresource=resize", "--type=strategic", "-p", json.dumps(body))
+
+
+def test_a_resize_that_does_not_fit_waits(lab, ns):
+    start(lab, ns, busy_pod("large"))
+    path = f"/api/v1/namespaces/{ns}/pods/large"
+    resize(lab, ns, "large", {"requests": {"cpu": "1000"}, "limits": {"cpu": "1000"}})
+
+    def pending():
+        return [c for c in lab.get(path)["status"]["conditions"] if c["type"] == "PodResizePending"]
+
+    (condition,) = wait_for("the condition", pending)
+    assert condition["reason"] == "Infeasible" and condition["message"].startswith("Node didn't have enough capacity: cpu, requested: 1000000, capacity: "), condition
+    assert lab.get(path)["status"]["containerStatuses"][0]["allocatedResources"]["cpu"] == "100m"
+    resize(lab, ns, "large", {"requests": {"cpu": "120m"}, "limits": {"cpu": "240m"}})
+    wait_for("what fits", lambda: not pending() and lab.get(path)["status"]["containerStatuses"][0]["resources"]["limits"]["cpu"] == "240m")
+
+
+def test_a_resize_restarts_containers_that_ask_for_it(lab, ns):
+    pod = busy_pod("again")
+    pod["spec"]["containers"][0]["resizePolicy"] = [{"resourceName": "memory", "restartPolicy": "RestartContainer"}]
+    start(lab, ns, pod)
+
+    def status():
+        return lab.get(f"/api/v1/namespaces/{ns}/pods/again")["status"]["containerStatuses"][0]
+
+    resize(lab, ns, "again", {"limits": {"memory": "256Mi"}})
+    wait_for("the restart", lambda: status()["restartCount"] == 1 and "running" in status()["state"] and status()["resources"]["limits"]["memory"] == "256Mi")
+    events = lab.get(f"/api/v1/namespaces/{ns}/events")["items"]
+    assert "Container c resize requires restart" in [e["message"] for e in events if e["involvedObject"]["name"] == "again"]

@@ -31,7 +31,7 @@ def test_a_second_up_on_the_same_directory_says_who_holds_it(lab):
         (["--storage", "tape"], 2, "tape"),
         (["--pods", "magic"], 2, "magic"),
         (["--lab", "/does/not/exist.yaml"], 1, "/does/not/exist.yaml"),
-        (["--controllers", "nosuch"], 1, "\"nosuch\" is no controller; known are: "),
+        (["--controllers", "nosuch"], 2, "\"nosuch\" is no controller; known are: "),
         (["--nope"], 2, "--nope"),
     ],
 )

@@ -47,6 +47,8 @@ def test_the_verb_shows_zones_and_says_what_fits(make_lab):
     lab = make_lab("--storage", "memory", "--lab", str(EXAMPLE)).start()
     for name in ("operator", "scheduler"):
         lab.kubectl("apply", "-f", str(ROOT / f"examples/numa/{name}.yaml"))
+    for path in ("clusteroperators/machine-config", "schedulers/cluster"):  # OpenShift's, which upstream's suites read
+        assert lab.http("GET", f"/apis/config.openshift.io/v1/{path}").code == 200, path
     topologies = "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies"
     wait_for("an object for each worker", lambda: len(lab.http("GET", topologies).json.get("items", [])) == 2)
     shown = lab.athanor("numa").out

@@ -19,7 +19,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-const monitoring = "../../../deploy/kustomize/components/monitoring"
+const (
+	monitoring   = "../../../deploy/kustomize/components/monitoring"
+	accelerators = "../../../deploy/kustomize/components/accelerators"
+)
 
 type rule struct {
 	Alert       string            `json:"alert,omitempty"`
@@ -35,9 +38,9 @@ type group struct {
 	Rules []rule `json:"rules"`
 }
 
-func groups(t *testing.T) []group {
+func groups(t *testing.T, folder string) []group {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(monitoring, "prometheusrule.yaml"))
+	text, err := os.ReadFile(filepath.Join(folder, "prometheusrule.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,17 +56,26 @@ func groups(t *testing.T) []group {
 }
 
 func TestTheRulesArePrometheusRules(t *testing.T) {
-	text, err := yaml.Marshal(map[string]any{"groups": groups(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, errs := rulefmt.Parse(text, false); len(errs) > 0 {
-		t.Fatal(errs)
+	for _, folder := range []string{monitoring, accelerators} {
+		text, err := yaml.Marshal(map[string]any{"groups": groups(t, folder)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, errs := rulefmt.Parse(text, false); len(errs) > 0 {
+			t.Fatal(folder, errs)
+		}
 	}
 }
 
 func TestThePanelsAskWhatPrometheusUnderstands(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(monitoring, "dashboard.json"))
+	for _, folder := range []string{monitoring, accelerators} {
+		panelsParse(t, folder)
+	}
+}
+
+func panelsParse(t *testing.T, folder string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(folder, "dashboard.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,6 +163,10 @@ var cases = []struct {
 	{"QuotaWritesRefused", "a later one", twice("hearth_clusterqueue_writes_total", `result="error"`, "0x55 1x5"), 1},
 	{"QuotaWritesRefused", "long ago", twice("hearth_clusterqueue_writes_total", `result="refused"`, "0x5 1x55"), 0},
 	{"QuotaWritesRefused", "conflicts", twice("hearth_clusterqueue_writes_total", `result="conflict"`, "0+1x60"), 0},
+	{"SlicesExhausted", "no slot of two GPUs", twice("das_slots_free", `node="n",gpu="g"`, "0x60") + "\n" + twice("das_slots_free", `node="n",gpu="h"`, "0x60"), 1},
+	{"SlicesExhausted", "no slot of the sliced GPU, the other is shared", twice("das_slots_free", `node="n",gpu="g"`, "0x60") + "\n" + shared("h"), 1},
+	{"SlicesExhausted", "one GPU has slots", twice("das_slots_free", `node="n",gpu="g"`, "0x60") + "\n" + twice("das_slots_free", `node="n",gpu="h"`, "3x60"), 0},
+	{"SlicesExhausted", "every GPU is shared", shared("g") + "\n" + shared("h"), 0},
 }
 
 func leaders(a, b string) string {
@@ -161,6 +177,12 @@ func leaders(a, b string) string {
 // One series, as each of two replicas reports it.
 func twice(name, labels, values string) string {
 	return name + `{job="athanor",pod="a",` + labels + `} ` + values + "\n" + name + `{job="athanor",pod="b",` + labels + `} ` + values
+}
+
+// A GPU without slices: no slot of it is free, and it has shares.
+func shared(gpu string) string {
+	return twice("das_slots_free", `node="n",gpu="`+gpu+`"`, "0x60") + "\n" +
+		twice("das_shares_total", `node="n",gpu="`+gpu+`",resource="nvidia.com/gpu.shared"`, "4x60")
 }
 
 func probes(failures, all string) string {
@@ -203,10 +225,17 @@ func slowQueue(quick string) string {
 
 func TestAlertsFireWhenTheyShould(t *testing.T) {
 	exprs := map[string]string{}
-	for _, group := range groups(t) {
-		for _, rule := range group.Rules {
-			if rule.Alert != "" {
+	required := []string{"SlicesExhausted"}
+	for _, folder := range []string{monitoring, accelerators} {
+		for _, group := range groups(t, folder) {
+			for _, rule := range group.Rules {
+				if rule.Alert == "" {
+					continue
+				}
 				exprs[rule.Alert] = rule.Expr
+				if folder == monitoring {
+					required = append(required, rule.Alert)
+				}
 			}
 		}
 	}
@@ -234,7 +263,7 @@ func TestAlertsFireWhenTheyShould(t *testing.T) {
 			held[one.alert] = true
 		}
 	}
-	for name := range exprs {
+	for _, name := range required {
 		if !fired[name] || !held[name] {
 			t.Errorf("%s is not shown to fire and to be silent", name)
 		}

@@ -2,7 +2,8 @@
 
 // Program queueworlds plays worlds of queues on Kueue's real queue manager, cache, scheduler and
 // event handlers, over a client in memory: one world per line on standard input, the decisions of
-// each as a line on standard output (tests/real/queue_worlds.py).
+// each as a line on standard output (tests/real/queue_worlds.py). --fields prints the fields and
+// feature gates of Kueue's configuration, --metrics the names of its metrics.
 package main
 
 import (
@@ -371,7 +372,19 @@ func main() {
 	// Where docs/kueue.md names a difference that a gate makes, the gate is set as Athanor decides.
 	must(utilfeature.DefaultMutableFeatureGate.SetFromMap(map[string]bool{
 		"PrioritizePreemptorWorkloads": true, "FlavorFungibilityPreserveScanProgress": false, "WorkloadRequestUseMergePatch": true}))
-	loud := len(os.Args) > 1 && os.Args[1] == "--why"
+	mode := ""
+	if len(os.Args) > 1 {
+		mode = os.Args[1]
+	}
+	switch mode {
+	case "--fields":
+		printFields()
+		return
+	case "--metrics":
+		printMetrics()
+		return
+	}
+	loud := mode == "--why"
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, 64<<20)
 	out := json.NewEncoder(os.Stdout)

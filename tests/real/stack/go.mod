@@ -3,6 +3,7 @@ module athanor.dev/real/stack
 go 1.26.4
 
 require (
+	github.com/project-codeflare/appwrapper v1.2.2
 	github.com/tektoncd/pipeline v1.15.0
 	sigs.k8s.io/kueue v0.19.2
 )
@@ -139,7 +140,6 @@ require (
 	github.com/pkg/browser v0.0.0-20240102092130-5ac0b6a4141c // indirect
 	github.com/pkg/errors v0.9.1 // indirect
 	github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2 // indirect
-	github.com/project-codeflare/appwrapper v1.2.2 // indirect
 	github.com/prometheus/client_golang v1.23.2 // indirect
 	github.com/prometheus/client_model v0.6.2 // indirect
 	github.com/prometheus/common v0.70.1 // indirect
