@@ -271,4 +271,6 @@ std::string Console::url() const {
                      state_->server->address(), settings.base_path);
 }
 
+std::string Console::address() const { return state_->server->address(); }
+
 }  // namespace athanor::console

@@ -35,8 +35,11 @@ class Console {
   Console& operator=(const Console&) = delete;
   ~Console();  // stops
 
-  // Returns "http://127.0.0.1:8000/".
+  // Returns "http://127.0.0.1:8000/", or CONSOLE_PUBLIC_URL where that is set.
   [[nodiscard]] std::string url() const;
+
+  // Returns where it listens: "127.0.0.1:8000".
+  [[nodiscard]] std::string address() const;
 
  private:
   struct State;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "base/log.hpp"
@@ -82,7 +83,11 @@ int run(const ConsoleOptions& options) {
   if (!running.ok()) {
     return fail(running.error());
   }
-  Terminal(STDOUT_FILENO).print(fmt::format("console: {}\n", (*running)->url()));
+  const std::string url = (*running)->url();
+  const std::string address = (*running)->address();
+  const std::string listens =
+      url.find(address) == std::string::npos ? fmt::format(" (listens at {})", address) : "";
+  Terminal(STDOUT_FILENO).print(fmt::format("console: {}{}\n", url, listens));
   log::info("ending the console", {{"signal", ending.wait()}});
   const EndGuard guard(kConsoleEnd);
   running->reset();

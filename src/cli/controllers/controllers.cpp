@@ -44,6 +44,7 @@
 #include "embedded/lab/pod_executors.hpp"
 #include "kube/text/text.hpp"
 #include "net/serving/served_tls.hpp"
+#include "product/hooked.hpp"
 #include "product/list.hpp"
 #include "runtime/journal/record.hpp"
 #include "runtime/metrics/metrics.hpp"
@@ -248,7 +249,11 @@ class Production {
     } else if (jobs.empty()) {
       jobs = own_namespace_;
     }
-    ATHANOR_TRY(config_, read_config(variables_, jobs, documents_, operators_));
+    auto config = read_config(variables_, jobs, documents_, operators_);
+    if (!config.ok()) {
+      return blame_flag(config.error(), options_.settings);
+    }
+    config_ = *std::move(config);
     operators_ = those_that_run(all_systems(), std::move(operators_), config_);
     if (namespaces_.empty() && !options_.all_namespaces) {
       places_ = places_of(parts_of(operators_, config_));
@@ -477,7 +482,7 @@ class Production {
       appliers.emplace(op->name);
     }
     driver_ = std::make_unique<cluster::ClusterDriver>(
-        operators_,
+        with_hooks(operators_),
         cluster::DriverOptions{.client = client_,
                                .clock = clock_.get(),
                                .entropy = entropy_.get(),

@@ -8,10 +8,12 @@
 #include <iterator>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "base/ascii.hpp"
 #include "base/files/text_file.hpp"
 #include "cli/flags/environment.hpp"
+#include "product/hooked.hpp"
 #include "product/list.hpp"
 #include "runtime/view/usage.hpp"
 
@@ -109,6 +111,7 @@ std::vector<runtime::RbacPart> parts_of(const std::vector<const Operator*>& oper
       part.places = system->places(config);
     }
     part.granted_roles = granted_roles_of(part.operators);
+    part.operators = with_hooks(std::move(part.operators));
     if (!part.operators.empty()) {
       parts.push_back(std::move(part));
     }
@@ -216,6 +219,7 @@ std::vector<const Kind*> optional_kinds_of(const std::vector<const Operator*>& o
              });
     });
   }
+  std::ranges::copy(kinds_of_hooks(operators), std::back_inserter(kinds));
   return kinds;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "base/near_name.hpp"
 #include "flags/verb.hpp"
@@ -53,6 +54,13 @@ Result<void> apply_settings(const std::vector<std::string>& settings,
     variables.insert_or_assign(name, setting.substr(equals + 1));
   }
   return {};
+}
+
+Error blame_flag(Error error, const std::vector<std::string>& settings) {
+  const bool given = std::ranges::any_of(settings, [&](const std::string& setting) {
+    return error.message.find(setting.substr(0, setting.find('='))) != std::string::npos;
+  });
+  return given ? wrong_usage(std::move(error.message)) : error;
 }
 
 std::string system_names() {

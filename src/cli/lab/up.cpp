@@ -236,7 +236,7 @@ Result<lab::ControlPlaneOptions> plan(const UpOptions& options, const LabFile& f
                                               .read_file = read_text_file,
                                               .warn = log_setting_warning});
   if (!config.ok()) {
-    return placed(config.error(), result.lab, environment);
+    return blame_flag(placed(config.error(), result.lab, environment), options.settings);
   }
   result.config = *std::move(config);
   ATHANOR_TRY_VOID(lab::equip_nodes(result.lab, all_systems(), result.config));

@@ -420,8 +420,8 @@ Response show_job_log(Exchange& exchange) {
     return answer_search(exchange, lines);
   }
   Value sources = Value::list();
-  for (const JobLog& log : logs) {
-    sources.push_back(log.source);
+  for (const JobLog& one : logs) {
+    sources.push_back(one.source);
   }
   return wants_json(exchange) ? answer_lines(exchange, lines, log->archived, sources)
                               : answer_plain(exchange, lines, std::string(job->object.name()));

@@ -14,7 +14,7 @@ class Console:
     """Requests to a console; `started` has its output: a lab, or a process of `athanor console`."""
 
     def __init__(self, started):
-        found = wait_for("the console's address", lambda: re.search(r"console: http://127\.0\.0\.1:(\d+)/", started.out))
+        found = wait_for("the console's address", lambda: re.search(r"console: .*127\.0\.0\.1:(\d+)", started.out))
         self.port = int(found.group(1))
         self.host = f"127.0.0.1:{self.port}"
 

@@ -60,11 +60,11 @@ def live_path(name, path, client):
     """The path of a page with the names that the lab has."""
     done, failed, waits = (f"/jobs/{one}" for one in ("every-done", "every-failed", "every-waits"))
     gpu_node = client.get("/api/v1/mig")["nodes"][0]["node"]
-    workload = f"{NS}/fournosjob-every-waits"
+    workload = f"{NS}/every-waits"
     changes = {
         "/jobs/forge-llmd-00000": done, "/jobs/forge-llmd-00008": failed if name in ("job-events", "job-yaml") else done, "/jobs/forge-notebooks-00003": waits,
         "fournos-jobs/forge-llmd-00000": f"{NS}/every-done", "fournos-jobs/forge-llmd-00008": f"{NS}/every-failed",
-        "fournos-jobs/fournosjob-forge-notebooks-00003": workload, "/clusters/cluster-1": f"/clusters/{CLUSTER}", "cluster=cluster-1": f"cluster={CLUSTER}",
+        "fournos-jobs/forge-notebooks-00003": workload, "/clusters/cluster-1": f"/clusters/{CLUSTER}", "cluster=cluster-1": f"cluster={CLUSTER}",
         "/nodes/node-3": f"/nodes/{gpu_node}", "team/train-0": "default/sample", "nightly-llmd": "every-night",
     }  # fmt: skip
     for old, new in changes.items():

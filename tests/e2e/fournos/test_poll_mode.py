@@ -38,4 +38,4 @@ def test_a_slow_reader_sees_every_phase_of_an_engine_job(make_lab):
 def test_a_wrong_mode_is_refused(make_lab):
     lab = make_lab("--storage", "memory")
     wrong = run([lab.program, "up", "--data", lab.data, "--port", "0", "--set", "FOURNOS_RECONCILE_MODE=sometimes"])
-    assert wrong.code == 1 and "FOURNOS_RECONCILE_MODE" in wrong.err, wrong
+    assert wrong.code == 2 and "FOURNOS_RECONCILE_MODE" in wrong.err, wrong

@@ -156,7 +156,7 @@ def test_settings_of_the_lab_file_the_environment_and_the_flag(small_lab, monkey
 )
 def test_wrong_settings_are_refused(tmp_path, setting, says):
     done = run([ATHANOR, "up", "--data", tmp_path / "d", "--port", "0", "--set", setting])
-    assert done.code == 1 and says in done.err, done.err
+    assert done.code == 2 and says in done.err, done.err
 
 
 @pytest.mark.parametrize("how", ["environment", "flag"])

@@ -314,7 +314,7 @@ def workloads():
             rows.append(
                 {
                     "ns": NS,
-                    "name": f"fournosjob-{one['name']}",
+                    "name": one["name"],
                     "uid": f"wl-{i}",
                     "resourceVersion": "9",
                     "state": state,
@@ -646,4 +646,4 @@ def related_tree(kind, ns, name):
     one = {"kind": kind, "apiVersion": "v1", "ns": ns, "name": name, "uid": "o-1", "state": "", "current": True, "children": [pod]}
     if kind in ("Node", "FournosCluster", "AppWrapper"):
         return one
-    return {"kind": "FournosJob", "apiVersion": "fournos.dev/v1", "ns": NS, "name": name.removeprefix("fournosjob-"), "uid": "o-0", "state": "Pending", "children": [one]}
+    return {"kind": "FournosJob", "apiVersion": "fournos.dev/v1", "ns": NS, "name": name, "uid": "o-0", "state": "Pending", "children": [one]}

@@ -241,7 +241,7 @@ class Handler(BaseHTTPRequestHandler):
             case ["clusters", name]:
                 self.cluster(name)
             case ["workloads", _, name, "explain"]:
-                self.send(200, data.explanation(name.removeprefix("fournosjob-")))
+                self.send(200, data.explanation(name))
             case ["appwrappers", ns, name, "tree"]:
                 row = next((one for one in server.rows["appwrappers"] if one["name"] == name), None)
                 if not row:
@@ -489,7 +489,7 @@ class Handler(BaseHTTPRequestHandler):
                                 "kind": "Workload",
                                 "apiVersion": "kueue.x-k8s.io/v1beta2",
                                 "ns": ns,
-                                "name": f"fournosjob-{name}",
+                                "name": name,
                                 "uid": "w",
                                 "state": "Admitted",
                             },
