@@ -263,8 +263,7 @@ def viewers(lab, server):
 
 def processor_ms(pid):
     """Milliseconds of processor time of a process, all threads."""
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return 1000 * support.processor_seconds(pid)
 
 
 def latencies(lab):

@@ -7,7 +7,6 @@ second a client locks or unlocks a cluster that is alive: how late Hearth sees i
 
 import base64
 import json
-import os
 import pathlib
 import ssl
 import statistics
@@ -18,6 +17,9 @@ import time
 from http.client import HTTPSConnection
 
 import yaml
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/e2e"))
+from support import processor_seconds  # noqa: E402
 
 FIRST = 20  # clusters added one by one; they fit one queue (64 flavors)
 CLUSTERS = "/apis/fournos.dev/v1/namespaces/hearth/fournosclusters"
@@ -51,8 +53,8 @@ class Hub:
     def patch(self, path, body):
         return self.call("PATCH", path, body, "application/merge-patch+json")
 
-    def watch(self, path, seen):
-        """Calls seen(moment, object) for every event, in a thread of its own."""
+    def watch(self, path, seen, gone=None):
+        """Calls seen(moment, object), or gone(moment, object) after a deletion, for every event, in a thread of its own."""
 
         def read():
             while True:
@@ -62,6 +64,8 @@ class Hub:
                     event = json.loads(line)
                     if event["type"] in ("ADDED", "MODIFIED"):
                         seen(time.monotonic(), event["object"])
+                    elif event["type"] == "DELETED" and gone:
+                        gone(time.monotonic(), event["object"])
 
         threading.Thread(target=read, daemon=True).start()
 
@@ -93,9 +97,13 @@ class World:
         self.mark(moment, "made", name)
         if status.get("kubeconfigStatus"):
             self.mark(moment, status["kubeconfigStatus"], name)
+            self.mark(moment, "judged", name, again=True)
         if status.get("gpuSummary"):
             self.mark(moment, "counted", name)
         self.mark(moment, "locked", name, status.get("locked", False), body["spec"].get("owner", ""), again=True)
+
+    def cluster_gone(self, moment, body):
+        self.mark(moment, "gone", body["metadata"]["name"], again=True)
 
     def queue(self, moment, body):
         for group in body["spec"].get("resourceGroups", []):
@@ -113,11 +121,6 @@ def spread(values):
         return "none"
     values = sorted(values)
     return f"{statistics.median(values) * 1000:.0f} / {values[int(len(values) * 0.99)] * 1000:.0f} ms"
-
-
-def cpu_seconds(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def memory(pid):
@@ -165,65 +168,54 @@ def lock_in_turn(hub, world, names, seconds):
 MOST_MS = 100  # p99, on an idle lab (docs/spec/hearth.md)
 
 
-class Verdicts:
+class Times:
+    """Seconds from changes to what follows from them, and how often nothing followed."""
+
     def __init__(self):
-        self.missed = 0
+        self.taken, self.lost = [], 0
 
-    def judge(self, name, taken, lost):
-        """A row of p50 / p99; missed where p99 is above MOST_MS or something never came."""
-        p99 = sorted(taken)[int(len(taken) * 0.99)] * 1000 if taken else float("inf")
-        bad = p99 > MOST_MS or lost
-        self.missed += bool(bad)
-        figure(name, spread(taken), f"<= {MOST_MS} ms", f"{'MISSED ' if bad else ''}{len(taken)} times, {lost} not seen")
+    def add(self, start, seen):
+        if seen is None:
+            self.lost += 1
+        else:
+            self.taken.append(seen - start)
 
-
-def wait_gone(hub, path, end):
-    while time.monotonic() < end:
-        try:
-            hub.call("GET", path)
-        except AssertionError:
-            return True
-    return False
+    def judge(self, name):
+        """Prints p50 / p99 and returns 1 if p99 is above MOST_MS or something never came, else 0."""
+        p99 = sorted(self.taken)[int(len(self.taken) * 0.99)] * 1000 if self.taken else float("inf")
+        bad = p99 > MOST_MS or self.lost > 0
+        figure(name, spread(self.taken), f"<= {MOST_MS} ms", f"{'MISSED ' if bad else ''}{len(self.taken)} times, {self.lost} not seen")
+        return int(bad)
 
 
 def lives_of_clusters(hub, world, name, repeats=100):
-    """Cordons, releases and removes one cluster again and again; the targets are asked at each return."""
-    verdicts = Verdicts()
-    cordons, releases, lost = [], [], 0
+    """Cordons, releases and removes one cluster again and again; the targets are asked at each return. Returns the number of missed targets."""
+    cordons, releases, deletions = Times(), Times(), Times()
     for number in range(repeats):
-        for owner, taken in ((f"cordon-{number}", cordons), ("", releases)):
+        for owner, times in ((f"cordon-{number}", cordons), ("", releases)):
             start = time.monotonic()
             hub.patch(f"{CLUSTERS}/{name}", {"spec": {"owner": owner}})
-            seen = world.wait("locked", name, bool(owner), owner, since=start, deadline=10)
-            lost += seen is None
-            taken += [seen - start] if seen is not None else []
-    verdicts.judge("an owner is set -> the cluster is locked", cordons, lost)
-    verdicts.judge("the owner leaves -> it is released", releases, 0)
-    deletions, lost = [], 0
-    for number in range(repeats):
+            times.add(start, world.wait("locked", name, bool(owner), owner, since=start, deadline=10))
+    for _ in range(repeats):
         start = time.monotonic()
         hub.call("DELETE", f"{CLUSTERS}/{name}")
-        gone = wait_gone(hub, f"{CLUSTERS}/{name}", start + 10)
-        lost += not gone
-        deletions += [time.monotonic() - start] if gone else []
-        secret = f"/api/v1/namespaces/psap-secrets/secrets/kubeconfig-{name}"
-        hub.patch(secret, {"metadata": {"annotations": {"fournos.dev/offboarded": None}}})
-        again = time.monotonic()
-        while time.monotonic() < again + 30:
-            try:
-                if hub.call("GET", f"{CLUSTERS}/{name}").get("status", {}).get("kubeconfigStatus"):
-                    break
-            except AssertionError:
-                continue
-    verdicts.judge("a cluster is deleted -> it is gone", deletions, lost)
-    return verdicts.missed
+        deletions.add(start, world.wait("gone", name, since=start, deadline=10))
+        start = time.monotonic()
+        hub.patch(f"/api/v1/namespaces/psap-secrets/secrets/kubeconfig-{name}", {"metadata": {"annotations": {"fournos.dev/offboarded": None}}})
+        if world.wait("judged", name, since=start, deadline=30) is None:
+            raise RuntimeError(f"{name} is not back within 30 s")
+    return (
+        cordons.judge("an owner is set -> the cluster is locked")
+        + releases.judge("the owner leaves -> it is released")
+        + deletions.judge("a cluster is deleted -> it is gone")
+    )
 
 
 def main():
     kubeconfig, folder, pid = sys.argv[1], pathlib.Path(sys.argv[2]), int(sys.argv[3])
     settle, seconds = float(sys.argv[4]), float(sys.argv[5])
     hub, world = Hub(kubeconfig), World()
-    hub.watch(CLUSTERS, world.cluster)
+    hub.watch(CLUSTERS, world.cluster, world.cluster_gone)
     hub.watch(QUEUE, world.queue)
     names = sorted(p.stem for p in folder.glob("*.json"))
     live = [n for n in names if n.startswith("live-")]
@@ -239,9 +231,9 @@ def main():
     figure(f"{len(rest)} more at once: all alive counted", f"{max((s for s in seen if s), default=start) - start:.1f} s", "-",
            f"{sum(s is None for s in seen)} not within 180 s; adding them took {added:.1f} s")
     time.sleep(settle)  # until the broken ones are known to be out of reach and are asked less often
-    before, began = cpu_seconds(pid), time.monotonic()
+    before, began = processor_seconds(pid), time.monotonic()
     lock_in_turn(hub, world, live[:10], seconds)
-    used = cpu_seconds(pid) - before
+    used = processor_seconds(pid) - before
     figure(f"CPU with {len(names)} clusters", f"{100 * used / (time.monotonic() - began):.1f} %", "<= 10 %", f"of a core, over {seconds:.0f} s")
     now = memory(pid)
     figure(f"memory with {len(names)} clusters", f"{now['VmRSS']:.1f} MiB", "<= 120 MiB", f"RSS; at most {now['VmHWM']:.1f} MiB")

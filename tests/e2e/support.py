@@ -346,13 +346,29 @@ class ProbeTarget:
         self.thread.join()
 
 
+def processor_seconds(pid):
+    """Processor time of a process, all threads."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def cpu_share(pid, seconds):
     """The share of one processor that a process uses in this time, in percent."""
-
-    def used():
-        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    before, began = used(), time.monotonic()
+    before, began = processor_seconds(pid), time.monotonic()
     time.sleep(seconds)
-    return 100 * (used() - before) / (time.monotonic() - began)
+    return 100 * (processor_seconds(pid) - before) / (time.monotonic() - began)
+
+
+def has_test(test):
+    """Returns whether there is such a test: FILE.py::NAME, FILE.cpp::SUITE.NAME, or a file of scenarios with ::NAME or without."""
+    path, _, name = test.partition("::")
+    if not (ROOT / path).is_file():
+        return False
+    if path.endswith(".py"):
+        shape = rf"def (?=test_){re.escape(name)}\("
+    elif path.endswith(".cpp"):
+        suite, _, case = name.partition(".")
+        shape = rf"TEST(_F|_P)?\({re.escape(suite)},\s*{re.escape(case)}\)"
+    else:
+        shape = rf'\s*- name: "?{re.escape(name)}"?$' if name else ""
+    return re.search(f"^{shape}", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE) is not None

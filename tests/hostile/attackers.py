@@ -110,7 +110,7 @@ def watched(lab, memory=200 * MIB, kept=RETURNED):
     if not SANITIZED:  # a sanitizer keeps what was freed, and has shadow memory
         grown = watch.peak - watch.before
         assert grown < memory, f"{grown / MIB:.0f} MiB"
-        wait_for("memory is given back", lambda: returned(lab, watch.before, kept), within(60), 0.5)
+        wait_for("memory is given back", lambda: returned(lab, watch.before, kept), within(40), 0.5)
     assert lab.http("GET", "/readyz").code == 200
 
 

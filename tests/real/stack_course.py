@@ -18,7 +18,7 @@ class Course:
     """Each group's states in their order (phase, QuotaReserved, ResourcesDeployed), without repetitions, from one watch."""
 
     def __init__(self, plane, path):
-        self.states, self.problems = {}, []
+        self.states = {}
         version = plane.get(path)["metadata"]["resourceVersion"]
         self.connection = plane.connection(timeout=600)
         self.connection.request("GET", f"{path}?watch=1&resourceVersion={version}&timeoutSeconds=600")

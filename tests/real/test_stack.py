@@ -22,7 +22,7 @@ import stack_slices
 import yaml
 from replica import Replica
 from stack_course import Course
-from support import ATHANOR, ROOT, Lab, wait_for
+from support import ATHANOR, ROOT, Lab, processor_seconds, wait_for
 from test_rights import HERE, PLACES, REFUSED, SLOW, WAYS, Process, add_nodes, add_numa, numa, wait_for_numa
 
 sys.path.insert(0, str(HERE.parent / "e2e/cli"))
@@ -30,10 +30,11 @@ from guide import Guide, commands_of, inline_of, text_of  # noqa: E402
 
 NS, SECRETS = PLACES["FOURNOS_WORKLOAD_NAMESPACE"], PLACES["FOURNOS_SECRETS_NAMESPACE"]
 JOBS, APPWRAPPERS = 30, 8
-# Issue 36's figures, for a release build on a machine that does nothing else (STACK_TARGETS=1); leave for others.
+# Figures of a release build on a machine that does nothing else (STACK_TARGETS=1); elsewhere, bounds that only a defect exceeds.
 TARGETS_HOLD = os.environ.get("STACK_TARGETS") == "1"
 PACE_P50, PACE_P99, BURST_P50 = (0.050, 0.250, 0.3) if TARGETS_HOLD else (1, 5, 5)  # seconds from job to run
-REST_CORE, REST_MIB = (0.003, 64) if TARGETS_HOLD else (0.05, 2000)
+REST_CORE, REST_MIB = (0.003, 64) if TARGETS_HOLD else (0.05, 2000)  # of the four processes together
+AFTER_KUEUE = 10 if TARGETS_HOLD else 30  # seconds from Kueue's return to the last run of three jobs
 REST_REQUESTS = 0.7  # a second
 UNLISTED = "cannot find RESTMapping for "  # the API server's check of owners is behind its own list of kinds
 CLUSTERS = ("cluster-1", "cluster-2", "cluster-3")
@@ -292,7 +293,7 @@ def runs_of(plane, names):
 
 
 def test_kueue_stands_still_for_30_seconds(plane, systems, clusters):
-    """Its webhooks and its scheduler answer nobody; afterwards each job has its run within 10 s, which Kueue shares."""
+    """Its webhooks and its scheduler answer nobody; afterwards each job has its run within AFTER_KUEUE, most of which is Kueue's own time."""
     names, kueue = [f"still-{i}" for i in range(3)], plane.programs["kueue"].process.pid
     os.kill(kueue, signal.SIGSTOP)
     try:
@@ -304,8 +305,9 @@ def test_kueue_stands_still_for_30_seconds(plane, systems, clusters):
         os.kill(kueue, signal.SIGCONT)
     back = time.monotonic()
     wait_for("each has its run", lambda: sorted(runs_of(plane, names)) == names, SLOW)
-    print(f"after Kueue was back: {time.monotonic() - back:.1f} s to the last run")
-    assert time.monotonic() - back < 15
+    took = time.monotonic() - back
+    print(f"after Kueue was back: {took:.1f} s to the last run")
+    assert took <= AFTER_KUEUE
     jobs_succeed(plane, systems, names)
 
 
@@ -470,6 +472,7 @@ def test_upstreams_manager_does_the_same(plane, systems, groups):
     for ours, theirs in (("group", "upstream"), ("failing", "their-failing")):
         courses = COURSES["ours"].of(ours), COURSES["theirs"].of(theirs)
         print(f"courses of {ours}: {courses[0]}\n  upstream's: {courses[1]}")
+        assert all(courses), "both watches saw their groups"
         assert endings(courses[0]) == endings(courses[1])
 
 
@@ -584,8 +587,8 @@ def test_a_definition_that_is_deleted_comes_back(plane, systems, groups):
 
 def spent_by(replica):
     """(seconds of processor time, MiB resident) of a process."""
-    fields = pathlib.Path(f"/proc/{replica.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), int(fields[21]) * os.sysconf("SC_PAGESIZE") / 2**20
+    pages = pathlib.Path(f"/proc/{replica.process.pid}/statm").read_text(encoding="ascii").split()[1]
+    return processor_seconds(replica.process.pid), int(pages) * os.sysconf("SC_PAGESIZE") / 2**20
 
 
 def test_nothing_is_refused_and_little_is_asked(plane, systems):

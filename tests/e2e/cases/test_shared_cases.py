@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each small input that users, other projects and attackers sent (`../shared/cases` beside the project, where there is one) has tests here."""
 
-import re
-
 import pytest
-from support import ROOT
+from support import ROOT, has_test
 
 SHARED = ROOT.parent / "shared/cases"
 HELPERS = {"lib.sh", "runtk.sh", "attack/lab.py"}
@@ -48,24 +46,10 @@ CASES = {
 }
 
 
-def exists(test):
-    """Whether there is a test of this name, and it is a test."""
-    path, _, name = test.partition("::")
-    if not (ROOT / path).is_file():
-        return False
-    text = (ROOT / path).read_text(encoding="utf-8")
-    if path.endswith(".py"):
-        return re.search(rf"^def {re.escape(name)}\(", text, re.MULTILINE) is not None
-    if path.endswith(".cpp"):
-        suite, _, one = name.partition(".")
-        return re.search(rf"^TEST(_F|_P)?\({re.escape(suite)},\s*{re.escape(one)}\)", text, re.MULTILINE) is not None
-    return not name
-
-
 @pytest.mark.parametrize("case", CASES)
 def test_a_case_has_tests(case):
     assert CASES[case], "a case needs a test"
-    assert [test for test in CASES[case] if not exists(test)] == []
+    assert [test for test in CASES[case] if not has_test(test)] == []
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the cases are not here")

@@ -76,9 +76,9 @@ def shown_commands():
             if re.match(r"(athanor|kubectl) ", command):
                 found.add(command)
     # What the overview suggests: texts in which a name follows, or stands for {}.
-    for command in re.findall(r'"(athanor [^"]+)"', (ROOT / "src/console/data/overview.cpp").read_text()):
-        found.add(re.sub(r"\{\}", "x", command).strip())
-    return sorted(found)
+    suggested = re.findall(r'"(athanor [^"]+)"', (ROOT / "src/console/data/overview.cpp").read_text())
+    assert suggested, "the overview suggests something"
+    return sorted(found | {re.sub(r"\{\}", "x", command).strip() for command in suggested})
 
 
 def test_shown_commands_exist():

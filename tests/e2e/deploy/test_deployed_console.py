@@ -5,6 +5,7 @@ in with tokens, and each sees and does what they may and no more (T9 of docs/spe
 import http.client
 import json
 import re
+import shutil
 import signal
 import subprocess
 
@@ -193,6 +194,20 @@ def test_a_namespace_that_no_queue_takes_is_a_cause(cluster, console):
     why = wait_for("the cause", lambda: [one for one in root.get(f"workloads/{WORKLOAD}/{name}/explain").get("causes", []) if "spec.namespaceSelector" in one["text"]])
     assert why[0]["object"] == f"ClusterQueue/{name}" and WORKLOAD in why[0]["text"]
     assert "namespaces" not in root.get(f"workloads/{WORKLOAD}/{name}/explain").get("missing", [])
+
+
+def test_pods_of_schedules_run_an_overlays_image(tmp_path):
+    """By the overlay of docs/console.md, On a cluster."""
+    text = (ROOT / "docs/console.md").read_text(encoding="utf-8").split("\n## On a cluster\n")[1].split("\n## ")[0]
+    (overlay,) = [block for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL) if "replacements:" in block]
+    shutil.copytree(ROOT / "deploy", tmp_path / "athanor/deploy")
+    (tmp_path / "kustomization.yaml").write_text(overlay, encoding="utf-8")
+    done = run([KUBECTL, "kustomize", tmp_path])
+    assert done.code == 0, done.err
+    objects = {(one["kind"], one["metadata"]["name"]): one for one in yaml.safe_load_all(done.out)}
+    (container,) = objects["Deployment", "athanor-console"]["spec"]["template"]["spec"]["containers"]
+    images = container["image"], next(one["value"] for one in container["env"] if one["name"] == "CONSOLE_SUBMIT_IMAGE")
+    assert images == ("REGISTRY/athanor:0.1.0", "REGISTRY/athanor:0.1.0")
 
 
 def test_schedules_have_an_account_that_may_submit(cluster, console):

@@ -133,9 +133,10 @@ def queued_job(name, spec):
 
 
 def usage(world):
-    """What the only Workload uses of the quota."""
-    (workload,) = world.lab.get(world.workloads)["items"]
-    return workload["status"]["admission"]["podSetAssignments"][0]["resourceUsage"]
+    """What the only Workload uses of the quota; an error that wait_for() waits out until it is there and admitted."""
+    items = world.lab.get(world.workloads)["items"]
+    assert len(items) == 1, names(world, world.workloads)
+    return items[0]["status"]["admission"]["podSetAssignments"][0]["resourceUsage"]
 
 
 def test_sidecars_count_and_a_queued_job_with_them_completes(world):

@@ -5,6 +5,7 @@ import json
 
 import pytest
 import yaml
+from pipeline_runs import outcome, over
 from support import wait_for
 
 FLAGS = "/api/v1/namespaces/tekton-pipelines/configmaps/feature-flags"
@@ -47,14 +48,6 @@ def post(lab, text, ns="default"):
     return lab.http("POST", f"/apis/tekton.dev/v1/namespaces/{ns}/{body['kind'].lower()}s", body)
 
 
-def over(lab, plural, name, ns="default"):
-    def done():
-        one = lab.http("GET", f"/apis/tekton.dev/v1/namespaces/{ns}/{plural}/{name}").json
-        return one if one["status"]["conditions"][0]["status"] != "Unknown" else None
-
-    return wait_for(f"{name} is over", done)
-
-
 @pytest.fixture(scope="module")
 def artifact_lab(tmp_path_factory):
     from support import Lab
@@ -93,7 +86,7 @@ def test_files_that_hold_no_artifacts(artifact_lab, script, status, message):
     name = f"file-{status.lower()}"
     body = {"apiVersion": "tekton.dev/v1", "kind": "TaskRun", "metadata": {"name": name}, "spec": {"taskSpec": {"steps": [{"name": "s", "image": "bash", "script": script}]}}}
     wait_for("the flag", lambda: post(lab, body).code == 201)
-    condition = over(lab, "taskruns", name)["status"]["conditions"][0]
+    condition = outcome(lab, "taskruns", name)
     assert condition["status"] == status and message in condition["message"]
 
 

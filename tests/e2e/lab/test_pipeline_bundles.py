@@ -8,6 +8,7 @@ import json
 import tarfile
 
 import pytest
+from pipeline_runs import over
 from support import Lab, wait_for
 
 TASK = """apiVersion: tekton.dev/v1
@@ -108,13 +109,8 @@ def run(lab, name, ref, plural="taskruns"):
     body = {"apiVersion": "tekton.dev/v1", "kind": kind, "metadata": {"name": name}, "spec": spec}
     answer = lab.http("POST", f"/apis/tekton.dev/v1/namespaces/default/{plural}", body)
     assert answer.code == 201, answer.text
-
-    def over():
-        one = lab.http("GET", f"/apis/tekton.dev/v1/namespaces/default/{plural}/{name}").json
-        condition = one.get("status", {}).get("conditions", [{"status": "Unknown"}])[0]
-        return condition["status"] != "Unknown" and (condition, one)
-
-    return wait_for(f"{name} is over", over)
+    one = over(lab, plural, name)
+    return one["status"]["conditions"][0], one
 
 
 def test_tasks_of_tags_digests_and_archives_run(catalog, bundles):

@@ -5,6 +5,7 @@ import signal
 import time
 
 import pytest
+from pipeline_runs import outcome, over
 from support import wait_for
 
 RUNS = "/apis/tekton.dev/v1/namespaces/{}/{}s"
@@ -14,14 +15,6 @@ def post(lab, kind, name, spec, ns="default"):
     body = {"apiVersion": "tekton.dev/v1", "kind": kind, "metadata": {"name": name}, "spec": spec}
     answer = lab.http("POST", RUNS.format(ns, kind.lower()), body)
     assert answer.code == 201, answer.text
-
-
-def over(lab, kind, name, ns="default"):
-    def done():
-        one = lab.http("GET", f"{RUNS.format(ns, kind.lower())}/{name}").json
-        return one if one["status"]["conditions"][0]["status"] != "Unknown" else None
-
-    return wait_for(f"{name} is over", done)
 
 
 def phase(lab, name, ns="default"):
@@ -44,7 +37,7 @@ def test_finally_runs_once_across_a_restart(make_lab, moment, how):
     wait_for("the step runs", lambda: phase(lab, f"run-{moment}-pod") == "Running")
     lab.stop(how)
     lab.start()
-    run = over(lab, "PipelineRun", "run")
+    run = over(lab, "pipelineruns", "run")
     names = sorted(one["pipelineTaskName"] for one in run["status"]["childReferences"])
     assert names == ["last", "work"]
     runs = lab.http("GET", RUNS.format("default", "taskrun")).json["items"]
@@ -56,7 +49,7 @@ def test_a_sidecar_does_not_keep_its_run_alive(lab, ns):
     sidecar = {"name": "stays", "image": "bash", "script": "#!/bin/bash\ntrap '' TERM\nwhile :; do sleep 1; done\n"}
     begun = time.monotonic()
     post(lab, "TaskRun", "with-sidecar", {"taskSpec": {"sidecars": [sidecar], "steps": [step("echo done")]}}, ns)
-    condition = over(lab, "TaskRun", "with-sidecar", ns)["status"]["conditions"][0]
+    condition = outcome(lab, "taskruns", "with-sidecar", ns)
     assert condition["status"] == "True", condition
     assert time.monotonic() - begun < 25, "the run waited for the end of its sidecar's grace"
 
@@ -72,6 +65,6 @@ def test_secrets_of_a_run_do_not_reach_another(lab, ns):
     # The word is in two parts, so that the search does not find its own text.
     search = 'word="sesame-of-""the-first"\nenv | grep -s "$word" && exit 1\ngrep -rsqF "$word" /tekton /workspace /tmp /var/tmp /run /secret /dev/shm && exit 2\ngrep -sqF "$word" /proc/*/environ && exit 3\nexit 0'
     post(lab, "TaskRun", "finder", {"taskSpec": {"steps": [step(search)]}}, ns)
-    condition = over(lab, "TaskRun", "finder", ns)["status"]["conditions"][0]
+    condition = outcome(lab, "taskruns", "finder", ns)
     assert condition["status"] == "True", condition
     assert phase(lab, "holder-pod", ns) == "Running"

@@ -4,6 +4,7 @@
 import re
 
 import yaml
+from pipeline_runs import outcome, over
 from support import ROOT, wait_for
 
 VARIABLES = """
@@ -146,21 +147,13 @@ def create(lab, ns, text):
     return lab.kubectl("create", "-n", ns, "-f", "-", stdin=text)
 
 
-def finished(lab, ns, kind, name):
-    def over():
-        one = lab.http("GET", f"/apis/tekton.dev/v1/namespaces/{ns}/{kind}/{name}").json
-        return one.get("status", {}).get("conditions", [{"status": "Unknown"}])[0]["status"] != "Unknown" and one
-
-    return wait_for(f"{name} is over", over)
-
-
 def logs(lab, ns, pod, *args):
     return lab.kubectl("logs", "-n", ns, pod, "--all-containers", *args).out
 
 
 def test_variables_reach_scripts_through_params(lab, ns):
     create(lab, ns, VARIABLES)
-    one = finished(lab, ns, "pipelineruns", "forms")
+    one = over(lab, "pipelineruns", "forms", ns)
     text = logs(lab, ns, "forms-use-pod")
     assert one["status"]["conditions"][0]["reason"] == "Succeeded", (one["status"], text)
     assert "outs l m\n3" in text and "unnamed 5\n" in text and "2 2 2 2" in text, text
@@ -170,7 +163,7 @@ def test_variables_reach_scripts_through_params(lab, ns):
 
 def test_steps_get_credentials_of_their_account(lab, ns):
     create(lab, ns, ACCOUNT)
-    one = finished(lab, ns, "taskruns", "clone")
+    one = over(lab, "taskruns", "clone", ns)
     text = logs(lab, ns, "clone-pod")
     assert one["status"]["conditions"][0]["status"] == "True", (one["status"], text)
     for line in ("https://ann:secret-word@forge.example.com", "username = ann", "password", "600"):
@@ -180,7 +173,7 @@ def test_steps_get_credentials_of_their_account(lab, ns):
 def test_old_versions_are_read(lab, ns):
     done = create(lab, ns, OLD)
     assert "spec.resources has no effect" in done.err, done.err
-    assert finished(lab, ns, "taskruns", "acts")["status"]["conditions"][0]["status"] == "True"
+    assert outcome(lab, "taskruns", "acts", ns)["status"] == "True"
     assert logs(lab, ns, "acts-pod") == "one two\n"
     old = yaml.safe_load(lab.kubectl("get", "tasks.v1beta1.tekton.dev", "old.task", "-n", ns, "-o", "yaml").out)
     assert old["spec"]["resources"]["inputs"][0]["name"] == "cluster"
@@ -189,14 +182,14 @@ def test_old_versions_are_read(lab, ns):
 def test_names_of_fields_are_read_in_any_case(lab, ns):
     """As Tekton's programs, which are in Go, read inline specs: `mountpath`."""
     create(lab, ns, LOOSE)
-    one = finished(lab, ns, "taskruns", "loose")
+    one = over(lab, "taskruns", "loose", ns)
     assert one["status"]["conditions"][0]["status"] == "True", one["status"]
     assert logs(lab, ns, "loose-pod") == "/data/w\n/data/v\n"
 
 
 def test_letters_of_all_languages_pass_through(lab, ns):
     create(lab, ns, LETTERS)
-    status = finished(lab, ns, "pipelineruns", "letters")["status"]
+    status = over(lab, "pipelineruns", "letters", ns)["status"]
     assert status["results"] == [{"name": "all", "value": "Grüße, 漢字 🚀!"}], status
     assert status["childReferences"][0]["displayName"] == "测试 Grüße, 漢字 🚀"
     assert logs(lab, ns, "letters-say-pod") == "Grüße, 漢字 🚀"
@@ -230,7 +223,7 @@ def test_pipelines_within_pipelines_follow_the_flag(make_lab):
 
 def test_names_with_dots_run(lab, ns):
     create(lab, ns, DOTTED)
-    one = finished(lab, ns, "pipelineruns", "run.of.v1")
+    one = over(lab, "pipelineruns", "run.of.v1", ns)
     assert one["status"]["conditions"][0]["reason"] == "Succeeded", one["status"]
     assert one["metadata"]["labels"]["tekton.dev/pipeline"] == "release.v1.2"
     children = {child["pipelineTaskName"]: child["name"] for child in one["status"]["childReferences"]}
@@ -245,8 +238,8 @@ def test_documented_metrics_are_served_after_a_run(lab, ns):
     assert len(names) > 10
     create(lab, ns, DOTTED)
     create(lab, ns, LOOSE)
-    finished(lab, ns, "pipelineruns", "run.of.v1")
-    finished(lab, ns, "taskruns", "loose")
+    over(lab, "pipelineruns", "run.of.v1", ns)
+    over(lab, "taskruns", "loose", ns)
     # One that fits on no node, and one that a quota refuses.
     step = {"name": "s", "image": "bash", "script": "true"}
     huge = {**step, "computeResources": {"requests": {"cpu": "100000"}}}

@@ -12,6 +12,7 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from pipeline_runs import outcome
 from support import Lab, wait_for
 
 BACKEND = pathlib.Path(subprocess.run(["git", "--exec-path"], capture_output=True, text=True, check=True).stdout.strip()) / "git-http-backend"
@@ -121,13 +122,7 @@ def run(lab, ns, name, **params):
     spec = {"taskRef": ref, "params": [{"name": "word", "value": "away"}]}
     body = {"apiVersion": "tekton.dev/v1", "kind": "TaskRun", "metadata": {"name": name}, "spec": spec}
     assert lab.http("POST", f"/apis/tekton.dev/v1/namespaces/{ns}/taskruns", body).code == 201
-
-    def over():
-        one = lab.http("GET", f"/apis/tekton.dev/v1/namespaces/{ns}/taskruns/{name}").json
-        condition = one.get("status", {}).get("conditions", [{"status": "Unknown"}])[0]
-        return condition["status"] != "Unknown" and condition
-
-    return wait_for(f"{name} is over", over)
+    return outcome(lab, "taskruns", name, ns)
 
 
 def test_tasks_of_branches_tags_and_commits_run(lab, ns, repositories):

@@ -7,7 +7,8 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from support import DEADLINE, Lab, wait_for
+from pipeline_runs import outcome
+from support import DEADLINE, Lab
 from test_pipeline_bundles import TASK, notes, packed, write_layout
 
 METADATA = "169.254.169.254"  # where clouds serve credentials of the machine
@@ -176,13 +177,7 @@ def begin(lab, row, base):
 @pytest.mark.parametrize("row", ROWS, ids=name_of)
 def test_a_hostile_source_fails_the_run(runs, row):
     lab = runs[1][row[1]] if row[0] is hub else runs[0]
-
-    def over():
-        one = lab.http("GET", f"/apis/tekton.dev/v1/namespaces/default/taskruns/{name_of(row)}").json
-        condition = one.get("status", {}).get("conditions", [{"status": "Unknown"}])[0]
-        return condition["status"] != "Unknown" and condition
-
-    condition = wait_for(f"{name_of(row)} is over", over, max(DEADLINE, SLOW))
+    condition = outcome(lab, "taskruns", name_of(row), deadline=max(DEADLINE, SLOW))
     assert condition["reason"] == "TaskRunResolutionFailed" and row[2] in condition["message"], condition
 
 

@@ -7,7 +7,8 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from support import Lab, wait_for
+from pipeline_runs import outcome
+from support import Lab
 
 TASK = b"""apiVersion: tekton.dev/v1
 kind: Task
@@ -84,13 +85,7 @@ def run(lab, ns, name, url):
     spec = {"taskRef": ref, "params": [{"name": "word", "value": "away"}]}
     body = {"apiVersion": "tekton.dev/v1", "kind": "TaskRun", "metadata": {"name": name}, "spec": spec}
     lab.http("POST", f"/apis/tekton.dev/v1/namespaces/{ns}/taskruns", body)
-
-    def over():
-        one = lab.http("GET", f"/apis/tekton.dev/v1/namespaces/{ns}/taskruns/{name}").json
-        condition = one.get("status", {}).get("conditions", [{"status": "Unknown"}])[0]
-        return condition["status"] != "Unknown" and condition
-
-    return wait_for(f"{name} is over", over)
+    return outcome(lab, "taskruns", name, ns)
 
 
 def test_a_task_is_fetched_and_run(lab, ns, pages):
@@ -140,12 +135,7 @@ def run_of_hub(lab, kind, run, /, **params):
     spec = {"taskRef": ref, "params": [{"name": "word", "value": "away"}]} if kind == "TaskRun" else {"pipelineRef": ref}
     path = f"/apis/tekton.dev/v1/namespaces/default/{kind.lower()}s"
     assert lab.http("POST", path, {"apiVersion": "tekton.dev/v1", "kind": kind, "metadata": {"name": run}, "spec": spec}).code == 201
-
-    def over():
-        condition = lab.http("GET", f"{path}/{run}").json.get("status", {}).get("conditions", [{"status": "Unknown"}])[0]
-        return condition["status"] != "Unknown" and condition
-
-    return wait_for(f"{run} is over", over)
+    return outcome(lab, f"{kind.lower()}s", run)
 
 
 def test_both_kinds_of_hubs_are_read(hub_lab):

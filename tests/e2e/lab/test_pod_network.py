@@ -109,13 +109,23 @@ def test_services_answer_on_this_machine(lab, ns, pair):
     assert ask(lab, ns, "client", "127.0.0.1", pair["ports"][0]["nodePort"]).split()[0] in ("one", "two")
 
 
-def other_node(lab, node):
-    names = [n["metadata"]["name"] for n in lab.get("/api/v1/nodes")["items"]]
-    if len(names) > 1:
-        return next(name for name in names if name != node)
-    labels = {"athanor.dev/emulated": "true"}
-    lab.kubectl("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "beside-it", "labels": labels}}))
-    return "beside-it"
+@pytest.fixture
+def other_node(lab):
+    """other_node(NODE): the name of another node, which is made, and removed afterwards, where there is none."""
+    made = []
+
+    def find(node):
+        names = [n["metadata"]["name"] for n in lab.get("/api/v1/nodes")["items"]]
+        if len(names) > 1:
+            return next(name for name in names if name != node)
+        labels = {"athanor.dev/emulated": "true"}
+        lab.kubectl("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "beside-it", "labels": labels}}))
+        made.append("beside-it")
+        return made[-1]
+
+    yield find
+    for name in made:
+        lab.kubectl("delete", "node", name)
 
 
 def events_of(lab, ns, name, reason):
@@ -137,7 +147,7 @@ def test_other_protocols_are_named(lab, ns):
     assert wait_for("an event", lambda: events_of(lab, ns, "odd", "PortNotServed")) == ["Port 9/SCTP is not served: only TCP and UDP are"]
 
 
-def test_host_ports_of_pods_answer_until_they_end(lab, ns):
+def test_host_ports_of_pods_answer_until_they_end(lab, ns, other_node):
     number = free_port()
     host = server("host", 7710, {})
     host["spec"]["containers"][0]["ports"][0]["hostPort"] = number
@@ -153,7 +163,7 @@ def test_host_ports_of_pods_answer_until_they_end(lab, ns):
     # Another one on this node waits; on another node it runs, and says that this machine's port is taken.
     node = lab.get(f"/api/v1/namespaces/{ns}/pods/host")["spec"]["nodeName"]
     waits = pod("waits", ["sleep", "1000"], container={"ports": [{"containerPort": 7711, "hostPort": number}]}, nodeSelector={"kubernetes.io/hostname": node})
-    beside = pod("beside", ["sleep", "1000"], container={"ports": [{"containerPort": 7711, "hostPort": number}]}, nodeName=other_node(lab, node))
+    beside = pod("beside", ["sleep", "1000"], container={"ports": [{"containerPort": 7711, "hostPort": number}]}, nodeName=other_node(node))
     create(lab, ns, waits, beside)
 
     def refusal():

@@ -22,6 +22,9 @@ import (
 const (
 	monitoring   = "../../../deploy/kustomize/components/monitoring"
 	accelerators = "../../../deploy/kustomize/components/accelerators"
+	queues       = "../../../deploy/kustomize/components/queues"
+	console      = "../../../deploy/kustomize/components/console-monitoring"
+	appwrapper   = "../../../deploy/appwrapper/monitoring"
 )
 
 type rule struct {
@@ -56,7 +59,10 @@ func groups(t *testing.T, folder string) []group {
 }
 
 func TestTheRulesArePrometheusRules(t *testing.T) {
-	for _, folder := range []string{monitoring, accelerators} {
+	for _, folder := range []string{monitoring, accelerators, queues, console, appwrapper} {
+		if len(groups(t, folder)) == 0 {
+			t.Error(folder, "has no rules")
+		}
 		text, err := yaml.Marshal(map[string]any{"groups": groups(t, folder)})
 		if err != nil {
 			t.Fatal(err)
@@ -68,7 +74,7 @@ func TestTheRulesArePrometheusRules(t *testing.T) {
 }
 
 func TestThePanelsAskWhatPrometheusUnderstands(t *testing.T) {
-	for _, folder := range []string{monitoring, accelerators} {
+	for _, folder := range []string{monitoring, accelerators, queues, appwrapper} {
 		panelsParse(t, folder)
 	}
 }
@@ -97,8 +103,8 @@ func panelsParse(t *testing.T, folder string) {
 			}
 		}
 	}
-	if asked < 10 {
-		t.Errorf("%d queries found", asked)
+	if asked < 5 {
+		t.Errorf("%s: %d queries found", folder, asked)
 	}
 }
 
@@ -167,6 +173,59 @@ var cases = []struct {
 	{"SlicesExhausted", "no slot of the sliced GPU, the other is shared", twice("das_slots_free", `node="n",gpu="g"`, "0x60") + "\n" + shared("h"), 1},
 	{"SlicesExhausted", "one GPU has slots", twice("das_slots_free", `node="n",gpu="g"`, "0x60") + "\n" + twice("das_slots_free", `node="n",gpu="h"`, "3x60"), 0},
 	{"SlicesExhausted", "every GPU is shared", shared("g") + "\n" + shared("h"), 0},
+	{"AcceleratorsKindMissing", "a kind of the operator of DAS", of("athanor-das-operator", kinds("1x60", "0x60")), 1},
+	{"AcceleratorsKindMissing", "it was installed", of("athanor-das-operator", kinds("1x30 0x30", "0x60")), 0},
+	{"AcceleratorsKindMissing", "a kind of the controllers", kinds("1x60", "0x60"), 0},
+	{"AcceleratorsForbidden", "denied again and again", denied("athanor-extender", "403"), 1},
+	{"AcceleratorsForbidden", "conflicts", denied("athanor-extender", "409"), 0},
+	{"AcceleratorsOperatorDown", "no replica answers", `up{job="athanor-das-operator",pod="a"} 0x60`, 1},
+	{"AcceleratorsOperatorDown", "one of two answers", "up{job=\"athanor-numa\",pod=\"a\"} 0x60\nup{job=\"athanor-numa\",pod=\"b\"} 1x60", 0},
+	{"AcceleratorsOperatorDown", "none is found any more", `up{job="athanor-numa",pod="a"} 1x50`, 1},
+	{"AcceleratorsOperatorDown", "none was ever installed", "", 0},
+	{"AcceleratorsNoLeader", "nobody leads", of("athanor-numa", leaders("0x60", "0x60")), 1},
+	{"AcceleratorsNoLeader", "one leads", of("athanor-numa", leaders("0x60", "1x60")), 0},
+	{"AcceleratorsWritesFailing", "overload", failedWrites("athanor-das-operator", "429"), 1},
+	{"AcceleratorsWritesFailing", "conflicts", failedWrites("athanor-das-operator", "409"), 0},
+	{"AcceleratorsApiErrors", "a half without an answer", of("athanor-numa", requests("0+60x60", "<error>", "0+60x60")), 1},
+	{"AcceleratorsApiErrors", "a half with 409", of("athanor-numa", requests("0+60x60", "409", "0+60x60")), 0},
+	{"AppWrapperOperatorDown", "nobody leads", appwrapperLeader("0x60"), 1},
+	{"AppWrapperOperatorDown", "another operator leads", leaders("0x60", "1x60"), 1},
+	{"AppWrapperOperatorDown", "one leads", appwrapperLeader("1x60"), 0},
+	{"AppWrapperResets", "one a minute", appwrappers("appwrapper_resets_total", `reason="FailedPods"`, "0+1x60"), 1},
+	{"AppWrapperResets", "one", appwrappers("appwrapper_resets_total", `reason="FailedPods"`, "0x40 1x20"), 0},
+	{"AppWrapperFailures", "one a minute", appwrappers("appwrapper_failures_total", `reason="FailedPods"`, "0+1x60"), 1},
+	{"AppWrapperFailures", "one", appwrappers("appwrapper_failures_total", `reason="FailedPods"`, "0x40 1x20"), 0},
+	{"AppWrapperRemovalStuck", "terminating", appwrappers("appwrapper_active", `phase="Terminating"`, "1x60"), 1},
+	{"AppWrapperRemovalStuck", "running", appwrappers("appwrapper_active", `phase="Running"`, "1x60"), 0},
+	{"AppWrapperKindMissing", "both replicas miss one kind of two", of("athanor-appwrapper", kinds("1x60", "0x60")), 1},
+	{"AppWrapperKindMissing", "it was installed", of("athanor-appwrapper", kinds("1x30 0x30", "0x60")), 0},
+	{"AppWrapperForbidden", "denied again and again", denied("athanor-appwrapper", "401"), 1},
+	{"AppWrapperForbidden", "conflicts", denied("athanor-appwrapper", "409"), 0},
+	{"AppWrapperWritesFailing", "overload", failedWrites("athanor-appwrapper", "503"), 1},
+	{"AppWrapperWritesFailing", "conflicts", failedWrites("athanor-appwrapper", "409"), 0},
+	{"AppWrapperApiErrors", "a half with 500", of("athanor-appwrapper", requests("0+60x60", "500", "0+60x60")), 1},
+	{"AppWrapperApiErrors", "a half with 409", of("athanor-appwrapper", requests("0+60x60", "409", "0+60x60")), 0},
+}
+
+// The series of the controllers as those of another job.
+func of(job, series string) string {
+	return strings.ReplaceAll(series, `job="athanor"`, `job="`+job+`"`)
+}
+
+func denied(job, code string) string {
+	return `rest_client_requests_total{job="` + job + `",method="GET",code="` + code + `"} 0+1x60`
+}
+
+func failedWrites(job, code string) string {
+	return `athanor_failed_writes_total{job="` + job + `",controller="c",code="` + code + `"} 0+60x60`
+}
+
+func appwrapperLeader(values string) string {
+	return `leader_election_master_status{job="athanor-appwrapper",name="f134c674.codeflare.dev",pod="a"} ` + values
+}
+
+func appwrappers(name, label, values string) string {
+	return name + `{job="athanor-appwrapper",namespace="n",` + label + `} ` + values
 }
 
 func leaders(a, b string) string {
@@ -226,14 +285,14 @@ func slowQueue(quick string) string {
 func TestAlertsFireWhenTheyShould(t *testing.T) {
 	exprs := map[string]string{}
 	required := []string{"SlicesExhausted"}
-	for _, folder := range []string{monitoring, accelerators} {
+	for _, folder := range []string{monitoring, accelerators, appwrapper} {
 		for _, group := range groups(t, folder) {
 			for _, rule := range group.Rules {
 				if rule.Alert == "" {
 					continue
 				}
 				exprs[rule.Alert] = rule.Expr
-				if folder == monitoring {
+				if folder != accelerators || group.Name == "athanor.accelerators" {
 					required = append(required, rule.Alert)
 				}
 			}
