@@ -28,6 +28,18 @@ std::string start_text(const Object& job) {
   return text;
 }
 
+// The end of a course. Conditions have whole seconds and phases that were seen do not, so that
+// those of the last second would come after the end.
+std::optional<Instant> end_of(const JobCourse& course) {
+  for (const PhaseMoment& one : course.seen) {
+    if (course.ended && fournos::is_terminal(one.phase) && one.at >= *course.ended &&
+        one.at - *course.ended < std::chrono::seconds(1)) {
+      return one.at;
+    }
+  }
+  return course.ended;
+}
+
 }  // namespace
 
 const std::vector<std::string>& job_phases() {
@@ -70,9 +82,12 @@ JobCourse course_of_job(const Object& job) {
 
 std::vector<PhaseSpan> phase_spans(const JobCourse& course) {
   std::vector<PhaseMoment> moments;
+  // Phases that were seen have exact times; conditions give those before the first look. A
+  // condition of the second of that look may be later than it: times of conditions are cut to
+  // seconds.
   const auto add = [&](std::optional<Instant> at, std::string phase) {
-    // Phases that were seen have exact times; conditions give those before the first look.
-    if (at && (course.seen.empty() || *at < course.seen.front().at)) {
+    const Duration cut = moments.empty() ? Duration(1) : std::chrono::seconds(1);
+    if (at && (course.seen.empty() || *at + cut <= course.seen.front().at)) {
       moments.push_back({.phase = std::move(phase), .at = *at});
     }
   };
@@ -88,9 +103,10 @@ std::vector<PhaseSpan> phase_spans(const JobCourse& course) {
       moments.push_back({.phase = one.phase.empty() ? "Pending" : one.phase, .at = one.at});
     }
   }
+  const std::optional<Instant> end = end_of(course);
   std::vector<PhaseSpan> spans;
   for (const PhaseMoment& one : moments) {
-    if (course.ended && one.at >= *course.ended) {
+    if (end && one.at >= *end) {
       break;
     }
     if (!spans.empty() && spans.back().phase == one.phase) {
@@ -104,11 +120,11 @@ std::vector<PhaseSpan> phase_spans(const JobCourse& course) {
     }
     spans.push_back({.phase = one.phase, .from = one.at});
   }
-  if (course.ended) {
+  if (end) {
     if (!spans.empty()) {
-      spans.back().to = course.ended;
+      spans.back().to = end;
     }
-    spans.push_back({.phase = course.phase, .from = *course.ended, .to = course.ended});
+    spans.push_back({.phase = course.phase, .from = *end, .to = end});
   }
   return spans;
 }

@@ -458,8 +458,20 @@ std::vector<HistoryEntry> History::find(std::string_view ns, std::string_view na
 }
 
 std::vector<HistoryEvent> History::events(const std::string& uid) {
-  const MutexLock lock(state_->store_mutex);
-  return state_->store->events(uid).value_or({});
+  std::vector<HistoryEvent> events;
+  {
+    const MutexLock lock(state_->store_mutex);
+    events = state_->store->events(uid).value_or({});
+  }
+  const MutexLock lock(state_->mutex);
+  for (const HistoryWrite& write : state_->queue) {
+    // One that was written in between is in both.
+    if (write.event && write.event->uid == uid &&
+        (events.empty() || events.back().phase != write.event->phase)) {
+      events.push_back(*write.event);
+    }
+  }
+  return events;
 }
 
 Result<void> History::remove(const std::string& uid) {

@@ -121,7 +121,7 @@ net::Response deny(const Kind& kind) {
 }
 
 net::Response answer_list(Exchange& exchange, const ListShape& shape, const Kind& kind,
-                          const Rows& rows) {
+                          const Rows& rows, const Kind* named) {
   const Instant now = exchange.now();
   const auto query = parse_query(shape, exchange.request.query, now);
   if (!query.ok()) {
@@ -146,7 +146,8 @@ net::Response answer_list(Exchange& exchange, const ListShape& shape, const Kind
   const std::shared_ptr<const Facts> facts = exchange.services.world.facts();
   answer.set("resourceVersion", std::to_string(facts->version()));
   answer.set("now", format_time(now));
-  answer.set("partial", !visible.all);
+  answer.set("partial",
+             !visible.all || (named != nullptr && !visible_namespaces(exchange, *named).all));
   Value unavailable = Value::list();
   if (const KindObjects* state = facts->state(kind); state != nullptr && state->error) {
     unavailable.push_back(std::string(kind.plural) + ": " + state->error->message);

@@ -93,7 +93,7 @@ Response list_in_sight(Exchange& exchange, const ListShape& shape, const char* t
   for (Value& row : rows) {
     row = in_sight(topic, std::move(row), sight);
   }
-  return answer_list(exchange, shape, api::kFournosCluster, rows);
+  return answer_list(exchange, shape, api::kFournosCluster, rows, &api::kFournosJob);
 }
 
 Response list_clusters(Exchange& exchange) {

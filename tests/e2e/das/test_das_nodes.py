@@ -10,7 +10,7 @@ from support import ATHANOR, ROOT, wait_for
 def lab(make_lab, monkeypatch):
     """Without nodes of its own; those of the lab file stay unready until somebody plays them."""
     monkeypatch.setenv("EMULATED_MODE", "enabled")
-    return make_lab("--storage", "memory", "--pods", "timed", "--controllers", "*,-kubelet,-node", "--lab", str(ROOT / "examples/das/lab.yaml")).start()
+    return make_lab("--storage", "memory", "--pods", "timed", "--controllers", "*,-kubelet,-emulated-node", "--lab", str(ROOT / "examples/das/lab.yaml")).start()
 
 
 def test_slices_reach_pods_of_nodes_elsewhere(lab, tmp_path):

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "kube/text/yaml.hpp"
 #include "views/job_view.hpp"
@@ -53,6 +54,20 @@ TEST(PhaseSpans, KeepTheRunOfAnEndedJob) {
   EXPECT_EQ(spans_of(course),
             "Resolving 0-5, Pending 5-20, Admitted 20-25, Running 25-50, "
             "Stopping 50-60, Stopped 60-60");
+}
+
+TEST(PhaseSpans, KeepPhasesOfTheLastSecond) {
+  const auto ms = [](int count) { return at(0) + std::chrono::milliseconds(count); };
+  const JobCourse course{
+      .phase = "Succeeded",
+      .created = at(0),
+      .ended = at(0),
+      .seen = {{"Pending", ms(100)}, {"Running", ms(300)}, {"Succeeded", ms(800)}}};
+  const std::vector<PhaseSpan> spans = phase_spans(course);
+  ASSERT_EQ(spans.size(), 3U);
+  EXPECT_EQ(spans[0].phase + " " + spans[1].phase, "Pending Running");
+  EXPECT_EQ(spans[1].from, ms(300));
+  EXPECT_EQ(*spans[1].to, ms(800));
 }
 
 TEST(PhaseSpans, AddSpansBeforeTheFirstLook) {
