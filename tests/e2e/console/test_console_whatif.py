@@ -94,7 +94,7 @@ def test_a_cluster_shows_its_nodes_and_hardware(fleet):
     """Each is waited for: a busy machine may miss a probe of the cluster, and see it whole again later."""
     _, asks = fleet
     page = lambda: asks.get(f"/api/v1/clusters/{CLUSTER}")  # noqa: E731
-    wait_for("its node", lambda: [(one["gpu"], one["allocatable"], one["ready"]) for one in page()["nodes"]] == [("a100", 8, True)])
+    wait_for("its node", lambda: {(one["gpu"], one["allocatable"], one["ready"]) for one in page()["nodes"]} == {("a100", 8, True)})
     wait_for("its hardware", lambda: (last := page()["hardware"][-1])["byType"] == {"a100": 8} and last["gpus"] == 8)
     bars = lambda: {bar["job"] for lane in asks.get("/api/v1/fleet/timeline?cluster=cluster-a-1")["lanes"] for bar in lane["bars"]}  # noqa: E731
     wait_for("the bars of its jobs", lambda: bars() >= {f"whatif-{number}" for number in range(4)})
