@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <charconv>
 #include <csignal>
@@ -19,6 +18,7 @@
 #include "base/log.hpp"
 #include "base/memory.hpp"
 #include "base/mutex.hpp"
+#include "cli/controllers/election.hpp"
 #include "cli/controllers/operator_list.hpp"
 #include "cli/controllers/record_file.hpp"
 #include "cli/controllers/stand_in.hpp"
@@ -100,17 +100,6 @@ Result<Value> convert_object(const Value& object, std::string_view version) {
         fmt::format("{} {} has no other version", api, object["kind"].as_string()));
   }
   return system->convert(object, version);
-}
-
-Result<Duration> duration_of(const std::string& flag, const std::string& text) {
-  auto parsed = parse_go_duration(text);
-  return parsed.ok() ? parsed : wrong_usage(parsed.error().with_context(flag).message);
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
 }
 
 // RESOURCE=REST, in order.
@@ -407,17 +396,11 @@ class Production {
         options_.leader_name.empty() && !own.ns.empty() && options_.leader_namespace.empty()
             ? own.ns
             : home(options_.leader_namespace);
-    std::string who = variable(variables_, "POD_NAME");
-    runtime::ElectorOptions election{
-        .lease = {ns, lease_name_},
-        .identity = fmt::format("{}_{}", who.empty() ? host_name() : who, entropy_->uuid()),
-        .entropy = entropy_.get()};
-    ATHANOR_TRY(election.lease_duration, duration_of("--lease-duration", options_.lease_duration));
-    ATHANOR_TRY(election.renew_deadline, duration_of("--renew-deadline", options_.renew_deadline));
-    ATHANOR_TRY(election.retry_period, duration_of("--retry-period", options_.retry_period));
-    if (const auto checked = runtime::check(election); !checked.ok()) {
-      return wrong_usage(checked.error().message);
-    }
+    ATHANOR_TRY(auto election, election_of({ns, lease_name_},
+                                           {.lease_duration = options_.lease_duration,
+                                            .renew_deadline = options_.renew_deadline,
+                                            .retry_period = options_.retry_period},
+                                           variables_, *entropy_));
     leadership_ = std::make_unique<cluster::Leadership>(
         client_, election, *clock_,
         cluster::LeadershipListeners{.won =

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <csignal>
 #include <iterator>
@@ -22,6 +21,7 @@
 #include "base/log.hpp"
 #include "base/memory.hpp"
 #include "base/mutex.hpp"
+#include "cli/controllers/election.hpp"
 #include "cli/controllers/status_server.hpp"
 #include "cli/flags/environment.hpp"
 #include "cli/flags/extender_flags.hpp"
@@ -50,11 +50,6 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 using Hooks = std::vector<const SchedulingHooks*>;
-
-Result<Duration> duration_of(const std::string& flag, const std::string& text) {
-  auto parsed = parse_go_duration(text);
-  return parsed.ok() ? parsed : wrong_usage(parsed.error().with_context(flag).message);
-}
 
 // The systems that are asked for; errors name those there are.
 Result<std::vector<const System*>> chosen_systems(const ExtenderOptions& options) {
@@ -237,23 +232,16 @@ class Extender {
     if (!options_.leader_elect) {
       return {};
     }
-    std::array<char, 256> host{};
-    ::gethostname(host.data(), host.size() - 1);
-    const std::string pod = variable(variables_, "POD_NAME");
     const std::string home = variable(variables_, "POD_NAMESPACE");
-    runtime::ElectorOptions election{
-        .lease = {!options_.lease_namespace.empty() ? options_.lease_namespace
-                  : !home.empty()                   ? home
-                                                    : own_namespace_,
-                  options_.lease_name},
-        .identity = fmt::format("{}_{}", pod.empty() ? host.data() : pod, entropy_->uuid()),
-        .entropy = entropy_.get()};
-    ATHANOR_TRY(election.lease_duration, duration_of("--lease-duration", options_.lease_duration));
-    ATHANOR_TRY(election.renew_deadline, duration_of("--renew-deadline", options_.renew_deadline));
-    ATHANOR_TRY(election.retry_period, duration_of("--retry-period", options_.retry_period));
-    if (const auto checked = runtime::check(election); !checked.ok()) {
-      return wrong_usage(checked.error().message);
-    }
+    ATHANOR_TRY(auto election,
+                election_of({!options_.lease_namespace.empty() ? options_.lease_namespace
+                             : !home.empty()                   ? home
+                                                               : own_namespace_,
+                             options_.lease_name},
+                            {.lease_duration = options_.lease_duration,
+                             .renew_deadline = options_.renew_deadline,
+                             .retry_period = options_.retry_period},
+                            variables_, *entropy_));
     leadership_ = std::make_unique<cluster::Leadership>(
         client_, election, *clock_,
         cluster::LeadershipListeners{.won = [this] { driver_->lead(); },
