@@ -271,6 +271,8 @@ std::string Console::url() const {
                      state_->server->address(), settings.base_path);
 }
 
-std::string Console::address() const { return state_->server->address(); }
+std::string Console::address() const {
+  return state_->server->address();
+}
 
 }  // namespace athanor::console

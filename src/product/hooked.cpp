@@ -79,8 +79,7 @@ std::vector<const Kind*> kinds_of_hooks(const std::vector<const Operator*>& oper
     for (const auto& used : {hooked->reads, hooked->writes}) {
       std::ranges::copy_if(used, std::back_inserter(kinds), [&](const Kind* kind) {
         return std::ranges::find(kinds, kind) == kinds.end() &&
-               std::ranges::none_of(operators,
-                                    [&](const Operator* op) { return uses(*op, kind); });
+               std::ranges::none_of(operators, [&](const Operator* op) { return uses(*op, kind); });
       });
     }
   }
