@@ -102,8 +102,8 @@ bool may_list(Exchange& exchange, const Kind& kind);
 // Answers 403: the viewer may not list the kind.
 net::Response deny(const Kind& kind);
 
-// Reads a list of a topic: rows that the viewer may see, filtered, sorted, cut. It is partial if the
-// viewer may not see all objects of the kind, or of the kind that its rows name.
+// Reads a list of a topic: rows that the viewer may see, filtered, sorted, cut. It is partial if
+// the viewer may not see all objects of the kind, or of the kind that its rows name.
 net::Response answer_list(Exchange& exchange, const ListShape& shape, const Kind& kind,
                           const Rows& rows, const Kind* named = nullptr);
 
