@@ -221,6 +221,31 @@ def test_pipelines_within_pipelines_follow_the_flag(make_lab):
     wait_for("the children go with it", lambda: not lab.kubectl("get", "pr,tr,pods", "-o", "name").out)
 
 
+def test_expressions_in_steps_follow_the_flag(make_lab):
+    lab = make_lab(name="cel").start()
+    steps = [
+        {"name": "first", "image": "bash", "results": [{"name": "branch"}], "script": "printf main > $(step.results.branch.path)"},
+        {"name": "taken", "image": "bash", "script": "echo taken", "when": [{"cel": "'$(steps.first.results.branch)' in ['$(params.p)', 'next']"}]},
+        {"name": "left", "image": "bash", "script": "echo left", "when": [{"cel": "'$(steps.first.results.branch)'.startsWith('x')"}]},
+    ]
+    spec = {"params": [{"name": "p", "value": "main"}], "taskSpec": {"params": [{"name": "p"}], "steps": steps}}
+    path = "/apis/tekton.dev/v1/namespaces/default/taskruns"
+    body = {"apiVersion": "tekton.dev/v1", "kind": "TaskRun", "metadata": {"name": "guarded"}, "spec": spec}
+    refused = lab.http("POST", path, body)
+    assert refused.code == 400 and "feature flag enable-cel-in-whenexpression should be set to true to use CEL" in refused.json["message"]
+    lab.kubectl("patch", "configmap", "feature-flags", "-n", "tekton-pipelines", "--type", "merge", "-p", '{"data":{"enable-cel-in-whenexpression":"true"}}')
+    wait_for("the flag counts", lambda: lab.http("POST", path, body).code == 201)
+    one = finished(lab, "default", "taskruns", "guarded")
+    assert one["status"]["conditions"][0]["reason"] == "Succeeded", one["status"]
+    assert [step.get("terminationReason") for step in one["status"]["steps"]] == ["Completed", "Completed", "Skipped"]
+    assert logs(lab, "default", "guarded-pod") == "taken\n"
+    steps[1]["when"] = [{"cel": "size('$(steps.first.results.branch)')"}]
+    assert lab.http("POST", path, {**body, "metadata": {"name": "vague"}}).code == 201
+    one = finished(lab, "default", "taskruns", "vague")
+    assert one["status"]["conditions"][0]["status"] == "False", one["status"]
+    assert [step["terminated"]["exitCode"] for step in one["status"]["steps"]] == [0, 1, 1]
+
+
 def test_names_with_dots_run(lab, ns):
     create(lab, ns, DOTTED)
     one = over(lab, "pipelineruns", "run.of.v1", ns)

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <utility>
 
+#include "cel/conditions.hpp"
 #include "kube/text/json.hpp"
 
 namespace athanor::nodes {
@@ -205,6 +206,15 @@ Result<Value> StepResults::substituted(Value container) const {
 }
 
 Result<bool> StepResults::holds(const Value& guard, Budget& budget) const {
+  if (!guard["cel"].as_string().empty()) {
+    ATHANOR_TRY(const std::string expression, substitute(guard["cel"].as_string(), budget));
+    auto value = cel::evaluate_condition(expression);
+    if (!value) {
+      return Error::bad_request(
+          fmt::format("CEL expression {}: {}", expression, value.error().message));
+    }
+    return value;
+  }
   ATHANOR_TRY(const std::string input, substitute(guard["input"].as_string(), budget));
   bool found = false;
   for (const Value& value : guard["values"].items()) {

@@ -27,7 +27,8 @@ class StepResults {
   // argument that is one whole
   // list ("$(steps.s.results.r[*])") becomes its items.
   [[nodiscard]] Result<Value> substituted(Value container) const;
-  // Returns true if every guard {input, operator, values} holds.
+  // Returns true if every guard {input, operator, values} or {cel} holds. Errors, too: an
+  // expression that fails, or is neither true nor false.
   [[nodiscard]] Result<bool> allow(const Value& when) const;
 
  private:

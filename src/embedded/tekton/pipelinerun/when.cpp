@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "embedded/tekton/model/cel_conditions.hpp"
+#include "cel/conditions.hpp"
 
 namespace athanor::tekton {
 
@@ -18,8 +18,8 @@ Value resolved_when(const Value& when, const Replacements& replacements) {
 
 bool when_allows(const Value& when) {
   return std::all_of(when.items().begin(), when.items().end(), [](const Value& expression) {
-    if (const std::string_view cel = expression["cel"].as_string(); !cel.empty()) {
-      return evaluate_condition(cel).value_or(false);
+    if (const std::string_view text = expression["cel"].as_string(); !text.empty()) {
+      return cel::evaluate_condition(text).value_or(false);
     }
     const std::string_view input = expression["input"].as_string();
     const auto values = expression["values"].items();
@@ -31,9 +31,9 @@ bool when_allows(const Value& when) {
 
 std::string when_problem(const Value& when) {
   for (const Value& expression : when.items()) {
-    const std::string_view cel = expression["cel"].as_string();
-    if (const auto value = evaluate_condition(cel); !cel.empty() && !value) {
-      return "CEL expression " + std::string(cel) + ": " + value.error().message;
+    const std::string_view text = expression["cel"].as_string();
+    if (const auto value = cel::evaluate_condition(text); !text.empty() && !value) {
+      return "CEL expression " + std::string(text) + ": " + value.error().message;
     }
   }
   return {};

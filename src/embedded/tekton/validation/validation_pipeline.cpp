@@ -161,7 +161,7 @@ FieldErrors check_task(const Value& task, const Settings& settings) {
   if (!holds_param(task["onError"])) {
     check_task_on_error(task, errors);
   }
-  errors.merge(validate_when(task["when"], settings, Cel::BehindFlag));
+  errors.merge(validate_when(task["when"], settings));
   check_matrix(task, settings, errors);
   if (is_negative(task["timeout"])) {
     errors.invalid(task["timeout"].str() + " should be >= 0", "timeout");

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "embedded/tekton/model/cel_conditions.hpp"
+#include "cel/conditions.hpp"
 #include "embedded/tekton/model/params.hpp"
 #include "embedded/tekton/model/runs.hpp"
 #include "embedded/tekton/model/substitute.hpp"
@@ -77,21 +77,18 @@ void check_enum(const Value& spec, const Settings& settings, FieldErrors& errors
   }
 }
 
-void check_cel(const Value& expression, const std::string& path, const Settings& settings, Cel cel,
+void check_cel(const Value& expression, const std::string& path, const Settings& settings,
                FieldErrors& errors) {
   const std::string text = expression["cel"].str();
   if (!settings.cel_when) {
     errors.add("feature flag enable-cel-in-whenexpression should be set to true to use CEL: " +
                    text + " in WhenExpression",
                {path});
-  } else if (cel == Cel::Refused) {
-    errors.add("the embedded engine evaluates CEL in pipelines alone, not in steps: " + text,
-               {path});
   } else if (expression.contains("input") || expression.contains("operator") ||
              !expression["values"].empty()) {
     errors.add("cel and input+operator+values cannot be set in one WhenExpression: " + text,
                {path});
-  } else if (const std::string wrong = condition_errors(text); !wrong.empty()) {
+  } else if (const std::string wrong = cel::condition_errors(text); !wrong.empty()) {
     errors.add("invalid cel expression: " + text + " with err: " + wrong, {path});
   }
 }
@@ -132,13 +129,13 @@ bool is_negative(const Value& duration) {
   return !duration.as_string().empty() && (!parsed || *parsed < Duration::zero());
 }
 
-FieldErrors validate_when(const Value& when, const Settings& settings, Cel cel) {
+FieldErrors validate_when(const Value& when, const Settings& settings) {
   FieldErrors errors;
   for (std::size_t i = 0; i < when.size(); ++i) {
     const Value& one = when[i];
     const std::string path = at("when", i);
     if (!one["cel"].as_string().empty()) {
-      check_cel(one, path, settings, cel, errors);
+      check_cel(one, path, settings, errors);
       continue;
     }
     const std::string_view op = one["operator"].as_string();

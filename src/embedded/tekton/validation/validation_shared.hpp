@@ -16,8 +16,7 @@ namespace athanor::tekton {
 // Checks params[] of a definition.
 FieldErrors validate_param_specs(const Value& specs, const Settings& settings);
 // when[] of a pipeline task or a step.
-enum class Cel : unsigned char { BehindFlag, Refused };
-FieldErrors validate_when(const Value& when, const Settings& settings, Cel cel);
+FieldErrors validate_when(const Value& when, const Settings& settings);
 
 // Returns true for "<prefix><name>.inputs…" and "….outputs…": artifacts of a task or a step.
 bool is_artifact_of(std::string_view variable, std::string_view prefix);

@@ -144,7 +144,7 @@ FieldErrors check_step(const Value& step, const Settings& settings) {
   }
   check_mounts(step, errors);
   check_artifacts(step, settings, errors);
-  errors.merge(validate_when(step["when"], settings, Cel::Refused));
+  errors.merge(validate_when(step["when"], settings));
   return errors;
 }
 
@@ -300,6 +300,7 @@ void check_variables(const Value& spec, Place place, FieldErrors& errors) {
       const std::string when = path + "." + at("when", j);
       rules.check_text(errors, step["when"][j]["input"], when + ".input");
       rules.check_items(errors, step["when"][j]["values"], when + ".values");
+      rules.check_text(errors, step["when"][j]["cel"], when + ".cel");
     }
   }
 }

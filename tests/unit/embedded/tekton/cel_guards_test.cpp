@@ -7,6 +7,7 @@
 
 #include "embedded/tekton/model/settings.hpp"
 #include "embedded/tekton/validation/validation.hpp"
+#include "kube/text/json.hpp"
 #include "kube/text/yaml.hpp"
 #include "unit/embedded/tekton/lab.hpp"
 
@@ -76,9 +77,27 @@ TEST(CelGuards, AreCheckedWhenTheyAreWritten) {
             "tasks[0].when[0]");
   EXPECT_TRUE(
       errors_of("cel: 'foo(1'", true).starts_with("invalid cel expression: foo(1 with err: "));
-  EXPECT_EQ(errors_of("cel: 'true'", true, true),
-            "the embedded engine evaluates CEL in pipelines alone, not in steps: true: "
-            "tasks[0].taskSpec.steps[0].when[0]");
+  EXPECT_EQ(errors_of("cel: 'true'", true, true), "");
+  EXPECT_EQ(errors_of("cel: 'true'", false, true),
+            "feature flag enable-cel-in-whenexpression should be set to true to use CEL: true in "
+            "WhenExpression: tasks[0].taskSpec.steps[0].when[0]");
+  EXPECT_TRUE(errors_of("cel: 'foo(1'", true, true)
+                  .starts_with("invalid cel expression: foo(1 with err: "));
+}
+
+TEST(CelGuards, OfStepsReachThePod) {
+  Lab lab;
+  lab.put(
+      "{apiVersion: v1, kind: ConfigMap, metadata: {name: feature-flags, namespace: "
+      "tekton-pipelines}, data: {enable-cel-in-whenexpression: 'true'}}");
+  lab.put(
+      "{apiVersion: tekton.dev/v1, kind: TaskRun, metadata: {name: tr}, spec: {params: [{name: p, "
+      "value: main}], taskSpec: {params: [{name: p}], steps: [{name: a, image: i, results: [{name: "
+      "r}]}, {name: b, image: i, when: [{cel: \"'$(params.p)' == '$(steps.a.results.r)'\"}]}]}}}");
+  lab.settle();
+  const Object pod = lab.pod("tr-pod");
+  const Value steps = json::parse(pod.annotation("athanor.dev/steps")).value();
+  EXPECT_EQ(json::print(steps[1]["when"]), R"([{"cel":"'main' == '$(steps.a.results.r)'"}])");
 }
 
 }  // namespace

@@ -72,6 +72,22 @@ TEST(StepResults, GuardsCompareThem) {
       allow("[{input: a, operator: in, values: [a]}, {input: a, operator: in, values: [b]}]"));
 }
 
+TEST(StepResults, GuardsInCelHaveThem) {
+  const StepResults known = results();
+  const auto allow = [&](const std::string& expression) {
+    return known.allow(Value::list({Value::object({{"cel", expression}})}));
+  };
+  EXPECT_TRUE(allow("'$(steps.a.results.text)' == 'x y'").value());
+  EXPECT_FALSE(allow("'$(steps.a.results.text)'.startsWith('y')").value());
+  EXPECT_EQ(allow("size('$(steps.a.results.text)')").error().message,
+            "CEL expression size('x y'): is not evaluated to a boolean");
+  EXPECT_TRUE(allow("nothing == 1").error().message.starts_with("CEL expression nothing == 1: "));
+  EXPECT_FALSE(known
+                   .allow(yaml::parse("[{cel: 'true'}, {input: a, operator: in, values: [b]}]")
+                              .value())
+                   .value());
+}
+
 std::string repeated(std::string_view text, int times) {
   std::string all;
   for (int i = 0; i < times; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conditions in CEL: when expressions behind the flag enable-cel-in-whenexpression. Variables
-// $(...) are replaced before, so that an expression has none of its own.
+// Conditions of Tekton's when expressions: expressions without variables of their own, since
+// variables $(...) are replaced before.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 #include "base/result.hpp"
 
-namespace athanor::tekton {
+namespace athanor::cel {
 
 // Returns what the compiler says against an expression; empty: nothing.
 std::string condition_errors(std::string_view expression);
@@ -16,4 +16,4 @@ std::string condition_errors(std::string_view expression);
 // neither true nor false.
 Result<bool> evaluate_condition(std::string_view expression);
 
-}  // namespace athanor::tekton
+}  // namespace athanor::cel
