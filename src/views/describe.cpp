@@ -17,6 +17,7 @@
 #include "systems/das/model/names.hpp"
 #include "systems/das/verb/gpu_states.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
+#include "systems/fournos/recurring_messages.hpp"
 #include "systems/fournos/schedules/scheduled_job.hpp"
 #include "systems/hearth/kinds/fournos_cluster.hpp"
 #include "systems/numa/model/kinds.hpp"
@@ -219,7 +220,15 @@ Result<Description> describe_zones(DescribeSource& source, const std::string& no
 }
 
 Result<Description> describe_one_schedule(DescribeSource& source, const std::string& name) {
-  ATHANOR_TRY(const Object cron, source.context.get(api::kCronJob, {source.jobs_ns, name}));
+  const Key key{source.jobs_ns, name};
+  const auto job = source.context.get(api::kFournosJob, key);
+  const auto found = source.context.get(api::kCronJob, key);
+  if (job && is_recurring(*job) && !(found && is_schedule(*found))) {
+    const auto runs = listed(source.context, api::kFournosJob, source.jobs_ns,
+                             fmt::format("{}={}", fournos::name::kRecurringParent, name));
+    return describe_schedule(*job, runs, source.now, source.find_zone);
+  }
+  ATHANOR_TRY(const Object cron, found);
   if (!is_schedule(cron)) {
     return Error::not_found(
         fmt::format("schedule \"{}\" not found in namespace {}: the CronJob lacks the label {}",

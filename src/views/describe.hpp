@@ -35,8 +35,9 @@ Description describe_cluster(const Object& cluster, const std::vector<Object>& j
 Description describe_bare_cluster(const Object& flavor, const std::vector<Object>& jobs,
                                   const std::vector<Object>& cluster_queues,
                                   std::string_view clusters_ns);
-// Describes a schedule with the runs that it started. Pure; `runs` are Jobs and FournosJobs.
-Description describe_schedule(const Object& cron, const std::vector<Object>& runs, Instant now,
+// Describes a schedule with the runs that it started, and starts that led to none. Pure; `runs` are
+// Jobs and FournosJobs.
+Description describe_schedule(const Object& schedule, const std::vector<Object>& runs, Instant now,
                               const FindZone& find);
 
 }  // namespace athanor::views

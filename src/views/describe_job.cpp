@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "systems/fournos/recurring_messages.hpp"
 #include "systems/fournos/schedules/resume.hpp"
 #include "views/cluster_view.hpp"
 #include "views/describe.hpp"
@@ -67,11 +68,13 @@ void add_start(Description& description, const Object& run) {
                                   .lasted = ended ? std::optional(*ended - *began) : std::nullopt});
 }
 
-void add_state(Description& description, const Object& cron, const ScheduleState& state) {
-  const Value& spec = cron.spec();
-  add_fact(description, "State", state.paused ? "Paused" : "Active");
+void add_state(Description& description, const Object& schedule, const ScheduleState& state) {
+  const Value& spec = schedule.spec();
+  add_fact(description, "State", std::string(state.phase()));
   if (state.paused) {
-    add_fact(description, "Paused until", std::string(cron.annotation(fournos::kPausedUntil)));
+    add_fact(description, "Paused until",
+             std::string(schedule.annotation(is_recurring(schedule) ? fournos::name::kRecurringPause
+                                                                    : fournos::kPausedUntil)));
   }
   add_fact(description, "Schedule", state.cron);
   add_fact(description, "Zone", state.zone.empty() ? "UTC" : state.zone);
@@ -85,7 +88,30 @@ void add_state(Description& description, const Object& cron, const ScheduleState
   add_fact(description, "Cluster", state.cluster);
   add_fact(description, "Owner", state.owner);
   add_fact(description, "Last start", state.last_start ? format_time(*state.last_start) : "never");
-  add_fact(description, "Submitting now", std::to_string(state.running));
+  if (!is_recurring(schedule)) {
+    add_fact(description, "Submitting now", std::to_string(state.running));
+  }
+}
+
+// Adds how many starts of the last week led to no job, and the newest of them.
+void add_absent(Description& description, const Object& schedule, const std::vector<Object>& runs,
+                Instant now, const FindZone& find) {
+  ScheduleRuns known;
+  for (const Object& run : runs) {
+    if (run.kind() == "Job") {
+      known.jobs.push_back(run);
+    } else {
+      known.created.push_back(run.creation_time().value_or(Instant()));
+    }
+  }
+  const auto absent = absent_starts(schedule, known, now, find);
+  if (!absent || absent->starts.empty()) {
+    return;
+  }
+  const AbsentStart& newest = absent->starts.front();
+  add_fact(description, "Starts without a job",
+           fmt::format("{} since {}; the newest at {}: {}", absent->total,
+                       format_time(absent->since), format_time(newest.at), newest.message));
 }
 
 }  // namespace
@@ -184,13 +210,13 @@ Description describe_bare_cluster(const Object& flavor, const std::vector<Object
   return description;
 }
 
-Description describe_schedule(const Object& cron, const std::vector<Object>& runs, Instant now,
+Description describe_schedule(const Object& schedule, const std::vector<Object>& runs, Instant now,
                               const FindZone& find) {
-  Description description{.kind = std::string(cron.kind()),
-                          .ns = std::string(cron.ns()),
-                          .name = std::string(cron.name())};
-  const ScheduleState state = schedule_state(cron, now, find);
-  add_state(description, cron, state);
+  Description description{.kind = std::string(schedule.kind()),
+                          .ns = std::string(schedule.ns()),
+                          .name = std::string(schedule.name())};
+  const ScheduleState state = schedule_state(schedule, now, find);
+  add_state(description, schedule, state);
   for (std::size_t i = 0; i < state.next.size(); ++i) {
     const NextStart& start = state.next[i];
     add_fact(description, fmt::format("Next start {}", i + 1),
@@ -198,11 +224,12 @@ Description describe_schedule(const Object& cron, const std::vector<Object>& run
   }
   if (state.paused) {
     description.why =
-        fmt::format("paused: nothing starts until athanor schedules resume {}\n", cron.name());
+        fmt::format("paused: nothing starts until athanor schedules resume {}\n", schedule.name());
   } else if (!state.problem.empty()) {
     description.why = state.problem + "\n";
   }
-  add_conditions(description, cron);
+  add_absent(description, schedule, runs, now, find);
+  add_conditions(description, schedule);
   std::vector<Object> newest = runs;
   std::ranges::stable_sort(newest, std::ranges::greater{}, [](const Object& run) {
     return run.creation_time().value_or(Instant());

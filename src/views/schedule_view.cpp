@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "kube/text/cron.hpp"
+#include "systems/fournos/kinds/fournos_job.hpp"
+#include "systems/fournos/recurring_messages.hpp"
 #include "systems/fournos/schedules/scheduled_job.hpp"
 #include "views/texts.hpp"
 
@@ -41,6 +43,51 @@ Result<CronTimes> cron_times(std::string_view cron, std::string_view zone, const
     times.zone = *std::move(found);
   }
   return times;
+}
+
+// A schedule that stopped, or failed: it has no due time any more.
+bool has_ended(const Object& schedule) {
+  const std::string_view phase = schedule.status()["phase"].as_string();
+  return is_recurring(schedule) && !phase.empty() && phase != "Recurring";
+}
+
+// A FournosJob has no time zone: its times are those of UTC, in five fields.
+ScheduleState recurring_state(const Object& job, Instant now) {
+  const Value& spec = job.spec();
+  const Value& status = job.status();
+  ScheduleState state{.name = std::string(job.name()),
+                      .ns = std::string(job.ns()),
+                      .cron = spec["schedule"].str(),
+                      .paused = is_paused(job, now),
+                      .ended = has_ended(job),
+                      .project = spec["forge"]["project"].str(),
+                      .pipeline = spec["pipeline"].str(),
+                      .cluster = spec["cluster"].str(),
+                      .owner = spec["owner"].str(),
+                      .last_start = parse_time(status["lastScheduledTime"].as_string())};
+  const std::string_view message = status["message"].as_string();
+  if (state.ended || message.starts_with(fournos::text::kCreateChildStart)) {
+    state.problem = message;
+  }
+  return state;
+}
+
+ScheduleState cron_state(const Object& cron, Instant now) {
+  const Value& spec = cron.spec();
+  const auto noted = [&](std::string_view key) {
+    return std::string(cron.annotation(fmt::format("fournos-launcher/{}", key)));
+  };
+  return {.name = std::string(cron.name()),
+          .ns = std::string(cron.ns()),
+          .cron = spec["schedule"].str(),
+          .zone = spec["timeZone"].str(),
+          .paused = is_paused(cron, now),
+          .project = noted("project"),
+          .pipeline = noted("pipeline"),
+          .cluster = noted("cluster"),
+          .owner = noted("owner"),
+          .last_start = parse_time(cron.status()["lastScheduleTime"].as_string()),
+          .running = cron.status()["active"].size()};
 }
 
 // When anything but the status was changed last.
@@ -156,6 +203,10 @@ Result<std::vector<NextStart>> next_starts(std::string_view cron, std::string_vi
   return starts;
 }
 
+std::string_view ScheduleState::phase() const {
+  return ended ? "Ended" : paused ? "Paused" : "Active";
+}
+
 Value ScheduleState::to_value(Instant now) const {
   Value starts = Value::list();
   for (const NextStart& start : next) {
@@ -165,7 +216,7 @@ Value ScheduleState::to_value(Instant now) const {
                                {"namespace", ns},
                                {"schedule", cron},
                                {"timeZone", zone},
-                               {"state", paused ? "Paused" : "Active"},
+                               {"state", phase()},
                                {"project", project},
                                {"pipeline", pipeline},
                                {"cluster", cluster},
@@ -188,12 +239,12 @@ Value AbsentStart::to_value() const {
                         {"message", message}});
 }
 
-Result<AbsentStarts> absent_starts(const Object& cron, const ScheduleRuns& runs, Instant now,
+Result<AbsentStarts> absent_starts(const Object& schedule, const ScheduleRuns& runs, Instant now,
                                    const FindZone& find) {
-  const Value& spec = cron.spec();
+  const Value& spec = schedule.spec();
   ATHANOR_TRY(const CronTimes times,
               cron_times(spec["schedule"].as_string(), spec["timeZone"].as_string(), find));
-  AbsentStarts absent{.since = std::max(last_change(cron), now - kJudgedTime)};
+  AbsentStarts absent{.since = std::max(last_change(schedule), now - kJudgedTime)};
   std::vector<StartSpan> starts;
   for (auto at = times.schedule.next(absent.since, times.zone);
        at && *at + kStartPatience <= now && starts.size() < kMostJudged;
@@ -220,7 +271,7 @@ Result<AbsentStarts> absent_starts(const Object& cron, const ScheduleRuns& runs,
                           .message = fmt::format("job.batch/{} that submits it failed: {}",
                                                  job->name(), end["message"].as_string())};
     }
-    if (!found && spec["suspend"].as_bool()) {
+    if (!found && is_paused(schedule, start->at)) {
       found = AbsentStart{.at = start->at,
                           .kind = AbsentStart::Kind::Skipped,
                           .reason = "Paused",
@@ -241,27 +292,28 @@ Result<AbsentStarts> absent_starts(const Object& cron, const ScheduleRuns& runs,
   return absent;
 }
 
-bool is_schedule(const Object& cron) {
-  return cron.label(fournos::kScheduleManagedBy) == fournos::kScheduleManager;
+bool is_schedule(const Object& object) {
+  return object.kind() == api::kFournosJob.name
+             ? is_recurring(object)
+             : object.label(fournos::kScheduleManagedBy) == fournos::kScheduleManager;
 }
 
-ScheduleState schedule_state(const Object& cron, Instant now, const FindZone& find) {
-  const Value& spec = cron.spec();
-  const auto noted = [&](std::string_view key) {
-    return std::string(cron.annotation(fmt::format("fournos-launcher/{}", key)));
-  };
-  ScheduleState state{.name = std::string(cron.name()),
-                      .ns = std::string(cron.ns()),
-                      .cron = spec["schedule"].str(),
-                      .zone = spec["timeZone"].str(),
-                      .paused = spec["suspend"].as_bool(),
-                      .project = noted("project"),
-                      .pipeline = noted("pipeline"),
-                      .cluster = noted("cluster"),
-                      .owner = noted("owner"),
-                      .last_start = parse_time(cron.status()["lastScheduleTime"].as_string()),
-                      .running = cron.status()["active"].size()};
-  if (state.paused) {
+bool is_recurring(const Object& object) {
+  return object.kind() == api::kFournosJob.name && !object.spec()["schedule"].as_string().empty();
+}
+
+bool is_paused(const Object& schedule, Instant now) {
+  if (!is_recurring(schedule)) {
+    return schedule.spec()["suspend"].as_bool();
+  }
+  const std::string_view until = schedule.annotation(fournos::name::kRecurringPause);
+  return !until.empty() && parse_time(until).value_or(Instant::max()) > now;
+}
+
+ScheduleState schedule_state(const Object& schedule, Instant now, const FindZone& find) {
+  ScheduleState state =
+      is_recurring(schedule) ? recurring_state(schedule, now) : cron_state(schedule, now);
+  if (state.paused || state.ended) {
     return state;
   }
   auto starts = next_starts(state.cron, state.zone, now, kShownStarts, find);
@@ -276,24 +328,24 @@ ScheduleState schedule_state(const Object& cron, Instant now, const FindZone& fi
 }
 
 const std::vector<std::string>& schedule_phases() {
-  static const std::vector<std::string> kPhases{"Active", "Paused"};
+  static const std::vector<std::string> kPhases{"Active", "Paused", "Ended"};
   return kPhases;
 }
 
-Listing schedule_listing(const std::vector<Object>& crons, bool with_namespace, Instant now,
+Listing schedule_listing(const std::vector<Object>& schedules, bool with_namespace, Instant now,
                          const FindZone& find) {
   Listing listing{.titles = {"NAME", "STATE", "SCHEDULE", "ZONE", "PROJECT", "CLUSTER", "OWNER",
                              "LAST", "NEXT"}};
   if (with_namespace) {
     listing.titles.insert(listing.titles.begin(), "NAMESPACE");
   }
-  for (const Object& cron : crons) {
-    if (!is_schedule(cron)) {
+  for (const Object& schedule : schedules) {
+    if (!is_schedule(schedule)) {
       continue;
     }
-    const ScheduleState state = schedule_state(cron, now, find);
-    ListRow row{.object = cron,
-                .traits = {.phase = state.paused ? "Paused" : "Active", .owner = state.owner}};
+    const ScheduleState state = schedule_state(schedule, now, find);
+    ListRow row{.object = schedule,
+                .traits = {.phase = std::string(state.phase()), .owner = state.owner}};
     if (with_namespace) {
       row.cells.push_back(state.ns);
     }

@@ -36,26 +36,33 @@ struct NextStart {
 Result<std::vector<NextStart>> next_starts(std::string_view cron, std::string_view zone,
                                            Instant now, std::size_t count, const FindZone& find);
 
-// One CronJob as a person sees it.
+// One CronJob, or FournosJob with spec.schedule, as a person sees it.
 struct ScheduleState {
   std::string name{};
   std::string ns{};
   std::string cron{};
   std::string zone{};  // empty: UTC
   bool paused = false;
+  bool ended = false;  // stopped or failed: it never starts again
   std::string project{};
   std::string pipeline{};
   std::string cluster{};
   std::string owner{};
   std::optional<Instant> last_start{};
   std::size_t running = 0;        // of its Jobs
-  std::vector<NextStart> next{};  // at most five; none of a paused one
+  std::vector<NextStart> next{};  // at most five; none of one that is paused or has ended
   std::string problem{};          // why there are none
+  // Returns Active, Paused or Ended.
+  [[nodiscard]] std::string_view phase() const;
   [[nodiscard]] Value to_value(Instant now) const;
 };
-// Returns true for a CronJob that is a schedule of jobs.
-bool is_schedule(const Object& cron);
-ScheduleState schedule_state(const Object& cron, Instant now, const FindZone& find);
+// Returns true for a CronJob that is a schedule of jobs, and for a FournosJob with spec.schedule.
+bool is_schedule(const Object& object);
+// Returns true for a FournosJob with spec.schedule (docs/spec/fournos.md 19).
+bool is_recurring(const Object& object);
+// Returns true if due starts are skipped until somebody, or a time, ends that.
+bool is_paused(const Object& schedule, Instant now);
+ScheduleState schedule_state(const Object& schedule, Instant now, const FindZone& find);
 
 // A start that was due and led to no job.
 struct AbsentStart {
@@ -79,15 +86,15 @@ struct AbsentStarts {
   std::vector<AbsentStart> starts{};
   std::size_t total = 0;
 };
-// Returns the starts of the last week without a job, since the CronJob was changed last. Errors: as
+// Returns the starts of the last week without a job, since the schedule was changed last. Errors: as
 // of next_starts().
-Result<AbsentStarts> absent_starts(const Object& cron, const ScheduleRuns& runs, Instant now,
+Result<AbsentStarts> absent_starts(const Object& schedule, const ScheduleRuns& runs, Instant now,
                                    const FindZone& find);
 
-// Returns the states that --phase takes: Active and Paused.
+// Returns the states that --phase takes: Active, Paused and Ended.
 const std::vector<std::string>& schedule_phases();
-// Schedules as rows, by name; CronJobs that are none are left out.
-Listing schedule_listing(const std::vector<Object>& crons, bool with_namespace, Instant now,
+// Schedules as rows, by name; objects that are none are left out.
+Listing schedule_listing(const std::vector<Object>& schedules, bool with_namespace, Instant now,
                          const FindZone& find);
 
 }  // namespace athanor::views

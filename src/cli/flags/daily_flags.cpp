@@ -122,7 +122,7 @@ void add_schedules(flags::Verb& app, DailyVerbs& parsed) {
                 "schedules of every namespace");
   add_list_flags(
       list, parsed.schedules.list,
-      {.names = "names of schedules", .phases = "Active or Paused", .owners = true, .since = true});
+      {.names = "names of schedules", .phases = "Active, Paused or Ended", .owners = true, .since = true});
   add_schedule_create(list, parsed.schedule_create);
   const std::tuple<const char*, const char*, ScheduleVerb> verbs[] = {
       {"pause", "Skip starts until it is resumed", ScheduleVerb::Pause},

@@ -19,6 +19,7 @@
 #include "systems/fournos/kinds/fournos_job.hpp"
 #include "systems/fournos/schedules/scheduled_job.hpp"
 #include "systems/hearth/kinds/fournos_cluster.hpp"
+#include "views/schedule_view.hpp"
 
 namespace athanor::cli {
 namespace {
@@ -72,6 +73,20 @@ std::set<std::string> queues(Session& session) {
   return names;
 }
 
+// CronJobs of the command line, and FournosJobs with spec.schedule.
+std::set<std::string> schedules(Session& session) {
+  std::set<std::string> names =
+      names_of(session, api::kCronJob, session.ns(), std::string(fournos::kScheduleSelector));
+  if (const auto jobs = session.list(api::kFournosJob, session.ns()); jobs.ok()) {
+    for (const Object& job : *jobs) {
+      if (views::is_recurring(job)) {
+        names.emplace(job.name());
+      }
+    }
+  }
+  return names;
+}
+
 std::set<std::string> names_from(NameSource source, Session& session) {
   switch (source) {
     case NameSource::Namespaces:
@@ -95,8 +110,7 @@ std::set<std::string> names_from(NameSource source, Session& session) {
     case NameSource::Nodes:
       return names_of(session, api::kNode, "");
     case NameSource::Schedules:
-      return names_of(session, api::kCronJob, session.ns(),
-                      std::string(fournos::kScheduleSelector));
+      return schedules(session);
     case NameSource::Contexts:
     case NameSource::Nothing:
     case NameSource::Files:

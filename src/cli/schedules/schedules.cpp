@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -30,6 +32,7 @@
 #include "cli/session/verbs.hpp"
 #include "runtime/view/usage.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
+#include "systems/fournos/recurring_messages.hpp"
 #include "systems/fournos/schedules/scheduled_job.hpp"
 #include "views/schedule_view.hpp"
 #include "views/table.hpp"
@@ -43,11 +46,21 @@ constexpr Duration kAway = std::chrono::seconds(60);
 constexpr int kMissing = 404;
 constexpr int kTaken = 409;
 
-// A CronJob of this name that is no schedule is none (docs/spec/dashboard.md A11 F2).
+// Reads a CronJob or a FournosJob with spec.schedule. An object of this name that is no schedule is
+// none (docs/spec/dashboard.md A11 F2).
 Result<Object> read_schedule(Session& session, const std::string& name) {
   auto cron = session.get(api::kCronJob, session.ns(), name);
+  auto job = session.get(api::kFournosJob, session.ns(), name);
+  const bool of_job = job.ok() && views::is_recurring(*job);
   if (cron.ok() && views::is_schedule(*cron)) {
-    return cron;
+    return of_job ? Result<Object>(Error::bad_request(fmt::format(
+                        "schedule \"{}\" is both a CronJob and a FournosJob in namespace {}: rename "
+                        "one of them",
+                        name, session.ns())))
+                  : std::move(cron);
+  }
+  if (of_job) {
+    return job;
   }
   if (!cron.ok() && cron.error().code != kMissing) {
     return cron;
@@ -69,9 +82,25 @@ std::string verb_meant(const std::string& word) {
   return other != kOtherWords.end() ? other->second : near_name(word, kVerbs);
 }
 
+// Returns the FournosJobs with spec.schedule. `labels`: a selector; empty: all.
+Result<std::vector<Object>> read_recurring(Session& session, const std::string& ns,
+                                           const std::string& labels) {
+  auto jobs = session.list(api::kFournosJob, ns, labels);
+  if (!jobs.ok()) {
+    // A server may have no FournosJobs.
+    return jobs.error().code == kMissing ? Result<std::vector<Object>>({}) : std::move(jobs);
+  }
+  std::erase_if(*jobs, [](const Object& job) { return !views::is_recurring(job); });
+  return jobs;
+}
+
 Result<std::vector<Object>> read_schedules(Session& session, const SchedulesOptions& options) {
-  return session.list(api::kCronJob, options.all_namespaces ? "" : session.ns(),
-                      std::string(fournos::kScheduleSelector));
+  const std::string ns = options.all_namespaces ? "" : session.ns();
+  ATHANOR_TRY(std::vector<Object> schedules,
+              session.list(api::kCronJob, ns, std::string(fournos::kScheduleSelector)));
+  ATHANOR_TRY(std::vector<Object> recurring, read_recurring(session, ns, ""));
+  std::ranges::move(recurring, std::back_inserter(schedules));
+  return schedules;
 }
 
 // Prints the rows of schedules that change, until Ctrl-C. `crons`: what is printed already.
@@ -254,8 +283,66 @@ Result<int> create_schedule(const ScheduleCreateOptions& options) {
   return 0;
 }
 
+// Writes an annotation of a recurring job; an empty value removes it.
+Result<void> annotate(Session& session, const Object& job, std::string_view key,
+                      const std::string& value) {
+  Value body = Value::object();
+  body.set_path({"metadata", "annotations", key}, value.empty() ? Value() : Value(value));
+  ATHANOR_TRY_VOID(session.connection().call(
+      {.method = "PATCH",
+       .path = Session::path(api::kFournosJob, job.ns(), std::string(job.name())) +
+               "?fieldManager=athanor-schedules",
+       .body = body,
+       .content_type = "application/merge-patch+json"}));
+  return {};
+}
+
+// Acts on a FournosJob with spec.schedule (docs/spec/fournos.md 19).
+Result<void> act_on_recurring(Session& session, ScheduleVerb verb, const Object& job) {
+  const Terminal out(STDOUT_FILENO);
+  const Instant now = wall_clock()->now();
+  const std::string name(job.name());
+  if (verb == ScheduleVerb::Delete) {
+    ATHANOR_TRY_VOID(session.connection().call(
+        {.method = "DELETE",
+         .path = Session::path(api::kFournosJob, job.ns(), name) +
+                 "?propagationPolicy=Background"}));
+    out.print(fmt::format("schedule {} deleted; its jobs stay\n", name));
+    return {};
+  }
+  if (views::schedule_state(job, now, find_time_zone).ended) {
+    return Error::bad_request(fmt::format("schedule \"{}\" has ended: {}", name,
+                                          job.status()["message"].as_string()));
+  }
+  switch (verb) {
+    case ScheduleVerb::Pause:
+      ATHANOR_TRY_VOID(annotate(session, job, fournos::name::kRecurringPause,
+                                std::string(fournos::name::kForever)));
+      out.print(fmt::format("schedule {} paused\n", name));
+      break;
+    case ScheduleVerb::Resume:
+      // The time of the resumption stays: what fell into the pause is not made up for.
+      if (views::is_paused(job, now)) {
+        ATHANOR_TRY_VOID(annotate(session, job, fournos::name::kRecurringPause, format_time(now)));
+      }
+      out.print(fmt::format("schedule {} resumed\n", name));
+      break;
+    case ScheduleVerb::Trigger:
+      ATHANOR_TRY_VOID(annotate(session, job, fournos::name::kTriggerNow, "true"));
+      out.print(fmt::format("schedule {} triggered: its jobs have the label {}={}\n", name,
+                            fournos::name::kRecurringParent, name));
+      break;
+    case ScheduleVerb::Delete:
+      break;
+  }
+  return {};
+}
+
 Result<void> act_on(Session& session, const ScheduleActOptions& options, const std::string& name) {
   ATHANOR_TRY(const Object cron, read_schedule(session, name));
+  if (views::is_recurring(cron)) {
+    return act_on_recurring(session, options.verb, cron);
+  }
   const std::string path = Session::path(api::kCronJob, session.ns(), name);
   const Terminal out(STDOUT_FILENO);
   switch (options.verb) {
@@ -289,10 +376,33 @@ Result<void> act_on(Session& session, const ScheduleActOptions& options, const s
   return {};
 }
 
+// Returns the names of CronJobs and of FournosJobs, "KIND/NAME" of both as NAME.
+Result<std::vector<std::string>> schedule_names(Session& session, const NameChoice& choice) {
+  NameChoice plain = choice;
+  for (std::string& word : plain.names) {
+    for (const char* kind : {"fournosjob/", "fournosjobs/", "fournosjob.fournos.dev/"}) {
+      word = word.starts_with(kind) ? word.substr(std::string_view(kind).size()) : word;
+    }
+  }
+  auto names = chosen_names(session, api::kCronJob, plain, fournos::kScheduleSelector);
+  if (choice.labels.empty() || (!names.ok() && names.error().code != kMissing)) {
+    return names;
+  }
+  ATHANOR_TRY(const std::vector<Object> recurring,
+              read_recurring(session, session.ns(), choice.labels));
+  if (recurring.empty()) {
+    return names;
+  }
+  std::vector<std::string> all = std::move(names).value_or({});
+  for (const Object& job : recurring) {
+    all.emplace_back(job.name());
+  }
+  return all;
+}
+
 Result<int> act_on_schedules(const ScheduleActOptions& options) {
   ATHANOR_TRY(Session session, Session::open(options.target, Session::Home::Jobs));
-  ATHANOR_TRY(const std::vector<std::string> names,
-              chosen_names(session, api::kCronJob, options.choice, fournos::kScheduleSelector));
+  ATHANOR_TRY(const std::vector<std::string> names, schedule_names(session, options.choice));
   return for_each_name(names, [&](const std::string& name) -> Result<int> {
     ATHANOR_TRY_VOID(act_on(session, options, name));
     return 0;
@@ -308,7 +418,7 @@ Result<int> show_next(const ScheduleNextOptions& options) {
     ATHANOR_TRY(const Object schedule, read_schedule(session, options.name));
     cron = schedule.spec()["schedule"].str();
     zone = zone.empty() ? schedule.spec()["timeZone"].str() : zone;
-    if (schedule.spec()["suspend"].as_bool()) {
+    if (views::is_paused(schedule, wall_clock()->now())) {
       Terminal(STDERR_FILENO)
           .print(fmt::format("athanor: schedule {} is paused: these starts do not happen\n",
                              options.name));

@@ -77,6 +77,29 @@ Value child_object(const Job& job, std::string_view child, std::string_view caus
                         {"spec", std::move(spec)}});
 }
 
+// Until when the times of a job start nothing: a time in the past for one that goes on. Whatever is
+// no time has no end, so that a wrong value starts nothing unasked.
+Instant paused_until(const Object& job) {
+  const std::string_view text = job.annotation(name::kRecurringPause);
+  return text.empty() ? Instant::min() : parse_time(text).value_or(Instant::max());
+}
+
+// Its message follows the schedule and the pause.
+Plan tell_schedule(const Context& context, bool paused) {
+  const std::string& expression = context.job.spec().schedule;
+  const std::string& message = context.job.status().message;
+  const std::string plain = fmt::format(text::kRecurringSchedule, expression);
+  const std::string pause = fmt::format(text::kRecurringPaused, expression);
+  const bool told = paused ? message == pause
+                           : (message.starts_with(plain) && message != pause) ||
+                                 message.starts_with(text::kCreateChildStart);
+  Plan plan;
+  if (!told) {
+    StatusWrite(context).message(paused ? pause : plain).into(plan);
+  }
+  return plan;
+}
+
 struct Start {
   std::string child{};
   std::string refusal{};  // reason phrase; empty: the child is there, or the steps make it
@@ -172,23 +195,30 @@ Plan recur(const Context& context) {
   if (job.name().size() > kLongestParent) {
     return reject_job(context, fmt::format(text::kNameTooLong, kLongestParent));
   }
-  const std::string plain = fmt::format(text::kRecurringSchedule, expression);
   Plan plan;
   if (job.status().phase != phase::kRecurring) {
-    StatusWrite(context).enter(phase::kRecurring, plain).into(plan);
+    StatusWrite(context)
+        .enter(phase::kRecurring, fmt::format(text::kRecurringSchedule, expression))
+        .into(plan);
     return plan;
   }
-  const Instant since =
-      job.status().last_scheduled_time.value_or(job.object().creation_time().value_or(context.now));
-  if (const auto due = latest_time(*schedule, since, context.now)) {
+  // What falls into a pause is not made up for.
+  const Instant resumed = paused_until(job.object());
+  const bool paused = resumed > context.now;
+  const Instant since = std::max(resumed, job.status().last_scheduled_time.value_or(
+                                              job.object().creation_time().value_or(context.now)));
+  const auto due = paused ? std::nullopt : latest_time(*schedule, since, context.now);
+  if (due) {
     plan = start_due(context, *due);
   } else if (job.object().annotation(name::kTriggerNow) == "true") {
     plan = start_triggered(context);
-  } else if (!job.status().message.starts_with(plain) &&
-             !job.status().message.starts_with(text::kCreateChildStart)) {
-    StatusWrite(context).message(plain).into(plan);  // the schedule was edited
+  } else {
+    plan = tell_schedule(context, paused);
   }
-  if (const auto next = schedule->next(context.now, TimeZone{})) {
+  const auto next = schedule->next(context.now, TimeZone{});
+  if (paused && resumed != Instant::max()) {
+    plan.wake_at(resumed);
+  } else if (next && !paused) {
     plan.wake_at(*next);
   }
   return plan;

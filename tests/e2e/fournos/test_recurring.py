@@ -56,6 +56,35 @@ def test_a_schedule_of_every_minute_starts_by_itself(own):
     own.wait_phase(first["metadata"]["name"], "Succeeded")
 
 
+def test_verbs_list_pause_trigger_and_describe_them(own):
+    def schedules(*args, code=0):
+        return own.athanor("schedules", *args, "-n", JOBS, code=code)
+
+    own.submit(SPEC, name="yearly")
+    own.kubectl("label", "fj", "yearly", "-n", JOBS, "team=a")
+    own.wait_phase("yearly", "Recurring")
+    assert schedules("-o", "name").out == "fournosjob.fournos.dev/yearly\n"
+    row = schedules("--no-headers").out.split()
+    assert row[:7] == ["yearly", "Active", *SPEC["schedule"].split()] and "UTC" in row, row
+    assert "yearly paused" in schedules("pause", "fournosjob.fournos.dev/yearly").out
+    wait_for("it says so", lambda: own.job("yearly")["status"]["message"].endswith("(paused)"))
+    assert schedules("--phase", "paused", "--no-headers").out.split()[:2] == ["yearly", "Paused"]
+    assert "is paused" in schedules("next", "yearly").err
+    schedules("trigger", "yearly")
+    (child,) = wait_for("the copy", lambda: children(own, "yearly"))
+    assert "yearly resumed" in schedules("resume", "-l", "team=a").out
+    wait_for("it goes on", lambda: not own.job("yearly")["status"]["message"].endswith("(paused)"))
+    described = own.athanor("describe", "schedules/yearly", "-n", JOBS).out
+    assert "Active" in described and child["metadata"]["name"] in described and "Next start 5" in described, described
+    own.kubectl("patch", "fj", "yearly", "-n", JOBS, "--type", "merge", "-p", '{"spec": {"shutdown": "Stop"}}')
+    own.wait_phase("yearly", "Stopped")
+    assert schedules("--no-headers").out.split()[:2] == ["yearly", "Ended"]
+    assert "has ended: Job stopped by user" in schedules("pause", "yearly", code=1).err
+    assert "deleted; its jobs stay" in schedules("delete", "yearly").out
+    assert "not found" in schedules("trigger", "yearly", code=1).err
+    assert len(children(own, "yearly")) == 1
+
+
 @pytest.mark.parametrize("schedule", ["61 * * * *", "@daily", "* * * *", "soon"])
 def test_what_is_no_schedule_fails(lab, schedule):
     name = f"wrong-{abs(hash(schedule)) % 10**6}"

@@ -155,6 +155,48 @@ TEST(Schedules, ShowStateAndNextStart) {
   ASSERT_EQ(listing.rows.size(), 1U) << "other CronJobs are no schedules";
 }
 
+Object recurring(const std::string& pause, const std::string& phase = "Recurring") {
+  return Object(*yaml::parse(
+      "{apiVersion: fournos.dev/v1, kind: FournosJob, metadata: {name: nightly, namespace: bench, "
+      "creationTimestamp: \"2026-01-01T00:30:00Z\", annotations: {" +
+      pause +
+      "}}, spec: {schedule: \"0 * * * *\", owner: ann, cluster: c1, forge: {project: llmd}}, "
+      "status: {phase: " +
+      phase + ", message: m, lastScheduledTime: \"2026-01-01T02:00:00Z\"}}"));
+}
+
+TEST(Schedules, OfJobsAreListedToo) {
+  const Instant now = at("2026-01-01T02:30:00Z");
+  ScheduleState state = schedule_state(recurring(""), now, find_time_zone);
+  EXPECT_EQ(state.phase(), "Active");
+  EXPECT_EQ(format_time(state.next.at(0).at), "2026-01-01T03:00:00Z");
+  state = schedule_state(recurring("fournos.dev/paused-until: forever"), now, find_time_zone);
+  EXPECT_EQ(state.phase(), "Paused");
+  EXPECT_TRUE(state.next.empty());
+  state = schedule_state(recurring("fournos.dev/paused-until: \"2026-01-01T02:10:00Z\""), now,
+                         find_time_zone);
+  EXPECT_EQ(state.phase(), "Active");
+  state = schedule_state(recurring("", "Stopped"), now, find_time_zone);
+  EXPECT_EQ(state.phase(), "Ended");
+  EXPECT_EQ(state.problem, "m");
+  const Listing listing =
+      schedule_listing({recurring(""), Object(job())}, false, now, find_time_zone);
+  ASSERT_EQ(listing.rows.size(), 1U) << "a job without a schedule is none";
+  EXPECT_EQ(listing.rows[0].cells,
+            (std::vector<std::string>{"nightly", "Active", "0 * * * *", "UTC", "llmd", "c1", "ann",
+                                      "30m", "2026-01-01 03:00 (in 30m)"}));
+}
+
+TEST(Schedules, OfJobsNameStartsWithoutJobs) {
+  const ScheduleRuns runs{.created = {at("2026-01-01T02:00:01Z")}};
+  const auto absent =
+      absent_starts(recurring("fournos.dev/paused-until: \"2026-01-01T01:30:00Z\""), runs,
+                    at("2026-01-01T03:30:00Z"), find_time_zone);
+  ASSERT_TRUE(absent.ok()) << absent.error().message;
+  EXPECT_EQ(texts(*absent),
+            "2026-01-01T03:00:00Z missed NoJob\n2026-01-01T01:00:00Z skipped Paused\n");
+}
+
 TEST(Schedules, SubmitOneJobForEachStart) {
   const Object cron(*schedule_object(nightly()));
   const Value& container =
