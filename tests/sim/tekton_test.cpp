@@ -8,6 +8,7 @@
 #include "kube/text/json.hpp"
 #include "sim/properties/properties.hpp"
 #include "sim/scenes/scenes.hpp"
+#include "sim/seeds.hpp"
 
 namespace athanor::sim {
 namespace {
@@ -30,6 +31,32 @@ TEST(TektonSim, TheSameSeedGivesTheSameRun) {
 
 TEST(TektonSim, ACrashAfterAnyWriteChangesNothing) {
   EXPECT_EQ(check_crashes(tekton_scene, 3, 5, tekton_ending).value_or(""), "");
+}
+
+// Disturbed in other ways than by crashes: finally runs once, and sidecars hold nothing (the rules
+// of the scene).
+TEST(TektonSim, StormsKeepTheRulesOfTheScene) {
+  for_each_seed(3, [](std::uint64_t seed) {
+    return check_faults(tekton_scene, seed, stormy(), tekton_ending);
+  });
+}
+
+TEST(TektonSim, AGracefulCancelUnderAStormRunsFinallyOnce) {
+  for_each_seed(3, [](std::uint64_t seed) -> std::optional<std::string> {
+    Scene scene = tekton_scene();
+    scene.faults = stormy();
+    scene.actors = {{.at = std::chrono::seconds(4), .act = [](World& world) {
+                       static_cast<void>(world.patch(
+                           api::kPipelineRun, {"default", "run"},
+                           json::parse(R"j({"spec":{"status":"CancelledRunFinally"}})j").value()));
+                     }}};
+    World world(std::move(scene), seed);
+    if (auto failure = world.run().failure) {
+      return failure;
+    }
+    const auto last = world.get(api::kTaskRun, {"default", "run-f"});
+    return last && tekton::is_done(*last) ? std::nullopt : std::optional<std::string>("no run-f");
+  });
 }
 
 TEST(TektonSim, ACancelUnderAStormLeavesNoPod) {

@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "api/builtin.hpp"
@@ -73,6 +75,90 @@ bool pod_ended(const Object& pod) {
   return phase == "Succeeded" || phase == "Failed";
 }
 
+// A task of finally has one TaskRun in its run, and a pod for each of its attempts, ever.
+Invariant finally_runs_once() {
+  const auto seen =
+      std::make_shared<std::map<std::string, std::set<std::string, std::less<>>, std::less<>>>();
+  return {.name = "finally runs once",
+          .check = [seen](const World&,
+                          std::span<const store::EventPtr> news) -> std::optional<std::string> {
+            for (const store::EventPtr& event : news) {
+              const Object object(event->object->body);
+              if (event->type != store::Event::Type::Added ||
+                  object.label(tekton::kMemberOfLabel) != "finally") {
+                continue;
+              }
+              const std::string task =
+                  fmt::format("{} {} of task {}", object.label("tekton.dev/pipelineRunUID"),
+                              object.kind(), object.label(tekton::kPipelineTaskLabel));
+              auto& uids = (*seen)[task];
+              uids.emplace(object.uid());
+              if (uids.size() > 1) {
+                return fmt::format("{} is a second {}", object.key().text(), task);
+              }
+            }
+            return std::nullopt;
+          }};
+}
+
+// A run that ended and was not told to stop at once has run each task of its finally.
+Invariant finally_runs() {
+  return {.name = "each ended run has run its finally",
+          .when = Invariant::When::AtRest,
+          .check = [](const World& world, auto) -> std::optional<std::string> {
+            for (const Object& run : world.list(api::kPipelineRun)) {
+              if (!run_ended(run) || run.spec()["status"].as_string() == "Cancelled") {
+                continue;
+              }
+              for (const Value& task : run.status()["pipelineSpec"]["finally"].items()) {
+                const Value& children = run.status()["childReferences"];
+                if (std::ranges::none_of(children.items(), [&](const Value& child) {
+                      return child["pipelineTaskName"] == task["name"];
+                    })) {
+                  return fmt::format("{} ended without {} of its finally", run.key().text(),
+                                     task["name"].as_string());
+                }
+              }
+            }
+            return std::nullopt;
+          }};
+}
+
+// When the last step of a pod ended; nullopt: one of them has not.
+std::optional<Instant> end_of_steps(const Object& pod) {
+  std::optional<Instant> last;
+  for (const Value& container : pod.status()["containerStatuses"].items()) {
+    if (!container["name"].as_string().starts_with("step-")) {
+      continue;
+    }
+    const auto end = parse_time(container["state"]["terminated"]["finishedAt"].as_string());
+    if (!end) {
+      return std::nullopt;
+    }
+    last = std::max(last, end);
+  }
+  return last;
+}
+
+// A TaskRun ends with its steps, whatever its sidecars do.
+Invariant sidecars_hold_nothing() {
+  return {.name = "no TaskRun waits for its sidecars",
+          .check = [](const World& world, auto) -> std::optional<std::string> {
+            constexpr Duration kMost = std::chrono::minutes(20);  // more than the time of faults
+            for (const Object& task_run : world.list(api::kTaskRun)) {
+              const Key key{std::string(task_run.ns()), task_run.status()["podName"].str()};
+              const auto pod =
+                  tekton::is_done(task_run) ? std::nullopt : world.get(api::kPod, key);
+              const auto end = pod ? end_of_steps(*pod) : std::nullopt;
+              if (end && world.now() - *end > kMost) {
+                return fmt::format("{} goes on, and its steps ended at {}", task_run.key().text(),
+                                   format_time(*end));
+              }
+            }
+            return std::nullopt;
+          }};
+}
+
 void append(std::vector<Invariant>& to, std::vector<Invariant> more) {
   to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
@@ -135,6 +221,7 @@ std::vector<Invariant> tekton_invariants() {
   std::vector<Invariant> all;
   all.push_back(finished_stays(api::kPipelineRun, run_ended, {"completionTime"}));
   all.push_back(finished_stays(api::kPod, pod_ended, {"phase"}));
+  append(all, {finally_runs_once(), finally_runs(), sidecars_hold_nothing()});
   return all;
 }
 

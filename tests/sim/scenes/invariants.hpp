@@ -17,7 +17,7 @@ Invariant ready_in_time();
 // A job runs once; what has finished stays so.
 std::vector<Invariant> job_invariants();
 std::vector<Invariant> fournos_invariants();
-// The run engine: every run has one set of children, finished runs stay.
+// The run engine: finished runs stay, finally runs once, sidecars keep no run alive.
 std::vector<Invariant> tekton_invariants();
 // Everything of the laptop lab.
 std::vector<Invariant> lab_invariants();

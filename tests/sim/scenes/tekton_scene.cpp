@@ -16,46 +16,68 @@
 namespace athanor::sim {
 namespace {
 
-// A node that runs every pod for three seconds. Containers of TaskRun run-b fail; all write result
-// r.
+constexpr Duration kStepsTake = std::chrono::seconds(3);
+constexpr Duration kSidecarsTake = std::chrono::minutes(45);  // a signal to end is not heard
+
+struct PodClock {
+  Instant since{};
+  Instant now{};
+  bool fails = false;
+  [[nodiscard]] bool steps_end() const { return now >= since + kStepsTake; }
+  [[nodiscard]] bool sidecars_end() const { return now >= since + kSidecarsTake; }
+};
+
+Value played_state(const PodClock& clock, bool sidecar) {
+  if (sidecar ? !clock.sidecars_end() : !clock.steps_end()) {
+    return Value::object({{"running", Value::object({{"startedAt", format_time(clock.since)}})}});
+  }
+  const bool failed = clock.fails && !sidecar;
+  Value end = Value::object(
+      {{"exitCode", failed ? 1 : 0},
+       {"reason", failed ? "Error" : "Completed"},
+       {"startedAt", format_time(clock.since)},
+       {"finishedAt", format_time(clock.since + (sidecar ? kSidecarsTake : kStepsTake))}});
+  if (!sidecar) {
+    end.set("message", R"j([{"key":"r","value":"v","type":1}])j");
+  }
+  return Value::object({{"terminated", std::move(end)}});
+}
+
+// A node that runs the steps of every pod for three seconds, and its sidecars for long after them.
+// Steps of TaskRun run-b fail; all write result r.
 Plan play_node(const View& view, const Key& key, Instant now) {
   const auto pod = view.get(api::kPod, key);
   const std::string_view phase = pod ? pod->status()["phase"].as_string() : "Succeeded";
   if (!pod || pod->deleting() || phase == "Succeeded" || phase == "Failed") {
     return Plan::done();
   }
-  const bool fails = pod->label(tekton::kPipelineTaskLabel) == "b";
-  const auto since = parse_time(pod->status()["startTime"].as_string());
-  const bool ends = since && now >= *since + std::chrono::seconds(3);
+  const PodClock clock{
+      .since = parse_time(pod->status()["startTime"].as_string()).value_or(now),
+      .now = now,
+      .fails = pod->label(tekton::kPipelineTaskLabel) == "b"};
+  bool waits = !clock.steps_end();
   Value statuses = Value::list();
   for (const Value& container : pod->spec()["containers"].items()) {
-    Value state = Value::object();
-    if (ends) {
-      state.set("terminated",
-                Value::object({{"exitCode", fails ? 1 : 0},
-                               {"reason", fails ? "Error" : "Completed"},
-                               {"startedAt", format_time(*since)},
-                               {"finishedAt", format_time(now)},
-                               {"message", R"j([{"key":"r","value":"v","type":1}])j"}}));
-    } else {
-      state.set("running", Value::object({{"startedAt", format_time(since.value_or(now))}}));
-    }
+    const bool sidecar = container["name"].as_string().starts_with("sidecar-");
+    waits = waits || (sidecar && !clock.sidecars_end());
+    Value state = played_state(clock, sidecar);
+    const bool ready = state.contains("running");
     statuses.push_back(Value::object({{"name", container["name"]},
                                       {"image", container["image"]},
                                       {"imageID", container["image"]},
-                                      {"ready", !ends},
+                                      {"ready", ready},
                                       {"restartCount", 0},
                                       {"state", std::move(state)}}));
   }
   Plan plan;
   plan.then(Status{
       .target = {&api::kPod, key},
-      .status = Value::object({{"phase", ends ? (fails ? "Failed" : "Succeeded") : "Running"},
-                               {"startTime", format_time(since.value_or(now))},
+      .status = Value::object({{"phase", waits ? "Running" : clock.fails ? "Failed" : "Succeeded"},
+                               {"startTime", format_time(clock.since)},
                                {"containerStatuses", std::move(statuses)}}),
       .guard = {.uid = std::string(pod->uid())}});
-  if (!ends) {
-    plan.wake_at(since.value_or(now) + std::chrono::seconds(3));
+  if (waits) {
+    plan.wake_at(clock.since + (clock.steps_end() ? kSidecarsTake : kStepsTake));
   }
   return plan;
 }
@@ -96,6 +118,7 @@ spec:
   params: [{name: p, default: none}]
   results: [{name: r}]
   steps: [{name: main, image: i, script: "echo $(params.p)"}]
+  sidecars: [{name: stubborn, image: i}]
 ---
 apiVersion: tekton.dev/v1
 kind: Pipeline
