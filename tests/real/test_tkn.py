@@ -101,6 +101,14 @@ def test_version_tells_the_release_of_the_lab(lab, program):
     assert "Pipeline version: v1.9.2" in done.out, done.out
 
 
+def test_each_verb_has_a_row_in_the_guide(program):
+    part = (ROOT / "docs/tekton.md").read_text(encoding="utf-8").split("\n## tkn\n")[1].split("\n## ")[0]
+    for group in ("customrun", "pipeline", "pipelinerun", "task", "taskrun"):
+        text = run([program, group, "--help"]).out.split("Available Commands:\n")[1].split("\n\n")[0]
+        for verb in (line.split()[0] for line in text.splitlines()):
+            assert f"`{group} {verb}`" in part, f"{group} {verb}"
+
+
 def test_tasks_are_listed_described_and_removed(tkn):
     assert tkn("task", "list").splitlines()[1].split()[:1] == ["greet"]
     described = tkn("task", "describe", "greet")
@@ -236,5 +244,6 @@ def test_pipelines_are_removed_with_their_runs(tkn):
 def test_custom_runs_are_listed_and_removed(lab, ns, tkn):
     lab.kubectl("apply", "-n", ns, "-f", "-", stdin=CUSTOM)
     assert "other" in tkn("customrun", "list")
+    assert "Approval" in tkn("customrun", "describe", "other")
     tkn("customrun", "delete", "other")
     assert "other" not in tkn("customrun", "list")
