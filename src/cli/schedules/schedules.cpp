@@ -88,7 +88,8 @@ Result<std::vector<Object>> read_recurring(Session& session, const std::string& 
   auto jobs = session.list(api::kFournosJob, ns, labels);
   if (!jobs.ok()) {
     // A server may have no FournosJobs.
-    return jobs.error().code == kMissing ? Result<std::vector<Object>>({}) : std::move(jobs);
+    return jobs.error().code == kMissing ? Result<std::vector<Object>>(std::vector<Object>())
+                                         : std::move(jobs);
   }
   std::erase_if(*jobs, [](const Object& job) { return !views::is_recurring(job); });
   return jobs;
@@ -290,7 +291,7 @@ Result<void> annotate(Session& session, const Object& job, std::string_view key,
   body.set_path({"metadata", "annotations", key}, value.empty() ? Value() : Value(value));
   ATHANOR_TRY_VOID(session.connection().call(
       {.method = "PATCH",
-       .path = Session::path(api::kFournosJob, job.ns(), std::string(job.name())) +
+       .path = Session::path(api::kFournosJob, session.ns(), std::string(job.name())) +
                "?fieldManager=athanor-schedules",
        .body = body,
        .content_type = "application/merge-patch+json"}));
@@ -305,7 +306,7 @@ Result<void> act_on_recurring(Session& session, ScheduleVerb verb, const Object&
   if (verb == ScheduleVerb::Delete) {
     ATHANOR_TRY_VOID(session.connection().call(
         {.method = "DELETE",
-         .path = Session::path(api::kFournosJob, job.ns(), name) +
+         .path = Session::path(api::kFournosJob, session.ns(), name) +
                  "?propagationPolicy=Background"}));
     out.print(fmt::format("schedule {} deleted; its jobs stay\n", name));
     return {};
