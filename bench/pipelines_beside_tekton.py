@@ -24,6 +24,7 @@ from replica import Replica  # noqa: E402
 from support import ATHANOR, Lab, wait_for  # noqa: E402
 
 NS = "tekton-pipelines"
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "athanor/real"
 MODULE = ROOT / "tests/real/stack"
 TEKTON = "github.com/tektoncd/pipeline"
 POLICY = "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n"
@@ -55,9 +56,11 @@ def kubeconfig(lab, folder, name):
     return file
 
 
-def tekton_command(lab, folder, config):
+def tekton_command(lab, config):
     """The command and the environment of Tekton's controller, by its own manifests; its definitions and ConfigMaps are applied."""
     program = folder / "tekton-controller"
+    program = CACHE / "tekton-controller"  # as tests/real/stack.py has it
+    CACHE.mkdir(parents=True, exist_ok=True)
     go("build", "-trimpath", "-ldflags=-s -w", "-o", str(program), f"{TEKTON}/cmd/controller")
     manifests = pathlib.Path(go("list", "-m", "-f", "{{.Dir}}", TEKTON)) / "config"
     (deployment,) = [one for one in documents(manifests, ["Deployment"]) if one["metadata"]["name"] == "tekton-pipelines-controller"]
@@ -134,7 +137,7 @@ def main():
             lab.start()
             lab.kubectl("create", "namespace", NS, code=None)
             accounts = {name: kubeconfig(lab, folder, name) for name in ("athanor", "tekton")}
-            tekton, environment = tekton_command(lab, folder, accounts["tekton"])
+            tekton, environment = tekton_command(lab, accounts["tekton"])
             Load(lab).send([(f"{GROUP}/pipelines", pipeline("bench", options.tasks, 0))])
             ours = [ATHANOR, "controllers", "--kubeconfig", accounts["athanor"], "--controllers", "tekton", "--all-namespaces", "--leader-elect=false"]
             rows = {

@@ -41,7 +41,7 @@ TEST(TektonSim, StormsKeepTheRulesOfTheScene) {
   });
 }
 
-TEST(TektonSim, AGracefulCancelUnderAStormRunsFinallyOnce) {
+TEST(TektonSim, GracefulCancelsUnderStormsRunFinallyOnce) {
   for_each_seed(3, [](std::uint64_t seed) -> std::optional<std::string> {
     Scene scene = tekton_scene();
     scene.faults = stormy();

@@ -15,7 +15,7 @@ namespace athanor::tekton {
 
 // Checks params[] of a definition.
 FieldErrors validate_param_specs(const Value& specs, const Settings& settings);
-// when[] of a pipeline task or a step.
+// Checks when[] of a pipeline task or a step.
 FieldErrors validate_when(const Value& when, const Settings& settings);
 
 // Returns true for "<prefix><name>.inputs…" and "….outputs…": artifacts of a task or a step.
