@@ -374,7 +374,7 @@ ROWS = {
     "fournos": {"FOURNOS_NAMESPACE": STARTS},
     "kueue": {"UnsupportedIntegration": "test_queueing_jobs.py::test_what_is_not_integrated_is_warned_of", "featureGates": "test_queueing_configuration.py::test_what_has_no_effect_is_warned_of"},
     "lab": {name: LAB_ROWS for name in ("apiVersion", "nodes[].name", "nodes[].taints[]", "clusters[].name", "queues[].name", "images[].name", "name")},
-    "tekton": {"feature-flags": "the unit test ConfigObjects.HonourEachKeyOrWarn", "experimental.tekton.dev/execution-mode": "the unit test IgnoredFields.AreReportedByPath", "debug": "the unit test IgnoredFields.AreReportedByPath", "results-from": "the unit test ConfigObjects.HonourEachKeyOrWarn"},
+    "tekton": {"feature-flags": "the unit test ConfigObjects.HonourEachKeyOrWarn", "keep-pod-on-cancel": "the unit test ConfigObjects.HonourEachKeyOrWarn", "experimental.tekton.dev/execution-mode": "the unit test IgnoredFields.AreReportedByPath", "debug": "the unit test IgnoredFields.AreReportedByPath", "results-from": "the unit test ConfigObjects.HonourEachKeyOrWarn"},
     "numa": {"--enable-http2": "the unit test NumaOperatorProcess.WarnsOfFlagsWithoutEffect", "--logtostderr": "the unit test NumaOperatorProcess.TakesKlogsFlags"},
     "operations": {"ERROR: FOURNOS_WORKLOAD_NAMESPACE env var is required": STARTS},
 }
