@@ -30,6 +30,11 @@ namespace {
 
 constexpr std::size_t kMostAhead = 5;
 
+RequeueTimestamp timestamp_of(const Settings& settings) {
+  return settings.requeue_timestamp == "Creation" ? RequeueTimestamp::Creation
+                                                  : RequeueTimestamp::Eviction;
+}
+
 class Explainer {
  public:
   Explainer(const View& view, const Object& workload, Instant now, const Audience& viewer)
@@ -56,8 +61,9 @@ class Explainer {
   }
 
  private:
-  void cause(std::string object, std::string text, std::string unblocked_by) {
-    result_.causes.push_back({.object = std::move(object),
+  void cause(CauseKind kind, std::string object, std::string text, std::string unblocked_by) {
+    result_.causes.push_back({.kind = kind,
+                              .object = std::move(object),
                               .text = std::move(text),
                               .unblocked_by = std::move(unblocked_by)});
   }
@@ -76,17 +82,18 @@ class Explainer {
     const Value& conditions = workload_.status()["conditions"];
     if (says("Finished")) {
       result_.state = "finished";
-      cause(self(), find_condition(conditions, "Finished")["message"].str(), "");
+      cause(CauseKind::Finished, self(), find_condition(conditions, "Finished")["message"].str(),
+            "");
       return false;
     }
     if (!workload_.spec()["active"].as_bool(true)) {
       result_.state = "inactive";
-      cause(self(), "spec.active is false: set it to true to queue it again",
+      cause(CauseKind::Inactive, self(), "spec.active is false: set it to true to queue it again",
             "spec.active becomes true");
       return false;
     }
     if (says("QuotaReserved") && says("Evicted")) {
-      cause(self(),
+      cause(CauseKind::Evicted, self(),
             "is evicted and holds its quota: " +
                 find_condition(conditions, "Evicted")["message"].str(),
             "its owner stops it and releases the quota");
@@ -99,7 +106,7 @@ class Explainer {
       result_.state = "has quota";
       for (const Value& check : workload_.status()["admissionChecks"].items()) {
         if (check["state"].as_string() != "Ready") {
-          cause("AdmissionCheck/" + check["name"].str(),
+          cause(CauseKind::AdmissionCheck, "AdmissionCheck/" + check["name"].str(),
                 fmt::format(
                     "is {}{}", check["state"].as_string(),
                     check["message"].as_string().empty() ? "" : ": " + check["message"].str()),
@@ -114,24 +121,26 @@ class Explainer {
 
   void note_gates() {
     if (const std::string_view gate = workload_.annotation(kGatedBy); !gate.empty()) {
-      cause(self(), fmt::format("annotation {} holds it back: {}", kGatedBy, gate),
+      cause(CauseKind::HeldBack, self(),
+            fmt::format("annotation {} holds it back: {}", kGatedBy, gate),
             "the annotation is removed");
     }
     const Value& conditions = workload_.status()["conditions"];
     if (const Value& requeued = find_condition(conditions, "Requeued");
         requeued["status"].as_string() == "False") {
-      cause(self(), "is not queued again: " + requeued["message"].str(),
+      cause(CauseKind::RequeueBackoff, self(), "is not queued again: " + requeued["message"].str(),
             requeue_event(requeued["reason"].as_string()));
     }
     const auto at = parse_time(workload_.status().at({"requeueState", "requeueAt"}).as_string());
     if (at && *at > now_) {
-      cause(self(), "was evicted, and is queued again at " + format_time(*at), "the time passes");
+      cause(CauseKind::RequeueBackoff, self(),
+            "was evicted, and is queued again at " + format_time(*at), "the time passes");
     }
     for (const Value& check : workload_.status()["admissionChecks"].items()) {
       const std::string_view state = check["state"].as_string();
       if (state == "Retry" || state == "Rejected") {
-        cause("AdmissionCheck/" + check["name"].str(), fmt::format("is {}", state),
-              check_event(state));
+        cause(CauseKind::AdmissionCheck, "AdmissionCheck/" + check["name"].str(),
+              fmt::format("is {}", state), check_event(state));
       }
     }
   }
@@ -158,13 +167,14 @@ class Explainer {
     const Key key{std::string(workload_.ns()), result_.local_queue};
     const std::string local_name = "LocalQueue/" + key.text();
     if (key.name.empty()) {
-      cause(self(), "names no queue: set the label kueue.x-k8s.io/queue-name", "the label is set");
+      cause(CauseKind::QueueMissing, self(),
+            "names no queue: set the label kueue.x-k8s.io/queue-name", "the label is set");
       return nullptr;
     }
     const auto local = queues_->local_queues.find(key);
     if (local == queues_->local_queues.end()) {
       const std::string others = queues_in(key.ns);
-      cause(local_name,
+      cause(CauseKind::QueueMissing, local_name,
             others.empty() ? "does not exist"
                            : fmt::format("does not exist; namespace {} has {}", key.ns, others),
             others.empty() ? "it is created"
@@ -173,24 +183,32 @@ class Explainer {
       return nullptr;
     }
     if (local->second.stopped) {
-      cause(local_name, "is stopped: spec.stopPolicy", "spec.stopPolicy becomes None");
+      cause(CauseKind::QueueInactive, local_name, "is stopped: spec.stopPolicy",
+            "spec.stopPolicy becomes None");
     }
     result_.cluster_queue = local->second.cluster_queue;
     const std::string name = "ClusterQueue/" + result_.cluster_queue;
     const auto queue = queues_->cluster_queues.find(result_.cluster_queue);
     if (queue == queues_->cluster_queues.end()) {
-      cause(name, "does not exist", "it is created");
+      cause(CauseKind::QueueMissing, name, "does not exist", "it is created");
       return nullptr;
     }
     if (!queue->second.active()) {
-      cause(name, fmt::format("is inactive: {}", queue->second.inactive_message),
+      cause(CauseKind::QueueInactive, name,
+            fmt::format("is inactive: {}", queue->second.inactive_message),
             "its condition Active becomes True");
       return nullptr;
     }
     const auto ns = view_.get(api::kNamespace, {"", key.ns});
     if (ns && !queue->second.namespaces.matches(ns->metadata()["labels"])) {
-      cause(name, fmt::format("takes nothing of namespace {}: spec.namespaceSelector", key.ns),
+      cause(CauseKind::NamespaceNotMatched, name,
+            fmt::format("takes nothing of namespace {}: spec.namespaceSelector", key.ns),
             fmt::format("labels of namespace {} match the selector", key.ns));
+      const auto object = view_.get(api::kueue::kClusterQueue, {"", queue->second.name});
+      result_.causes.back().details = Value::object(
+          {{"namespaceSelector", object ? object->spec()["namespaceSelector"] : Value()},
+           {"labels",
+            ns->metadata()["labels"].is_object() ? ns->metadata()["labels"] : Value::object()}});
     }
     return &queue->second;
   }
@@ -215,7 +233,8 @@ class Explainer {
     }
     if (place > 0 && queue.strict_fifo && !(queue.strict_per_flavor && starts_now())) {
       const std::string first = name_of(pending.front().workload);
-      cause("ClusterQueue/" + queue.name, fmt::format("is StrictFIFO: {} goes first", first),
+      cause(CauseKind::OthersFirst, "ClusterQueue/" + queue.name,
+            fmt::format("is StrictFIFO: {} goes first", first),
             fmt::format("{} is admitted or leaves the queue", first));
     }
   }
@@ -231,13 +250,14 @@ class Explainer {
     const auto settings = api::decode<Settings>(configured_section(view_));
     RequestRules rules(view_, settings);
     if (std::string problem = rules.problem(workload_); !problem.empty()) {
-      cause(self(), std::move(problem), "its request, or the rule that refuses it, changes");
+      cause(CauseKind::RequestRefused, self(), std::move(problem),
+            "its request, or the rule that refuses it, changes");
       return;
     }
     const std::vector<PodSetRequests> requests = rules.requests(workload_);
     QuotaTree quota = queues_->quota;
     count_usage(*queues_, quota, view_);
-    const auto& [priority, queued, uid] = queue_order(workload_);
+    const auto& [priority, queued, uid] = queue_order(workload_, timestamp_of(settings));
     const Preemptor preemptor{.queue = &queue, .priority = -priority, .queued = queued};
     Preempting preempting(view_, *queues_, quota, settings);
     const Preempting::Result result = preempting.nominate(preemptor, requests, false);
@@ -252,7 +272,8 @@ class Explainer {
       return;
     }
     for (QuotaObstacle& one : quota_obstacles(result.assignment, queue, result.targets.size())) {
-      cause("ClusterQueue/" + queue.name, std::move(one.text), std::move(one.unblocked_by));
+      cause(one.kind, "ClusterQueue/" + queue.name, std::move(one.text),
+            std::move(one.unblocked_by));
     }
     for (const Target& target : result.targets) {
       if (!sees(target.held->object.ns())) {
@@ -286,7 +307,7 @@ class Explainer {
   void note_readiness(const ClusterQueue& queue, const Settings& settings) {
     if (settings.wait_for_pods_ready && settings.block_admission &&
         view_.count(api::kueue::kWorkload, not_ready()) > 0) {
-      cause("ClusterQueue/" + queue.name,
+      cause(CauseKind::PodsNotReady, "ClusterQueue/" + queue.name,
             "admits one workload after the other: blockAdmission waits for the pods of those that "
             "are admitted",
             "all admitted workloads have condition PodsReady");
@@ -310,6 +331,7 @@ class Explainer {
           {.queue = &queue, .priority = -priority, .queued = queued}, rules.requests(other), false);
       if (result.assignment.mode != Mode::Fit && waits_for_others(result.assignment)) {
         cause(
+            CauseKind::OthersFirst,
             sees(other.ns())
                 ? fmt::format("LocalQueue/{}/{}", other.ns(), other.spec()["queueName"].as_string())
                 : "ClusterQueue/" + queue.name,

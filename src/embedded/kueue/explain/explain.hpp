@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/time.hpp"
+#include "embedded/kueue/explain/cause_kind.hpp"
 #include "embedded/kueue/explain/estimate.hpp"
 #include "embedded/kueue/explain/quota_report.hpp"
 #include "kube/value/kind.hpp"
@@ -30,9 +31,11 @@ struct Audience {
 // Why a Workload waits, for `athanor queues explain`, the visibility API and the console.
 struct Explanation {
   struct Cause {
+    CauseKind kind = CauseKind::RequestRefused;
     std::string object{};  // "ClusterQueue/a"; of a namespace: "LocalQueue/ns/a"
     std::string text{};
     std::string unblocked_by{};  // the event that ends it; empty: none
+    Value details{};             // of NamespaceNotMatched: {namespaceSelector, labels}
   };
   struct Ahead {
     Key workload{};

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "embedded/kueue/explain/explain.hpp"
+#include "kube/text/json.hpp"
 
 namespace athanor::kueue {
 namespace {
@@ -70,9 +71,13 @@ std::string sentence_of(const QuotaReport& report, Instant now) {
 }
 
 Value value_of(const Explanation::Cause& cause) {
-  Value value = Value::object({{"object", cause.object}, {"text", cause.text}});
+  Value value = Value::object(
+      {{"kind", cause_word(cause.kind)}, {"object", cause.object}, {"text", cause.text}});
   if (!cause.unblocked_by.empty()) {
     value.set("unblockedBy", cause.unblocked_by);
+  }
+  if (cause.details.is_object()) {
+    value.set("details", cause.details);
   }
   return value;
 }
@@ -90,7 +95,11 @@ Value value_of(const Explanation::Preempted& preempted) {
 }
 
 std::string sentence_of(const Explanation::Cause& cause) {
-  return fmt::format("  {}: {}\n", cause.object, cause.text) +
+  std::string text = fmt::format("  {}: {}\n", cause.object, cause.text);
+  for (const Member& detail : cause.details.members()) {
+    text += fmt::format("    {}: {}\n", detail.key(), json::print(detail.value));
+  }
+  return text +
          (cause.unblocked_by.empty() ? "" : fmt::format("    ends when {}\n", cause.unblocked_by));
 }
 
@@ -107,7 +116,7 @@ std::string sentence_of(const Explanation::Preempted& preempted) {
 // Returns true if it waits for quota that others use: their ends may be estimated.
 bool waits_for_used_quota(const std::vector<Explanation::Cause>& causes) {
   return causes.empty() || std::ranges::any_of(causes, [](const Explanation::Cause& cause) {
-           return cause.text.find("insufficient unused quota") != std::string::npos;
+           return cause.kind == CauseKind::QuotaInUse || cause.kind == CauseKind::Preempting;
          });
 }
 
@@ -137,6 +146,44 @@ std::string sentence_of(const StartEstimate& estimate,
 }
 
 }  // namespace
+
+std::string_view cause_word(CauseKind kind) {
+  switch (kind) {
+    case CauseKind::Finished:
+      return "Finished";
+    case CauseKind::Inactive:
+      return "Inactive";
+    case CauseKind::Evicted:
+      return "Evicted";
+    case CauseKind::HeldBack:
+      return "HeldBack";
+    case CauseKind::RequeueBackoff:
+      return "RequeueBackoff";
+    case CauseKind::AdmissionCheck:
+      return "AdmissionCheck";
+    case CauseKind::QueueMissing:
+      return "QueueMissing";
+    case CauseKind::QueueInactive:
+      return "QueueInactive";
+    case CauseKind::NamespaceNotMatched:
+      return "NamespaceNotMatched";
+    case CauseKind::OthersFirst:
+      return "OthersFirst";
+    case CauseKind::PodsNotReady:
+      return "PodsNotReady";
+    case CauseKind::RequestRefused:
+      return "RequestRefused";
+    case CauseKind::QuotaTooSmall:
+      return "QuotaTooSmall";
+    case CauseKind::QuotaInUse:
+      return "QuotaInUse";
+    case CauseKind::FlavorExcluded:
+      return "FlavorExcluded";
+    case CauseKind::Preempting:
+      return "Preempting";
+  }
+  return "RequestRefused";
+}
 
 Value Explanation::to_value() const {
   Value value = Value::object({{"workload", workload.text()},

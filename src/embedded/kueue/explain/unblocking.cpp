@@ -39,6 +39,16 @@ bool is_closed(const Reason& reason) {
   return reason.why == Why::Tainted || reason.why == Why::NoMatch;
 }
 
+// Returns the kind of an obstacle: of several reasons the one that ends soonest.
+CauseKind kind_of(const std::vector<const Reason*>& reasons, bool scarce) {
+  if (scarce) {
+    return CauseKind::QuotaInUse;
+  }
+  return std::ranges::any_of(reasons, [](const Reason* one) { return one->why == Why::NoCapacity; })
+             ? CauseKind::QuotaTooSmall
+             : CauseKind::FlavorExcluded;
+}
+
 // What one group of flavors lacks for a pod set.
 QuotaObstacle group_obstacle(const std::vector<const Reason*>& reasons) {
   std::map<std::string_view, std::vector<const Reason*>> open;
@@ -75,7 +85,8 @@ QuotaObstacle group_obstacle(const std::vector<const Reason*>& reasons) {
     ways.emplace_back("the ClusterQueue has quota of a flavor that its pods may use");
   }
   std::ranges::sort(texts);
-  return {.text = fmt::format("{}", fmt::join(texts, ", ")),
+  return {.kind = kind_of(reasons, !scarce.empty()),
+          .text = fmt::format("{}", fmt::join(texts, ", ")),
           .unblocked_by = fmt::format("{}", fmt::join(ways, ", or ")),
           .lasts = scarce.empty()};
 }
@@ -87,7 +98,10 @@ std::vector<QuotaObstacle> pod_set_obstacles(const PodSetAssignment& pod_set,
   std::map<std::size_t, std::vector<const Reason*>> by_group;
   for (const Reason& reason : pod_set.reasons) {
     if (reason.why == Why::NotCovered) {
-      found.push_back({.text = reason.text(), .unblocked_by = event_of(reason), .lasts = true});
+      found.push_back({.kind = CauseKind::QuotaTooSmall,
+                       .text = reason.text(),
+                       .unblocked_by = event_of(reason),
+                       .lasts = true});
       continue;
     }
     const auto group = std::ranges::find_if(queue.groups, [&](const ResourceGroup& one) {
@@ -143,6 +157,7 @@ std::vector<QuotaObstacle> quota_obstacles(const Assignment& assignment, const C
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i].text = fmt::format("pod set {}: {}", names[i], all[i].text);
     if (targets > 0 && !all[i].lasts) {
+      all[i].kind = CauseKind::Preempting;
       all[i].unblocked_by = fmt::format("{} workload{} that it preempts release{} quota", targets,
                                         targets == 1 ? "" : "s", targets == 1 ? "s" : "");
     }

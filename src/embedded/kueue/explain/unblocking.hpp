@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "embedded/kueue/cycle/flavor_assigner.hpp"
+#include "embedded/kueue/explain/cause_kind.hpp"
 
 namespace athanor::kueue {
 
@@ -20,6 +21,7 @@ std::string check_event(std::string_view state);
 
 // An obstacle of a Workload's pod sets in the quota of its ClusterQueue.
 struct QuotaObstacle {
+  CauseKind kind = CauseKind::QuotaInUse;
   std::string text{};
   std::string unblocked_by{};
   bool lasts = false;  // quota that becomes free does not end it

@@ -120,6 +120,7 @@ TEST_F(Explain, NamesQuotaThatPreemptionFrees) {
                 "ClusterQueue), which frees 4 gpu of flavor f"),
             std::string::npos);
   EXPECT_EQ(result.causes.at(0).unblocked_by, "1 workload that it preempts releases quota");
+  EXPECT_EQ(result.causes.at(0).kind, CauseKind::Preempting);
 }
 
 TEST_F(Explain, OfAQueueThatIsStrictPerFlavor) {
@@ -159,6 +160,14 @@ class Unblocking : public Explain {
     }
     return all;
   }
+  // "QuotaInUse | Inactive"
+  std::string kinds(const std::string& name) {
+    std::string all;
+    for (const Explanation::Cause& cause : why(name).causes) {
+      all += (all.empty() ? "" : " | ") + std::string(cause_word(cause.kind));
+    }
+    return all;
+  }
   void say(const std::string& name, const std::string& patch) {
     world.update(api::kueue::kWorkload, {"bench", name},
                  [&](Value& object) { object = apply_merge_patch(object, from_yaml(patch)); });
@@ -172,6 +181,9 @@ TEST_F(Unblocking, OfQuota) {
   run("huge", "q", 5);
   EXPECT_EQ(events("waits"), "ClusterQueue/q: 3 more gpu of flavor f become free");
   EXPECT_EQ(events("huge"), "ClusterQueue/q: the quota of gpu in flavor f is raised to 5");
+  EXPECT_EQ(kinds("waits"), "QuotaInUse");
+  EXPECT_EQ(kinds("huge"), "QuotaTooSmall");
+  EXPECT_EQ(why("waits").to_value()["causes"][0]["kind"].str(), "QuotaInUse");
 }
 
 TEST_F(Unblocking, OfOneOfTwoFlavors) {
@@ -206,6 +218,7 @@ TEST_F(Unblocking, NamesLastingObstaclesFirst) {
             "ClusterQueue/q: the ClusterQueue covers resource example.com/x | "
             "ClusterQueue/q: the quota of gpu in flavor g is raised to 3 | "
             "ClusterQueue/q: 1 more cpu of flavor f become free");
+  EXPECT_EQ(kinds("waits"), "QuotaTooSmall | QuotaTooSmall | QuotaInUse");
   EXPECT_EQ(why("waits").causes.at(0).text,
             "pod set launcher: resource example.com/x unavailable in ClusterQueue");
 }
@@ -235,19 +248,23 @@ TEST_F(Unblocking, LeavesOutFlavorsThatPodsMayNotUse) {
   on("nowhere", "h", 1);
   EXPECT_EQ(events("nowhere"),
             "ClusterQueue/q: the ClusterQueue has quota of a flavor that its pods may use");
+  EXPECT_EQ(kinds("nowhere"), "FlavorExcluded");
 }
 
 TEST_F(Unblocking, OfQueuesAndTheirOrder) {
   submit("w", "none", 1);
   EXPECT_EQ(events("w"), "LocalQueue/bench/none: it is created");
+  EXPECT_EQ(kinds("w"), "QueueMissing");
   world.put(local_queue("none", "missing"));
   EXPECT_EQ(events("w"), "ClusterQueue/missing: it is created");
   queue("strict", "2", ", queueingStrategy: StrictFIFO");
   run("first", "strict", 3);
   run("second", "strict", 1);
   EXPECT_EQ(events("second"), "ClusterQueue/strict: bench/first is admitted or leaves the queue");
+  EXPECT_EQ(kinds("second"), "OthersFirst");
   world.put(small_queue("strict", "2", ", stopPolicy: Hold"));
   EXPECT_EQ(events("second"), "ClusterQueue/strict: its condition Active becomes True");
+  EXPECT_EQ(kinds("second"), "QueueInactive");
   world.put(small_queue("strict", "2"));
   world.update(api::kueue::kClusterQueue, {"", "strict"}, [](Value& object) {
     object =
@@ -256,6 +273,12 @@ TEST_F(Unblocking, OfQueuesAndTheirOrder) {
   EXPECT_EQ(events("first"),
             "ClusterQueue/strict: labels of namespace bench match the selector | "
             "ClusterQueue/strict: the quota of gpu in flavor f is raised to 3");
+  EXPECT_EQ(kinds("first"), "NamespaceNotMatched | QuotaTooSmall");
+  const Value details = why("first").to_value()["causes"][0]["details"];
+  EXPECT_EQ(json::print(details["namespaceSelector"]), R"({"matchLabels":{"a":"b"}})");
+  EXPECT_TRUE(details["labels"].is_object());
+  EXPECT_NE(why("first").text(world.now).find(R"(namespaceSelector: {"matchLabels":{"a":"b"}})"),
+            std::string::npos);
 }
 
 // It would fit: another one goes first by the annotation of its LocalQueue.
@@ -273,6 +296,7 @@ TEST_F(Unblocking, OfOneThatWaitsForTooLong) {
   world.advance(std::chrono::minutes(21));
   run("small", "q", 2);
   EXPECT_EQ(events("small"), "LocalQueue/bench/q: bench/large is admitted or leaves the queue");
+  EXPECT_EQ(kinds("small"), "OthersFirst");
   EXPECT_EQ(why("small").causes.at(0).text,
             "bench/large waits for longer than its athanor.dev/max-wait and goes first");
   const Explanation::Cause hidden = unseen("small").causes.at(0);
@@ -289,6 +313,7 @@ TEST_F(Unblocking, OfBlockedAdmission) {
   run("starts", "q", 1);
   run("waits", "q", 1);
   EXPECT_EQ(events("waits"), "ClusterQueue/q: all admitted workloads have condition PodsReady");
+  EXPECT_EQ(kinds("waits"), "PodsNotReady");
 }
 
 TEST_F(Unblocking, FollowsFieldsOfWorkload) {
@@ -296,18 +321,23 @@ TEST_F(Unblocking, FollowsFieldsOfWorkload) {
   submit("w", "q", 1);
   say("w", "{metadata: {annotations: {kueue.x-k8s.io/admission-gated-by: a}}}");
   EXPECT_EQ(events("w"), "Workload/bench/w: the annotation is removed");
+  EXPECT_EQ(kinds("w"), "HeldBack");
   say("w",
       "{metadata: {annotations: null}, status: {conditions: [{type: Requeued, status: "
       "\"False\", reason: LocalQueueStopped, message: m}]}}");
   EXPECT_EQ(events("w"), "Workload/bench/w: spec.stopPolicy of its LocalQueue becomes None");
+  EXPECT_EQ(kinds("w"), "RequeueBackoff");
   say("w", "{status: {conditions: [], admissionChecks: [{name: c, state: Retry}]}}");
   EXPECT_EQ(events("w"), "AdmissionCheck/c: its state is no longer Retry");
+  EXPECT_EQ(kinds("w"), "AdmissionCheck");
   say("w",
       "{status: {conditions: [{type: QuotaReserved, status: \"True\"}, {type: Admitted, "
       "status: \"True\"}, {type: Evicted, status: \"True\", message: m}]}}");
   EXPECT_EQ(events("w"), "Workload/bench/w: its owner stops it and releases the quota");
+  EXPECT_EQ(kinds("w"), "Evicted");
   say("w", "{spec: {active: false}}");
   EXPECT_EQ(events("w"), "Workload/bench/w: spec.active becomes true");
+  EXPECT_EQ(kinds("w"), "Inactive");
 }
 
 // What blocks others is that pods start, not how long they run.
