@@ -88,6 +88,20 @@ void add_duration(std::vector<Comparison::Row>& rows, const std::string& name, s
                                                  std::chrono::duration<double>(*cell.number)));
 }
 
+// Adds the steps of a task that has several: a single one lasts as long as its task.
+void add_steps(Comparison& comparison, const Object& run, std::size_t job, std::size_t jobs) {
+  const Value& steps = run.status()["steps"];
+  for (const Value& step : steps.items()) {
+    const auto began = parse_time(step["terminated"]["startedAt"].as_string());
+    const auto ended = parse_time(step["terminated"]["finishedAt"].as_string());
+    if (steps.size() > 1 && began && ended && *ended >= *began) {
+      add_duration(comparison.durations,
+                   fmt::format("{}/{}", task_of(run), step["name"].as_string()), job, jobs,
+                   *ended - *began);
+    }
+  }
+}
+
 void add_durations(Comparison& comparison, const JobRecord& record, std::size_t job,
                    std::size_t jobs, Instant now) {
   std::vector<Object> runs = record.task_runs;
@@ -99,6 +113,7 @@ void add_durations(Comparison& comparison, const JobRecord& record, std::size_t 
     const auto ended = parse_time(run.status()["completionTime"].as_string());
     if (began && ended.value_or(now) >= *began) {
       add_duration(comparison.durations, task_of(run), job, jobs, ended.value_or(now) - *began);
+      add_steps(comparison, run, job, jobs);
     }
   }
 }

@@ -71,6 +71,38 @@ TEST(Comparison, ShowsDifferencesInPerCent) {
   EXPECT_DOUBLE_EQ(whole->cells[0].number.value_or(0), 10.0);
 }
 
+TEST(Comparison, ShowsStepsOfTasksWithSeveral) {
+  const auto with_steps = [](const std::string& name, const std::string& end) {
+    JobRecord one = record(name, "64", "30", "1", "1");
+    one.task_runs = {object(R"(
+metadata: {name: x, labels: {tekton.dev/pipelineTask: measure}}
+status:
+  startTime: "2026-01-31T08:00:00Z"
+  completionTime: "2026-01-31T08:00:30Z"
+  steps:
+  - {name: warm-up, terminated: {startedAt: "2026-01-31T08:00:00Z", finishedAt: "2026-01-31T08:00:)" +
+                            end + R"(Z"}}
+  - {name: run, terminated: {startedAt: "2026-01-31T08:00:)" +
+                            end + R"(Z", finishedAt: "2026-01-31T08:00:30Z"}})"),
+                     object(R"(
+metadata: {name: y, labels: {tekton.dev/pipelineTask: single}}
+status:
+  startTime: "2026-01-31T08:00:00Z"
+  completionTime: "2026-01-31T08:00:30Z"
+  steps: [{name: only, terminated: {startedAt: "2026-01-31T08:00:00Z", finishedAt: "2026-01-31T08:00:30Z"}}])")};
+    return one;
+  };
+  const Comparison comparison =
+      compare_jobs({with_steps("a", "10"), with_steps("b", "15")}, Parameters::All, Instant());
+  const auto* warm_up = find_row(comparison.durations, "measure/warm-up");
+  ASSERT_NE(warm_up, nullptr);
+  EXPECT_DOUBLE_EQ(warm_up->cells[0].number.value_or(0), 10.0);
+  EXPECT_DOUBLE_EQ(warm_up->cells[1].percent.value_or(0), 50.0);
+  EXPECT_NE(find_row(comparison.durations, "measure/run"), nullptr);
+  EXPECT_NE(find_row(comparison.durations, "single"), nullptr);
+  EXPECT_EQ(find_row(comparison.durations, "single/only"), nullptr);
+}
+
 TEST(Comparison, PrintsTheSameAsItsValue) {
   const Comparison comparison =
       compare_jobs({record("a", "64", "10", "0", "1"), record("b", "64", "10", "5", "x")},
