@@ -138,20 +138,25 @@ std::string queue_word(QueueState state) {
   return queue_phases().at(static_cast<std::size_t>(state));
 }
 
-namespace {
-
-QueueEntry entry_of(const Object& workload, const Queues& queues) {
+QueueEntry queue_entry(const Object& workload, const Queues& queues) {
   QueueEntry entry{.workload = workload};
   entry.queue = workload.spec()["queueName"].str();
   entry.state = queue_state(workload);
   entry.priority = workload.spec()["priority"].as_int();
   entry.requests = requests_of(workload);
+  if (kueue::is_finished(workload)) {
+    entry.queue_says = find_condition(workload.status()["conditions"], "Finished")["message"].str();
+    entry.reason = entry.queue_says;
+    return entry;
+  }
   entry.queue_says = kueue::has_quota(workload) ? flavors_of(workload) : waiting_reason(workload);
   const auto known = queues.groups.find({std::string(workload.ns()), entry.queue});
   entry.reason =
       clear_reason(entry.queue_says, known == queues.groups.end() ? FlavorGroups() : known->second);
   return entry;
 }
+
+namespace {
 
 // Counts places in the order of the engine, over all LocalQueues of a ClusterQueue.
 void set_places(std::vector<QueueEntry>& entries, const Queues& queues) {
@@ -176,7 +181,7 @@ std::vector<QueueEntry> queue_entries(const std::vector<Object>& workloads, cons
   std::vector<QueueEntry> entries;
   for (const Object& workload : workloads) {
     if (!kueue::is_finished(workload)) {
-      entries.push_back(entry_of(workload, queues));
+      entries.push_back(queue_entry(workload, queues));
     }
   }
   // Those with quota come first, whether admitted or not.

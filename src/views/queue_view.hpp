@@ -59,6 +59,10 @@ struct Queues {
 Queues queues_of(const std::vector<Object>& local_queues, const std::vector<Object>& cluster_queues,
                  const Value& configuration = {});
 
+// Returns the entry of one workload, without a place; of a finished one `queue_says` and `reason`
+// are the message of its end.
+QueueEntry queue_entry(const Object& workload, const Queues& queues = {});
+
 // Orders workloads as the admission engine does (docs/spec/kueue.md 7.2): by LocalQueue; those
 // with quota first, newest first; then those that wait, in the order in which it takes them; then
 // those that take no part.

@@ -8,6 +8,7 @@
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
+#include "api/kueue_configuration.hpp"
 #include "api/tekton.hpp"
 #include "console/data/row_texts.hpp"
 #include "systems/appwrapper/model/kinds.hpp"
@@ -47,6 +48,17 @@ constexpr Feature kFeatures[] = {{"jobs", &api::kFournosJob},
                                  {"pipelines", &api::kPipelineRun},
                                  {"nodes", &api::kNode}};
 
+// Rights to Kueue's ConfigMap alone. Not a Role: its namespace need not exist.
+Value configuration_role() {
+  return Value::object(
+      {{"kind", "ClusterRole"},
+       {"rules", Value::list({Value::object(
+                     {{"apiGroups", Value::list({""})},
+                      {"resources", Value::list({kQueueConfiguration.plural})},
+                      {"resourceNames", Value::list({api::kueue::kConfigurationName})},
+                      {"verbs", Value::list({"list", "watch"})}})})}});
+}
+
 std::string full_name(const Kind& kind) {
   return kind.group.empty() ? std::string(kind.plural)
                             : fmt::format("{}.{}", kind.plural, kind.group);
@@ -83,6 +95,9 @@ std::vector<FollowedKind> followed_kinds(const Settings& settings) {
           {.kind = &api::kueue::kCohort},
           {.kind = &api::kueue::kAdmissionCheck},
           {.kind = &api::kueue::kWorkloadPriorityClass},
+          {.kind = &kQueueConfiguration,
+           .ns = std::string(api::kueue::kConfigurationNamespace),
+           .field_selector = fmt::format("metadata.name={}", api::kueue::kConfigurationName)},
           {.kind = &api::kFournosCluster, .always = true},
           {.kind = &api::kNode},
           {.kind = &api::kNamespace},
@@ -97,7 +112,9 @@ std::vector<runtime::RbacPart> console_rights(const Settings& settings) {
   static const std::vector<const Kind*> kKinds = [] {
     std::vector<const Kind*> kinds;
     for (const FollowedKind& one : followed_kinds({})) {
-      kinds.push_back(one.kind);
+      if (one.kind != &kQueueConfiguration) {
+        kinds.push_back(one.kind);
+      }
     }
     return kinds;
   }();
@@ -105,11 +122,13 @@ std::vector<runtime::RbacPart> console_rights(const Settings& settings) {
   static const Operator kKeepingLogs{.name = "console-logs", .access = kReadsLogs};
   Places places;
   for (const FollowedKind& one : followed_kinds(settings)) {
-    if (!one.ns.empty()) {
+    if (!one.ns.empty() && one.kind != &kQueueConfiguration) {
       places[one.kind] = {.watched = {one.ns}};
     }
   }
-  std::vector<runtime::RbacPart> parts{{.operators = {&kWatching}, .places = std::move(places)}};
+  std::vector<runtime::RbacPart> parts{{.operators = {&kWatching},
+                                        .places = std::move(places),
+                                        .granted_roles = {configuration_role()}}};
   if (settings.log_archive_bytes > 0) {
     const std::string jobs = settings.only_namespace();
     parts.push_back(

@@ -166,9 +166,17 @@ const ListShape& job_shape() {
 
 JobSurroundings job_surroundings(const Facts& facts) {
   JobSurroundings around;
-  around.queue = views::queue_entries(
-      facts.all(api::kueue::kWorkload),
-      views::queues_of(facts.all(api::kueue::kLocalQueue), facts.all(api::kueue::kClusterQueue)));
+  const std::vector<Object>& maps = facts.all(kQueueConfiguration);
+  const views::Queues queues =
+      views::queues_of(facts.all(api::kueue::kLocalQueue), facts.all(api::kueue::kClusterQueue),
+                       maps.empty() ? Value() : maps.front().body());
+  const std::vector<Object>& workloads = facts.all(api::kueue::kWorkload);
+  around.queue = views::queue_entries(workloads, queues);
+  for (const Object& workload : workloads) {
+    if (condition_is(workload.status()["conditions"], "Finished", "True")) {
+      around.finished.push_back(views::queue_entry(workload, queues));
+    }
+  }
   for (const views::QueueEntry& entry : around.queue) {
     const std::string ns(entry.workload.ns());
     if (const auto owner = entry.workload.controller(); owner && owner->kind == "FournosJob") {

@@ -23,6 +23,7 @@ const ListShape& job_shape();
 // Inputs of the rows of jobs besides the jobs.
 struct JobSurroundings {
   std::vector<views::QueueEntry> queue{};
+  std::vector<views::QueueEntry> finished{};              // Workloads without a place
   std::map<Key, const views::QueueEntry*> entries{};      // by job
   std::map<Key, std::vector<const Object*>> task_runs{};  // by job
   views::FailureCauses causes{};

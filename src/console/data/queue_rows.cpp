@@ -148,6 +148,38 @@ std::string state_of(const views::QueueEntry& entry) {
   return "inactive";
 }
 
+Value workload_row(const views::QueueEntry& entry, const std::string& cluster_queue) {
+  const Object& workload = entry.workload;
+  Value row = row_of(workload);
+  row.set("state", state_of(entry));
+  set_text(row, "queue", entry.queue);
+  set_text(row, "clusterQueue", cluster_queue);
+  if (entry.position > 0) {
+    row.set("position", entry.position);
+  }
+  row.set("priority", entry.priority);
+  if (const auto owner = workload.controller()) {
+    row.set("owner", owner->kind + "/" + owner->name);
+    if (owner->kind == "FournosJob") {
+      row.set("job", owner->name);
+    }
+  }
+  if (!row.contains("job")) {
+    set_text(row, "job", workload.label(views::kJobNameLabel));
+  }
+  set_text(row, "requests", entry.requests);
+  set_text(row, "reason", entry.reason);
+  set_text(row, "says", entry.queue_says);
+  for (const auto& [column, type] :
+       {std::pair{"admitted", "Admitted"}, std::pair{"finished", "Finished"}}) {
+    const Value& condition = find_condition(workload.status()["conditions"], type);
+    if (condition["status"].as_string() == "True") {
+      row.set(column, condition["lastTransitionTime"]);
+    }
+  }
+  return row;
+}
+
 }  // namespace
 
 const ListShape& workload_shape() {
@@ -169,7 +201,8 @@ const ListShape& workload_shape() {
                                             {"reason", Text},
                                             {"says", Text},
                                             {"created", Time},
-                                            {"admitted", Time}},
+                                            {"admitted", Time},
+                                            {"finished", Time}},
                                 .words = {{"namespace", "ns"}, {"phase", "state"}}};
   return kShape;
 }
@@ -180,34 +213,12 @@ std::vector<Value> workload_rows(const Facts& facts, const JobSurroundings& arou
     cluster_queues.emplace(local.key(), local.spec()["clusterQueue"].str());
   }
   std::vector<Value> rows;
-  for (const views::QueueEntry& entry : around.queue) {
-    const Object& workload = entry.workload;
-    Value row = row_of(workload);
-    row.set("state", state_of(entry));
-    set_text(row, "queue", entry.queue);
-    const auto queue = cluster_queues.find({std::string(workload.ns()), entry.queue});
-    set_text(row, "clusterQueue", queue == cluster_queues.end() ? "" : queue->second);
-    if (entry.state == views::QueueState::Waiting) {
-      row.set("position", entry.position);
+  rows.reserve(around.queue.size() + around.finished.size());
+  for (const std::vector<views::QueueEntry>* part : {&around.queue, &around.finished}) {
+    for (const views::QueueEntry& entry : *part) {
+      const auto queue = cluster_queues.find({std::string(entry.workload.ns()), entry.queue});
+      rows.push_back(workload_row(entry, queue == cluster_queues.end() ? "" : queue->second));
     }
-    row.set("priority", entry.priority);
-    if (const auto owner = workload.controller()) {
-      row.set("owner", owner->kind + "/" + owner->name);
-      if (owner->kind == "FournosJob") {
-        row.set("job", owner->name);
-      }
-    }
-    if (!row.contains("job")) {
-      set_text(row, "job", workload.label(views::kJobNameLabel));
-    }
-    set_text(row, "requests", entry.requests);
-    set_text(row, "reason", entry.reason);
-    set_text(row, "says", entry.queue_says);
-    const Value& admitted = find_condition(workload.status()["conditions"], "Admitted");
-    if (admitted["status"].as_string() == "True") {
-      row.set("admitted", admitted["lastTransitionTime"]);
-    }
-    rows.push_back(std::move(row));
   }
   return rows;
 }

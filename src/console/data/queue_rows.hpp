@@ -13,7 +13,7 @@ namespace athanor::console {
 
 // Columns of GET /workloads.
 const ListShape& workload_shape();
-// Returns the Workloads in the order of their queues.
+// Returns the Workloads in the order of their queues, then those that have finished.
 std::vector<Value> workload_rows(const Facts& facts, const JobSurroundings& surroundings);
 // Returns ClusterQueues with their quotas, LocalQueues, and the matrix of clusters and GPU types.
 Value queue_page(const Facts& facts, const JobSurroundings& surroundings);

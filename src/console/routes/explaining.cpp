@@ -5,25 +5,30 @@
 #include <string_view>
 
 #include "api/kueue.hpp"
+#include "console/data/cluster_rows.hpp"
 #include "embedded/kueue/verb.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 
 namespace athanor::console {
 namespace {
 
+// Returns the job that owns a Workload; nullptr: another object does, or it is unknown.
+const Object* job_of_owner(const Facts& facts, std::string_view ns, std::string_view owner) {
+  constexpr std::string_view kJob = "FournosJob/";
+  return owner.starts_with(kJob)
+             ? facts.find(api::kFournosJob,
+                          {std::string(ns), std::string(owner.substr(kJob.size()))})
+             : nullptr;
+}
+
 // Adds the person behind each job that holds quota.
 void add_people(const Facts& facts, Value& value) {
-  constexpr std::string_view kJob = "FournosJob/";
   for (std::size_t i = 0; i < value["quotas"].size(); ++i) {
     for (std::size_t k = 0; k < value["quotas"][i]["holders"].size(); ++k) {
       const Value holder = value["quotas"][i]["holders"][k];
-      const std::string owner = holder["owner"].str();
       const std::string workload = holder["workload"].str();
       const Object* job =
-          owner.starts_with(kJob)
-              ? facts.find(api::kFournosJob,
-                           {workload.substr(0, workload.find('/')), owner.substr(kJob.size())})
-              : nullptr;
+          job_of_owner(facts, workload.substr(0, workload.find('/')), holder["owner"].as_string());
       if (job != nullptr && !job->spec()["owner"].as_string().empty()) {
         value.member("quotas").item(i).member("holders").item(k).set("person",
                                                                      job->spec()["owner"]);
@@ -42,9 +47,17 @@ Result<kueue::Explanation> explain_for_viewer(Exchange& exchange, CachedContext&
 }
 
 Value explanation_value(Exchange& exchange, const kueue::Explanation& why) {
+  const auto tables = exchange.services.board.tables();
   Value value = why.to_value();
   value.set("text", why.text(exchange.now()));
-  add_people(*exchange.services.world.facts(), value);
+  add_people(*tables->facts, value);
+  if (const Object* job = job_of_owner(*tables->facts, why.workload.ns, why.owner)) {
+    std::string cluster = job->status()["cluster"].str();
+    cluster = cluster.empty() ? job->spec()["cluster"].str() : cluster;
+    if (Value lock = lock_of(*tables->facts, tables->surroundings, cluster); lock.is_object()) {
+      value.set("lock", std::move(lock));
+    }
+  }
   return value;
 }
 

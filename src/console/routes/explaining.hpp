@@ -15,7 +15,8 @@ namespace athanor::console {
 // may see it. Errors as explain_named()'s.
 Result<kueue::Explanation> explain_for_viewer(Exchange& exchange, CachedContext& context,
                                               const Key& key);
-// Returns an explanation as JSON with its text; holders of FournosJobs have the `person`.
+// Returns an explanation as JSON with its text; holders of FournosJobs have the `person`, and a job
+// whose cluster is locked has the `lock`.
 Value explanation_value(Exchange& exchange, const kueue::Explanation& why);
 
 }  // namespace athanor::console

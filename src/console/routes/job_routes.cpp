@@ -265,15 +265,30 @@ Response show_pipeline(Exchange& exchange) {
   });
 }
 
+// Returns when a task or step ran, and for how long; one that runs, until now.
+Value span_of(const Value& part, Instant now) {
+  Value span = Value::object({{"name", part["name"]}, {"state", part["state"]}});
+  set_text(span, "from", part["started"].as_string());
+  set_text(span, "to", part["completed"].as_string());
+  if (const auto from = parse_time(part["started"].as_string())) {
+    const Instant to = parse_time(part["completed"].as_string()).value_or(now);
+    span.set("seconds", seconds_of(std::max(to - *from, Duration{})));
+  }
+  return span;
+}
+
 Response show_timeline(Exchange& exchange) {
   return with_job(exchange, [&](const FoundJob& job) {
     const auto facts = exchange.services.world.facts();
     const Value pipeline = pipeline_value(pipeline_of(exchange, *facts, job.object));
     Value tasks = Value::list();
     for (const Value& task : pipeline["tasks"].items()) {
-      Value one = Value::object({{"name", task["name"]}, {"state", task["state"]}});
-      set_text(one, "from", task["started"].as_string());
-      set_text(one, "to", task["completed"].as_string());
+      Value one = span_of(task, exchange.now());
+      Value steps = Value::list();
+      for (const Value& step : task["steps"].items()) {
+        steps.push_back(span_of(step, exchange.now()));
+      }
+      one.set("steps", std::move(steps));
       tasks.push_back(std::move(one));
     }
     return answer_value(
@@ -291,13 +306,7 @@ Response explain_job(Exchange& exchange) {
       return answer_value(
           Value::object({{"state", "not queued"}, {"text", explained.error().message}}));
     }
-    Value value = explanation_value(exchange, *explained);
-    std::string cluster = job.object.status()["cluster"].str();
-    cluster = cluster.empty() ? job.object.spec()["cluster"].str() : cluster;
-    if (Value lock = lock_of(*tables->facts, tables->surroundings, cluster); lock.is_object()) {
-      value.set("lock", std::move(lock));
-    }
-    return answer_value(value);
+    return answer_value(explanation_value(exchange, *explained));
   });
 }
 

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "api/builtin.hpp"
+#include "api/kueue_configuration.hpp"
+
 namespace athanor::console {
 namespace {
 
@@ -31,14 +34,16 @@ std::optional<std::string> CachedContext::argument(std::string_view name) const 
 }
 
 Result<Object> CachedContext::get(const Kind& kind, const Key& key) {
-  const KindObjects* known = facts_->state(kind);
+  const bool settings = &kind == &api::kConfigMap && key == api::kueue::configuration_map();
+  const Kind& followed = settings ? kQueueConfiguration : kind;
+  const KindObjects* known = facts_->state(followed);
   if (known == nullptr || !known->synced) {
     return port_.get({}, kind, key);
   }
   if (known->error) {
     return *known->error;
   }
-  const Object* object = facts_->find(kind, key);
+  const Object* object = facts_->find(followed, key);
   if (object == nullptr) {
     return Error::not_found(fmt::format("{} \"{}\" not found", kind.plural, key.name));
   }

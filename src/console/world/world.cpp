@@ -164,6 +164,7 @@ struct World::State {
           scopes.push_back(
               {.kind = known.followed.kind,
                .ns = known.followed.ns,
+               .field_selector = known.followed.field_selector,
                .trim = known.followed.keep_managers ? client::Trim() : client::trim_fields(),
                .absent_retry = kAbsentRetry});
         }

@@ -23,6 +23,9 @@
 
 namespace athanor::console {
 
+// Kueue's ConfigMap, which is followed alone: its settings decide about places in queues.
+inline constexpr Kind kQueueConfiguration{"", "v1", "ConfigMap", "configmaps", true};
+
 // The objects of one kind at one moment, in order of namespace and name.
 struct KindObjects {
   std::vector<Object> objects{};
@@ -57,6 +60,7 @@ class Facts {
 struct FollowedKind {
   const Kind* kind = nullptr;
   std::string ns{};
+  std::string field_selector{};
   bool always = false;         // also without viewers: the history needs it
   bool keep_managers = false;  // managedFields are read
 };

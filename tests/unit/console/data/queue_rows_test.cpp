@@ -25,11 +25,12 @@ Object queue(const std::string& name, const std::string& cohort, const std::stri
                     .value());
 }
 
+std::shared_ptr<const KindObjects> shared(std::vector<Object> objects) {
+  return std::make_shared<const KindObjects>(
+      KindObjects{.objects = std::move(objects), .synced = true});
+}
+
 Facts facts(std::vector<Object> queues) {
-  const auto shared = [](std::vector<Object> objects) {
-    return std::make_shared<const KindObjects>(
-        KindObjects{.objects = std::move(objects), .synced = true});
-  };
   return Facts(
       {{&api::kueue::kClusterQueue, shared(std::move(queues))},
        {&api::kFournosCluster,
@@ -38,6 +39,64 @@ Facts facts(std::vector<Object> queues) {
                                    "gpu: a100, allocatable: 8, ready: true}]}}")
                            .value())})}},
       1);
+}
+
+// A Workload of LocalQueue "q" that was made at an hour of the day.
+Object workload(const std::string& name, const std::string& hour, const std::string& conditions) {
+  return Object(yaml::parse("{metadata: {name: " + name + ", namespace: n, uid: " + name +
+                            ", creationTimestamp: \"2026-01-31T" + hour +
+                            ":00:00Z\"}, spec: {queueName: q}, status: {conditions: [" +
+                            conditions + "]}}")
+                    .value());
+}
+
+Facts queued(std::vector<Object> workloads, std::vector<Object> maps) {
+  return Facts(
+      {{&api::kueue::kWorkload, shared(std::move(workloads))},
+       {&api::kueue::kLocalQueue,
+        shared({Object(yaml::parse("{metadata: {name: q, namespace: n}, spec: {clusterQueue: cq}}")
+                           .value())})},
+       {&kQueueConfiguration, shared(std::move(maps))}},
+      1);
+}
+
+TEST(QueueRows, ShowFinishedWorkloadsLast) {
+  const Facts state =
+      queued({workload("done", "08",
+                       "{type: Finished, status: \"True\", message: all pods succeeded, "
+                       "lastTransitionTime: \"2026-01-31T10:00:00Z\"}"),
+              workload("waits", "09", "")},
+             {});
+  const JobSurroundings around = job_surroundings(state);
+  const std::vector<Value> rows = workload_rows(state, around);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0]["name"].str() + " " + rows[0]["state"].str(), "waits waits");
+  EXPECT_EQ(rows[0]["position"].as_int(), 1) << "finished ones have no place";
+  EXPECT_EQ(rows[1]["name"].str() + " " + rows[1]["state"].str(), "done finished");
+  EXPECT_EQ(rows[1]["says"].str(), "all pods succeeded");
+  EXPECT_EQ(rows[1]["finished"].str(), "2026-01-31T10:00:00Z");
+  EXPECT_EQ(rows[1]["clusterQueue"].str(), "cq");
+  EXPECT_FALSE(rows[1].contains("position"));
+  EXPECT_EQ(queue_page(state, around)["localQueues"][0]["waiting"].as_int(), 1);
+}
+
+TEST(QueueRows, CountPlacesByTheConfiguredTimestamp) {
+  const auto first = [](std::vector<Object> maps) {
+    const Facts state =
+        queued({workload("evicted", "08",
+                         "{type: Evicted, status: \"True\", reason: PodsReadyTimeout, "
+                         "lastTransitionTime: \"2026-01-31T10:00:00Z\"}"),
+                workload("later", "09", "")},
+               std::move(maps));
+    return workload_rows(state, job_surroundings(state)).at(0)["name"].str();
+  };
+  EXPECT_EQ(first({}), "later") << "by eviction";
+  const Value map = Value::object(
+      {{"data", Value::object({{"controller_manager_config.yaml",
+                                "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
+                                "waitForPodsReady: {timeout: 5m, requeuingStrategy: {timestamp: "
+                                "Creation}}\n"}})}});
+  EXPECT_EQ(first({Object(map)}), "evicted");
 }
 
 TEST(QueueRows, ShowLentQuota) {
