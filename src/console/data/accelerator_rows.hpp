@@ -18,8 +18,10 @@ namespace athanor::console {
 
 // Returns {nodes: [{node, gpus}], lost, problems, totals, slots, waiting}.
 Value slice_map(const Facts& facts);
-// Returns {nodes: [{node, policy, scope, zones, pods}], problems}.
-Value zone_map(const Facts& facts, Instant now);
+// Returns {nodes: [{node, policy, scope, zones, pods, staleAt}], problems}.
+Value zone_map(const Facts& facts);
+// Returns such a map with `stale` and the problems of nodes that are out of date at that time.
+Value zones_at(const Value& map, Instant now);
 
 // Returns the zone ("node-0") of each pod of a node that its NodeResourceTopology lists.
 std::map<Key, std::string> zones_of_pods(const Facts& facts, std::string_view node);

@@ -388,8 +388,8 @@ Value overview(const Facts& facts, const OverviewRows& rows, Instant now) {
                               {"appwrappers", counts_by(rows.appwrappers, "phase")},
                               {"failures", failures_of(rows.jobs, now - kDay)}});
   page.set("gpus", rows.sums.quota ? gpu_totals(facts) : Value::list());
-  if (rows.sums.slices && facts.has(das::kNodeAccelerator)) {
-    const Value map = slice_map(facts);
+  if (rows.slices != nullptr && rows.sums.slices && facts.has(das::kNodeAccelerator)) {
+    const Value& map = *rows.slices;
     page.set("mig",
              Value::object({{"used", map["slots"]["used"]},
                             {"total", map["slots"]["total"]},
@@ -398,9 +398,8 @@ Value overview(const Facts& facts, const OverviewRows& rows, Instant now) {
                                return !pod["fits"].as_bool();
                              })}}));
   }
-  if (rows.sums.zones && facts.has(numa::kTopologyKind)) {
-    const Value map = zone_map(facts, now);
-    const auto& nodes = map["nodes"];
+  if (rows.zones != nullptr && rows.sums.zones && facts.has(numa::kTopologyKind)) {
+    const auto& nodes = (*rows.zones)["nodes"];
     std::int64_t over = 0;
     for (const Value& node : nodes.items()) {
       over += std::ranges::any_of(node["zones"].items(),
@@ -420,12 +419,12 @@ Value problems(const Facts& facts, const OverviewRows& rows, Instant now) {
   add_cluster_troubles(facts, rows, now, troubles);
   add_job_troubles(rows.jobs, now, troubles);
   add_other_troubles(facts, rows, troubles);
-  if (rows.sums.slices && facts.has(das::kNodeAccelerator)) {
-    add_object_troubles(facts, problems_in_sight(slice_map(facts)["problems"], rows.sums.pods),
+  if (rows.slices != nullptr && rows.sums.slices && facts.has(das::kNodeAccelerator)) {
+    add_object_troubles(facts, problems_in_sight((*rows.slices)["problems"], rows.sums.pods),
                         "athanor slices", troubles);
   }
-  if (rows.sums.zones && facts.has(numa::kTopologyKind)) {
-    add_object_troubles(facts, zone_map(facts, now)["problems"], "athanor numa", troubles);
+  if (rows.zones != nullptr && rows.sums.zones && facts.has(numa::kTopologyKind)) {
+    add_object_troubles(facts, zones_at(*rows.zones, now)["problems"], "athanor numa", troubles);
   }
   std::ranges::stable_sort(troubles, std::greater(), &Trouble::error);
   Value items = Value::list();

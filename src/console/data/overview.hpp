@@ -27,6 +27,8 @@ struct OverviewRows {
   std::span<const Value> locks{};
   std::span<const Value> appwrappers{};
   std::span<const Value> nodes{};
+  const Value* slices = nullptr;  // slice_map()
+  const Value* zones = nullptr;   // zone_map()
   OverviewSums sums{};
 };
 

@@ -186,7 +186,7 @@ std::map<Key, std::string> zones_of_pods(const Facts& facts, std::string_view no
   return zones;
 }
 
-Value zone_map(const Facts& facts, Instant now) {
+Value zone_map(const Facts& facts) {
   Value nodes = Value::list();
   Value problems = Value::list();
   const auto pods = pods_by_node(facts);
@@ -214,11 +214,8 @@ Value zone_map(const Facts& facts, Instant now) {
     set_time(one, "updated", updated);
     set_text(one, "fingerprint", topology.fingerprint);
     // Without a period in the object its age says nothing: a quiet node is not written.
-    const bool stale =
-        period.ok() && *period > Duration{} && updated && now - *updated > 2 * *period;
-    one.set("stale", stale);
-    if (stale) {
-      problems.push_back(problem_of("Node/" + node, "its zones are out of date"));
+    if (period.ok() && *period > Duration{} && updated) {
+      one.set("staleAt", format_time(*updated + 2 * *period));
     }
     if (!known.contains(node)) {
       problems.push_back(problem_of("NodeResourceTopology/" + node, "no such node"));
@@ -231,6 +228,22 @@ Value zone_map(const Facts& facts, Instant now) {
         problems.push_back(problem_of("Node/" + node, "has no NodeResourceTopology"));
       }
     }
+  }
+  return Value::object({{"nodes", std::move(nodes)}, {"problems", std::move(problems)}});
+}
+
+Value zones_at(const Value& map, Instant now) {
+  Value nodes = Value::list();
+  Value problems = map["problems"];
+  for (const Value& node : map["nodes"].items()) {
+    const auto ends = parse_time(node["staleAt"].as_string());
+    const bool stale = ends && now > *ends;
+    Value one = node;
+    one.set("stale", stale);
+    if (stale) {
+      problems.push_back(problem_of("Node/" + node["node"].str(), "its zones are out of date"));
+    }
+    nodes.push_back(std::move(one));
   }
   return Value::object({{"nodes", std::move(nodes)}, {"problems", std::move(problems)}});
 }

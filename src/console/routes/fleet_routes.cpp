@@ -403,7 +403,7 @@ Response show_slices(Exchange& exchange) {
     return deny(das::kNodeAccelerator);
   }
   const Visible pods = visible_namespaces(exchange, api::kPod);
-  Value page = slice_map(*exchange.services.board.tables()->facts);
+  Value page = exchange.services.board.tables()->slices;
   if (!pods.all) {
     page.set("waiting", visible_items(page["waiting"], pods));
     page.set("problems", problems_in_sight(page["problems"], pods));
@@ -491,7 +491,7 @@ Response show_zones(Exchange& exchange) {
     return deny(numa::kTopologyKind);
   }
   const Visible pods = visible_namespaces(exchange, api::kPod);
-  Value page = zone_map(*exchange.services.board.tables()->facts, exchange.now());
+  Value page = zones_at(exchange.services.board.tables()->zones, exchange.now());
   if (!pods.all) {
     Value nodes = Value::list();
     for (const Value& node : page["nodes"].items()) {

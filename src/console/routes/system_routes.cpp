@@ -176,6 +176,8 @@ struct VisibleRows {
             .locks = locks,
             .appwrappers = appwrappers,
             .nodes = nodes,
+            .slices = &tables->slices,
+            .zones = &tables->zones,
             .sums = sums};
   }
 };

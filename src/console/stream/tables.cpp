@@ -68,10 +68,10 @@ std::shared_ptr<const Tables> make_tables(std::shared_ptr<const Facts> facts,
   lists["appwrappers"] = appwrapper_rows(known);
   lists["nodes"] = node_rows(known);
   lists["schedules"] = schedule_rows(known, settings, lists["jobs"], now);
-  const Value slices = slice_map(known);
-  lists["mig"] = items_of(slices["nodes"]);
-  const Value zones = zone_map(known, now);
-  lists["numa"] = items_of(zones["nodes"]);
+  tables->slices = slice_map(known);
+  lists["mig"] = items_of(tables->slices["nodes"]);
+  tables->zones = zone_map(known);
+  lists["numa"] = items_of(zones_at(tables->zones, now)["nodes"]);
   tables->queue = queue_page(known, around);
   return tables;
 }

@@ -27,6 +27,8 @@ struct Tables {
   std::shared_ptr<const Rows> archived{};            // jobs of the history
   std::map<std::string, Rows, std::less<>> lists{};  // by topic
   Value queue{};
+  Value slices{};  // slice_map()
+  Value zones{};   // zone_map(): pages ask zones_at()
   std::uint64_t version = 0;
 
   // Returns the rows of a topic; none of an unknown one.

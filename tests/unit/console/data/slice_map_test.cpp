@@ -96,7 +96,7 @@ TEST(SliceMap, CountsPodsThatFitNowhere) {
   ASSERT_EQ(map["waiting"].size(), 2U);
   EXPECT_TRUE(map["waiting"][0]["fits"].as_bool());
   EXPECT_FALSE(map["waiting"][1]["fits"].as_bool());
-  EXPECT_EQ(overview(state, {}, {})["mig"]["unplaceable"].as_int(), 1);
+  EXPECT_EQ(overview(state, {.slices = &map}, {})["mig"]["unplaceable"].as_int(), 1);
 }
 
 }  // namespace
