@@ -7,9 +7,7 @@
 #include <chrono>
 #include <deque>
 #include <map>
-#include <set>
 #include <thread>
-#include <tuple>
 #include <utility>
 
 #include "base/condition_variable.hpp"
@@ -42,6 +40,18 @@ struct WantedLog {
   std::string began{};
 };
 
+// A container that runs; `last`: its pod is being deleted, and its log was wanted for that.
+struct RunningLog {
+  WantedLog log{};
+  bool last = false;
+};
+
+// The newest instance of a container whose log was wanted after its end.
+struct EndedLog {
+  std::string uid{};  // of the pod
+  std::int64_t restarts = -1;
+};
+
 // A log that could not be written.
 struct HeldLog {
   WantedLog log{};
@@ -69,9 +79,9 @@ struct LogArchive::State {
   ConditionVariable news{};
   bool stopping ATHANOR_GUARDED_BY(mutex) = false;
   std::deque<WantedLog> queue ATHANOR_GUARDED_BY(mutex){};
-  std::map<std::pair<Key, std::string>, WantedLog> running ATHANOR_GUARDED_BY(mutex){};
-  // By pod, container and restart count: each start of a container has its own log.
-  std::set<std::tuple<Key, std::string, std::int64_t>> done ATHANOR_GUARDED_BY(mutex){};
+  // By pod and container, while the pod is there.
+  std::map<std::pair<Key, std::string>, RunningLog> running ATHANOR_GUARDED_BY(mutex){};
+  std::map<std::pair<Key, std::string>, EndedLog> done ATHANOR_GUARDED_BY(mutex){};
   std::int64_t bytes ATHANOR_GUARDED_BY(mutex) = 0;
   std::deque<HeldLog> held ATHANOR_GUARDED_BY(mutex){};
   std::size_t held_bytes ATHANOR_GUARDED_BY(mutex) = 0;
@@ -86,6 +96,9 @@ struct LogArchive::State {
   void read(const WantedLog& log);
   // Writes a log, or notes why not; returns true if it is written.
   bool archive(const WantedLog& log, const std::string& text);
+  // Takes the state of one container.
+  void see(const Object& pod, const Value& status) ATHANOR_REQUIRES(mutex);
+  void want(WantedLog log) ATHANOR_REQUIRES(mutex);
   // Keeps a log in memory until it can be written; newer text of a container replaces older.
   void hold(HeldLog log);
   void write_held();
@@ -105,8 +118,9 @@ Result<void> LogArchive::State::keep(const WantedLog& log, const std::string& te
   ATHANOR_TRY(store::Statement row,
               database.prepare("INSERT INTO athanor_logs(ns, pod, container, job, source, "
                                "began, bytes, text) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON "
-                               "CONFLICT(ns, pod, container) DO UPDATE SET bytes = "
-                               "excluded.bytes, text = excluded.text"));
+                               "CONFLICT(ns, pod, container) DO UPDATE SET job = "
+                               "excluded.job, source = excluded.source, began = excluded.began, "
+                               "bytes = excluded.bytes, text = excluded.text"));
   row.bind_text(1, log.pod.ns);
   row.bind_text(2, log.pod.name);
   row.bind_text(3, log.container);
@@ -222,8 +236,8 @@ void LogArchive::State::run() {
       if (queue.empty()) {
         if (std::chrono::steady_clock::now() >= next) {
           next = std::chrono::steady_clock::now() + again;
-          for (const auto& [key, log] : running) {
-            queue.push_back(log);
+          for (const auto& [key, one] : running) {
+            queue.push_back(one.log);
           }
         }
         continue;
@@ -265,32 +279,10 @@ void LogArchive::see(const Object& pod) {
   if (state_->limit <= 0 || pod.label(views::kJobNameLabel).empty()) {
     return;
   }
-  const std::string task(pod.label(views::kPipelineTaskLabel));
   const MutexLock lock(state_->mutex);
   for (const char* part : {"initContainerStatuses", "containerStatuses"}) {
     for (const Value& status : pod.status()[std::string_view(part)].items()) {
-      const std::string name = status["name"].str();
-      const bool ended = status["state"]["terminated"].is_object();
-      const std::pair<Key, std::string> key{pod.key(), name};
-      const std::tuple end{key.first, name, status["restartCount"].as_int()};
-      if ((!ended && !status["state"]["running"].is_object()) || state_->done.contains(end)) {
-        continue;
-      }
-      WantedLog log{.pod = key.first,
-                    .container = name,
-                    .job = job_of_pod(pod),
-                    .source = (task.empty() ? std::string(pod.name()) : task) + "/" +
-                              (name.starts_with("step-") ? name.substr(5) : name),
-                    .began = pod.metadata()["creationTimestamp"].str()};
-      if (!ended) {
-        state_->running.insert_or_assign(key, std::move(log));
-        continue;
-      }
-      state_->running.erase(key);
-      state_->done.insert(end);
-      if (state_->queue.size() < kMostRead) {
-        state_->queue.push_back(std::move(log));
-      }
+      state_->see(pod, status);
     }
   }
   state_->news.notify_all();
@@ -299,7 +291,45 @@ void LogArchive::see(const Object& pod) {
 void LogArchive::gone(const Key& pod) {
   const MutexLock lock(state_->mutex);
   std::erase_if(state_->running, [&](const auto& one) { return one.first.first == pod; });
-  std::erase_if(state_->done, [&](const auto& one) { return std::get<0>(one) == pod; });
+  std::erase_if(state_->done, [&](const auto& one) { return one.first.first == pod; });
+}
+
+void LogArchive::State::see(const Object& pod, const Value& status) {
+  const std::string name = status["name"].str();
+  const bool ended = status["state"]["terminated"].is_object();
+  const std::pair<Key, std::string> key{pod.key(), name};
+  EndedLog instance{.uid = std::string(pod.uid()), .restarts = status["restartCount"].as_int()};
+  const auto known = done.find(key);
+  const bool read = known != done.end() && known->second.uid == instance.uid &&
+                    known->second.restarts >= instance.restarts;
+  if ((!ended && !status["state"]["running"].is_object()) || read) {
+    return;
+  }
+  const std::string task(pod.label(views::kPipelineTaskLabel));
+  WantedLog log{.pod = key.first,
+                .container = name,
+                .job = job_of_pod(pod),
+                .source = (task.empty() ? std::string(pod.name()) : task) + "/" +
+                          (name.starts_with("step-") ? name.substr(5) : name),
+                .began = pod.metadata()["creationTimestamp"].str()};
+  if (ended) {
+    running.erase(key);
+    done.insert_or_assign(key, std::move(instance));
+    want(std::move(log));
+    return;
+  }
+  RunningLog& one = running[key];
+  if (pod.deleting() && !one.last) {  // it may be gone before the next reading
+    want(log);
+    one.last = true;
+  }
+  one.log = std::move(log);
+}
+
+void LogArchive::State::want(WantedLog log) {
+  if (queue.size() < kMostRead) {
+    queue.push_back(std::move(log));
+  }
 }
 
 std::optional<std::string> LogArchive::find(const Key& pod, const std::string& container) {

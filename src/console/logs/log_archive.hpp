@@ -49,7 +49,7 @@ class LogArchive {
   ~LogArchive();
 
   // Takes a state of a pod: its logs are read once a container ends, which may be several times,
-  // and each minute before. Must not block.
+  // once it is being deleted, and each minute before. Must not block.
   void see(const Object& pod);
   // Forgets a pod that is gone: its log stays.
   void gone(const Key& pod);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <thread>
@@ -28,8 +29,7 @@ constexpr std::size_t kMostStreams = 64;     // threads
 constexpr std::size_t kMostOfViewer = 24;    // so that one person leaves some to the others
 constexpr std::size_t kMostWindow = 20'000;  // lines that wait for a browser
 constexpr std::size_t kMostInEvent = 500;    // lines
-constexpr auto kBeat = std::chrono::seconds(15);
-constexpr auto kLook = std::chrono::seconds(1);  // at the viewer's rights and the heartbeat
+constexpr int kServerError = 500;
 constexpr Duration kTurn = std::chrono::milliseconds(100);
 
 // State that the thread and the stream share.
@@ -40,6 +40,7 @@ struct LogFlow {
   bool ended ATHANOR_GUARDED_BY(mutex) = false;
   bool expired ATHANOR_GUARDED_BY(mutex) = false;  // the viewer may not read on
   bool left ATHANOR_GUARDED_BY(mutex) = false;     // the browser
+  bool broken ATHANOR_GUARDED_BY(mutex) = false;   // the API server went away: the log may go on
   std::string error ATHANOR_GUARDED_BY(mutex){};
   std::function<void()> wake ATHANOR_GUARDED_BY(mutex){};
 
@@ -58,8 +59,8 @@ struct LogFlow {
 
 class LogStream final : public net::PacedStream {
  public:
-  LogStream(std::shared_ptr<LogFlow> flow, LogFraming framing, std::string load_path)
-      : flow_(std::move(flow)), framing_(framing), load_path_(std::move(load_path)) {}
+  LogStream(std::shared_ptr<LogFlow> flow, LogFraming framing, std::string load_path, Duration beat)
+      : flow_(std::move(flow)), framing_(framing), load_path_(std::move(load_path)), beats_(beat) {}
   LogStream(const LogStream&) = delete;
   LogStream& operator=(const LogStream&) = delete;
   ~LogStream() override {
@@ -93,10 +94,10 @@ class LogStream final : public net::PacedStream {
       append(line, out);
     }
     if (!out.empty()) {
-      beat_ = Steady::now() + kBeat;
+      beat_ = Steady::now() + beats_;
     } else if (Steady::now() >= beat_) {
       out = ": heartbeat\n\n";
-      beat_ = Steady::now() + kBeat;
+      beat_ = Steady::now() + beats_;
     }
     if (!flow_->lines.empty()) {
       if (flow_->wake) {
@@ -109,6 +110,9 @@ class LogStream final : public net::PacedStream {
         Value data = Value::object();
         if (!flow_->error.empty()) {
           data.set("error", flow_->error);
+        }
+        if (flow_->broken) {
+          data.set("again", true);
         }
         out += fmt::format("event: end\ndata: {}\n\n", json::print(data));
       }
@@ -142,7 +146,8 @@ class LogStream final : public net::PacedStream {
   LogFraming framing_;
   std::string load_path_;
   std::size_t number_ = 0;
-  Steady::time_point beat_ = Steady::now() + kBeat;
+  Duration beats_;  // between two heartbeats
+  Steady::time_point beat_ = Steady::now() + beats_;
 };
 
 // Returns true for a line that the reader has: it is not younger than its last one.
@@ -170,7 +175,7 @@ bool look_after(LogFlow& flow, const LogRequest& request) {
 }  // namespace
 
 struct LogFollower::State {
-  explicit State(client::ClusterConfig with) : config(std::move(with)) {}
+  State(client::ClusterConfig with, LogPace how) : config(std::move(with)), pace(how) {}
 
   struct Run {
     std::shared_ptr<bool> done{};  // guarded by `mutex`
@@ -179,6 +184,7 @@ struct LogFollower::State {
   };
 
   client::ClusterConfig config;
+  const LogPace pace;
   Mutex mutex{};
   std::vector<Run> runs ATHANOR_GUARDED_BY(mutex){};
   bool stopping ATHANOR_GUARDED_BY(mutex) = false;
@@ -210,22 +216,23 @@ struct LogFollower::State {
 
 void LogFollower::State::drive(const std::shared_ptr<LogFlow>& flow,
                                const client::ClusterConfig& as, const LogRequest& request) {
-  const auto finish = [&](const std::string& error) {
+  const auto finish = [&](const std::optional<Error>& error) {
     const MutexLock lock(flow->mutex);
     flow->ended = true;
-    flow->error = error;
+    flow->error = error ? error->message : "";
+    flow->broken = error && error->code >= kServerError;
     if (flow->wake) {
       flow->wake();
     }
   };
   auto opened = client::Connection::open(as);
   if (!opened.ok()) {
-    finish(opened.error().message);
+    finish(opened.error());
     return;
   }
   client::Connection& connection = **opened;
   std::size_t open = 0;
-  std::string error;
+  std::optional<Error> error;
   std::set<std::string> known;
   std::vector<std::shared_ptr<void>> streams;
   const auto begin = [&](const FollowedLog& log) {
@@ -246,21 +253,21 @@ void LogFollower::State::drive(const std::shared_ptr<LogFlow>& flow,
                                              [&](const Result<void>& outcome) {
                                                --open;
                                                if (!outcome.ok()) {
-                                                 error = outcome.error().message;
+                                                 error = outcome.error();
                                                }
                                              }}));
   };
   for (const FollowedLog& log : request.logs) {
     begin(log);
   }
-  auto look = Steady::now() + kLook;
+  auto look = Steady::now() + pace.look;
   bool complete = !request.more;
   while ((open > 0 || !complete) && !is_over(*flow)) {
-    connection.run(kTurn);
+    connection.run(std::min(kTurn, pace.look));
     if (Steady::now() < look) {
       continue;
     }
-    look = Steady::now() + kLook;
+    look = Steady::now() + pace.look;
     if (!look_after(*flow, request)) {
       break;
     }
@@ -276,8 +283,8 @@ void LogFollower::State::drive(const std::shared_ptr<LogFlow>& flow,
   finish(error);
 }
 
-LogFollower::LogFollower(client::ClusterConfig config)
-    : state_(std::make_shared<State>(std::move(config))) {}
+LogFollower::LogFollower(client::ClusterConfig config, LogPace pace)
+    : state_(std::make_shared<State>(std::move(config), pace)) {}
 
 LogFollower::~LogFollower() {
   std::vector<State::Run> runs;
@@ -298,7 +305,8 @@ Result<std::unique_ptr<net::Stream>> LogFollower::follow(const Viewer& viewer, L
     config.impersonate = {.user = viewer.user, .groups = viewer.groups};
   }
   auto flow = std::make_shared<LogFlow>();
-  auto stream = std::make_unique<LogStream>(flow, request.framing, request.load_path);
+  auto stream =
+      std::make_unique<LogStream>(flow, request.framing, request.load_path, state_->pace.beat);
   const MutexLock lock(state_->mutex);
   state_->reap();
   if (state_->stopping || state_->runs.size() >= kMostStreams) {

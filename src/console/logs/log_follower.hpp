@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "base/time.hpp"
 #include "client/cluster_config.hpp"
 #include "console/world/api_port.hpp"
 #include "net/http.hpp"
@@ -51,10 +52,17 @@ struct LogRequest {
   std::function<MoreLogs()> more{};
 };
 
+// Intervals of a stream. Its heartbeats are the only traffic of a silent log, so they come more
+// often than servers and proxies close connections.
+struct LogPace {
+  Duration beat = std::chrono::seconds(15);  // without a line
+  Duration look = std::chrono::seconds(1);   // at the viewer's rights and at the heartbeat
+};
+
 // Thread-safe.
 class LogFollower {
  public:
-  explicit LogFollower(client::ClusterConfig config);
+  explicit LogFollower(client::ClusterConfig config, LogPace pace = {});
   LogFollower(const LogFollower&) = delete;
   LogFollower& operator=(const LogFollower&) = delete;
   ~LogFollower();  // ends all

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "api/builtin.hpp"
 #include "client/connection.hpp"
@@ -182,7 +183,8 @@ Response answer_plain(Exchange& exchange, const std::vector<LogLine>& lines,
   return response;
 }
 
-// Returns what ends a stream once its viewer has logged out or may not read logs any more (X4).
+// Returns the check that ends a stream once its viewer has logged out or may not read logs any more
+// (X4).
 std::function<bool()> right_to_follow(Exchange& exchange, const std::string& ns) {
   if (exchange.services.settings.auth == AuthMode::None) {
     return {};
@@ -345,17 +347,22 @@ std::vector<FollowedLog> followed_logs(const std::vector<JobLog>& logs) {
   return followed;
 }
 
-// Returns what finds the containers of a job that begin later. They may be seen a moment after the
-// end of the job.
+// Returns the function that finds containers of a job that begin later; it reads the pods only
+// after changes. Containers may be seen a moment after the end of the job.
 std::function<MoreLogs()> later_logs(const World& world, const FoundJob& job) {
   constexpr int kMoments = 3;
-  return [&world, key = job.object.key(), uid = std::string(job.object.uid()),
-          left = kMoments]() mutable {
+  return [&world, key = job.object.key(), uid = std::string(job.object.uid()), left = kMoments,
+          seen = std::uint64_t{0}]() mutable {
     const auto facts = world.facts();
     const Object* now = facts->find(api::kFournosJob, key);
     const bool over = now == nullptr || now->uid() != uid || views::is_over(*now);
     left = over ? left - 1 : kMoments;
-    return MoreLogs{.logs = followed_logs(live_logs(*facts, key)), .last = left <= 0};
+    MoreLogs more{.last = left <= 0};
+    const KindObjects* pods = facts->state(api::kPod);
+    if (pods != nullptr && pods->changes != std::exchange(seen, pods->changes)) {
+      more.logs = followed_logs(live_logs(*facts, key));
+    }
+    return more;
   };
 }
 

@@ -23,6 +23,7 @@ export interface LogState {
 
 const kFirst = 1000;
 const kPart = 10_000;
+const kAgain = 3000; // milliseconds until a broken stream is opened anew
 
 // Starts reading `path` (a route of the API with its query); `changed` runs whenever there is more. Returns the end of it.
 export function readLog(path: string, follow: boolean, state: LogState, changed: () => void): () => void {
@@ -31,6 +32,7 @@ export function readLog(path: string, follow: boolean, state: LogState, changed:
   let events: EventSource | undefined;
   let ended = false;
   let frame = 0;
+  let retry: ReturnType<typeof setTimeout> | undefined;
   const later = () => {
     if (!frame && !ended)
       frame = requestAnimationFrame(() => {
@@ -54,6 +56,7 @@ export function readLog(path: string, follow: boolean, state: LogState, changed:
   };
   const listen = () => {
     if (ended || document.hidden) return;
+    events?.close();
     events = new EventSource(api(`${path}${mark}follow=1&since=${state.model.since()}`));
     state.following = true;
     const take = (lines: LogLine[]) => {
@@ -73,9 +76,11 @@ export function readLog(path: string, follow: boolean, state: LogState, changed:
       state.total = Math.max(state.total, state.model.last);
       later();
     });
-    events.addEventListener("end", () => {
+    events.addEventListener("end", (event) => {
       events?.close();
       state.following = false;
+      // The API server went away: the log goes on after the last line.
+      if ((JSON.parse((event as MessageEvent<string>).data || "{}") as { again?: boolean }).again) retry = setTimeout(listen, kAgain);
       later();
     });
     events.addEventListener("auth", () => {
@@ -90,6 +95,7 @@ export function readLog(path: string, follow: boolean, state: LogState, changed:
     };
   };
   const visibility = () => {
+    clearTimeout(retry);
     events?.close();
     state.following = false;
     if (!document.hidden && follow) listen();
@@ -115,6 +121,7 @@ export function readLog(path: string, follow: boolean, state: LogState, changed:
   return () => {
     ended = true;
     cancelAnimationFrame(frame);
+    clearTimeout(retry);
     abort.abort();
     events?.close();
     document.removeEventListener("visibilitychange", visibility);
