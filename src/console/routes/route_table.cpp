@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <utility>
 
 #include "base/ascii.hpp"
 #include "base/check.hpp"
+#include "console/routes/answer_notation.hpp"
+#include "console/routes/answer_schemas.hpp"
 
 namespace athanor::console {
 namespace {
@@ -59,54 +61,12 @@ Value parameter(std::string_view name, std::string_view in) {
                         {"schema", Value::object({{"type", "string"}})}});
 }
 
-Value type_schema(ColumnType type) {
-  switch (type) {
-    case ColumnType::Text:
-      return Value::object({{"type", "string"}});
-    case ColumnType::Number:
-      return Value::object({{"type", "number"}});
-    case ColumnType::Flag:
-      return Value::object({{"type", "boolean"}});
-    case ColumnType::Time:
-      return Value::object({{"type", "string"}, {"format", "date-time"}});
-    case ColumnType::List:
-      return Value::object({{"type", "array"}, {"items", Value::object()}});
-    case ColumnType::Object:
-      break;
-  }
-  return Value::object();
-}
-
+// Returns the schema of a list of rows of a shape.
 Value list_schema(const ListShape& shape) {
-  Value members = Value::object();
-  for (const Column& column : shape.columns) {
-    if (column.name.find('.') == std::string_view::npos) {
-      members.set(column.name, type_schema(column.type));
-    }
-  }
-  const Value row = Value::object({{"type", "object"}, {"properties", std::move(members)}});
-  return Value::object(
-      {{"type", "object"},
-       {"required", Value::list({"items", "total"})},
-       {"properties", Value::object({{"items", Value::object({{"type", "array"}, {"items", row}})},
-                                     {"total", Value::object({{"type", "integer"}})},
-                                     {"continue", Value::object({{"type", "string"}})},
-                                     {"resourceVersion", Value::object({{"type", "string"}})},
-                                     {"partial", Value::object({{"type", "boolean"}})}})}});
-}
-
-// {"error": {code, reason, message, field}} (docs/spec/dashboard.md B5).
-Value error_schema() {
-  const auto typed = [](std::string_view type) { return Value::object({{"type", type}}); };
-  const Value error = Value::object({{"type", "object"},
-                                     {"required", Value::list({"code", "reason", "message"})},
-                                     {"properties", Value::object({{"code", typed("integer")},
-                                                                   {"reason", typed("string")},
-                                                                   {"message", typed("string")},
-                                                                   {"field", typed("string")}})}});
-  return Value::object({{"type", "object"},
-                        {"required", Value::list({"error"})},
-                        {"properties", Value::object({{"error", error}})}});
+  return schema_of(fmt::format(
+      "{{items: [@{}], total: whole, continue?, resourceVersion?, now?: time, partial?: "
+      "flag, unavailable?: [text]}}",
+      shape.name));
 }
 
 // Schema of a body with such members.
@@ -135,13 +95,14 @@ Value operation_of(const Route& route) {
   for (const std::string_view name : query_names(route)) {
     parameters.push_back(parameter(name, "query"));
   }
-  Value schema = route.shape != nullptr ? list_schema(route.shape()) : Value::object();
-  if (route.shape == nullptr && route.content_type == "application/json" &&
-      route.path.starts_with("/api/v1/")) {
-    schema.set("type", "object");
-  }
   Value content = Value::object();
-  content.set(route.content_type, Value::object({{"schema", schema}}));
+  content.set(route.content_type, Value::object({{"schema", Value::object()}}));
+  if (const std::string_view notation = answer_notation(route.method, route.path);
+      route.shape != nullptr) {
+    content.set("application/json", Value::object({{"schema", list_schema(route.shape())}}));
+  } else if (!notation.empty()) {
+    content.set("application/json", Value::object({{"schema", schema_of(notation)}}));
+  }
   Value refused = Value::object({{"description", "refused"}});
   if (route.path.starts_with("/api/v1/")) {
     refused.set("content", json_content(Value::object({{"$ref", "#/components/schemas/Error"}})));
@@ -254,13 +215,19 @@ Value openapi_document(std::string_view version) {
   for (const Route& route : all_routes()) {
     paths.member(route.path).set(lower(route.method), operation_of(route));
   }
+  // {"error": {code, reason, message, field}} (docs/spec/dashboard.md B5).
+  Value schemas = Value::object(
+      {{"Error", schema_of("{error: {code: whole, reason, message, field?, token?}}")}});
+  for (const NamedNotation& one : shared_schemas()) {
+    schemas.set(one.name, schema_of(one.notation));
+  }
   return Value::object(
       {{"openapi", "3.0.3"},
        {"info", Value::object({{"title", "Athanor console"}, {"version", version}})},
        {"paths", std::move(paths)},
        {"components",
         Value::object(
-            {{"schemas", Value::object({{"Error", error_schema()}})},
+            {{"schemas", std::move(schemas)},
              {"securitySchemes",
               Value::object({{"csrf", Value::object({{"type", "apiKey"},
                                                      {"in", "header"},
