@@ -103,9 +103,9 @@ struct Console::State {
   }
 
   Result<void> serve();
-  // Has changes of AllocationClaims kept. On the client's thread.
+  // Records changes of AllocationClaims in the history. On the client's thread.
   void keep_slices(const std::vector<WorldChange>& changes);
-  // Lets go of what nobody looks at.
+  // Stops unneeded watches and frees cached logs from time to time, until the end.
   void keep();
 
   ConsoleOptions options;

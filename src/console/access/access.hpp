@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Access: who a viewer is, and what they may see and change (docs/spec/dashboard.md B9).
+// Access: authentication and authorization of viewers (docs/spec/dashboard.md B9).
 #pragma once
 
 #include <cstdint>

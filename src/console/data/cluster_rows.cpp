@@ -180,7 +180,7 @@ Value managed_row(const Facts& facts, const JobSurroundings& around, const Objec
   return row;
 }
 
-// Quota beside what was discovered.
+// Compares quota with discovered hardware.
 Value quota_against_hardware(const Object& cluster, const ClusterShares& shares) {
   std::map<std::string, std::int64_t> found;
   for (const Value& gpu : cluster.spec()["hardware"]["gpus"].items()) {

@@ -35,7 +35,7 @@ std::map<std::string, QuotaUses> uses_of_cohorts(const Facts& facts) {
   return cohorts;
 }
 
-// Returns what others of the cohort may hold of a queue's unused quota: at most what they borrow.
+// Returns the part of a queue's unused quota that others of its cohort borrow, at most.
 Quantity lent_of(const QuotaUse& own, const QuotaUse& cohort) {
   Quantity unused = own.nominal;
   unused -= own.used;

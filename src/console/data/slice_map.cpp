@@ -67,7 +67,7 @@ Value room_list(const std::map<std::string, std::int64_t, std::less<>>& room) {
   return list;
 }
 
-// 1 - (what still fits) / (what fits into as many free slots without gaps), by profile.
+// Returns 1 - (placements that fit) / (placements that would fit without gaps), by profile.
 Value fragmentation_of(const das::GpuState& gpu, const Value& placements) {
   Value all = Value::object();
   for (const auto& [profile, room] : gpu.room) {
@@ -133,7 +133,7 @@ bool fits(const Room& wanted, const std::vector<Room>& nodes) {
   });
 }
 
-// Returns what a pod asks for, by profile or by resource of shares.
+// Returns the slices and shares that a pod requests, by profile or resource.
 Room wanted_of(const Object& pod, const std::set<std::string, std::less<>>& shares) {
   Room wanted;
   for (const std::string& profile : das::slices_of(pod.spec()).profiles()) {

@@ -159,7 +159,7 @@ void LogArchive::State::read(const WantedLog& log) {
                                               api_path(api::kPod, log.pod.ns, log.pod.name),
                                               client::escape(log.container)));
   if (!text.ok()) {
-    return;  // the pod is gone: what was read before stays
+    return;  // the pod is gone: the text of an earlier reading stays
   }
   if (static_cast<std::int64_t>(text->size()) <= limit && !archive(log, *text)) {
     hold({.log = log, .text = *text});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // LogFollower: follows logs of running containers for browsers as server-sent events. A reader
-// that is slower than the log gets a window of it and is told what was left out
+// that is slower than the log gets a window of it and the number of skipped lines
 // (docs/spec/dashboard.md L2, L3).
 #pragma once
 

@@ -106,7 +106,7 @@ ReadToken read_word(const ListShape& shape, const FilterText& text, Instant now)
     token.column = "labels";
     return token;
   }
-  // A word may stand for a column beside the one of its own name.
+  // A word may name a second column besides the one of its own name.
   const Column* column = nullptr;
   for (const Column& one : shape.columns) {
     if (lower(one.name) == token.key && one.type != ColumnType::Object) {

@@ -16,8 +16,8 @@ namespace athanor::console {
 // "*" in a value stands for any text. Errors name the word.
 Result<std::vector<FilterToken>, FieldError> parse_filter(const ListShape& shape,
                                                           std::string_view text, Instant now);
-// Returns true if a row passes: words of one key are alternatives, all others have to hold. Words
-// about the column `ignored` do not count.
+// Returns true if a row passes: of the words of one key one has to hold, of others each. Words of
+// the column `ignored` are skipped.
 bool passes_filter(std::span<const FilterToken> filter, const Value& row, std::string_view ignored);
 
 }  // namespace athanor::console

@@ -193,7 +193,7 @@ constexpr Answer kAnswers[] = {
                              " newest: [{at, ns, cluster, fight: flag}]}, partial: flag}"},
     {"GET /api/v1/system", "{version, api: {server, connected: flag, error?, version?, latencySeconds?: number},"
                            " watches: [@Watch], controllers: {items: [{name, state, queue: whole, active: whole,"
-                           " errors: whole, failing: flag, why?, lastError?}], ready: [{check, ok: flag}], absent?,"
+                           " errors: whole, failing: whole, why?, lastError?}], ready: [{check, ok: flag}], absent?,"
                            " source?, watches?: [@Watch], leads?: flag,"
                            " leader?: {name, held: flag, holder?, since?, renewed?}, errors: [text]},"
                            " features: [@Feature], history: {backend, connected: flag, jobs: whole, queued: whole,"

@@ -23,7 +23,7 @@ Response list_appwrappers(Exchange& exchange) {
                      tables->list("appwrappers"));
 }
 
-// Owners between the pods of an AppWrapper and itself, read one by one.
+// Returns the owners between an AppWrapper and its pods; reads each with a request.
 std::vector<Object> owners_of(Exchange& exchange, const std::vector<Object>& pods) {
   constexpr int kMostOwners = 10;
   std::vector<Object> owners;
@@ -52,7 +52,7 @@ std::vector<Object> owners_of(Exchange& exchange, const std::vector<Object>& pod
   return owners;
 }
 
-// Adds the objects of the components, read one by one: those of no pod are not among its owners.
+// Adds the objects of components without pods; those of pods are among the owners already.
 void add_components(Exchange& exchange, views::AppWrapperFacts& all) {
   constexpr std::size_t kMostRead = 30;  // requests for one page
   const Value& statuses = all.app.status()["componentStatus"];

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
@@ -184,6 +185,18 @@ Value spec_patch(const Object& cluster, Value spec) {
        {"spec", std::move(spec)}});
 }
 
+// Tries a change of a cluster again that lost against its controller, which writes its status.
+template <class Change>
+Response try_again(Change change) {
+  constexpr int kConflict = 409;
+  constexpr int kMostAttempts = 5;
+  Result<Response> done = change();
+  for (int i = 1; i < kMostAttempts && !done.ok() && done.error().code == kConflict; ++i) {
+    done = change();
+  }
+  return done.ok() ? *std::move(done) : answer_error(done.error());
+}
+
 Response lock_cluster(Exchange& exchange) {
   const std::string owner = exchange.body["owner"].str();
   const std::string ttl = exchange.body["ttl"].str();
@@ -195,47 +208,48 @@ Response lock_cluster(Exchange& exchange) {
         Error::bad_request(fmt::format("ttl \"{}\" is not a time such as 30m, 4h or 2d", ttl)),
         "ttl");
   }
-  const auto cluster = cluster_of_path(exchange);
-  if (!cluster.ok()) {
-    return answer_error(cluster.error());
-  }
-  const std::string holder = cluster->spec()["owner"].str();
-  if (!holder.empty() && holder != owner && !exchange.body["transfer"].as_bool()) {
-    return answer_error(
-        Error::conflict(fmt::format("{} is locked for {}", cluster->name(), holder)), "owner");
-  }
-  Value spec = Value::object({{"owner", owner}});
-  spec.set("ttl", ttl.empty() ? Value() : Value(ttl));
-  const bool same = holder == owner && cluster->spec()["ttl"].as_string() == ttl;
-  if (!same) {
-    if (const auto patched =
-            patch_cluster(exchange, *cluster, spec_patch(*cluster, std::move(spec)), "lock");
-        !patched.ok()) {
-      return answer_error(patched.error());
+  return try_again([&]() -> Result<Response> {
+    ATHANOR_TRY(const Object cluster, cluster_of_path(exchange));
+    const std::string holder = cluster.spec()["owner"].str();
+    if (!holder.empty() && holder != owner && !exchange.body["transfer"].as_bool()) {
+      return answer_error(
+          Error::conflict(fmt::format("{} is locked for {}", cluster.name(), holder)), "owner");
     }
-  }
-  Value lock = Value::object({{"ns", cluster->ns()},
-                              {"cluster", cluster->name()},
-                              {"state", same ? cluster->status()["lockState"] : Value("Acquiring")},
-                              {"holder", owner}});
-  set_text(lock, "expires", same ? cluster->status()["lockExpiresAt"].as_string() : "");
-  return answer_value(
-      Value::object({{"lock", std::move(lock)},
-                     {"message", fmt::format("{} is locked for {}", cluster->name(), owner)}}));
+    Value spec = Value::object({{"owner", owner}});
+    spec.set("ttl", ttl.empty() ? Value() : Value(ttl));
+    const bool same = holder == owner && cluster.spec()["ttl"].as_string() == ttl;
+    if (!same) {
+      ATHANOR_TRY_VOID(
+          patch_cluster(exchange, cluster, spec_patch(cluster, std::move(spec)), "lock"));
+    }
+    Value lock =
+        Value::object({{"ns", cluster.ns()},
+                       {"cluster", cluster.name()},
+                       {"state", same ? cluster.status()["lockState"] : Value("Acquiring")},
+                       {"holder", owner}});
+    set_text(lock, "expires", same ? cluster.status()["lockExpiresAt"].as_string() : "");
+    return answer_value(
+        Value::object({{"lock", std::move(lock)},
+                       {"message", fmt::format("{} is locked for {}", cluster.name(), owner)}}));
+  });
 }
 
 Response unlock_cluster(Exchange& exchange) {
-  const auto cluster = cluster_of_path(exchange);
-  if (!cluster.ok()) {
-    return answer_error(cluster.error());
-  }
-  Value spec = Value::object({{"owner", ""}});
-  spec.set("ttl", Value());
-  const auto patched =
-      patch_cluster(exchange, *cluster, spec_patch(*cluster, std::move(spec)), "unlock");
-  return patched.ok() ? answer_value(Value::object(
-                            {{"message", fmt::format("{} is unlocked", cluster->name())}}))
-                      : answer_error(patched.error());
+  return try_again([&, first = std::optional<std::string>()]() mutable -> Result<Response> {
+    ATHANOR_TRY(const Object cluster, cluster_of_path(exchange));
+    const std::string holder = cluster.spec()["owner"].str();
+    if (first.value_or(holder) != holder) {  // another owner took it meanwhile
+      return answer_error(
+          Error::conflict(fmt::format("{} is locked for {}", cluster.name(), holder)));
+    }
+    first = holder;
+    Value spec = Value::object({{"owner", ""}});
+    spec.set("ttl", Value());
+    ATHANOR_TRY_VOID(
+        patch_cluster(exchange, cluster, spec_patch(cluster, std::move(spec)), "unlock"));
+    return answer_value(
+        Value::object({{"message", fmt::format("{} is unlocked", cluster.name())}}));
+  });
 }
 
 Response change_cluster(Exchange& exchange, const Value& patch, std::string_view action,

@@ -65,7 +65,7 @@ Value parameter(std::string_view name, std::string_view in) {
 Value list_schema(const ListShape& shape) {
   return schema_of(fmt::format(
       "{{items: [@{}], total: whole, continue?, resourceVersion?, now?: time, partial?: "
-      "flag, unavailable?: [text]}}",
+      "flag, unavailable?: [text], facets?: <<whole>>}}",
       shape.name));
 }
 

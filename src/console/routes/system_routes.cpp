@@ -223,7 +223,7 @@ Response show_overview(Exchange& exchange) {
   return answer_value(page);
 }
 
-// Adds what the console itself cannot write, before the problems of the cluster.
+// Puts problems of the console's own stores before those of the cluster.
 Value with_store_problems(const Services& services, const Value& problems) {
   Value all = Value::list();
   const auto add = [&](std::string_view name, const std::string& text) {

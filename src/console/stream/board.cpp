@@ -456,7 +456,7 @@ std::unique_ptr<net::Stream> Board::subscribe(Subscription subscription) {
   auto viewer = std::make_unique<State::Viewer>(state_, std::move(subscription));
   const MutexLock lock(state_->mutex);
   if (state_->viewers.empty() && state_->dirty) {
-    // Changes between refresh() and here are noted for nobody: the log begins anew.
+    // Changes between refresh() and here are not in the log: it begins anew.
     state_->log.clear();
   }
   state_->viewers.push_back(viewer.get());

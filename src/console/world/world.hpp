@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// World: what the console knows of a cluster: one list and watch per kind, however many viewers
-// there are (docs/spec/dashboard.md B2). Kinds that the cluster lacks are named and picked up when
+// World: the console's cache of a cluster: one list and watch per kind, for any number of viewers
+// (docs/spec/dashboard.md B2). Kinds that the cluster lacks are named and picked up when
 // they appear.
 #pragma once
 
@@ -111,7 +111,7 @@ class World {
   void start();
   // Follows all kinds; again without effect while they are followed.
   void follow_all();
-  // Lets go of all kinds that are not always needed.
+  // Stops following the kinds that are not always needed.
   void rest();
   void stop();
 

@@ -2,7 +2,7 @@
 // Grammar of the filter box (docs/spec/dashboard.md B3 G3): words, key:value, age:<2h, and - before a term that is excluded.
 import { parseSpan } from "./time";
 
-// What a filter can ask of a row: texts are compared, numbers (milliseconds for spans) are ordered.
+// Values of a row that a filter reads: texts are compared, numbers (spans in milliseconds) are ordered.
 export interface Field<Row> {
   text?: (row: Row) => string | string[] | null | undefined;
   span?: (row: Row, now: number) => number;
@@ -22,7 +22,7 @@ export interface Filter<Row> {
   terms: Term[];
   problems: string[]; // one line for each term that is not understood
   accepts: (row: Row, now: number) => boolean;
-  // The same in two parts: what the terms of a key say, and what all others do.
+  // Returns the test of the terms of one key, and that of all other terms.
   parts: (key: string) => { own: Test<Row>; others: Test<Row> };
 }
 type Test<Row> = (row: Row, now: number) => boolean;
@@ -43,7 +43,7 @@ function parseTerm(raw: string): Term {
   return { raw, negated, key: body.slice(0, colon).toLowerCase(), value: unquoted(comparison ? rest.slice(1) : rest), comparison };
 }
 
-// Reads a filter. `words` gives the texts that free words are searched in. Unknown terms are problems and take no row away.
+// Reads a filter. `words` gives the texts that free words are searched in. Unknown terms are reported as problems and exclude no row.
 export function parseFilter<Row extends object>(text: string, fields: Fields<Row>, words: (row: Row) => (string | null | undefined)[]): Filter<Row> {
   const terms: Term[] = [];
   const problems: string[] = [];
@@ -79,7 +79,7 @@ export function filterRows<Row>(rows: readonly Row[], filter: Filter<Row>, now: 
   return { accepted, counts: [...found] };
 }
 
-// The words of each row in lower case: rows are replaced, never changed.
+// Caches the words of each row in lower case; rows are immutable.
 const searched = new WeakMap<object, WeakMap<object, string>>();
 
 function searchedText<Row extends object>(row: Row, words: (row: Row) => (string | null | undefined)[]): string {
@@ -107,7 +107,7 @@ function testOf<Row extends object>(term: Term, fields: Fields<Row>, words: (row
     return (row: Row) => {
       const value = read(row);
       const list = Array.isArray(value) ? value : [value ?? ""];
-      // What is not there is "none", or "false" of a flag.
+      // An absent value matches "none", and "false" of a flag.
       if (!list.some(Boolean)) return wanted === "none" || wanted === "false";
       return list.some((one) => matches(one.toLowerCase(), wanted));
     };

@@ -232,6 +232,7 @@ export interface Workload extends Named {
   says?: string;
   created?: string;
   admitted?: string;
+  finished?: string;
 }
 
 export interface Lock {

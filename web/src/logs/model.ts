@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A log in the browser: its lines by number, what is shown of them, and where a search hits.
+// A log in the browser: its lines by number, the visible ones, and the hits of a search.
 import { plainText } from "./ansi";
 
 export interface LogLine {
@@ -57,7 +57,7 @@ export class LogModel {
   readonly folded = new Set<number>(); // numbers of headings
   private have = 0;
   private readonly known = new Set<string>(); // sources
-  private made: Made | undefined; // what show() has made of the first lines
+  private made: Made | undefined; // cached result of show()
   private readonly newest = new Map<string, string>(); // by source: nanoseconds of its last line
 
   // Adds lines, in any order; a line that is there stays as it is.
@@ -82,7 +82,7 @@ export class LogModel {
       this.add([{ ...line, n: this.last + 1 }]);
     }
   }
-  // Leaves room for lines that the stream did not send: they are missing until they are loaded.
+  // Reserves numbers for lines that the stream skipped; they are missing until loaded.
   skip(count: number): void {
     if (count > 0) this.lines.length += Math.min(count, kMostSkipped);
   }
@@ -117,8 +117,8 @@ export class LogModel {
     for (const line of this.lines) if (line && levelOf(this.textOf(line.n)) === "error") return line.n;
     return 0;
   }
-  // Returns the numbers of the lines to show and of those that the search hits. A log that grows at its end costs only its
-  // new lines: the same question about the lines before has its answer kept.
+  // Returns the numbers of the lines to show and of the search's hits. The result for earlier lines is cached, so that a
+  // growing log costs only its new lines.
   show(view: View): { shown: number[]; hits: number[]; problem: string } {
     const asked = JSON.stringify([view, [...this.folded]]);
     const made = this.made?.asked === asked ? this.made : { asked, upto: 0, inFold: false, shown: [], hits: [] };
@@ -126,7 +126,7 @@ export class LogModel {
     this.made = made;
     return { shown: made.shown.slice(), hits: made.hits.slice(), problem };
   }
-  // Adds the lines after those of `made`; returns what is wrong with the search.
+  // Extends `made` by later lines; returns the error of the search, or an empty text.
   private showMore(view: View, made: Made): string {
     const allowed: Record<View["level"], Level[]> = { all: ["error", "warn", "info", "other"], info: ["error", "warn", "info"], warn: ["error", "warn"], error: ["error"] };
     const { test, problem } = matcher(view);
@@ -151,7 +151,7 @@ export class LogModel {
   }
 }
 
-// What show() has made of the first `upto` lines.
+// Cached result of show() for the first `upto` lines.
 interface Made {
   asked: string;
   upto: number;

@@ -264,6 +264,7 @@ def explanation(name):
         "position": 2,
         "causes": [
             {
+                "kind": "QuotaInUse",
                 "object": "ResourceFlavor/cluster-1",
                 "text": "insufficient unused quota for fournos/gpu-a100 in flavor cluster-1, 2 more needed",
                 "unblockedBy": "a workload that holds fournos/gpu-a100 ends",
@@ -330,6 +331,26 @@ def workloads():
                     "created": one["created"],
                 }
             )
+    ended = next(one for one in jobs(0) if one["phase"] == "Succeeded" and not one["archived"])
+    rows.append(
+        {
+            "ns": NS,
+            "name": ended["name"],
+            "uid": "wl-ended",
+            "resourceVersion": "9",
+            "state": "finished",
+            "queue": "fournos",
+            "clusterQueue": "fournos",
+            "priority": 0,
+            "owner": f"FournosJob/{ended['name']}",
+            "job": ended["name"],
+            "requests": "fournos/cluster-slot=1",
+            "reason": "all pods have succeeded",
+            "says": "all pods have succeeded",
+            "created": ended["created"],
+            "finished": ended["completed"],
+        }
+    )
     return rows
 
 

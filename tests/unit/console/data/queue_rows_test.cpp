@@ -43,7 +43,7 @@ Facts facts(std::vector<Object> queues) {
 
 // A Workload of LocalQueue "q" that was made at an hour of the day.
 Object workload(const std::string& name, const std::string& hour, const std::string& conditions) {
-  return Object(yaml::parse("{metadata: {name: " + name + ", namespace: n, uid: " + name +
+  return Object(yaml::parse("{metadata: {name: " + name + ", namespace: team, uid: " + name +
                             ", creationTimestamp: \"2026-01-31T" + hour +
                             ":00:00Z\"}, spec: {queueName: q}, status: {conditions: [" +
                             conditions + "]}}")
@@ -51,13 +51,13 @@ Object workload(const std::string& name, const std::string& hour, const std::str
 }
 
 Facts queued(std::vector<Object> workloads, std::vector<Object> maps) {
-  return Facts(
-      {{&api::kueue::kWorkload, shared(std::move(workloads))},
-       {&api::kueue::kLocalQueue,
-        shared({Object(yaml::parse("{metadata: {name: q, namespace: n}, spec: {clusterQueue: cq}}")
-                           .value())})},
-       {&kQueueConfiguration, shared(std::move(maps))}},
-      1);
+  return Facts({{&api::kueue::kWorkload, shared(std::move(workloads))},
+                {&api::kueue::kLocalQueue,
+                 shared({Object(
+                     yaml::parse("{metadata: {name: q, namespace: team}, spec: {clusterQueue: cq}}")
+                         .value())})},
+                {&kQueueConfiguration, shared(std::move(maps))}},
+               1);
 }
 
 TEST(QueueRows, ShowFinishedWorkloadsLast) {

@@ -18,7 +18,7 @@ namespace {
 
 using client::ScriptServer;
 
-const Key kPod{"n", "p"};
+const Key kPod{"team", "p"};
 
 class LogArchiveTest : public ::testing::Test {
  protected:
@@ -37,11 +37,11 @@ class LogArchiveTest : public ::testing::Test {
     return text && *text == "line " + std::to_string(line);
   }
   static Object pod(const std::string& metadata, const std::string& status) {
-    return Object(yaml::parse("{metadata: {name: p, namespace: n, labels: {fournos.dev/job-name: "
-                              "j}, " +
-                              metadata + "}, status: {containerStatuses: [{name: c, " + status +
-                              "}]}}")
-                      .value());
+    return Object(
+        yaml::parse("{metadata: {name: p, namespace: team, labels: {fournos.dev/job-name: "
+                    "j}, " +
+                    metadata + "}, status: {containerStatuses: [{name: c, " + status + "}]}}")
+            .value());
   }
 
   std::atomic<int> line_{1};
@@ -66,8 +66,8 @@ TEST_F(LogArchiveTest, KeepsLogOfForceDeletedPod) {
   serve(0);  // a force deletion takes pod and log away at once
   archive_->gone(kPod);
   EXPECT_TRUE(has(1));
-  ASSERT_EQ(archive_->of_job("n/j").size(), 1U);
-  EXPECT_EQ(archive_->of_job("n/j")[0].source, "p/c");
+  ASSERT_EQ(archive_->of_job("team/j").size(), 1U);
+  EXPECT_EQ(archive_->of_job("team/j")[0].source, "p/c");
 }
 
 TEST_F(LogArchiveTest, ReadsLogOfPodThatIsBeingDeleted) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two or more jobs side by side: differences of their specifications, lengths of their tasks, and their results.
+// Two or more jobs side by side: differences of their specifications, lengths of their tasks and steps, and their results.
 import { useData } from "../../core/data";
 import { usePlace } from "../../core/router";
 import { seconds } from "../../core/time";
@@ -39,7 +39,7 @@ export function ComparePage() {
       <Section title="Differences of the specification">
         {data.spec?.length ? <PlainTable label="Differences" titles={["Field", ...titles]} rows={data.spec.map((one) => [<code>{one.path}</code>, ...one.values.map((value) => (value === null ? <span class="dim">absent</span> : <code>{value}</code>))])} /> : <p class="dim">The specifications are equal.</p>}
       </Section>
-      <Section title="Tasks">
+      <Section title="Tasks and steps">
         {(data.tasks ?? []).map((task) => (
           <Bars key={task.name} name={task.name} values={task.seconds} texts={task.seconds.map(seconds)} titles={titles} most={longest} />
         ))}

@@ -14,7 +14,7 @@ export interface Explanation {
   state: string;
   text?: string;
   position?: number;
-  causes?: { object: string; text: string; unblockedBy?: string }[];
+  causes?: Cause[];
   ahead?: { workload: string; position: number; priority?: number }[];
   quotas?: QuotaLine[];
   preempts?: { workload: string; clusterQueue?: string; why?: string; frees?: { flavor: string; resource: string; amount: string }[] }[];
@@ -22,6 +22,14 @@ export interface Explanation {
   missing?: string[];
   estimate?: { runs: number; earliest?: string; latest?: string };
   lock?: { cluster: string; holder?: string; expires?: string; state?: string };
+}
+
+interface Cause {
+  kind?: string; // "QuotaInUse"
+  object: string;
+  text: string;
+  unblockedBy?: string;
+  details?: { namespaceSelector?: unknown; labels?: unknown };
 }
 
 interface QuotaLine {
@@ -98,10 +106,15 @@ export function ExplainView({ explanation: it }: { explanation: Explanation }) {
             {causes.map((cause) => {
               const object = objectOf(cause.object);
               return (
-                <li>
+                <li data-cause={cause.kind}>
                   <p>
                     {object ? <ObjectLink object={object} /> : cause.object}: {cause.text}
                   </p>
+                  {cause.details && (
+                    <p class="dim">
+                      selector <code>{JSON.stringify(cause.details.namespaceSelector)}</code>, labels of the namespace <code>{JSON.stringify(cause.details.labels)}</code>
+                    </p>
+                  )}
                   {cause.unblockedBy && <p class="dim">ends when {cause.unblockedBy}</p>}
                 </li>
               );

@@ -43,6 +43,7 @@ function columns(explain: (row: Workload) => void): Column<Workload>[] {
     { id: "clusterQueue", title: "ClusterQueue", width: 120, optional: true, sort: (row) => row.clusterQueue, text: (row) => row.clusterQueue ?? "" },
     { id: "priority", title: "Priority", width: 68, right: true, sort: (row) => row.priority, text: (row) => String(row.priority ?? 0) },
     { id: "created", title: "Age", width: 66, right: true, sort: (row) => millis(row.created), cell: (row) => <Age time={row.created} /> },
+    { id: "finished", title: "Finished", width: 76, right: true, optional: true, sort: (row) => (row.finished ? millis(row.finished) : null), cell: (row) => (row.finished ? <Age time={row.finished} /> : "") },
   ];
 }
 

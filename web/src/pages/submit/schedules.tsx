@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recurring jobs: when they run next, how they went, and the form that makes them.
+// Schedules: their next runs, success rates, and the form that creates and edits them.
 import { useState } from "preact/hooks";
 import { act, ApiError, route } from "../../core/api";
 import { useData, useRows } from "../../core/data";
@@ -169,7 +169,7 @@ function ScheduleDialog({ schedule, onClose }: { schedule: Schedule | undefined;
   const wrong = (key: string) => (problem?.field === key ? problem.message : undefined);
   const submit = async (event: Event) => {
     event.preventDefault();
-    // What stays as it is is not sent, so that the server keeps it.
+    // Unchanged fields are not sent: the server keeps them.
     const body: Record<string, string> = Object.fromEntries(Object.entries(values).filter(([key, value]) => (schedule ? value !== initial[key] : value !== "")));
     const resolves = ["resolver_script", "resolver_filename", "resolver_image"].some((key) => key in body);
     if (schedule && resolves) Object.assign(body, { resolver_script: values["resolver_script"], resolver_filename: values["resolver_filename"] });
