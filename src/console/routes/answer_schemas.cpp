@@ -88,7 +88,7 @@ struct Answer {
   std::string_view notation{};
 };
 constexpr Answer kAnswers[] = {
-    {"POST /api/v1/jobs", "{job: @jobs, object, warnings: [text]}"},
+    {"POST /api/v1/jobs", "{job: @jobs, object: object, warnings: [text]}"},
     {"GET /api/v1/jobs/compare", "{jobs: [@jobs], spec: [{path, values: [text~]}],"
                                  " tasks: [{name, seconds: [number~]}],"
                                  " results: [{name, values: [text~], differencePercent?: number}]}"},

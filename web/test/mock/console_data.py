@@ -348,7 +348,6 @@ def workloads():
             "reason": "all pods have succeeded",
             "says": "all pods have succeeded",
             "created": ended["created"],
-            "finished": ended["completed"],
         }
     )
     return rows
