@@ -135,6 +135,9 @@ std::vector<ResultRef> task_result_refs(const Value& pipeline_task) {
   for (const Value& workspace : pipeline_task["workspaces"].items()) {
     collect(workspace["subPath"], refs);
   }
+  // Results that are propagated into an inline task order it, too.
+  collect(pipeline_task["taskSpec"]["steps"], refs);
+  collect(pipeline_task["taskSpec"]["sidecars"], refs);
   return refs;
 }
 

@@ -48,6 +48,15 @@ TEST(Graph, OrdersByRunAfterAndResults) {
   EXPECT_EQ(graph->order(), (std::vector<std::size_t>{2, 1, 0, 3}));
 }
 
+TEST(Graph, OrdersByResultsPropagatedIntoInlineTasks) {
+  const auto graph = Graph::make(parsed(R"j([
+    {"name":"script","taskSpec":{"steps":[{"name":"s","script":"echo $(tasks.a.results.r)"}]}},
+    {"name":"sidecar","taskSpec":{"sidecars":[{"name":"s","args":["$(tasks.script.results.r)"]}]}},
+    {"name":"a","taskSpec":{"steps":[{"name":"s","script":"true"}]}}])j"));
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  EXPECT_EQ(graph->order(), (std::vector<std::size_t>{2, 0, 1}));
+}
+
 TEST(Graph, WaitsForLengthsThatResultsDecide) {
   const auto graph = Graph::make(parsed(R"j([
     {"name":"plain","params":[{"name":"x","value":"$(tasks.fixed.matrix.length)"}]},
