@@ -47,6 +47,12 @@ std::optional<std::string> between(std::string_view text, std::size_t& at, std::
   return std::string(text.substr(from, stop - from));
 }
 
+std::string sum_of(const std::string& a, const std::string& b) {
+  const auto first = Quantity::parse(std::string_view(a));
+  const auto second = Quantity::parse(std::string_view(b));
+  return first && second && !first->is_zero() ? (*second + *first).text() : b;
+}
+
 // One text of Kueue: "RESOURCE in flavor FLAVOR, 2 more needed" or "..., previously considered
 // podsets requests (0) + current podset request (9) > maximum capacity (8)", or the older "...,
 // request > maximum capacity (9 > 8)".
@@ -77,12 +83,15 @@ std::optional<Shortage> read_shortage(std::string_view text, bool busy) {
     found.most = pair->substr(sign + 3);
     return found;
   }
+  // Pod sets of one workload share a flavor: what those before it ask for counts, too.
+  std::size_t before = at;
+  const auto earlier = between(text, before, "previously considered podsets requests (", ")");
   const auto asked = between(text, at, "current podset request (", ")");
   const auto most = between(text, at, "maximum capacity (", ")");
   if (!asked || !most) {
     return std::nullopt;
   }
-  found.asked = *asked;
+  found.asked = earlier ? sum_of(*earlier, *asked) : *asked;
   found.most = *most;
   return found;
 }

@@ -2,6 +2,7 @@
 // Kueue's texts (docs/spec/kueue.md 7.3) in a person's words.
 #include "views/reasons.hpp"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 namespace athanor::views::reasons_test {
@@ -80,6 +81,27 @@ TEST(Reasons, JudgeEachGroupOfFlavors) {
       "requests (0) + current podset request (3) > maximum capacity (2)";
   EXPECT_EQ(clear_reason(text, {{"small", 0}, {"cards", 1}}), "3 gpu fit in no flavor (at most 2)");
   EXPECT_EQ(clear_reason(text, {{"small", 0}, {"cards", 0}}), "waits for cpu: small lacks 1");
+}
+
+// Each pod set of a group fits alone; all of them together do not.
+TEST(Reasons, SumRequestsOfPodSetsOfAGroup) {
+  const auto never = [](const char* set, const char* earlier, const char* current,
+                        const char* most) {
+    return fmt::format(
+        "couldn't assign flavors to pod set {}: insufficient quota for cpu in flavor f, previously "
+        "considered podsets requests ({}) + current podset request ({}) > maximum capacity ({})",
+        set, earlier, current, most);
+  };
+  EXPECT_EQ(clear_reason(never("main-1", "6", "6", "9")), "12 cpu fit in no flavor (at most 9)");
+  EXPECT_EQ(clear_reason(never("main-1", "1500m", "8", "9")),
+            "9500m cpu fit in no flavor (at most 9)");
+  EXPECT_EQ(clear_reason(never("main-0", "0", "3", "2") + "; " + never("main-1", "3", "4", "5")),
+            "3 cpu fit in no flavor (at most 2)");
+  EXPECT_EQ(clear_reason("couldn't assign flavors to pod set main-0: insufficient unused quota for "
+                         "cpu in flavor f, 1 more needed; " +
+                         never("main-1", "6", "6", "9")),
+            "12 cpu fit in no flavor (at most 9)")
+      << "one pod set waits, the group never fits";
 }
 
 TEST(Reasons, OtherTextsStayAsTheyAre) {
