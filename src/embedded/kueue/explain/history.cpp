@@ -105,8 +105,8 @@ std::optional<Duration> RunHistory::left(const Object& workload, Instant began, 
   // Of those that took longer than it has taken.
   const auto longer = std::ranges::upper_bound(known->second, elapsed);
   const auto rest = static_cast<std::size_t>(known->second.end() - longer);
-  if (rest == 0) {
-    return Duration::zero();  // it may end at any moment
+  if (rest == 0) {  // it may end at any moment, or go on for long
+    return pace == Pace::Fast ? std::optional<Duration>(Duration::zero()) : std::nullopt;
   }
   const double share = pace == Pace::Fast ? kHalf : kMost;
   const auto at = std::min(rest - 1, static_cast<std::size_t>(share * static_cast<double>(rest)));

@@ -30,7 +30,8 @@ class RunHistory {
   // Returns the number of runs with a known length.
   [[nodiscard]] std::size_t count() const { return count_; }
 
-  // Returns how much longer a run takes that began at `began`; nullopt: unknown.
+  // Returns how much longer a run takes that began at `began`; nullopt: unknown. The end of one
+  // that has taken longer than all before it, and declares no maximum, is unknown when Slow.
   [[nodiscard]] std::optional<Duration> left(const Object& workload, Instant began, Instant now,
                                              Pace pace) const;
 

@@ -129,7 +129,7 @@ class PlainQueue {
       }
     }
     if (longer.empty()) {
-      return 0;
+      return pace == Pace::Half ? std::optional(0) : std::nullopt;
     }
     const auto count = static_cast<int>(longer.size());
     const int shorter = pace == Pace::Half ? count / 2 : count * 9 / 10;
