@@ -185,8 +185,11 @@ class ClusterContext final : public VerbContext {
       sorted.push_back(items[index]);
       hide_managed_fields(sorted.back());
     }
-    const auto text =
-        render_values(sorted, options_.list.format, Shape::Single, options_.list.no_headers);
+    // As other lists: one name is the object itself.
+    const Shape shape = options_.verb->lists && !acts(options_) && names().size() != 1
+                            ? Shape::List
+                            : Shape::Single;
+    const auto text = render_values(sorted, options_.list.format, shape, options_.list.no_headers);
     if (text.ok()) {
       print(*text);
     } else {

@@ -90,14 +90,19 @@ bool is_value(const VerbContext& context) {
   return context.output() == "json" || context.output() == "yaml";
 }
 
-// The Workload of that name, or of the object of that name that owns one; the newest of several.
+// The Workload of that name, or of an object of that name that owns one; the newest of several.
 Result<Object> find_workload(const View& view, const std::string& ns, const std::string& name) {
   std::optional<Object> found;
   std::vector<std::string> known;
   for (const Object& workload : view.list(api::kueue::kWorkload, {.ns = ns})) {
     const auto owner = workload.controller();
     known.emplace_back(owner ? owner->name : std::string(workload.name()));
-    const bool named = workload.name() == name || (owner && owner->name == name);
+    // The pods of a group own its Workload together, without a controller.
+    const auto& owners = workload.metadata()["ownerReferences"].items();
+    const bool named =
+        workload.name() == name || std::ranges::any_of(owners, [&](const Value& one) {
+          return one["name"].as_string() == name;
+        });
     const auto created = [](const Object& one) {
       return one.metadata()["creationTimestamp"].as_string();
     };
@@ -276,7 +281,7 @@ Result<int> try_request(VerbContext& context, Reading& reading, const std::strin
 
 void print_tree(VerbContext& context, const Value& tree, const std::string& note) {
   if (is_value(context)) {
-    context.values({tree.items().begin(), tree.items().end()});
+    context.values(queue_tree_items(tree));
   } else if (context.output() == "name") {
     context.print(queue_tree_names(tree));
   } else if (context.output() == "wide") {

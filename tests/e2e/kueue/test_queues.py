@@ -130,7 +130,13 @@ def test_the_tree_with_its_bars(queues):
     lines = text.splitlines()
     assert lines[0] == "Cohort tree" and any("tree/cpu" in line and "[##########..........] 3 of 6" in line for line in lines[:2])
     assert any(line.strip().startswith("ClusterQueue tree-a: ") for line in lines)
-    (tree,) = [json.loads(athanor(queues, "queues", "tree", "-o", "json").out)]
-    assert tree["kind"] == "Cohort" and [child["name"] for child in tree["children"]] == ["tree-a", "tree-b"]
-    assert tree["resources"] == [{"flavor": "tree", "resource": "cpu", "quota": "6", "used": "3", "borrowed": "0", "share": 50}]
+    rows = json.loads(athanor(queues, "queues", "tree", "-o", "json").out)["items"]
+    assert [(one["kind"], one["name"], one.get("parent")) for one in rows] == [("Cohort", "tree", None), ("ClusterQueue", "tree-a", "tree"), ("ClusterQueue", "tree-b", "tree")]
+    assert {"flavor": "tree", "resource": "cpu", "quota": "6", "used": "3", "borrowed": "0", "share": 50}.items() <= rows[0].items()
+    assert rows[1]["localQueues"] == ["tree/a"], rows
+    columns = athanor(queues, "queues", "tree", "-o", "custom-columns=NAME:.name,PARENT:.parent,FLAVOR:.flavor,USED:.used").out.splitlines()
+    assert [line.split() for line in columns] == [["NAME", "PARENT", "FLAVOR", "USED"], ["tree", "<none>", "tree", "3"], ["tree-a", "tree", "tree", "3"], ["tree-b", "tree", "tree", "0"]]
+    assert athanor(queues, "queues", "tree", "-o", "jsonpath={.items[*].quota}").out.split() == ["6", "4", "2"]
+    wide = athanor(queues, "queues", "tree", "-o", "wide", "--no-headers").out.splitlines()
+    assert [line.split()[1] for line in wide] == [one["name"] for one in rows]
     assert "ClusterQueue fournos-queue" in athanor(queues, "queues").out

@@ -150,21 +150,29 @@ void print(const Value& node, std::size_t depth, std::size_t width, std::string&
   }
 }
 
-std::string count_text(const Value& node, std::string_view member) {
-  return node.contains(member) ? fmt::format("{}", node[member].as_int()) : "-";
-}
-
-void add_rows(const Value& node, const std::string& parent,
-              std::vector<std::vector<std::string>>& rows) {
-  const std::string name = node["name"].str();
-  for (const Value& one : node["resources"].items()) {
-    rows.push_back({node["kind"].str(), name, parent, one["flavor"].str(), one["resource"].str(),
-                    one["quota"].str(), one["used"].str(),
-                    fmt::format("{}%", one["share"].as_int()), one["borrowed"].str(),
-                    count_text(node, "admitted"), count_text(node, "waiting")});
+// One value for each quota of a node, or one for a node without quotas.
+void add_items(const Value& node, const std::string& parent, std::vector<Value>& items) {
+  Value base = Value::object({{"kind", node["kind"]}, {"name", node["name"]}});
+  if (!parent.empty()) {
+    base.set("parent", parent);
+  }
+  for (const char* member : {"admitted", "waiting", "inactive", "localQueues"}) {
+    if (node.contains(member)) {
+      base.set(member, node[member]);
+    }
+  }
+  for (const Value& resource : node["resources"].items()) {
+    Value item = base;
+    for (const Member& member : resource.members()) {
+      item.set(member.key(), member.value);
+    }
+    items.push_back(std::move(item));
+  }
+  if (node["resources"].empty()) {
+    items.push_back(std::move(base));
   }
   for (const Value& child : node["children"].items()) {
-    add_rows(child, name, rows);
+    add_items(child, node["name"].str(), items);
   }
 }
 
@@ -203,10 +211,28 @@ std::vector<std::string> queue_tree_header() {
           "USED", "SHARE", "BORROWED", "ADMITTED", "WAITING"};
 }
 
+std::vector<Value> queue_tree_items(const Value& tree) {
+  std::vector<Value> items;
+  for (const Value& node : tree.items()) {
+    add_items(node, "", items);
+  }
+  return items;
+}
+
 std::vector<std::vector<std::string>> queue_tree_rows(const Value& tree) {
   std::vector<std::vector<std::string>> rows;
-  for (const Value& node : tree.items()) {
-    add_rows(node, "-", rows);
+  for (const Value& item : queue_tree_items(tree)) {
+    std::vector<std::string> row;
+    for (const char* member : {"kind", "name", "parent", "flavor", "resource", "quota", "used",
+                               "share", "borrowed", "admitted", "waiting"}) {
+      const Value& cell = item[member];
+      row.push_back(
+          cell.is_null() ? "-"
+          : cell.is_integer()
+              ? fmt::format("{}{}", cell.as_int(), member == std::string_view("share") ? "%" : "")
+              : cell.str());
+    }
+    rows.push_back(std::move(row));
   }
   return rows;
 }

@@ -18,7 +18,11 @@ Value queue_tree(const View& view);
 std::string queue_tree_text(const Value& tree);
 // Returns a line for each cohort, ClusterQueue and LocalQueue: "clusterqueue.kueue.x-k8s.io/a".
 std::string queue_tree_names(const Value& tree);
-// Returns the titles of the columns, or a row for each quota of each node.
+// Returns a value for each quota of each node, or one for a node without quotas: {kind, name,
+// parent, flavor, resource, quota, used, borrowed, share}, of ClusterQueues with admitted, waiting
+// and localQueues.
+std::vector<Value> queue_tree_items(const Value& tree);
+// Returns the titles of the columns, or these values as rows.
 std::vector<std::string> queue_tree_header();
 std::vector<std::vector<std::string>> queue_tree_rows(const Value& tree);
 

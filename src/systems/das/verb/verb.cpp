@@ -90,13 +90,12 @@ Result<int> show(VerbContext& context) {
     return 0;
   }
   if (prints_values(context)) {
-    std::vector<Value> bodies;
-    for (const auto* objects : {&world.nodes, &world.claims}) {
-      for (const Object& object : *objects) {
-        bodies.push_back(object.body());
-      }
+    std::vector<Value> gpus;
+    gpus.reserve(states.gpus.size());
+    for (const GpuState& gpu : states.gpus) {
+      gpus.push_back(to_value(gpu));
     }
-    context.values(bodies);
+    context.values(gpus);
     return 0;
   }
   if (context.output() == "wide") {

@@ -192,7 +192,7 @@ TEST(SlicesVerb, ExplainsByTheSchedulersPolicy) {
       << "only 4g.20gb counts, for which the first GPU has no room any more";
 }
 
-TEST(SlicesVerb, ListsNamedNodesWithTheirClaims) {
+TEST(SlicesVerb, ListsGpusOfNamedNodesWithTheirHolders) {
   const auto listed = [](const std::vector<std::string>& names) {
     Context context(names.empty() ? "" : names.front(), "");
     context.listed = names;
@@ -207,16 +207,17 @@ TEST(SlicesVerb, ListsNamedNodesWithTheirClaims) {
     }
     std::string text;
     for (const Value& item : context.printed) {
-      text += item["metadata"]["name"].str() + " ";
+      text += item["node"].str() + std::to_string(item["index"].as_int()) + ":" +
+              item["holders"][0]["claim"].str() + " ";
     }
     return text;
   };
-  EXPECT_EQ(listed({"n3", "n1"}), "n1 n3 n102 n302 ");
-  EXPECT_EQ(listed({}), "n1 n2 n3 n102 n202 n302 ");
+  EXPECT_EQ(listed({"n3", "n1"}), "n10:n102 n30:n302 ");
+  EXPECT_EQ(listed({}), "n10:n102 n20:n202 n30:n302 ");
   EXPECT_NE(listed({"n1", "frob"}).find("unknown action or node \"frob\""), std::string::npos);
 }
 
-TEST(SlicesVerb, ListsNodesWithGpusInThePhase) {
+TEST(SlicesVerb, ListsGpusInThePhase) {
   const auto listed = [](const std::string& phase) {
     Context context("", "");
     if (!phase.empty()) {
@@ -233,15 +234,16 @@ TEST(SlicesVerb, ListsNodesWithGpusInThePhase) {
     }
     std::string text;
     for (const Value& item : context.printed) {
-      text += item["metadata"]["name"].str() + " ";
+      text += item["node"].str() + std::to_string(item["index"].as_int()) + ":" +
+              item["holders"][0]["claim"].str() + " ";
     }
     return text;
   };
   EXPECT_EQ(listed("Broken"), "--phase Broken: unknown; known are Healthy, Unhealthy");
-  EXPECT_EQ(listed("healthy,Unhealthy"), "n1 n2 n102 n202 ");
-  EXPECT_EQ(listed(""), "n1 n2 n102 n202 ");
-  EXPECT_EQ(listed("Healthy"), "n1 n102 ");
-  EXPECT_EQ(listed("Unhealthy"), "n2 n202 ");
+  EXPECT_EQ(listed("healthy,Unhealthy"), "n10:n102 n11: n20:n202 ");
+  EXPECT_EQ(listed(""), "n10:n102 n11: n20:n202 ");
+  EXPECT_EQ(listed("Healthy"), "n10:n102 n11: ");
+  EXPECT_EQ(listed("Unhealthy"), "n20:n202 ");
 }
 
 TEST(SlicesVerb, PlacesByTheExtendersVariables) {
