@@ -10,6 +10,7 @@
 #include "api/kueue_configuration.hpp"
 #include "api/tekton.hpp"
 #include "embedded/kueue/verb.hpp"
+#include "kube/text/quantity.hpp"
 #include "kube/value/condition.hpp"
 #include "systems/appwrapper/model/kinds.hpp"
 #include "systems/appwrapper/model/names.hpp"
@@ -74,6 +75,12 @@ Result<Description> describe_one_cluster(DescribeSource& source, const std::stri
   return cluster.error();
 }
 
+// A quantity may be written as a number.
+std::string quota_text(const Value& written) {
+  const auto quantity = Quantity::parse(written);
+  return quantity ? quantity->text() : std::string("-");
+}
+
 Result<Description> describe_one_queue(DescribeSource& source, const std::string& name) {
   ATHANOR_TRY(const Object queue, source.context.get(api::kueue::kClusterQueue, {"", name}));
   Description description{.kind = std::string(queue.kind()), .name = name};
@@ -84,7 +91,7 @@ Result<Description> describe_one_queue(DescribeSource& source, const std::string
       std::string quotas;
       for (const Value& resource : flavor["resources"].items()) {
         quotas += fmt::format("{}{}={}", quotas.empty() ? "" : ", ", resource["name"].as_string(),
-                              resource["nominalQuota"].str());
+                              quota_text(resource["nominalQuota"]));
       }
       add_fact(description, "Flavor " + flavor["name"].str(), quotas);
     }
@@ -131,7 +138,9 @@ Result<Description> describe_one_appwrapper(DescribeSource& source, const std::s
   Description description{.kind = std::string(app.kind()), .ns = source.jobs_ns, .name = name};
   add_fact(description, "Phase", app.status()["phase"].str());
   add_fact(description, "Queue", std::string(app.label(appwrapper::name::kQueueName)));
-  add_fact(description, "Retries", app.status()["retries"].str());
+  if (const std::int64_t retries = app.status()["retries"].as_int(); retries > 0) {
+    add_fact(description, "Retries", std::to_string(retries));
+  }
   for (const Value& component : app.status()["componentStatus"].items()) {
     description.children.push_back(
         {.kind = component["kind"].str(), .name = component["name"].str()});

@@ -246,6 +246,16 @@ std::vector<std::pair<std::string, std::string>> overview_problems(const TopData
   return problems;
 }
 
+namespace {
+
+// A quantity may be written as a number.
+std::string zone_amount(const Value& written) {
+  const auto quantity = Quantity::parse(written);
+  return quantity ? quantity->text() : std::string("-");
+}
+
+}  // namespace
+
 views::Listing zone_listing(const std::vector<Object>& topologies) {
   views::Listing listing{.titles = {"NODE", "ZONE", "FREE"}};
   for (const Object& topology : topologies) {
@@ -254,7 +264,7 @@ views::Listing zone_listing(const std::vector<Object>& topologies) {
       for (const Value& resource : zone["resources"].items()) {
         amounts +=
             fmt::format("{}{} {}/{}", amounts.empty() ? "" : ", ", resource["name"].as_string(),
-                        resource["available"].str(), resource["allocatable"].str());
+                        zone_amount(resource["available"]), zone_amount(resource["allocatable"]));
       }
       listing.rows.push_back({.object = topology,
                               .cells = {std::string(topology.name()), zone["name"].str(), amounts},
