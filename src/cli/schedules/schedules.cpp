@@ -226,9 +226,12 @@ Result<int> create_schedule(const ScheduleCreateOptions& options) {
   ATHANOR_TRY(const Value job, job_to_schedule(session, options.job));
   ATHANOR_TRY_VOID(check_account(session, options.service_account));
   const Instant now = wall_clock()->now();
+  if (const auto zone = find_time_zone(options.zone); !options.zone.empty() && !zone.ok()) {
+    return wrong_usage("--zone: " + zone.error().message);
+  }
   const auto starts = views::next_starts(options.cron, options.zone, now, 1, find_time_zone);
   if (!starts.ok()) {
-    return wrong_usage(starts.error().message);
+    return wrong_usage("--cron: " + starts.error().message);
   }
   fournos::ScheduleSpec spec{.name = options.name,
                              .ns = session.ns(),

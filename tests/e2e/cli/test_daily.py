@@ -208,7 +208,8 @@ def test_next_starts_are_shown_in_their_zone(lab):
     never = lab.athanor("schedules", "next", "0 0 30 2 *")
     assert not never.out and "no start within five years" in never.err
     assert "unknown time zone" in lab.athanor("schedules", "next", "@daily", "--zone", "Mars/Base", code=2).err
-    assert "end of range" in lab.athanor("schedules", "create", "bad", "--cron", "61 * * * *", "--project", "p", code=2).err
+    for cron, zone, said in (("61 * * * *", "UTC", '--cron: "61 * * * *": end of range'), ("@daily", "Mars/Base", "--zone: unknown time zone")):
+        assert said in lab.athanor("schedules", "create", "bad", "--cron", cron, "--zone", zone, "--project", "p", code=2).err
 
 
 def test_a_schedule_of_jobs_that_would_fail_says_so(lab):
