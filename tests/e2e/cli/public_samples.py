@@ -14,7 +14,8 @@ NGINX = "registry.k8s.io/nginx-slim:0.27"
 @dataclass
 class Sample:
     objects: list
-    end: str  # Succeeded, Failed, Running; Repeats; Waiting: by `says` of athanor queue --explain; Refused: by kubectl
+    # Succeeded, Failed, Running; Repeats; Waiting: by `says` of athanor queue --explain; Stuck: by the pods; Refused: by kubectl; Active; Taken: stored, no more
+    end: str
     says: str = ""  # in what athanor, the events or kubectl say
 
 
@@ -128,6 +129,31 @@ def ray_job(name):
     return [code, {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": named(name), "spec": spec}]
 
 
+def flavor_of(name, **spec):
+    return {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "ResourceFlavor", "metadata": {"name": name}, "spec": spec}
+
+
+def queue_of(name, flavor, more=None, **quotas):
+    group = {"coveredResources": list(quotas), "flavors": [{"name": flavor, "resources": [{"name": key, "nominalQuota": value} for key, value in quotas.items()]}]}
+    return {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "ClusterQueue", "metadata": {"name": name}, "spec": {"namespaceSelector": {}, "resourceGroups": [group], **(more or {})}}
+
+
+def local_queue(name, cluster_queue, **spec):
+    return {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "LocalQueue", "metadata": {"name": name, "namespace": "default"}, "spec": {"clusterQueue": cluster_queue, **spec}}
+
+
+def policy(name, expression):
+    """Of Jobs in namespace default alone: the lab's others go on."""
+    rules = [{"apiGroups": ["batch"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["jobs"]}]
+    return {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "metadata": {"name": name}, "spec": {
+        "failurePolicy": "Fail", "matchConstraints": {"resourceRules": rules}, "validations": [{"expression": expression, "message": f"the policy {name} says so"}]}}  # fmt: skip
+
+
+def binding(name):
+    return {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": name}, "spec": {
+        "policyName": name, "validationActions": ["Deny"], "matchResources": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "default"}}}}}  # fmt: skip
+
+
 def priority_class(name, value):
     return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}
 
@@ -197,6 +223,54 @@ KUEUE = {
     "sample-xgboostjob.yaml": unknown("kubeflow.org/v1", "XGBoostJob", "xgboost-dist-iris-test-train"),
     "jobs/sample-tfjob.yaml": unknown("kubeflow.org/v1", "TFJob", "tensorflow-dist-mnist"),
     "jobs/sample-sparkapplication.yaml": unknown("sparkoperator.k8s.io/v1beta2", "SparkApplication", "spark-pi"),
+    "jobs/sample-mxjob.yaml": unknown("kubeflow.org/v1", "MXJob", "mxnet-job"),
+    "python/sample-flux-operator-job.py": unknown("flux-framework.org/v1alpha1", "MiniCluster", "hello-world"),
+    "pods/podgroup.yaml": unknown("scheduling.k8s.io/v1alpha3", "PodGroup", "was-sample"),
+    "python/sample-job.py": Sample([job("sample-job-", container("registry.k8s.io/e2e-test-images/agnhost:2.53", cpu="1", memory="200Mi", args=["entrypoint-tester", "hello"]), count=3)], "Succeeded"),
+    "admission-fs/lq-b-simple-job.yaml": Sample([job("lq-b-job", HELLO, queue="lq-b", suspend=True)], "Waiting", "LocalQueue/default/lq-b: does not exist"),
+    "dra/gpu-job-admitted.yaml": Sample([job("gpu-job-admit", container("busybox", command=["sleep", "1"]), queue="gpu-queue")], "Waiting", "LocalQueue/default/gpu-queue: does not exist"),
+    "dra/gpu-job-suspended.yaml": Sample([job("gpu-job-suspend", container("busybox", command=["sleep", "1"]), queue="gpu-queue")], "Waiting", "LocalQueue/default/gpu-queue: does not exist"),
+    "tas/sample-job-unconstrained.yaml": Sample([job("tas-sample-unconstrained-", HELLO, count=3, queue="tas-user-queue")], "Waiting", "LocalQueue/default/tas-user-queue: does not exist"),
+    "tas/sample-job-multi-layer.yaml": Sample(
+        [job("tas-sample-multi-layer-", HELLO, count=64, queue="tas-user-queue", completionMode="Indexed")], "Waiting", "LocalQueue/default/tas-user-queue: does not exist"
+    ),
+    "multikueue/dev/sample-tas-job.yaml": Sample([job("sample-tas-job-", HELLO, count=2, queue="tas-user-queue")], "Waiting", "LocalQueue/default/tas-user-queue: does not exist"),
+    "jobs/sample-jobset-tas-combined.yaml": Sample([job_set("jobset-tas-combined", ("workers", 8, sh("sleep 0.2", "busybox", cpu="1", memory="200Mi")))], "Succeeded"),
+    "jobs/sample-jobset-tas-sliced.yaml": Sample([job_set("jobset-tas-sliced", ("workers", 4, sh("sleep 0.2", "busybox", cpu="1", memory="200Mi")))], "Succeeded"),
+    "jobs/ray-job-autoscaling-sample.yaml": Sample(ray_job("rayjob-autoscaling-sample"), "Succeeded", 'Image "rayproject/ray:2.52.0" is not run here'),
+    "serving-workloads/sample-leaderworkerset-tas.yaml": Sample([leader_worker_set("nginx-leaderworkerset", queue="tas-user-queue")], "Running", "LeaderWorkerSet is not integrated with the queueing: label"),
+    "pods/was-podgroup-sample.yaml": Sample(
+        [{**pod(f"was-sample-{i}", container(AGNHOST, cpu="200m", memory="128Mi", args=["entrypoint-tester"])),
+          "metadata": {"name": f"was-sample-{i}", "namespace": "default", "labels": {QUEUE: "was-queue", "kueue.x-k8s.io/pod-group-name": "was-sample"},
+                       "annotations": {"kueue.x-k8s.io/pod-group-total-count": "3"}}} for i in range(3)], "Waiting", "LocalQueue/default/was-queue: does not exist"
+    ),  # fmt: skip
+    "serving-workloads/sample-hami.yaml": Sample(
+        [{"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "ResourceFlavor", "metadata": {"name": "hami-flavor"}, "spec": {"nodeLabels": {"gpu": "on"}}},
+         queue_of("hami-queue", "hami-flavor", **{"nvidia.com/gpu": 20, "nvidia.com/total-gpucores": 600, "nvidia.com/total-gpumem": 20480}), local_queue("hami-user-queue", "hami-queue"),
+         queued(deployment("gpu-burn", 1, {**container("oguzpastirmaci/gpu-burn:latest", gpu="2", command=["sleep", "300"]), "resources": {"limits": {"nvidia.com/gpu": "2", "nvidia.com/gpucores": "30"}}}), "hami-user-queue")],
+        "Stuck", "Insufficient nvidia.com/gpucores"
+    ),  # fmt: skip
+    "admin/minimal-cq.yaml": Sample([queue_of("minimal-queue", "default-flavor", cpu=9, memory="36Gi")], "Active"),
+    "admin/resource-flavor-empty.yaml": Sample([flavor_of("sample-empty")], "Taken"),
+    "admin/resource-flavor-taints.yaml": Sample([flavor_of("sample-spot", nodeLabels={"instance-type": "spot"}, nodeTaints=[{"key": "spot", "value": "true", "effect": "NoSchedule"}])], "Taken"),
+    "admin/resource-flavor-tolerations.yaml": Sample([flavor_of("sample-tolerated", nodeLabels={"instance-type": "spot"}, tolerations=[{"key": "spot", "operator": "Exists", "effect": "NoSchedule"}])], "Taken"),
+    "admin/shared-quota-setup.yaml": Sample(
+        [flavor_of("sample-on-demand", nodeLabels={"node-type": "on-demand"}), queue_of("team-cluster-queue", "sample-on-demand", cpu=9, memory="9Gi"), local_queue("team-queue", "team-cluster-queue"),
+         job("on-demand", HELLO, queue="team-queue")], "Stuck", "didn't match Pod's node affinity/selector"
+    ),  # fmt: skip
+    "admission-fs/admission-fair-sharing-setup.yaml": Sample(
+        [queue_of("fair-cluster-queue", "default-flavor", {"queueingStrategy": "StrictFIFO", "admissionScope": {"admissionMode": "UsageBasedAdmissionFairSharing"}}, cpu=9, memory="9Gi"),
+         local_queue("fair-a", "fair-cluster-queue", fairSharing={"weight": "1"}), job("fair-job", HELLO, queue="fair-a")], "Succeeded"
+    ),  # fmt: skip
+    "provisioning/provisioning-setup.yaml": Sample(
+        [{"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "AdmissionCheck", "metadata": {"name": "sample-prov"}, "spec": {"controllerName": "kueue.x-k8s.io/provisioning-request"}},
+         queue_of("prov-cluster-queue", "default-flavor", {"admissionChecksStrategy": {"admissionChecks": [{"name": "sample-prov"}]}}, cpu=9, memory="9Gi"),
+         local_queue("prov-queue", "prov-cluster-queue"), job("prov-job", HELLO, queue="prov-queue")], "Waiting", "sample-prov"
+    ),  # fmt: skip
+    "sample-validating-policy.yaml": Sample(
+        [policy("sample-queue-name", "'kueue.x-k8s.io/queue-name' in object.metadata.labels"), binding("sample-queue-name"), job("without-queue", HELLO, queue=None, metadata={"labels": {"app": "a"}})],
+        "Refused", "the policy sample-queue-name says so",
+    ),  # fmt: skip
     "a job that is larger than the queue": Sample([job("too-large", container("busybox", cpu="64", command=["true"]))], "Waiting", "insufficient quota for cpu"),
     "admin/single-clusterqueue-setup.yaml": Sample([*SETUP, job("after-setup", HELLO, count=3)], "Succeeded"),
 }

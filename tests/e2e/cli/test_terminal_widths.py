@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every list on terminals of 80 and 200 columns: no line is longer; times, phases and reasons stay whole at 80."""
+"""Every list on terminals of 80 and 200 columns: no line is longer; times, phases and reasons stay whole at 80. The exact text of each list is in
+tests/unit/cli/output/screens."""
 
 import fcntl
 import json
@@ -12,7 +13,7 @@ import termios
 
 import pytest
 import yaml
-from support import DEADLINE, JOBS, ROOT, wait_for
+from support import DEADLINE, JOBS, Lab, ROOT, wait_for
 
 LONG = "benchmark-of-the-largest-model-with-all-flags"
 BENCHMARK = ["--pipeline", "fournos-benchmark", "--project", "llm-serving", "--cluster", "cluster-1", "--gpu", "a100:2", "--owner", "llm-performance-team"]
@@ -63,6 +64,44 @@ def test_a_list_fits_the_terminal(busy, words, columns):
     out, code, err = on_terminal(busy, columns, *words)
     assert code == 0 and out, out + err
     assert [line for line in out.splitlines() if len(re.sub(r"\x1b\[[0-9;]*m", "", line)) > columns] == []
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory):
+    """A lab whose nodes have GPUs that are sliced, and zones."""
+    one = Lab(tmp_path_factory.mktemp("nodes") / "lab", ["--storage", "memory", "--lab", str(ROOT / "examples/tutorial/lab.yaml")])
+    try:
+        one.start()
+        for name in ("operator", "scheduler"):
+            one.kubectl("apply", "-f", ROOT / f"examples/numa/{name}.yaml")
+        wait_for("GPUs and zones", lambda: all("/" in one.athanor(verb, "-o", "name", code=None).out for verb in ("slices", "numa")))
+        yield one
+    finally:
+        one.close()
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+@pytest.mark.parametrize("words", [["slices"], ["slices", "what-if", "1g.5gb:3"], ["numa"], ["numa", "fit", "--cpu", "1"]], ids=" ".join)
+def test_a_list_of_nodes_fits_the_terminal(nodes, words, columns):
+    out, code, err = on_terminal(nodes, columns, *words)
+    assert code == 0 and out, out + err
+    lines = [line for line in out.splitlines() if words != ["slices"] or "  fits  " not in line]  # a map of slots, as wide as its profiles
+    assert [line for line in lines if len(re.sub(r"\x1b\[[0-9;]*m", "", line)) > columns] == []
+
+
+def test_gpus_have_the_rows_of_the_wide_table(nodes):
+    """slices -o json, yaml and the formats with a pattern: an object for each GPU."""
+    wide = [line.split() for line in nodes.athanor("slices", "-o", "wide", "--no-headers").out.splitlines()]
+    gpus = json.loads(nodes.athanor("slices", "-o", "json").out)["items"]
+    assert wide and [(row[0], row[1], row[3], row[4], row[5], row[6]) for row in wide] == [
+        (gpu["node"], str(gpu["index"]), str(gpu["free"]), str(gpu["total"]), gpu["health"], gpu["uuid"]) for gpu in gpus
+    ]
+    assert yaml.safe_load(nodes.athanor("slices", "-o", "yaml").out)["items"] == gpus
+    columns = nodes.athanor("slices", "-o", "custom-columns=NODE:.node,GPU:.index,FREE:.free", "--no-headers").out
+    assert [line.split() for line in columns.splitlines()] == [[row[0], row[1], row[3]] for row in wide]
+    assert nodes.athanor("slices", "-o", "jsonpath={.items[*].uuid}").out.split() == [row[6] for row in wide]
+    assert len(nodes.athanor("slices", "-o", "go-template={{range .items}}{{.node}} {{end}}").out.split()) == len(wide)
+    assert len(json.loads(nodes.athanor("slices", "--sort-by", ".index", "--limit", "1", "-o", "json").out)["items"]) == 1
 
 
 def test_what_stays_whole_on_narrow_terminals(busy):
