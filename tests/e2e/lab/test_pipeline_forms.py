@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forms of tasks that Tekton accepts: old versions, variables in params, credentials of service accounts."""
 
+import json
 import re
 
 import yaml
@@ -244,6 +245,19 @@ def test_expressions_in_steps_follow_the_flag(make_lab):
     one = finished(lab, "default", "taskruns", "vague")
     assert one["status"]["conditions"][0]["status"] == "False", one["status"]
     assert [step["terminated"]["exitCode"] for step in one["status"]["steps"]] == [0, 1, 1]
+
+
+def test_task_runs_make_their_claims(lab, ns):
+    template = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
+    steps = [{"name": "s", "image": "bash", "script": "echo kept > $(workspaces.w.path)/a; cat $(workspaces.w.path)/a; echo $(workspaces.w.claim)"}]
+    spec = {"workspaces": [{"name": "w", "volumeClaimTemplate": template}], "taskSpec": {"workspaces": [{"name": "w"}], "steps": steps}}
+    create(lab, ns, json.dumps({"apiVersion": "tekton.dev/v1", "kind": "TaskRun", "metadata": {"name": "claims"}, "spec": spec}))
+    one = finished(lab, ns, "taskruns", "claims")
+    (claim,) = lab.get(f"/api/v1/namespaces/{ns}/persistentvolumeclaims")["items"]
+    assert one["status"]["conditions"][0]["reason"] == "Succeeded", one["status"]
+    assert logs(lab, ns, "claims-pod") == f"kept\n{claim['metadata']['name']}\n"
+    lab.kubectl("delete", "taskrun", "claims", "-n", ns)
+    wait_for("the claim goes with it", lambda: not lab.get(f"/api/v1/namespaces/{ns}/persistentvolumeclaims")["items"])
 
 
 def test_names_with_dots_run(lab, ns):

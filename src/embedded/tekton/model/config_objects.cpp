@@ -37,8 +37,8 @@ constexpr Setting kDefaults[] = {
     {"default-imagepullbackoff-timeout", "0", ""},
     {"default-pod-template", "", "yaml", Use::Read},
     {"default-resolver-type", "", "", Use::Read},
-    {"default-task-run-workspace-binding", "", ""},
-    {"default-forbidden-env", "", ""},
+    {"default-task-run-workspace-binding", "", "yaml", Use::Read},
+    {"default-forbidden-env", "", "", Use::Read},
     {"default-cloud-events-sink", "", "url", Use::Read},
 };
 constexpr Setting kFlags[] = {

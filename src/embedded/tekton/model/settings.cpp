@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/builtin.hpp"
+#include "base/ascii.hpp"
 #include "kube/text/yaml.hpp"
 
 namespace athanor::tekton {
@@ -48,6 +49,17 @@ void set_defaults(Settings& settings, const Value& data) {
   }
   if (const auto& resolver = data["default-resolver-type"]; !resolver.as_string().empty()) {
     settings.default_resolver = resolver.str();
+  }
+  if (const auto& text = data["default-task-run-workspace-binding"]; !text.as_string().empty()) {
+    if (auto binding = yaml::parse(text.as_string()); binding && binding->is_object()) {
+      settings.default_binding = *std::move(binding);
+    }
+  }
+  if (const auto& names = data["default-forbidden-env"]; !names.as_string().empty()) {
+    settings.forbidden_env.clear();
+    for (const std::string_view name : athanor::words_of(names.as_string(), ',')) {
+      settings.forbidden_env.emplace(trimmed(name));
+    }
   }
   if (const auto& text = data["default-pod-template"]; !text.as_string().empty()) {
     if (auto pod_template = yaml::parse(text.as_string())) {

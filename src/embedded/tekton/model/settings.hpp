@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,8 @@ struct Settings {
   std::string default_service_account = "default";
   std::string managed_by = "tekton-pipelines";
   Value default_pod_template{};
+  Value default_binding{};  // of workspaces that a TaskRun leaves unbound; Null: none
+  std::set<std::string, std::less<>> forbidden_env{};  // variables that no pod template sets
   Duration startup_grace = std::chrono::seconds(60);  // 17; 0: a pod may wait until the timeout
   std::int64_t max_result_size = 4096;                // bytes
   std::string default_resolver{};                     // empty: a reference must name something

@@ -70,9 +70,40 @@ Value volume_of(const Value& binding) {
 
 }  // namespace
 
+Value with_defaults(const Object& task_run, const Value& declarations,
+                    const Value& default_binding) {
+  Value bindings = task_run.spec()["workspaces"];
+  if (!bindings.is_list()) {
+    bindings = Value::list();
+  }
+  if (!default_binding.is_object()) {
+    return bindings;
+  }
+  for (const Value& declared : declarations.items()) {
+    const std::string_view name = declared["name"].as_string();
+    if (!declared["optional"].as_bool() && named(bindings, name).is_null()) {
+      Value binding = default_binding;
+      binding.set("name", name);
+      bindings.push_back(std::move(binding));
+    }
+  }
+  return bindings;
+}
+
+Value with_claims(const Object& run, Value bindings) {
+  for (std::size_t i = 0; i < bindings.size(); ++i) {
+    bindings.item(i) = binding_for_task(run, bindings[i], bindings[i]["name"].as_string(), {});
+  }
+  return bindings;
+}
+
 std::vector<Value> claims_of(const Object& run) {
+  return claims_of(run, run.spec()["workspaces"]);
+}
+
+std::vector<Value> claims_of(const Object& run, const Value& bindings) {
   std::vector<Value> claims;
-  for (const Value& binding : run.spec()["workspaces"].items()) {
+  for (const Value& binding : bindings.items()) {
     const Value& pattern = binding["volumeClaimTemplate"];
     if (!pattern.is_object()) {
       continue;

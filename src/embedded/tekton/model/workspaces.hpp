@@ -14,6 +14,14 @@ namespace athanor::tekton {
 
 // Returns the claims to be made for a run's volumeClaimTemplates, owned by the run.
 std::vector<Value> claims_of(const Object& run);
+// Returns those of these bindings.
+std::vector<Value> claims_of(const Object& run, const Value& bindings);
+// Returns the bindings of a TaskRun and, unless it is Null, `default_binding` for each workspace that
+// `declarations` require and the TaskRun leaves unbound.
+Value with_defaults(const Object& task_run, const Value& declarations,
+                    const Value& default_binding);
+// Returns the bindings with the run's claims in place of volumeClaimTemplates.
+Value with_claims(const Object& run, Value bindings);
 
 // Returns the bindings of one pipeline task's TaskRun. `task_spec` is the inline spec or Null; a
 // workspace that it uses or declares is bound by name if unbound.

@@ -75,6 +75,7 @@ class Pass {
   void write_status(const Outcome& outcome, Value status);
   void delete_pod();
   void report_sidecars();
+  bool make_claims(const std::vector<Value>& claims);
   void report_ignored(const Value& task_spec);
   void report_missing(const Credentials& credentials);
   void adopt_metadata(const ResolvedTask& task);
@@ -325,6 +326,25 @@ void Pass::adopt_metadata(const ResolvedTask& task) {
   }
 }
 
+// False: one was refused, and the TaskRun fails.
+bool Pass::make_claims(const std::vector<Value>& claims) {
+  for (const Value& claim : claims) {
+    const Key key{std::string(task_run_.ns()), claim["metadata"]["name"].str()};
+    if (view_.get(api::kPersistentVolumeClaim, key)) {
+      continue;
+    }
+    Create step{.target = {&api::kPersistentVolumeClaim, key}, .object = claim};
+    if (const auto error = refused(view_, step)) {
+      fail({"CouldntCreateWorkspacePVC", "failed to create PVC for TaskRun " +
+                                             task_run_.key().text() +
+                                             " workspaces correctly: " + error->message});
+      return false;
+    }
+    plan_.then(std::move(step));
+  }
+  return true;
+}
+
 void Pass::create_pod(const ResolvedTask& task) {
   const std::string account = task_run_.spec()["serviceAccountName"].str();
   const auto fail_creation = [&](std::string_view why) {
@@ -340,6 +360,9 @@ void Pass::create_pod(const ResolvedTask& task) {
   }
   if (name_taken_) {
     fail_creation("pods " + quoted(pod_key_.name) + " already exists");
+    return;
+  }
+  if (!make_claims(task.claims)) {
     return;
   }
   auto pod = make_pod(task_run_, labels_, annotations_, task, settings_);
@@ -456,7 +479,7 @@ void Pass::run_pod() {
     mirror_pod(known);
     return;
   }
-  const auto task = resolve_task(view_, task_run_);
+  const auto task = resolve_task(view_, task_run_, settings_);
   if (!task) {
     fail(task.error());
     return;
@@ -502,12 +525,13 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
 
 constexpr const Kind* kReads[] = {&api::kTaskRun,   &api::kTask,           &api::kPod,
                                   &api::kConfigMap, &api::kServiceAccount, &api::kStepAction,
-                                  &api::kSecret};
-constexpr const Kind* kWrites[] = {&api::kTaskRun, &api::kPod};
+                                  &api::kSecret,    &api::kPersistentVolumeClaim};
+constexpr const Kind* kWrites[] = {&api::kTaskRun, &api::kPod, &api::kPersistentVolumeClaim};
 constexpr Access kAccess[] = {{&api::kTaskRun, "patch"},
                               {&api::kTaskRun, "patch", "status"},
                               {&api::kTaskRun, "update", "finalizers"},
                               {&api::kPod, "create delete"},
+                              {&api::kPersistentVolumeClaim, "create"},
                               {&api::kEvent, "create patch"}};
 
 }  // namespace

@@ -234,6 +234,17 @@ Value metadata_of(const Object& task_run, const Value& labels, const Value& anno
                                             .to_value()})}});
 }
 
+// What a pod template may set of the environment.
+Value allowed_env(const Value& env, const std::set<std::string, std::less<>>& forbidden) {
+  Value allowed = Value::list();
+  for (const Value& one : env.items()) {
+    if (!forbidden.contains(one["name"].as_string())) {
+      allowed.push_back(one);
+    }
+  }
+  return allowed;
+}
+
 }  // namespace
 
 std::string current_pod_name(const Object& task_run) {
@@ -251,7 +262,10 @@ std::optional<Duration> attempt_timeout(const Object& task_run, const Settings& 
 
 Result<Value> make_pod(const Object& task_run, const Value& labels, const Value& annotations,
                        const ResolvedTask& task, const Settings& settings) {
-  const Value pod_template = merged_pod_templates(settings.default_pod_template, task.pod_template);
+  Value pod_template = merged_pod_templates(settings.default_pod_template, task.pod_template);
+  if (!settings.forbidden_env.empty() && pod_template.contains("env")) {
+    pod_template.set("env", allowed_env(pod_template["env"], settings.forbidden_env));
+  }
   const WorkspaceVolumes workspaces = workspace_volumes(task.spec["workspaces"], task.bindings);
   ATHANOR_TRY(Value volumes, volumes_of(task, workspaces, pod_template));
   Value containers = Value::list();

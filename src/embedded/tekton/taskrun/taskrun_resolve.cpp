@@ -178,7 +178,8 @@ std::string pod_failure_hint(const Object& task_run) {
   return "Maybe missing or invalid Task " + std::string(task_run.ns()) + "/" + std::string(name);
 }
 
-Result<ResolvedTask, Refusal> resolve_task(const View& view, const Object& task_run) {
+Result<ResolvedTask, Refusal> resolve_task(const View& view, const Object& task_run,
+                                           const Settings& settings) {
   ResolvedTask resolved;
   auto found = found_spec(view, task_run, resolved);
   if (!found) {
@@ -205,11 +206,14 @@ Result<ResolvedTask, Refusal> resolve_task(const View& view, const Object& task_
   }
   Replacements replacements = task_replacements(task_run, spec, *values);
   resolved.bindings = Value::list();
-  for (const Value& binding : task_run.spec()["workspaces"].items()) {
+  const Value bindings = with_defaults(task_run, spec["workspaces"], settings.default_binding);
+  resolved.claims = claims_of(task_run, bindings);
+  const Value bound = with_claims(task_run, bindings);
+  for (const Value& binding : bound.items()) {
     resolved.bindings.push_back(substitute_binding(binding, replacements));
   }
-  if (const auto bound = check_bindings(spec["workspaces"], resolved.bindings); !bound) {
-    return Refusal{"TaskRunValidationFailed", bound.error().message};
+  if (const auto checked = check_bindings(spec["workspaces"], resolved.bindings); !checked) {
+    return Refusal{"TaskRunValidationFailed", checked.error().message};
   }
   // Mount paths may hold variables, and other fields the mount paths.
   const Value paths =

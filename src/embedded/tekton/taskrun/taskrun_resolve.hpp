@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
+#include "embedded/tekton/model/settings.hpp"
 #include "embedded/tekton/pipelinerun/pipelinerun_resolve.hpp"
 #include "kube/value/object.hpp"
 #include "kube/value/value.hpp"
@@ -22,10 +24,12 @@ struct ResolvedTask {
   Value source{};        // refSource of the provenance
   Value pod_template{};  // of the TaskRun, with variables replaced
   Value bindings{};      // of its workspaces, likewise
+  std::vector<Value> claims{};  // to be made for volumeClaimTemplates of its workspaces
 };
 
 // Finds and checks the task with its StepActions, and substitutes its variables.
-Result<ResolvedTask, Refusal> resolve_task(const View& view, const Object& task_run);
+Result<ResolvedTask, Refusal> resolve_task(const View& view, const Object& task_run,
+                                           const Settings& settings);
 
 // Returns "step-<name>", or "step-unnamed-<i>".
 std::string step_container(const Value& step, std::size_t index);

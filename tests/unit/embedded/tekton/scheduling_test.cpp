@@ -5,6 +5,7 @@
 #include "api/builtin.hpp"
 #include "api/tekton.hpp"
 #include "embedded/tekton/model/runs.hpp"
+#include "kube/text/json.hpp"
 #include "unit/embedded/tekton/lab.hpp"
 
 namespace athanor::tekton::scheduling_test {
@@ -270,6 +271,69 @@ TEST(Scheduling, DeletesTemplateClaimsOnRequestOfRun) {
   EXPECT_EQ(lab.world.count(api::kPersistentVolumeClaim), 1U);
   lab.play();
   EXPECT_EQ(lab.world.count(api::kPersistentVolumeClaim), 0U);
+}
+
+constexpr std::string_view kOwnWorkspaces = R"y(
+apiVersion: tekton.dev/v1
+kind: TaskRun
+metadata: {name: own, uid: u}
+spec:
+  workspaces: [{name: w, subPath: sub, volumeClaimTemplate: {metadata: {name: art}, spec: {}}}]
+  podTemplate: {env: [{name: KEPT, value: a}, {name: LOCKED, value: b}]}
+  taskSpec:
+    workspaces: [{name: w}, {name: free}, {name: opt, optional: true}]
+    steps: [{name: main, image: i, args: ["$(workspaces.w.claim)", "$(workspaces.opt.bound)"], env: [{name: LOCKED, value: own}]}]
+)y";
+
+TEST(Scheduling, TaskRunsMakeTheirClaims) {
+  Lab lab;
+  lab.put(
+      "{apiVersion: v1, kind: ConfigMap, metadata: {name: config-defaults, namespace: "
+      "tekton-pipelines}, data: {default-task-run-workspace-binding: '{emptyDir: {}}', "
+      "default-forbidden-env: 'OTHER, LOCKED'}}");
+  lab.put(kOwnWorkspaces);
+  lab.settle();
+  const Object claim = lab.world.list(api::kPersistentVolumeClaim).at(0);
+  EXPECT_TRUE(claim.name().starts_with("art-")) << claim.name();
+  EXPECT_TRUE(claim.owned_by(lab.task_run("own").uid()));
+  const Value spec = lab.pod("own-pod").spec();
+  const Value& container = spec["containers"][0];
+  EXPECT_EQ(container["args"], Value::list({claim.name(), "false"}));
+  EXPECT_EQ(container["volumeMounts"][0]["subPath"], Value("sub"));
+  EXPECT_EQ(spec["volumes"][0].at({"persistentVolumeClaim", "claimName"}), Value(claim.name()));
+  EXPECT_TRUE(spec["volumes"][1]["emptyDir"].is_object()) << "bound by default";
+  EXPECT_EQ(spec["volumes"].size(), 2U) << "an optional one is not";
+  EXPECT_EQ(json::print(container["env"]),
+            R"([{"name":"LOCKED","value":"own"},{"name":"KEPT","value":"a"}])");
+}
+
+TEST(Scheduling, TaskRunsWithoutDefaultBindingFail) {
+  Lab lab;
+  lab.put(kOwnWorkspaces);
+  lab.settle();
+  EXPECT_EQ(Lab::outcome(lab.task_run("own")),
+            "False/TaskRunValidationFailed: declared workspace \"free\" is required but has not "
+            "been bound");
+  EXPECT_EQ(lab.world.count(api::kPersistentVolumeClaim), 0U);
+}
+
+TEST(Scheduling, RefusedClaimsFailTheirTaskRun) {
+  Lab lab;
+  lab.world.fault = [](const Step& step) -> std::optional<Error> {
+    const auto* create = std::get_if<Create>(&step);
+    return create != nullptr && create->target.kind == &api::kPersistentVolumeClaim
+               ? std::optional(Error::bad_request("not here"))
+               : std::nullopt;
+  };
+  lab.put(
+      "{apiVersion: tekton.dev/v1, kind: TaskRun, metadata: {name: own}, spec: {workspaces: [{name: "
+      "w, volumeClaimTemplate: {spec: {}}}], taskSpec: {workspaces: [{name: w}], steps: [{name: a, "
+      "image: i}]}}}");
+  lab.settle();
+  EXPECT_TRUE(Lab::outcome(lab.task_run("own"))
+                  .starts_with("False/CouldntCreateWorkspacePVC: failed to create PVC for TaskRun "
+                               "ns/own workspaces correctly: "));
+  EXPECT_FALSE(lab.has_pod("own-pod"));
 }
 
 TEST(Scheduling, FailsRunWithoutItsPipelineResult) {
