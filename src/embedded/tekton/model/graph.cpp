@@ -135,9 +135,10 @@ std::vector<ResultRef> task_result_refs(const Value& pipeline_task) {
   for (const Value& workspace : pipeline_task["workspaces"].items()) {
     collect(workspace["subPath"], refs);
   }
-  // Results that are propagated into an inline task order it, too.
-  collect(pipeline_task["taskSpec"]["steps"], refs);
-  collect(pipeline_task["taskSpec"]["sidecars"], refs);
+  // Results are propagated into an inline spec, into the fields that take variables.
+  for (const std::string_view part : {"steps", "stepTemplate", "sidecars", "volumes"}) {
+    collect(pipeline_task["taskSpec"][part], refs);
+  }
   return refs;
 }
 

@@ -26,7 +26,7 @@ std::optional<ResultRef> parse_result_ref(std::string_view variable,
 // Returns all below a value, in order of appearance.
 std::vector<ResultRef> result_refs(const Value& tree);
 // Finds those of a pipeline task: params, matrix, when, params of its reference, workspace
-// subPaths, steps and sidecars of an inline task.
+// subPaths, and the fields of its inline spec that take variables.
 std::vector<ResultRef> task_result_refs(const Value& pipeline_task);
 
 // $(tasks.<task>.matrix.length) or $(tasks.<task>.matrix.<result>.length).

@@ -273,6 +273,28 @@ TEST(Scheduling, DeletesTemplateClaimsOnRequestOfRun) {
   EXPECT_EQ(lab.world.count(api::kPersistentVolumeClaim), 0U);
 }
 
+TEST(Scheduling, InlineSpecsWaitForPropagatedResults) {
+  Lab lab;
+  lab.ends = [](std::string_view, std::string_view) {
+    return Lab::End{.message = results_message({{"r", "x"}, {"l", R"(["p","q"])"}})};
+  };
+  lab.put(run_of(R"y(
+    tasks:
+    - name: show
+      taskSpec:
+        steps: [{name: main, image: i, env: [{name: E, value: "$(tasks.make.results.r)"}], args: ["$(tasks.make.results.l[*])"]}]
+    - {name: make, taskSpec: {results: [{name: r}, {name: l, type: array}], steps: [{name: main, image: i}]}}
+)y"));
+  lab.settle();
+  EXPECT_TRUE(lab.has_task_run("run-make"));
+  EXPECT_FALSE(lab.has_task_run("run-show")) << "the reference alone orders them";
+  lab.play();
+  const Value container = lab.pod("run-show-pod").spec()["containers"][0];
+  EXPECT_EQ(container["args"], Value::list({"p", "q"}));
+  EXPECT_EQ(container["env"][0]["value"], Value("x"));
+  EXPECT_EQ(succeeded(lab.run())["status"], Value("True"));
+}
+
 constexpr std::string_view kOwnWorkspaces = R"y(
 apiVersion: tekton.dev/v1
 kind: TaskRun
