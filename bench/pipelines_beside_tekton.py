@@ -29,7 +29,6 @@ MODULE = ROOT / "tests/real/stack"
 TEKTON = "github.com/tektoncd/pipeline"
 POLICY = "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n"
 LAB = "apiVersion: athanor.dev/v1\nkind: Lab\nnodes: [{name: hub, count: 4, capacity: {cpu: 400000, memory: 16Ti, pods: 100000}}]\n"
-RIGHTS = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: bench-NAME}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}, subjects: [{kind: ServiceAccount, name: NAME, namespace: tekton-pipelines}]}"
 
 
 def go(*words):
@@ -47,7 +46,7 @@ def documents(folder, kinds):
 def kubeconfig(lab, folder, name):
     """That of an account which may do everything."""
     lab.kubectl("create", "serviceaccount", name, "-n", NS)
-    lab.kubectl("apply", "-f", "-", stdin=RIGHTS.replace("NAME", name))
+    lab.kubectl("create", "clusterrolebinding", f"bench-{name}", "--clusterrole=cluster-admin", f"--serviceaccount={NS}:{name}")
     text = yaml.safe_load(lab.kubeconfig.read_text(encoding="utf-8"))
     token = lab.kubectl("create", "token", name, "-n", NS, "--duration=24h").out.strip()
     text["users"] = [{"name": one["name"], "user": {"token": token}} for one in text["users"]]
@@ -58,7 +57,6 @@ def kubeconfig(lab, folder, name):
 
 def tekton_command(lab, config):
     """The command and the environment of Tekton's controller, by its own manifests; its definitions and ConfigMaps are applied."""
-    program = folder / "tekton-controller"
     program = CACHE / "tekton-controller"  # as tests/real/stack.py has it
     CACHE.mkdir(parents=True, exist_ok=True)
     go("build", "-trimpath", "-ldflags=-s -w", "-o", str(program), f"{TEKTON}/cmd/controller")
@@ -132,7 +130,7 @@ def main():
         (folder / "policy.yaml").write_text(POLICY, encoding="utf-8")
         log = folder / "audit.log"
         audit = ["--audit-policy-file", str(folder / "policy.yaml"), "--audit-log-path", str(log), "--audit-log-maxsize", "4000"]
-        lab = Lab(folder / "lab", ["--pods", "timed", "--storage", "memory", "--controllers", "*,-tekton", "--lab", str(folder / "lab.yaml"), *audit])
+        lab = Lab(folder / "lab", ["--pods", "timed", "--storage", "memory", "--controllers", "*,-tekton-pipelinerun,-tekton-taskrun,-tekton-customrun-events,-tekton-pruner", "--lab", str(folder / "lab.yaml"), *audit])
         try:
             lab.start()
             lab.kubectl("create", "namespace", NS, code=None)
