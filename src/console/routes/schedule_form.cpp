@@ -140,23 +140,30 @@ void drop_resolver(Value& pod) {
   drop_item(pod, "volumes", "resolver");
 }
 
-// Returns the container that submits a job, by Athanor or by a script for an image with Python.
-Value submit_container(const std::string& image, const Submitter& submitter, const Value& job) {
-  Value container = Value::object({{"name", "submit"}, {"image", image}});
+// Returns the specification of the pod that a CronJob starts.
+Value& pod_of_schedule(Value& schedule) {
+  return schedule.member("spec")
+      .member("jobTemplate")
+      .member("spec")
+      .member("template")
+      .member("spec");
+}
+
+// Sets the image of the container that submits: Athanor's own, or one with Python, which runs a
+// script. The rest of the container stays.
+void set_image(Value& container, const std::string& image, const Submitter& submitter) {
+  container.set("image", image);
   if (image == submitter.image || fournos::is_submit_image(image)) {
     Value arguments = Value::list();
     for (const std::string& word : fournos::submit_arguments()) {
       arguments.push_back(word);
     }
     container.set("args", std::move(arguments));
-    container.set("securityContext", Value::object({{"allowPrivilegeEscalation", false}}));
+    container.erase("command");
   } else {
     container.set("command", Value::list({"python3", "-c", kSubmitScript}));
+    container.erase("args");
   }
-  container.set("env",
-                Value::list({Value::object({{"name", kJobVariable}, {"value", json::print(job)}}),
-                             fournos::job_name_variable()}));
-  return container;
 }
 
 // Fields of the form that are annotations, too, with their defaults.
@@ -183,7 +190,8 @@ void note_fields(Value& metadata, const FormFields& form) {
     }
   }
   if (form.contains("project")) {
-    metadata.set_path({"labels", "fournos-launcher/project"}, form_field(form, "project"));
+    metadata.set_path({"labels", "fournos-launcher/project"},
+                      fournos::project_label(form_field(form, "project")));
   }
   if (!form.contains("resolver_script")) {
     return;
@@ -283,18 +291,6 @@ Value* find_submitter(Value& pod) {
   return nullptr;
 }
 
-// Sets the image of the container that submits, and how it does so; the rest of it stays.
-void set_image(Value& container, const std::string& image, const Submitter& submitter) {
-  const Value fresh = submit_container(image, submitter, Value());
-  for (const std::string_view member : {"image", "args", "command"}) {
-    if (fresh.contains(member)) {
-      container.set(member, fresh[member]);
-    } else {
-      container.erase(member);
-    }
-  }
-}
-
 // Sets job, image and resolver of the pod that submits; null: its job stays.
 void edit_pod(Value& pod, const FormFields& form, const Submitter& submitter, const Value& job) {
   if (Value* container = find_submitter(pod)) {
@@ -345,11 +341,7 @@ Value resolver_map(const FormFields& form, const std::string& ns) {
 }
 
 void set_account(Value& schedule, const std::string& account) {
-  Value& pod = schedule.member("spec")
-                   .member("jobTemplate")
-                   .member("spec")
-                   .member("template")
-                   .member("spec");
+  Value& pod = pod_of_schedule(schedule);
   pod.erase("serviceAccount");  // the old name of the same field
   if (account.empty()) {
     pod.erase("serviceAccountName");
@@ -373,33 +365,36 @@ Result<Value, FormError> schedule_of_form(const FormFields& form, const Submitte
   if (!job.ok()) {
     return FormError{.error = job.error()};
   }
-  Value container = submit_container(form_field(form, "image_source", submitter.image), submitter,
-                                     scheduled_job(form, submitter.ns, *job));
-  Value pod = Value::object({{"restartPolicy", "Never"}});
-  if (has_resolver(form)) {
-    container.set("volumeMounts", Value::list({shared_mount()}));
-    set_resolver(pod, form);
+  const std::string image = form_field(form, "image_source", submitter.image);
+  auto made = fournos::schedule_object(
+      {.name = form_field(form, "name"),
+       .ns = submitter.ns,
+       .cron = form_field(form, "cron_expr"),
+       .zone = form_field(form, "timeZone"),
+       .overlap = form_field(form, "overlap", kOverlaps.front()),
+       .image = image,
+       .service_account = form_field(form, "service_account", submitter.account),
+       .preset = form_field(form, "preset"),
+       .job = *job});
+  if (!made.ok()) {
+    return FormError{.error = made.error()};
   }
-  pod.set("containers", Value::list({std::move(container)}));
-  Value spec = Value::object(
-      {{"suspend", false}, {"successfulJobsHistoryLimit", 3}, {"failedJobsHistoryLimit", 3}});
-  set_timing(spec, form);
-  spec.set_path({"jobTemplate", "spec"},
-                Value::object({{"backoffLimit", 0},
-                               {"template", Value::object({{"spec", std::move(pod)}})}}));
   FormFields noted = form;
   for (const auto& [field, fallback] : kNoted) {
     noted.try_emplace(std::string(field));
   }
-  Value metadata = Value::object({{"name", form_field(form, "name")}, {"namespace", submitter.ns}});
-  metadata.set_path({"labels", kManagedBy}, kManager);
-  note_fields(metadata, noted);
-  Value schedule = Value::object({{"apiVersion", api::kCronJob.api_version()},
-                                  {"kind", api::kCronJob.name},
-                                  {"metadata", std::move(metadata)},
-                                  {"spec", std::move(spec)}});
-  set_account(schedule, form_field(form, "service_account", submitter.account));
-  return schedule;
+  note_fields(made->member("metadata"), noted);
+  Value& pod = pod_of_schedule(*made);
+  Value& container = pod.member("containers").item(0);
+  set_image(container, image, submitter);
+  put_item(container.member("env"),
+           Value::object({{"name", kJobVariable},
+                          {"value", json::print(scheduled_job(form, submitter.ns, *job))}}));
+  if (has_resolver(form)) {
+    put_item(container.member("volumeMounts"), shared_mount());
+    set_resolver(pod, form);
+  }
+  return *std::move(made);
 }
 
 Result<Value, FormError> edited_schedule(const FormFields& given, const Submitter& submitter,
@@ -438,11 +433,7 @@ Result<Value, FormError> edited_schedule(const FormFields& given, const Submitte
   if (stored) {
     Value job = *stored;
     edit_job(job, form);
-    Value& pod = schedule.member("spec")
-                     .member("jobTemplate")
-                     .member("spec")
-                     .member("template")
-                     .member("spec");
+    Value& pod = pod_of_schedule(schedule);
     edit_pod(pod, form, submitter, job == *stored ? Value() : job);
   }
   if (form.contains("service_account")) {

@@ -8,7 +8,7 @@ import re
 from urllib.parse import parse_qs, urlsplit
 
 from console_browser import chromium, console, make_console, tabs, until  # noqa: F401
-from console_data import HOSTILE, NS, job
+from console_data import HOSTILE, NS, job, pipeline
 from support import wait_for
 
 
@@ -134,6 +134,33 @@ def test_slots_are_blocks_and_counts_follow_the_placements(console, tabs):  # no
     page.locator("input[type=range]").fill("300")
     assert page.locator("[data-testid=mig-slot-GPU-0000-4]").get_attribute("data-state") == "held"
     assert page.locator("[data-testid=mig-slot-GPU-0000-7]").get_attribute("data-state") == "free"
+
+
+def test_the_length_of_each_step_is_shown(console, tabs):  # noqa: F811
+    """B4.3: tasks and steps over time; the lengths are those of the answer."""
+    page = tabs(console.url).open("/jobs/forge-llmd-00008?tab=pipeline")
+    page.wait_for_selector("svg[aria-label^='Tasks and steps'] .label.sub")
+    tasks = pipeline(True)["tasks"]
+    steps = [step["name"] for task in tasks for step in task["steps"] if step.get("started")]
+    assert steps and page.locator("svg[aria-label^='Tasks and steps'] .label.sub").all_text_contents() == steps
+    label = page.locator("svg[aria-label^='Tasks and steps']").get_attribute("aria-label")
+    for task in tasks:
+        for step in task["steps"]:
+            if step.get("completed"):
+                assert re.search(rf"{step['name']} {step['state']} (\d+[smhd] ?)+", label), label
+
+
+def test_finished_workloads_are_in_the_queue(console, tabs):  # noqa: F811
+    page = tabs(console.url).open("/queue?filter=state:finished")
+    page.wait_for_selector("[data-testid=table-queue] tbody tr")
+    [text] = page.locator("[data-testid=table-queue] [data-testid=cell-reason]").all_inner_texts()
+    assert text == "all pods have succeeded"
+    assert page.locator("[data-testid=table-queue] [data-testid=cell-position]").inner_text() == "–"
+
+
+def test_a_cause_has_its_kind(console, tabs):  # noqa: F811
+    page = tabs(console.url).open("/jobs/forge-notebooks-00003?tab=queue")
+    assert page.locator(".causes li[data-cause=QuotaInUse]").first.inner_text().startswith("ResourceFlavor/cluster-1")
 
 
 def test_the_connection_breaks_and_comes_back(console, tabs):  # noqa: F811

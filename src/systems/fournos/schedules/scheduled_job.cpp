@@ -42,31 +42,11 @@ std::string project_of(const Value& spec) {
   return project.empty() ? spec.at({"executionEngine", "forge", "project"}).str() : project;
 }
 
-// Labels take fewer characters than names of projects do.
-std::string label_text(std::string text) {
-  std::ranges::replace_if(
-      text,
-      [](char c) {
-        return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                 c == '-' || c == '_' || c == '.');
-      },
-      '-');
-  text = text.substr(0, kLongestJob);
-  const auto is_edge = [](char c) { return c == '-' || c == '_' || c == '.'; };
-  while (!text.empty() && is_edge(text.back())) {
-    text.pop_back();
-  }
-  while (!text.empty() && is_edge(text.front())) {
-    text.erase(0, 1);
-  }
-  return text;
-}
-
 Value schedule_metadata(const ScheduleSpec& spec) {
   const Value& job = spec.job["spec"];
   const std::string project = project_of(job);
   Value labels = Value::object({{kScheduleManagedBy, kScheduleManager}});
-  if (const std::string label = label_text(project); !label.empty()) {
+  if (const std::string label = project_label(project); !label.empty()) {
     labels.set("fournos-launcher/project", label);
   }
   Value annotations = Value::object();
@@ -127,6 +107,25 @@ void add_resolved(Value& overrides, std::string_view text) {
 }
 
 }  // namespace
+
+std::string project_label(std::string text) {
+  std::ranges::replace_if(
+      text,
+      [](char c) {
+        return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                 c == '-' || c == '_' || c == '.');
+      },
+      '-');
+  text = text.substr(0, kLongestJob);
+  const auto is_edge = [](char c) { return c == '-' || c == '_' || c == '.'; };
+  while (!text.empty() && is_edge(text.back())) {
+    text.pop_back();
+  }
+  while (!text.empty() && is_edge(text.front())) {
+    text.erase(0, 1);
+  }
+  return text;
+}
 
 std::vector<std::string> submit_arguments() {
   return {"submit", "--from-environment"};

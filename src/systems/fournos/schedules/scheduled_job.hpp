@@ -39,6 +39,8 @@ struct ScheduleSpec {
 
 // Returns the CronJob. Errors: a name longer than 52 bytes, a schedule that is none, no image.
 Result<Value> schedule_object(const ScheduleSpec& spec);
+// Returns the label of a project, whose name may have characters that labels do not take.
+std::string project_label(std::string project);
 // Returns the FournosJob that a schedule's pods submit; nullopt: none of its containers has one.
 std::optional<Value> job_of_schedule(const Object& cron);
 // Returns the Job that starts a schedule by hand, at once.
