@@ -275,8 +275,8 @@ def latencies(lab):
 
 
 def idle_lab(folder, name, *arguments):
-    """Processor time, requests and memory of a lab that nobody looks at."""
-    lab = support.Lab(folder / name, ["--storage", "memory", "--pods", "timed", *arguments], program=pathlib.Path(os.environ["ATHANOR"]))
+    """Processor time, requests and memory of a lab without viewers, which keeps its objects on the disk, as labs do unless told otherwise."""
+    lab = support.Lab(folder / name, ["--pods", "timed", *arguments], program=pathlib.Path(os.environ["ATHANOR"]))
     try:
         lab.start()
         time.sleep(IDLE)  # until its controllers have done what they do at the start

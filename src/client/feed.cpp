@@ -18,8 +18,6 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Of the interner, 32 bytes each: with 100,000 objects fewer forget parts before they come again.
-constexpr std::size_t kSlots = std::size_t{1} << 16;
 constexpr auto kSweep = std::chrono::minutes(5);  // unreferenced parts
 constexpr auto kSecond = std::chrono::seconds(1);
 
@@ -68,7 +66,7 @@ struct Feed::State : std::enable_shared_from_this<Feed::State> {
   RecursiveMutex mutex{};
   bool stopped ATHANOR_GUARDED_BY(mutex) = false;
   Interner interner ATHANOR_GUARDED_BY(mutex){
-      kSlots};  // of all kinds: owners, times and specs are alike across them, too
+      options.shared_parts};  // of all kinds: owners, times and specs are alike across them, too
   std::vector<Slot> slots ATHANOR_GUARDED_BY(mutex){};
   std::vector<std::shared_ptr<ApiStream>> leaving
       ATHANOR_GUARDED_BY(mutex){};  // released by with()

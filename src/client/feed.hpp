@@ -21,6 +21,9 @@ struct FeedOptions {
   Lane lane = Lane::Urgent;                         // of its lists and watches
   Duration list_timeout = std::chrono::minutes(1);  // of one chunk
   std::size_t concurrent_lists = 8;  // the rest waits its turn: bounds memory at the start
+  // Slots of the table of parts that objects share, 32 bytes each. With 100,000 objects fewer slots
+  // forget parts before they come again.
+  std::size_t shared_parts = std::size_t{1} << 16;
 };
 
 // Thread-safe.

@@ -15,6 +15,8 @@ namespace {
 
 // How long a kind that the server lacks is taken for absent.
 constexpr Duration kAbsentRetry = std::chrono::seconds(30);
+// 512 KiB for each of the two feeds: a lab without viewers keeps one of them.
+constexpr std::size_t kSharedParts = std::size_t{1} << 14;
 constexpr int kForbiddenCode = 403;
 constexpr int kAbsentCode = 404;
 
@@ -172,7 +174,8 @@ struct World::State {
     }
     auto feed = std::make_unique<client::Feed>(
         client, std::move(scopes),
-        [this](std::vector<client::FeedItem> batch) { deliver(std::move(batch)); }, clock, entropy);
+        [this](std::vector<client::FeedItem> batch) { deliver(std::move(batch)); }, clock, entropy,
+        client::FeedOptions{.shared_parts = kSharedParts});
     feed->start();
     return feed;
   }

@@ -69,42 +69,13 @@ def test_every_described_route_answers(console, done_job):
         filled = re.sub(r"\{(\w+)\}", lambda part: names[part.group(1)], path)
         answer, data = console.request("GET", filled)
         assert answer.status in (200, 400, 404), (path, answer.status, data[:300])
-        if operations["get"]["responses"]["200"]["content"].get("application/json") and answer.status != 404:
+        if "application/json" in answer.getheader("Content-Type", ""):
             json.loads(data)
 
 
-def faults(value, schema, where):
-    """Where a value is not as its schema says; of JSON Schema what openapi.json uses."""
-    kinds = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float)}
-    kind = schema.get("type")
-    if kind and (not isinstance(value, kinds[kind]) or (kind in ("integer", "number") and isinstance(value, bool))):
-        return [f"{where}: {value!r} is no {kind}"]
-    found = [f"{where}: lacks {name}" for name in schema.get("required", []) if name not in value]
-    if kind == "object":
-        members = schema.get("properties", {})
-        found += [one for name in members if name in value for one in faults(value[name], members[name], f"{where}.{name}")]
-    if kind == "array":
-        found += [one for item in value for one in faults(item, schema.get("items", {}), f"{where}[]")]
-    return found
-
-
-def test_answers_are_as_described(console, done_job):
+def test_bodies_and_errors_are_described(console):
+    """Answers are compared with their schemas by test_console_schemas.py."""
     document = console.get("/openapi.json")
-    names = {"ns": JOBS, "name": done_job, "clusterqueue": "fournos-queue"}
-    lists, seen = set(), set()
-    for path, operations in document["paths"].items():
-        if "get" not in operations or not path.startswith("/api/v1/") or "{" in re.sub(r"\{(ns|name|clusterqueue)\}", "", path) or path.endswith("/stream"):
-            continue
-        described = operations["get"]["responses"]["200"]["content"].get("application/json", {}).get("schema", {})
-        lists |= {path} if described.get("properties") else set()
-        answer, data = console.request("GET", re.sub(r"\{(\w+)\}", lambda m: names[m.group(1)], path), headers={"Accept": "application/json"})
-        assert answer.status in (200, 400, 404), (path, answer.status, data[:300])
-        if "application/json" not in answer.getheader("Content-Type", ""):
-            continue
-        schema = described if answer.status == 200 else document["components"]["schemas"]["Error"]
-        assert faults(json.loads(data), schema, path) == []
-        seen |= {path} if answer.status == 200 and described.get("properties") else set()
-    assert seen == lists and len(lists) > 7, lists - seen
     for path, method in (("/api/v1/jobs", "post"), ("/api/v1/clusters/{name}/lock", "put"), ("/api/v1/schedules", "post"), ("/api/v1/numa/fit", "post")):
         assert document["paths"][path][method]["requestBody"]["content"]["application/json"]["schema"]["properties"], path
         assert document["paths"][path][method]["responses"]["default"]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Error"}
