@@ -175,7 +175,7 @@ class FairSharesAccount : public ::testing::Test {
   int borrowing_ = 0;
 };
 
-TEST_F(FairSharesAccount, ReportsBorrowedPartOfWhatIsLent) {
+TEST_F(FairSharesAccount, ReportsBorrowedPartOfLentQuota) {
   for (unsigned seed = 0; seed < kWorlds && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     make(seed);

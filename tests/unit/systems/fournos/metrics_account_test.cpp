@@ -267,7 +267,7 @@ class MetricsAccount : public ::testing::Test {
   std::map<std::string, std::pair<std::string, std::optional<int>>> stays_{};
 };
 
-TEST_F(MetricsAccount, EqualsWhatHappenedToTheJobs) {
+TEST_F(MetricsAccount, EqualsCountsOverLivesOfJobs) {
   for (unsigned seed = 0; seed < kWorlds; ++seed) {
     SCOPED_TRACE(seed);
     make(seed);
