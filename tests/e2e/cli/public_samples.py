@@ -5,6 +5,7 @@ fields are those that decide what becomes of a sample. Times are shorter. Each h
 from dataclasses import dataclass
 
 QUEUE = "kueue.x-k8s.io/queue-name"
+RBAC = "rbac.authorization.k8s.io/v1"
 AGNHOST = "registry.k8s.io/e2e-test-images/agnhost:2.53"
 BUSYBOX = "quay.io/project-codeflare/busybox:1.36"
 MNIST = "docker.io/kubeflowkatib/pytorch-mnist:v1beta1-45c5727"
@@ -142,14 +143,14 @@ def local_queue(name, cluster_queue, **spec):
     return {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "LocalQueue", "metadata": {"name": name, "namespace": "default"}, "spec": {"clusterQueue": cluster_queue, **spec}}
 
 
-def policy(name, expression):
-    """Of Jobs in namespace default alone: the lab's others go on."""
-    rules = [{"apiGroups": ["batch"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["jobs"]}]
+def policy(name, expression, group="batch", version="v1", resource="jobs"):
+    rules = [{"apiGroups": [group], "apiVersions": [version], "operations": ["CREATE"], "resources": [resource]}]
     return {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "metadata": {"name": name}, "spec": {
         "failurePolicy": "Fail", "matchConstraints": {"resourceRules": rules}, "validations": [{"expression": expression, "message": f"the policy {name} says so"}]}}  # fmt: skip
 
 
 def binding(name):
+    """In namespace default alone: the lab's others go on."""
     return {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": name}, "spec": {
         "policyName": name, "validationActions": ["Deny"], "matchResources": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "default"}}}}}  # fmt: skip
 
@@ -270,6 +271,36 @@ KUEUE = {
     "sample-validating-policy.yaml": Sample(
         [policy("sample-queue-name", "'kueue.x-k8s.io/queue-name' in object.metadata.labels"), binding("sample-queue-name"), job("without-queue", HELLO, queue=None, metadata={"labels": {"app": "a"}})],
         "Refused", "the policy sample-queue-name says so",
+    ),  # fmt: skip
+    "admin/concurrent-admission-setup.yaml": Sample(
+        [queue_of("team-cluster-queue", "default-flavor", {"concurrentAdmissionPolicy": {"migration": {"mode": "TryPreferredFlavors"}}}, cpu=4)], "Refused", 'unknown field "spec.concurrentAdmissionPolicy"'
+    ),
+    "admin/cluster-role-and-binding.yaml": Sample(
+        [{"apiVersion": RBAC, "kind": "ClusterRole", "metadata": {"name": "sample-batch-user"}, "rules": [{"apiGroups": ["kueue.x-k8s.io"], "resources": ["localqueues"], "verbs": ["get", "list"]}]},
+         {"apiVersion": RBAC, "kind": "ClusterRoleBinding", "metadata": {"name": "sample-batch-user"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "sample-batch-user"},
+          "subjects": [{"kind": "Group", "name": "batch-users", "apiGroup": "rbac.authorization.k8s.io"}]}], "Taken"
+    ),  # fmt: skip
+    "getting-started/quick-start-setup.yaml": Sample([*SETUP, job("after-quick-start", HELLO, count=3)], "Succeeded"),
+    "gpu/hami.yaml": Sample([queue_of("hami-gpus", "default-flavor", **{"nvidia.com/gpu": 50, "nvidia.com/gpucores": 600}), local_queue("hami-jobs", "hami-gpus"),
+                             job("hami-job", {**container("busybox", command=["true"]), "resources": {"limits": {"nvidia.com/gpu": "2", "nvidia.com/gpumem": "1"}}}, queue="hami-jobs")],
+                            "Waiting", "nvidia.com/gpumem"),  # fmt: skip
+    "pods-kueue/prios.yaml": Sample([priority_class("sample-high", 10000), priority_class("sample-low", 1000)], "Taken"),
+    "pods/was-podgroup-no-annotation-sample.yaml": Sample(
+        [{**pod(f"was-plain-{i}", container(AGNHOST, cpu="200m", memory="128Mi", args=["entrypoint-tester"])),
+          "metadata": {"name": f"was-plain-{i}", "namespace": "default", "labels": {QUEUE: "was-queue", "kueue.x-k8s.io/pod-group-name": "was-plain"},
+                       "annotations": {"kueue.x-k8s.io/pod-group-total-count": "2"}}} for i in range(2)], "Waiting", "LocalQueue/default/was-queue: does not exist"
+    ),  # fmt: skip
+    "pods/was-podgroup-setup.yaml": Sample([queue_of("was-cluster-queue", "default-flavor", cpu=9, memory="9Gi"), local_queue("was-user-queue", "was-cluster-queue")], "Active"),
+    "sample-admission-check.yaml": Sample([{"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "AdmissionCheck", "metadata": {"name": "sample-check"}, "spec": {"controllerName": "kueue.x-k8s.io/provisioning-request"}}], "Taken"),
+    "sample-enforce-requests-policy.yaml": Sample([policy("sample-requests", "object.spec.podSets.all(ps, ps.count > 0)", group="kueue.x-k8s.io", version="v1beta1", resource="workloads")], "Taken"),
+    "sample-enforce-requests-policy-binding.yaml": Sample([policy("sample-bound", "true", group="kueue.x-k8s.io", version="v1beta1", resource="workloads"), binding("sample-bound")], "Taken"),
+    "tas/sample-queues.yaml": Sample(
+        [{"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "Topology", "metadata": {"name": "sample-topology"}, "spec": {"levels": [{"nodeLabel": "cloud.provider.com/topology-rack"}, {"nodeLabel": "kubernetes.io/hostname"}]}},
+         flavor_of("sample-tas-flavor", nodeLabels={"cloud.provider.com/node-group": "tas-node-group"}, topologyName="sample-topology"), queue_of("tas-cluster-queue", "sample-tas-flavor", cpu=100, memory="100Gi")], "Taken"
+    ),  # fmt: skip
+    "multikueue/tekton-pipelinerun-example.yaml": Sample(
+        [{"apiVersion": "tekton.dev/v1", "kind": "PipelineRun", "metadata": named("sample-multikueue"), "spec": {
+            "pipelineSpec": {"tasks": [{"name": "one", "taskSpec": {"steps": [{"name": "s", "image": "bash:latest", "script": "true"}]}}]}}}], "Succeeded"
     ),  # fmt: skip
     "a job that is larger than the queue": Sample([job("too-large", container("busybox", cpu="64", command=["true"]))], "Waiting", "insufficient quota for cpu"),
     "admin/single-clusterqueue-setup.yaml": Sample([*SETUP, job("after-setup", HELLO, count=3)], "Succeeded"),
