@@ -39,6 +39,10 @@ def task(*all_steps, **spec):
     return {"steps": list(all_steps), **spec}
 
 
+def remote(resolver, **params):
+    return {"resolver": resolver, "params": [{"name": key, "value": value} for key, value in params.items()]}
+
+
 def mounted(volume, path="/mnt"):
     return {"volumeMounts": [{"name": volume, "mountPath": path}]}
 
@@ -124,7 +128,7 @@ TASK_RUNS = {
             {"matchExpressions": [{"key": "kubernetes.io/os", "operator": "In", "values": ["windows"]}]}]}}}})], "Stuck", "didn't match Pod's node affinity/selector"
     ),  # fmt: skip
     "no-ci/cluster-resolver.yaml": behind(
-        Sample([run("TaskRun", "cluster-resolver", taskRef={"resolver": "cluster", "params": [{"name": key, "value": value} for key, value in (("kind", "task"), ("name", "sample-resolved"), ("namespace", "default"))]})], "Succeeded"),
+        Sample([run("TaskRun", "cluster-resolver", taskRef=remote("cluster", kind="task", name="sample-resolved", namespace="default"))], "Succeeded"),
         made("Task", "resolved", spec=task(step("true"))),
     ),
     "beta/emit-array-results.yaml": of_task("emit-array", task(step("printf '[\"a\",\"b\"]' > $(results.r.path)"), results=[{"name": "r", "type": "array"}])),
@@ -138,6 +142,19 @@ TASK_RUNS = {
     "alpha/step-stream-volumes.yaml": of_task(
         "stream", task({"name": "one", "image": "bash:latest", "script": "echo a", "stdoutConfig": {"path": "/mnt/out"}, **mounted("c")}, step("grep a /mnt/out", "two", **mounted("c")), volumes=[{"name": "c", "emptyDir": {}}])
     ),
+    "alpha/step-stream-workspace.yaml": of_task(
+        "stream-workspace", task({"name": "one", "image": "bash:latest", "script": "echo a", "stdoutConfig": {"path": "$(workspaces.w.path)/out"}}, step("grep a $(workspaces.w.path)/out", "two"), workspaces=WORKSPACE), workspaces=BOUND
+    ),
+    "alpha/step-stream-results.yaml": of_task("stream-results", task({"name": "one", "image": "bash:latest", "script": "echo a", "stdoutConfig": {"path": "$(results.r.path)"}}, **RESULT)),
+    "alpha/param-enum.yaml": Sample([run("TaskRun", "enum", taskSpec=task(step("true"), params=[{"name": "v", "enum": ["a", "b"], "default": "a"}]))], "Refused", "enable-param-enum"),
+    "alpha/task-artifacts.yaml": Sample([run("TaskRun", "artifacts", taskSpec=task(step("echo $(step.artifacts.path)")))], "Refused", "enable-artifacts"),
+    "step-artifacts.yaml": Sample([run("TaskRun", "artifacts", taskSpec=task(step("echo $(step.artifacts.path)")))], "Refused", "enable-artifacts"),
+    "alpha/enable-valuefrom-in-param.yaml": Sample(
+        [run("TaskRun", "valuefrom", params=[{"name": "a", "valueFrom": {"configMapKeyRef": {"name": "x", "key": "y"}}}], taskSpec=task(step("true"), params=[{"name": "a"}]))], "Refused", 'unknown field "spec.params[0].valueFrom"'
+    ),
+    "beta/git-resolver.yaml": Sample([run("TaskRun", "git", taskRef=remote("git", url="https://git.invalid/catalog", revision="main", pathInRepo="task.yaml"))], "Failed", "cannot read 'task.yaml'"),
+    "beta/bundles-resolver.yaml": Sample([run("TaskRun", "bundles", taskRef=remote("bundles", bundle=f"registry.invalid/a@sha256:{64 * '0'}", name="t", kind="task"))], "Failed", "set TEKTON_BUNDLES"),
+    "beta/hub-resolver.yaml": Sample([run("TaskRun", "hub", taskRef=remote("hub", name="git-clone"))], "Failed", "resolver"),
 }
 
 
@@ -237,10 +254,14 @@ PIPELINE_RUNS = {
         [run("PipelineRun", "cel", pipelineSpec={"tasks": [one(when=[{"cel": "'a' == 'a'"}])]})], "Refused", "enable-cel-in-whenexpression"
     ),
     "alpha/param-enum.yaml": Sample([run("PipelineRun", "enum", pipelineSpec={"params": [{"name": "v", "enum": ["a", "b"], "default": "a"}], "tasks": [one()]})], "Refused", "enable-param-enum"),
+    "alpha/pipelines-in-pipelines.yaml": Sample([run("PipelineRun", "nested", pipelineSpec={"tasks": [{"name": "p", "pipelineSpec": {"tasks": [one()]}}]})], "Refused", 'feature gate to be "alpha"'),
+    "alpha/consume-artifacts-from-task.yaml": Sample([run("PipelineRun", "consume", pipelineSpec={"tasks": [one("echo $(step.artifacts.path)")]})], "Refused", "enable-artifacts"),
+    "beta/git-resolver.yaml": Sample([run("PipelineRun", "git", pipelineRef=remote("git", url="https://git.invalid/catalog", revision="main", pathInRepo="p.yaml"))], "Failed", "cannot read 'p.yaml'"),
+    "beta/http-resolver.yaml": Sample([run("PipelineRun", "http", pipelineRef=remote("http", url="https://127.0.0.1:9/p.yaml"))], "Failed", "cannot fetch"),
     "no-ci/limitrange.yaml": of_tasks("limitrange", one()),
     "no-ci/pipelinerun-taskrunspecs.yaml": of_tasks("runspecs", one(), taskRunSpecs=[{"pipelineTaskName": "one", "podTemplate": {"securityContext": {"runAsUser": 1001}}}]),
     "no-ci/cluster-resolver.yaml": behind(
-        Sample([run("PipelineRun", "resolved-pipeline", pipelineRef={"resolver": "cluster", "params": [{"name": key, "value": value} for key, value in (("kind", "pipeline"), ("name", "sample-resolved"), ("namespace", "default"))]})], "Succeeded"),
+        Sample([run("PipelineRun", "resolved-pipeline", pipelineRef=remote("cluster", kind="pipeline", name="sample-resolved", namespace="default"))], "Succeeded"),
         made("Pipeline", "resolved", spec={"tasks": [one()]}),
     ),
 }
