@@ -3,6 +3,9 @@
 // variables $(...) are replaced before.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -12,8 +15,19 @@ namespace athanor::cel {
 
 // Returns what the compiler says against an expression; empty: nothing.
 std::string condition_errors(std::string_view expression);
-// Evaluates an expression within the limits of one call. Errors: it does not compile, fails, or is
-// neither true nor false.
-Result<bool> evaluate_condition(std::string_view expression);
+
+// Evaluates the conditions of one object. Users write them, so all together may cost 10 ms.
+class Conditions {
+ public:
+  // Returns the condition's value; each text is evaluated once. Errors: it is no expression, has no
+  // value, its value is neither true nor false, or all conditions together cost too much.
+  Result<bool> holds(std::string_view expression);
+
+ private:
+  Result<bool> evaluate(std::string_view expression);
+
+  std::uint64_t left_ = 200'000;  // units of 50 ns
+  std::map<std::string, Result<bool>, std::less<>> known_{};
+};
 
 }  // namespace athanor::cel

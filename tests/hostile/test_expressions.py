@@ -106,6 +106,24 @@ def test_selectors_of_claims_stall_no_controller(devices):
     assert time.monotonic() - began < within(30)
 
 
+def test_conditions_of_runs_stall_no_controller(victim):
+    """CEL in when expressions: all conditions of a run have one budget, and a run beyond it fails with a sentence."""
+    loops = "true"
+    for level in range(5):
+        loops = f"{list(range(10))}.all(v{level}, {loops})"
+    victim.kubectl("patch", "configmap", "feature-flags", "-n", "tekton-pipelines", "--type", "merge", "-p", '{"data":{"enable-cel-in-whenexpression":"true"}}')
+    step = {"steps": [{"name": "s", "image": "busybox", "script": "true"}]}
+    tasks = [{"name": f"t{task}", "taskSpec": step, "when": [{"cel": f"{loops} && {number} >= 0"} for number in range(task * 30, task * 30 + 30)]} for task in range(40)]
+    runs = "/apis/tekton.dev/v1/namespaces/default/pipelineruns"
+    body = {"apiVersion": "tekton.dev/v1", "kind": "PipelineRun", "metadata": {"name": "conditions"}, "spec": {"pipelineSpec": {"tasks": tasks}}}
+    with watched(victim, memory=150 * MIB):
+        made = wait_for("the flag is read", lambda: (answer := victim.http("POST", runs, body)).code == 201 and answer, within(30))
+        assert max(replicas_come(victim, f"conditions-{i}") for i in range(3)) < within(5)
+        over = lambda: next((c for c in victim.get(f"{runs}/{made.json['metadata']['name']}").get("status", {}).get("conditions", []) if c["status"] == "False"), None)  # noqa: E731
+        condition = wait_for("the end of the run", over, within(60))
+        assert "conditions cost too much" in condition["message"], condition
+
+
 def test_selectors_have_a_length_and_a_number(devices):
     def make(selectors):
         request = {"name": "r", "exactly": {"deviceClassName": "mig.nvidia.com", "selectors": [{"cel": {"expression": e}} for e in selectors]}}

@@ -44,6 +44,8 @@ std::string text_of(const Value& value) {
 // Counts the bytes by which the texts of one step may still grow.
 class StepResults::Budget {
  public:
+  cel::Conditions conditions{};
+
   // Counts a text. Error: `variable` made the texts too large.
   [[nodiscard]] Result<void> take(std::size_t bytes, std::string_view variable) {
     if (bytes > left_) {
@@ -208,7 +210,7 @@ Result<Value> StepResults::substituted(Value container) const {
 Result<bool> StepResults::holds(const Value& guard, Budget& budget) const {
   if (!guard["cel"].as_string().empty()) {
     ATHANOR_TRY(const std::string expression, substitute(guard["cel"].as_string(), budget));
-    auto value = cel::evaluate_condition(expression);
+    auto value = budget.conditions.holds(expression);
     if (!value) {
       return Error::bad_request(
           fmt::format("CEL expression {}: {}", expression, value.error().message));

@@ -272,7 +272,7 @@ std::string_view RunFacts::dag_skip(std::size_t index, bool stopping, const Repl
   }
   if (parents_done(index)) {
     task.when = resolved_when(task.task["when"], results);
-    if (result_refs(task.when).empty() && !when_allows(task.when)) {
+    if (result_refs(task.when).empty() && !when_allows(task.when, conditions_)) {
       return kSkipWhen;
     }
   }
@@ -340,7 +340,7 @@ void RunFacts::judge_dag() {
       if (parents_done(index) && intent_.empty()) {
         task.invalid = missing_from_success(task, results);
         if (task.invalid.empty()) {
-          task.invalid = when_problem(resolved_when(task.task["when"], results));
+          task.invalid = when_problem(resolved_when(task.task["when"], results), conditions_);
         }
         if (task.invalid.empty()) {
           task.invalid = too_many_combinations(task, results);
@@ -376,9 +376,9 @@ void RunFacts::judge_finally() {
     task.when = resolved_when(task.task["when"], results);
     if (misses_results(task, results)) {
       task.skip = kSkipResults;
-    } else if (std::string problem = when_problem(task.when); !problem.empty()) {
+    } else if (std::string problem = when_problem(task.when, conditions_); !problem.empty()) {
       task.invalid = std::move(problem);
-    } else if (!when_allows(task.when)) {
+    } else if (!when_allows(task.when, conditions_)) {
       task.skip = kSkipWhen;
     } else if (pipeline_timed_out_) {
       task.skip = kSkipTimeout;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cel/conditions.hpp"
 #include "embedded/tekton/model/graph.hpp"
 #include "embedded/tekton/model/settings.hpp"
 #include "embedded/tekton/model/substitute.hpp"
@@ -131,6 +132,7 @@ class RunFacts {
   std::vector<TaskState> tasks_{};  // DAG tasks, then final ones
   std::size_t dag_size_ = 0;
   Graph graph_{};
+  cel::Conditions conditions_{};
   std::optional<Instant> finally_start_{};
   bool pipeline_timed_out_ = false, tasks_deadline_passed_ = false, tasks_timed_out_ = false,
        finally_timed_out_ = false;

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "cel/conditions.hpp"
-
 namespace athanor::tekton {
 
 Value resolved_when(const Value& when, const Replacements& replacements) {
@@ -16,10 +14,10 @@ Value resolved_when(const Value& when, const Replacements& replacements) {
   return list;
 }
 
-bool when_allows(const Value& when) {
-  return std::all_of(when.items().begin(), when.items().end(), [](const Value& expression) {
+bool when_allows(const Value& when, cel::Conditions& conditions) {
+  return std::all_of(when.items().begin(), when.items().end(), [&](const Value& expression) {
     if (const std::string_view text = expression["cel"].as_string(); !text.empty()) {
-      return cel::evaluate_condition(text).value_or(false);
+      return conditions.holds(text).value_or(false);
     }
     const std::string_view input = expression["input"].as_string();
     const auto values = expression["values"].items();
@@ -29,10 +27,13 @@ bool when_allows(const Value& when) {
   });
 }
 
-std::string when_problem(const Value& when) {
+std::string when_problem(const Value& when, cel::Conditions& conditions) {
   for (const Value& expression : when.items()) {
     const std::string_view text = expression["cel"].as_string();
-    if (const auto value = cel::evaluate_condition(text); !text.empty() && !value) {
+    if (text.empty()) {
+      continue;
+    }
+    if (const auto value = conditions.holds(text); !value) {
       return "CEL expression " + std::string(text) + ": " + value.error().message;
     }
   }

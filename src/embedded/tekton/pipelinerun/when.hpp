@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "cel/conditions.hpp"
 #include "embedded/tekton/model/substitute.hpp"
 #include "kube/value/value.hpp"
 
@@ -12,8 +13,8 @@ namespace athanor::tekton {
 // Returns the list for skippedTasks and childReferences: variables in input and values replaced.
 Value resolved_when(const Value& when, const Replacements& replacements);
 // Returns true if every expression of the resolved `when` holds; true for an empty list.
-bool when_allows(const Value& when);
+bool when_allows(const Value& when, cel::Conditions& conditions);
 // Returns why a CEL expression has no value of true or false; empty: all have one.
-std::string when_problem(const Value& when);
+std::string when_problem(const Value& when, cel::Conditions& conditions);
 
 }  // namespace athanor::tekton

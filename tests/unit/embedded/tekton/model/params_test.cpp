@@ -102,7 +102,8 @@ TEST(When, HoldsWhenEveryExpressionDoes) {
   replacements.set_param("mode", "fast");
   replacements.set_param("modes", parsed(R"j(["fast","slow"])j"));
   const auto allows = [&](std::string_view text) {
-    return when_allows(resolved_when(parsed(text), replacements));
+    cel::Conditions conditions;
+    return when_allows(resolved_when(parsed(text), replacements), conditions);
   };
   EXPECT_TRUE(allows("[]"));
   EXPECT_TRUE(
