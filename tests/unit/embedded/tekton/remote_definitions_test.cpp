@@ -56,6 +56,18 @@ TEST_F(RemoteDefinitions, RunFetchedDefinitions) {
   EXPECT_EQ(lab.pod("tr-pod").spec()["containers"][0]["resources"]["limits"]["cpu"], Value("1"));
 }
 
+TEST_F(RemoteDefinitions, RefuseCredentialsOfServers) {
+  serve({{"https://x.example/task.yaml", std::string(kTask)}});
+  const std::string outcome = run_task(
+      "{resolver: http, params: [{name: url, value: 'https://x.example/task.yaml'}, {name: "
+      "http-username, value: u}, {name: http-password-secret, value: s}]}");
+  EXPECT_NE(outcome.find("False/TaskRunResolutionFailed"), std::string::npos) << outcome;
+  EXPECT_NE(outcome.find("resolver http: param http-username is not supported by the embedded "
+                         "engine, which sends no credentials"),
+            std::string::npos)
+      << outcome;
+}
+
 TEST_F(RemoteDefinitions, KeepTheRunWaiting) {
   EXPECT_EQ(run_task(kRef), "Unknown/ResolvingTaskRef: TaskRun ns/tr awaiting remote resource");
 }
