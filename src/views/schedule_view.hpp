@@ -86,8 +86,8 @@ struct AbsentStarts {
   std::vector<AbsentStart> starts{};
   std::size_t total = 0;
 };
-// Returns the starts of the last week without a job, since the schedule was changed last. Errors: as
-// of next_starts().
+// Returns the starts of the last week without a job, since the schedule was changed last. Errors:
+// as of next_starts().
 Result<AbsentStarts> absent_starts(const Object& schedule, const ScheduleRuns& runs, Instant now,
                                    const FindZone& find);
 

@@ -120,9 +120,11 @@ void add_schedules(flags::Verb& app, DailyVerbs& parsed) {
   add_target(list, parsed.schedules.target);
   list.add_flag("-A,--all-namespaces", parsed.schedules.all_namespaces,
                 "schedules of every namespace");
-  add_list_flags(
-      list, parsed.schedules.list,
-      {.names = "names of schedules", .phases = "Active, Paused or Ended", .owners = true, .since = true});
+  add_list_flags(list, parsed.schedules.list,
+                 {.names = "names of schedules",
+                  .phases = "Active, Paused or Ended",
+                  .owners = true,
+                  .since = true});
   add_schedule_create(list, parsed.schedule_create);
   const std::tuple<const char*, const char*, ScheduleVerb> verbs[] = {
       {"pause", "Skip starts until it is resumed", ScheduleVerb::Pause},

@@ -53,11 +53,12 @@ Result<Object> read_schedule(Session& session, const std::string& name) {
   auto job = session.get(api::kFournosJob, session.ns(), name);
   const bool of_job = job.ok() && views::is_recurring(*job);
   if (cron.ok() && views::is_schedule(*cron)) {
-    return of_job ? Result<Object>(Error::bad_request(fmt::format(
-                        "schedule \"{}\" is both a CronJob and a FournosJob in namespace {}: rename "
-                        "one of them",
-                        name, session.ns())))
-                  : std::move(cron);
+    return of_job
+               ? Result<Object>(Error::bad_request(fmt::format(
+                     "schedule \"{}\" is both a CronJob and a FournosJob in namespace {}: rename "
+                     "one of them",
+                     name, session.ns())))
+               : std::move(cron);
   }
   if (of_job) {
     return job;
@@ -307,16 +308,16 @@ Result<void> act_on_recurring(Session& session, ScheduleVerb verb, const Object&
   const Instant now = wall_clock()->now();
   const std::string name(job.name());
   if (verb == ScheduleVerb::Delete) {
-    ATHANOR_TRY_VOID(session.connection().call(
-        {.method = "DELETE",
-         .path = Session::path(api::kFournosJob, session.ns(), name) +
-                 "?propagationPolicy=Background"}));
+    ATHANOR_TRY_VOID(
+        session.connection().call({.method = "DELETE",
+                                   .path = Session::path(api::kFournosJob, session.ns(), name) +
+                                           "?propagationPolicy=Background"}));
     out.print(fmt::format("schedule {} deleted; its jobs stay\n", name));
     return {};
   }
   if (views::schedule_state(job, now, find_time_zone).ended) {
-    return Error::bad_request(fmt::format("schedule \"{}\" has ended: {}", name,
-                                          job.status()["message"].as_string()));
+    return Error::bad_request(
+        fmt::format("schedule \"{}\" has ended: {}", name, job.status()["message"].as_string()));
   }
   switch (verb) {
     case ScheduleVerb::Pause:

@@ -147,8 +147,7 @@ Invariant sidecars_hold_nothing() {
             constexpr Duration kMost = std::chrono::minutes(20);  // more than the time of faults
             for (const Object& task_run : world.list(api::kTaskRun)) {
               const Key key{std::string(task_run.ns()), task_run.status()["podName"].str()};
-              const auto pod =
-                  tekton::is_done(task_run) ? std::nullopt : world.get(api::kPod, key);
+              const auto pod = tekton::is_done(task_run) ? std::nullopt : world.get(api::kPod, key);
               const auto end = pod ? end_of_steps(*pod) : std::nullopt;
               if (end && world.now() - *end > kMost) {
                 return fmt::format("{} goes on, and its steps ended at {}", task_run.key().text(),

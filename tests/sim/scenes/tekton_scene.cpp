@@ -53,10 +53,9 @@ Plan play_node(const View& view, const Key& key, Instant now) {
   if (!pod || pod->deleting() || phase == "Succeeded" || phase == "Failed") {
     return Plan::done();
   }
-  const PodClock clock{
-      .since = parse_time(pod->status()["startTime"].as_string()).value_or(now),
-      .now = now,
-      .fails = pod->label(tekton::kPipelineTaskLabel) == "b"};
+  const PodClock clock{.since = parse_time(pod->status()["startTime"].as_string()).value_or(now),
+                       .now = now,
+                       .fails = pod->label(tekton::kPipelineTaskLabel) == "b"};
   bool waits = !clock.steps_end();
   Value statuses = Value::list();
   for (const Value& container : pod->spec()["containers"].items()) {
@@ -72,12 +71,13 @@ Plan play_node(const View& view, const Key& key, Instant now) {
                                       {"state", std::move(state)}}));
   }
   Plan plan;
-  plan.then(Status{
-      .target = {&api::kPod, key},
-      .status = Value::object({{"phase", waits ? "Running" : clock.fails ? "Failed" : "Succeeded"},
-                               {"startTime", format_time(clock.since)},
-                               {"containerStatuses", std::move(statuses)}}),
-      .guard = {.uid = std::string(pod->uid())}});
+  plan.then(Status{.target = {&api::kPod, key},
+                   .status = Value::object({{"phase", waits         ? "Running"
+                                                      : clock.fails ? "Failed"
+                                                                    : "Succeeded"},
+                                            {"startTime", format_time(clock.since)},
+                                            {"containerStatuses", std::move(statuses)}}),
+                   .guard = {.uid = std::string(pod->uid())}});
   if (waits) {
     plan.wake_at(clock.since + (clock.steps_end() ? kSidecarsTake : kStepsTake));
   }
@@ -161,8 +161,8 @@ Scene tekton_scene() {
     const auto pods = world.list(api::kPod, "default");
     // The sidecars' ends are written after the run's.
     return (!run || tekton::is_done(*run)) && std::ranges::none_of(pods, [](const Object& pod) {
-      return pod.status()["phase"].as_string() == "Running";
-    });
+             return pod.status()["phase"].as_string() == "Running";
+           });
   };
   return scene;
 }

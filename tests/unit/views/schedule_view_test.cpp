@@ -189,9 +189,8 @@ TEST(Schedules, OfJobsAreListedToo) {
 
 TEST(Schedules, OfJobsNameStartsWithoutJobs) {
   const ScheduleRuns runs{.created = {at("2026-01-01T02:00:01Z")}};
-  const auto absent =
-      absent_starts(recurring("fournos.dev/paused-until: \"2026-01-01T01:30:00Z\""), runs,
-                    at("2026-01-01T03:30:00Z"), find_time_zone);
+  const auto absent = absent_starts(recurring("fournos.dev/paused-until: \"2026-01-01T01:30:00Z\""),
+                                    runs, at("2026-01-01T03:30:00Z"), find_time_zone);
   ASSERT_TRUE(absent.ok()) << absent.error().message;
   EXPECT_EQ(texts(*absent),
             "2026-01-01T03:00:00Z missed NoJob\n2026-01-01T01:00:00Z skipped Paused\n");

@@ -31,19 +31,19 @@ struct Settings {
   Value default_pod_template{};
   Value default_binding{};  // of workspaces that a TaskRun leaves unbound; Null: none
   std::set<std::string, std::less<>> forbidden_env{};  // variables that no pod template sets
-  Duration startup_grace = std::chrono::seconds(60);  // 17; 0: a pod may wait until the timeout
-  std::int64_t max_result_size = 4096;                // bytes
-  std::string default_resolver{};                     // empty: a reference must name something
-  std::int64_t max_combinations = 256;                // of a matrix
-  std::string api_fields = "beta";                    // enable-api-fields: beta or alpha
-  bool param_enum = false;                            // enable-param-enum
-  bool provenance_in_status = true;                   // enable-provenance-in-status
-  bool cel_when = false;                              // enable-cel-in-whenexpression
-  bool credentials = true;                            // disable-creds-init is not set
-  std::string event_sink{};                           // URL of CloudEvents; empty: none are sent
-  std::string no_inline_spec{};                       // disable-inline-spec: kinds, with commas
-  bool artifacts = false;                             // enable-artifacts
-  bool custom_run_events = false;                     // send-cloudevents-for-runs
+  Duration startup_grace = std::chrono::seconds(60);   // 17; 0: a pod may wait until the timeout
+  std::int64_t max_result_size = 4096;                 // bytes
+  std::string default_resolver{};                      // empty: a reference must name something
+  std::int64_t max_combinations = 256;                 // of a matrix
+  std::string api_fields = "beta";                     // enable-api-fields: beta or alpha
+  bool param_enum = false;                             // enable-param-enum
+  bool provenance_in_status = true;                    // enable-provenance-in-status
+  bool cel_when = false;                               // enable-cel-in-whenexpression
+  bool credentials = true;                             // disable-creds-init is not set
+  std::string event_sink{};                            // URL of CloudEvents; empty: none are sent
+  std::string no_inline_spec{};                        // disable-inline-spec: kinds, with commas
+  bool artifacts = false;                              // enable-artifacts
+  bool custom_run_events = false;                      // send-cloudevents-for-runs
 
   friend bool operator==(const Settings&, const Settings&) = default;
 };

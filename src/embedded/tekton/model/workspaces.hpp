@@ -16,8 +16,8 @@ namespace athanor::tekton {
 std::vector<Value> claims_of(const Object& run);
 // Returns those of these bindings.
 std::vector<Value> claims_of(const Object& run, const Value& bindings);
-// Returns the bindings of a TaskRun and, unless it is Null, `default_binding` for each workspace that
-// `declarations` require and the TaskRun leaves unbound.
+// Returns the bindings of a TaskRun and, unless it is Null, `default_binding` for each workspace
+// that `declarations` require and the TaskRun leaves unbound.
 Value with_defaults(const Object& task_run, const Value& declarations,
                     const Value& default_binding);
 // Returns the bindings with the run's claims in place of volumeClaimTemplates.

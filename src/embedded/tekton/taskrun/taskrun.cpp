@@ -523,9 +523,9 @@ Plan reconcile(const View& view, const Key& key, Instant now) {
   return plan;
 }
 
-constexpr const Kind* kReads[] = {&api::kTaskRun,   &api::kTask,           &api::kPod,
-                                  &api::kConfigMap, &api::kServiceAccount, &api::kStepAction,
-                                  &api::kSecret,    &api::kPersistentVolumeClaim};
+constexpr const Kind* kReads[] = {
+    &api::kTaskRun,        &api::kTask,       &api::kPod,    &api::kConfigMap,
+    &api::kServiceAccount, &api::kStepAction, &api::kSecret, &api::kPersistentVolumeClaim};
 constexpr const Kind* kWrites[] = {&api::kTaskRun, &api::kPod, &api::kPersistentVolumeClaim};
 constexpr Access kAccess[] = {{&api::kTaskRun, "patch"},
                               {&api::kTaskRun, "patch", "status"},

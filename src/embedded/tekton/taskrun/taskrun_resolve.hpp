@@ -21,9 +21,9 @@ struct ResolvedTask {
   Value spec{};    // with every variable replaced that is known before the pod runs
   Value labels{};  // of the Task
   Value annotations{};
-  Value source{};        // refSource of the provenance
-  Value pod_template{};  // of the TaskRun, with variables replaced
-  Value bindings{};      // of its workspaces, likewise
+  Value source{};               // refSource of the provenance
+  Value pod_template{};         // of the TaskRun, with variables replaced
+  Value bindings{};             // of its workspaces, likewise
   std::vector<Value> claims{};  // to be made for volumeClaimTemplates of its workspaces
 };
 

@@ -348,7 +348,8 @@ TEST(Scheduling, RefusedClaimsFailTheirTaskRun) {
                : std::nullopt;
   };
   lab.put(
-      "{apiVersion: tekton.dev/v1, kind: TaskRun, metadata: {name: own}, spec: {workspaces: [{name: "
+      "{apiVersion: tekton.dev/v1, kind: TaskRun, metadata: {name: own}, spec: {workspaces: "
+      "[{name: "
       "w, volumeClaimTemplate: {spec: {}}}], taskSpec: {workspaces: [{name: w}], steps: [{name: a, "
       "image: i}]}}}");
   lab.settle();

@@ -82,10 +82,9 @@ TEST(StepResults, GuardsInCelHaveThem) {
   EXPECT_EQ(allow("size('$(steps.a.results.text)')").error().message,
             "CEL expression size('x y'): is not evaluated to a boolean");
   EXPECT_TRUE(allow("nothing == 1").error().message.starts_with("CEL expression nothing == 1: "));
-  EXPECT_FALSE(known
-                   .allow(yaml::parse("[{cel: 'true'}, {input: a, operator: in, values: [b]}]")
-                              .value())
-                   .value());
+  EXPECT_FALSE(
+      known.allow(yaml::parse("[{cel: 'true'}, {input: a, operator: in, values: [b]}]").value())
+          .value());
 }
 
 std::string repeated(std::string_view text, int times) {
