@@ -15,7 +15,9 @@ namespace {
 
 // How long a kind that the server lacks is taken for absent.
 constexpr Duration kAbsentRetry = std::chrono::seconds(30);
-// 512 KiB for each of the two feeds: a lab without viewers keeps one of them.
+// Tables of shared parts: 128 KiB of the feed that a lab keeps without viewers, 512 KiB of the
+// other.
+constexpr std::size_t kFewParts = std::size_t{1} << 12;
 constexpr std::size_t kSharedParts = std::size_t{1} << 14;
 constexpr int kForbiddenCode = 403;
 constexpr int kAbsentCode = 404;
@@ -175,7 +177,7 @@ struct World::State {
     auto feed = std::make_unique<client::Feed>(
         client, std::move(scopes),
         [this](std::vector<client::FeedItem> batch) { deliver(std::move(batch)); }, clock, entropy,
-        client::FeedOptions{.shared_parts = kSharedParts});
+        client::FeedOptions{.shared_parts = wanted_always ? kFewParts : kSharedParts});
     feed->start();
     return feed;
   }

@@ -122,7 +122,7 @@ std::string end_of(ScriptServer::Reply reply) {
   return read_until(**followed, "event: end");
 }
 
-TEST(LogFollower, TellsBrokenConnectionsFromEnds) {
+TEST(LogFollower, DistinguishesBrokenConnectionsFromEnds) {
   using Then = ScriptServer::Reply::Then;
   const std::string head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
   const std::string whole = end_of({.bytes = head + "3\r\na b\r\n0\r\n\r\n", .then = Then::Close});
