@@ -310,6 +310,15 @@ def test_a_running_log_follows(console, tabs):  # noqa: F811
     page.wait_for_selector("[data-testid=log-line-4001]")
 
 
+def test_a_log_goes_on_after_its_stream_broke(console, tabs):  # noqa: F811
+    """L2 of docs/spec/dashboard.md: without a gap, and no line twice."""
+    console.log_breaks = 2
+    page = tabs(console.url).open("/jobs/forge-llmd-00000?tab=logs")
+    page.wait_for_selector("[data-testid=log-line-4001]")
+    assert console.log_breaks == 0
+    assert page.locator(".log-foot").inner_text().startswith("4001 lines")
+
+
 def test_lines_that_a_stream_skipped_are_loaded(console, tabs):  # noqa: F811
     """L3 of docs/spec/dashboard.md."""
     console.log_gap = 7

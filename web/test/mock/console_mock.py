@@ -51,6 +51,7 @@ class Console(ThreadingHTTPServer):
         self.posted = {}  # message and fields of a failed form post
         self.log_size = 4000
         self.log_gap = 0  # lines that the following stream skips
+        self.log_breaks = 0  # following streams that end before the new line, as the API server went away
         self.templates = []
         self.answers = {}  # by route: used instead of the usual ones
         self.requests = []  # method and path of each request
@@ -548,7 +549,11 @@ class Handler(BaseHTTPRequestHandler):
                 self.server.log_size += skipped
                 self.server.log_gap = 0
                 events.insert(-1, f"event: gap\ndata: {json.dumps({'skipped': skipped, 'load': self.path.split('?')[0]})}\n\n")
-            self.wfile.write("".join(events).encode() + b"event: end\ndata: {}\n\n")
+            end = {}
+            if self.server.log_breaks:
+                self.server.log_breaks -= 1
+                events, end = events[:-1], {"error": "cannot reach the API server", "again": True}
+            self.wfile.write("".join(events).encode() + f"event: end\ndata: {json.dumps(end)}\n\n".encode())
             self.close_connection = True
             return
         if "download" in query or "application/json" not in self.headers.get("Accept", ""):
