@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 constexpr char kForeignMark = '#';
+constexpr std::size_t kColumns = 80;  // of a narrow terminal
 
 std::string holder_line(const std::string& mark, const GpuHolder& holder) {
   std::string line =
@@ -57,22 +58,45 @@ std::string share_lines(const GpuState& gpu) {
   return lines;
 }
 
+// Node, GPU and model, and the rest behind it or on a line of its own.
+std::string title_lines(const GpuState& gpu) {
+  const std::string title = fmt::format("{}  GPU {}  {}", gpu.node, gpu.index, gpu.name);
+  const std::string rest = fmt::format(
+      "{}{}{}", gpu.uuid, gpu.healthy ? "" : "  unhealthy",
+      gpu.sliced()
+          ? ""
+          : fmt::format("  {}: {} of {} shares held", gpu.mode, gpu.holders.size(), gpu.total));
+  return fmt::format("{}{}{}\n", title, title.size() + rest.size() + 2 <= kColumns ? "  " : "\n  ",
+                     rest);
+}
+
+std::string room_lines(const GpuState& gpu) {
+  constexpr std::string_view kTitle = "  fits  ";
+  std::string text(kTitle);
+  std::size_t column = text.size();
+  for (std::size_t i = 0; i < gpu.room.size(); ++i) {
+    const auto& [name, count] = gpu.room[i];
+    const std::string one = fmt::format("{} {}{}", name, count, i + 1 < gpu.room.size() ? "," : "");
+    const bool first = column == kTitle.size();
+    if (!first && column + 1 + one.size() > kColumns) {
+      text += "\n" + std::string(kTitle.size(), ' ') + one;
+      column = kTitle.size() + one.size();
+    } else {
+      text += (first ? "" : " ") + one;
+      column += one.size() + (first ? 0 : 1);
+    }
+  }
+  return text + (gpu.room.empty() ? "nothing\n" : "\n");
+}
+
 }  // namespace
 
 std::string slice_map(const GpuStates& states) {
   std::string text;
   for (const GpuState& gpu : states.gpus) {
-    text += fmt::format("{}{}  GPU {}  {}  {}{}{}\n", text.empty() ? "" : "\n", gpu.node, gpu.index,
-                        gpu.name, gpu.uuid, gpu.healthy ? "" : "  unhealthy",
-                        gpu.sliced() ? ""
-                                     : fmt::format("  {}: {} of {} shares held", gpu.mode,
-                                                   gpu.holders.size(), gpu.total));
+    text += (text.empty() ? "" : "\n") + title_lines(gpu);
     text += gpu.sliced() ? slot_lines(gpu) : share_lines(gpu);
-    std::string fits;
-    for (const auto& [name, count] : gpu.room) {
-      fits += fmt::format("{}{} {}", fits.empty() ? "" : ", ", name, count);
-    }
-    text += "  fits  " + (fits.empty() ? "nothing" : fits) + "\n";
+    text += room_lines(gpu);
   }
   std::string lost;
   for (const GpuHolder& holder : states.lost) {

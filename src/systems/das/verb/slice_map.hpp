@@ -9,9 +9,9 @@
 
 namespace athanor::das {
 
-// Prints a line of slots per node and GPU, below it the claims by letter and what still fits; slots
-// of instances that DAS did not make are marked with #. Shared GPUs have a line for each share that
-// is held:
+// Prints, in 80 columns, a line of slots per node and GPU, below it the claims by letter and what
+// still fits; slots of instances that DAS did not make are marked with #. Shared GPUs have a line
+// for each share that is held:
 //
 //   gpu-node  GPU 0  NVIDIA A100-PCIE-40GB  GPU-5a...
 //     | A | B   B | . | . | . | . | . |

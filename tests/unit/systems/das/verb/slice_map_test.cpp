@@ -56,6 +56,17 @@ TEST(SliceMap, ShowsSlotsClaimsAndRoom) {
   EXPECT_EQ(slice_map({}), "");
 }
 
+TEST(SliceMap, FitsLongNamesIntoEightyColumns) {
+  const std::string name = "gpu-node-of-the-second-rack-17";
+  const std::vector<Object> nodes{node(name, "A100-PCIE-40GB")};
+  EXPECT_EQ(slice_map(gpu_states(nodes, {})),
+            name + "  GPU 0  NVIDIA A100-PCIE-40GB\n  " + emulated_uuid(name, 0) +
+                "\n"
+                "  | . | . | . | . | . | . | . | . |\n"
+                "  fits  1g.5gb 7, 2g.10gb 3, 3g.20gb 2, 4g.20gb 1, 7g.40gb 1, 1g.5gb+me 1,\n"
+                "        1g.10gb 4\n");
+}
+
 // A node whose GPUs are divided as `annotation` says.
 Object shared_node(const std::string& name, const char* model, int count,
                    const std::string& annotation, std::string_view type) {
