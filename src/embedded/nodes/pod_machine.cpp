@@ -164,6 +164,9 @@ void PodMachine::start(std::size_t index, Instant now, std::vector<Order>& order
   Container& container = containers_[index];
   container.state = State::Running;
   ++container.run;
+  if (container.not_made == 0 && container.last.is_object()) {
+    ++container.restarts;  // counted where the next run begins, as a kubelet does
+  }
   container.started = now;
   container.finished.reset();
   container.restart_at.reset();

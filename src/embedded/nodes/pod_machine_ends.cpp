@@ -281,7 +281,6 @@ void PodMachine::exited(std::size_t index, int code, std::string message, Instan
   }
   if (std::exchange(container.resized, false) && !stopping_) {
     container.last = outcome(container);
-    ++container.restarts;
     container.state = State::Waiting;
     container.reason.clear();
     container.message.clear();
@@ -305,7 +304,6 @@ void PodMachine::note_unknown_image(const Container& container, int code) {
 
 void PodMachine::wait_for_restart(Container& container, Instant now) {
   container.last = outcome(container);
-  ++container.restarts;
   container.backoffs = now - *container.started >= kRanWell ? 1 : container.backoffs + 1;
   container.state = State::Waiting;
   container.reason = "CrashLoopBackOff";

@@ -68,6 +68,11 @@ bool has_started(const Value& state) {
   return state["state"].as_string() == "running" && state["started"].as_bool(true);
 }
 
+// An earlier run has ended; restarts are counted only when the next one begins.
+bool has_run(const Value& state) {
+  return state["last"].is_object();
+}
+
 // Adds what a container may use.
 void add_resources(const Value& container, Value& status) {
   const Value& resources = container["resources"];
@@ -156,7 +161,7 @@ Value container_status(const Object& pod, const Value& container, const Value& s
     status.set("containerID", id);
     add_resources(container, status);
     add_granted(pod, container, user, status);
-  } else if (state["restarts"].as_int() > 0) {
+  } else if (has_run(state)) {
     add_resources(container, status);
   }
   status.set("state", now_state);
@@ -189,8 +194,8 @@ Value with_initializing(const Value& states) {
 std::string incomplete(const Value& states) {
   std::string names;
   for (const Value& state : states.items()) {
-    const bool pending_sidecar = !has_started(state) && state["restarts"].as_int() == 0 &&
-                                 state["state"].as_string() != "terminated";
+    const bool pending_sidecar =
+        !has_started(state) && !has_run(state) && state["state"].as_string() != "terminated";
     if (is_sidecar(state) ? pending_sidecar : !is_done(state)) {
       names += fmt::format("{}{}", names.empty() ? "" : " ", state["name"].as_string());
     }
@@ -201,7 +206,7 @@ std::string incomplete(const Value& states) {
 bool any_started(const Value& states) {
   return std::ranges::any_of(states.items(), [](const Value& s) {
     return s["state"].as_string() == "running" || s["state"].as_string() == "terminated" ||
-           s["restarts"].as_int() > 0;
+           has_run(s);
   });
 }
 

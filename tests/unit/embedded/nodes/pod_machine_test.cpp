@@ -217,10 +217,16 @@ TEST_F(PodMachineTest, ReportsAndKeepsBackOff) {
   const Value state = machine.state()["containers"][0];
   EXPECT_EQ(state["reason"].str(), "CrashLoopBackOff");
   EXPECT_EQ(state["message"].str(), "back-off 10s restarting failed container=a pod=p_ns(u)");
+  EXPECT_EQ(state["restarts"], Value(1)) << "two runs";
   EXPECT_EQ(*machine.next_due(), now + seconds(10));
   now += seconds(10);
   EXPECT_EQ(advance(machine), "run 0");
   EXPECT_FALSE(machine.next_due());
+  EXPECT_EQ(machine.state()["containers"][0]["restarts"], Value(2));
+  machine.not_made(0, "no device", now);
+  now += seconds(10);
+  EXPECT_EQ(advance(machine), "run 0");
+  EXPECT_EQ(machine.state()["containers"][0]["restarts"], Value(2)) << "one run in two attempts";
 }
 
 TEST_F(PodMachineTest, StoppingIsPoliteThenDeadlyAndAskedOnce) {
