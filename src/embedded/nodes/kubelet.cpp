@@ -213,16 +213,6 @@ void resize(const View& view, const Object& pod, Value& state, Plan& plan) {
                                  {"restarts", std::move(answer.restarts)}})});
 }
 
-// Ends a pod that used more of its node than it may.
-void evict(const View& view, const Object& pod, const Value& state, Instant now, Plan& plan) {
-  const std::string message = state["evicted"].str();
-  constexpr std::int64_t kGraceSeconds = 1;
-  emit(plan, pod, "Warning", "Evicted", message);
-  stop(plan, pod.uid(), kGraceSeconds);
-  write_status(plan, pod,
-               failed_status(pod, pod_address(view, pod), state, "Evicted", message, now));
-}
-
 // What happened to its containers, each thing once.
 void write_events(const Object& pod, const Value& state, Plan& plan) {
   const Value& events = state["events"];
@@ -241,6 +231,56 @@ void write_events(const Object& pod, const Value& state, Plan& plan) {
   plan.then(Act{.id = fmt::format("{}/events/{}", pod.uid(), last),
                 .verb = std::string(kEventsVerb),
                 .args = Value::object({{"uid", pod.uid()}, {"last", last}})});
+}
+
+// Why a kubelet ends a pod, and the time that its containers have.
+struct Ending {
+  const char* event_type = "Warning";
+  const char* reason = "";
+  std::string message{};
+  std::int64_t grace_seconds = 0;
+};
+
+// Ends a pod: it fails once its containers have ended, and shows them as they are until then.
+void end_failed(const View& view, const Object& pod, const Value& state, const Ending& ending,
+                Instant now, Plan& plan) {
+  if (!state["stopping"].as_bool()) {
+    plan.then(Emit{.about = ref_of(pod),
+                   .about_uid = std::string(pod.uid()),
+                   .type = ending.event_type,
+                   .reason = ending.reason,
+                   .note = ending.message,
+                   .id = fmt::format("{}/{}", pod.uid(), ending.reason)});
+  }
+  write_events(pod, state, plan);
+  const std::string address = pod_address(view, pod);
+  const bool runs = !state["uid"].as_string().empty() && !all_ended(state);
+  if (!runs) {
+    write_status(plan, pod, failed_status(pod, address, state, ending.reason, ending.message, now));
+    return;
+  }
+  stop(plan, pod.uid(), ending.grace_seconds);
+  write_status(plan, pod, running_status(pod, address, state, now));
+}
+
+// Ends a pod that used more of its node than it may.
+void evict(const View& view, const Object& pod, const Value& state, Instant now, Plan& plan) {
+  constexpr std::int64_t kGraceSeconds = 1;
+  end_failed(
+      view, pod, state,
+      {.reason = "Evicted", .message = state["evicted"].str(), .grace_seconds = kGraceSeconds}, now,
+      plan);
+}
+
+// Ends a pod whose activeDeadlineSeconds are over.
+void end_overdue(const View& view, const Object& pod, const Value& state, Instant now, Plan& plan) {
+  end_failed(
+      view, pod, state,
+      {.event_type = "Normal",
+       .reason = "DeadlineExceeded",
+       .message = "Pod was active on the node longer than the specified deadline",
+       .grace_seconds = pod.spec()["terminationGracePeriodSeconds"].as_int(kDefaultGraceSeconds)},
+      now, plan);
 }
 
 using Hooks = std::span<const NodeHooks* const>;
@@ -439,14 +479,9 @@ Plan run_pod(const View& view, const Key& key, Instant now,
     return plan;
   }
   const auto deadline = deadline_of(*pod);
-  if (deadline && *deadline <= now && !all_ended(state)) {
-    if (!runs.empty()) {
-      stop(plan, pod->uid(), 0);
-    }
-    write_status(
-        plan, *pod,
-        failed_status(*pod, pod_address(view, *pod), state, "DeadlineExceeded",
-                      "Pod was active on the node longer than the specified deadline", now));
+  // A pod that ends by itself is not stopped: one that is was overdue before.
+  if (deadline && *deadline <= now && (!all_ended(state) || state["stopping"].as_bool())) {
+    end_overdue(view, *pod, state, now, plan);
     return plan;
   }
   if (runs.empty()) {

@@ -249,15 +249,61 @@ TEST_F(KubeletTest, NamesUnmetLimitsOfInitContainers) {
 }
 
 TEST_F(KubeletTest, EndsAPodAtItsDeadline) {
-  pod("activeDeadlineSeconds: 10, containers: [{name: c}]", kLong);
+  pod("activeDeadlineSeconds: 10, terminationGracePeriodSeconds: 7, containers: [{name: c}]",
+      kLong);
   pass(seconds(9));
   EXPECT_EQ(phase(), "Running");
   pass(seconds(1));
+  EXPECT_EQ(phase(), "Running") << "its containers have their grace period";
+  EXPECT_TRUE(status()["reason"].is_null());
+  ASSERT_GE(world.acts.size(), 2U);
+  EXPECT_EQ(world.acts[1].verb, kStopVerb);
+  EXPECT_EQ(world.acts[1].args["graceMs"].as_int(), 7000);
+  pass(milliseconds(60));
   EXPECT_EQ(phase(), "Failed");
   EXPECT_EQ(status()["reason"].str(), "DeadlineExceeded");
   EXPECT_EQ(status()["message"].str(),
             "Pod was active on the node longer than the specified deadline");
+  const Value ended = status()["containerStatuses"][0]["state"]["terminated"];
+  EXPECT_EQ(ended["exitCode"].as_int(), 143) << "its own end";
+  EXPECT_EQ(world.event_count("DeadlineExceeded", "p"), 1);
+  EXPECT_EQ(world.event_count("Killing", "p"), 1);
   EXPECT_FALSE(pods.next_due()) << "nothing of it goes on";
+}
+
+TEST_F(KubeletTest, LeavesAPodThatEndedBeforeItsDeadline) {
+  pod("activeDeadlineSeconds: 65, containers: [{name: c}]", kLong);
+  pass(seconds(70));
+  EXPECT_EQ(phase(), "Succeeded");
+  EXPECT_EQ(world.event_count("DeadlineExceeded", "p"), 0);
+}
+
+TEST_F(KubeletTest, EndsEvictedPodAfterItsContainers) {
+  pod("containers: [{name: c}]", kLong);
+  const auto evict = [this] {
+    Value state = pods.state(pod_query("ns", "p"));
+    state.set("evicted", "too much");
+    world.observe_as(pod_query("ns", "p"), state);
+  };
+  world.executors[std::string(kStopVerb)] = [&](FakeWorld& w, const Act& act) {
+    pods.stop(act.args["uid"].str(), milliseconds(act.args["graceMs"].as_int()), w.now);
+    static_cast<void>(pods.advance(w.now));
+    evict();
+    return Result<Value>(Value::object());
+  };
+  evict();
+  settle();
+  EXPECT_EQ(phase(), "Running") << "until its containers have ended";
+  EXPECT_EQ(world.acts[1].args["graceMs"].as_int(), 1000);
+  world.now += milliseconds(60);
+  static_cast<void>(pods.advance(world.now));
+  evict();
+  settle();
+  EXPECT_EQ(phase(), "Failed");
+  EXPECT_EQ(status()["reason"].str(), "Evicted");
+  const Value ended = status()["containerStatuses"][0]["state"]["terminated"];
+  EXPECT_EQ(ended["exitCode"].as_int(), 143);
+  EXPECT_EQ(world.event_count("Evicted", "p"), 1);
 }
 
 TEST_F(KubeletTest, EndsUnstartablePodAtDeadline) {
