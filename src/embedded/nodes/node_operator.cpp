@@ -25,8 +25,10 @@ constexpr const char* kDefaultArch = "amd64";
 Value own_resources(const Object& node) {
   const auto parsed = json::parse(node.annotation(kCapacityAnnotation));
   Value capacity = parsed.ok() && parsed->is_object() ? *parsed : Value::object();
-  for (const auto& [resource, amount] :
-       {std::pair{"cpu", "16"}, {"memory", "64Gi"}, {"pods", "1000"}}) {
+  for (const auto& [resource, amount] : {std::pair{"cpu", "16"},
+                                         {"memory", "64Gi"},
+                                         {"ephemeral-storage", "100Gi"},
+                                         {"pods", "1000"}}) {
     if (!capacity.contains(resource)) {
       const Value& reported = node.status()["capacity"][resource];
       capacity.set(resource, reported.is_null() || parsed.ok() ? Value(amount) : reported);
