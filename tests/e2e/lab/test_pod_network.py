@@ -4,6 +4,7 @@
 import json
 import os
 import socket
+import subprocess
 import sys
 import urllib.request
 
@@ -107,6 +108,53 @@ def test_services_answer_on_this_machine(lab, ns, pair):
                 answers.add(connection.recv(100).decode().split()[0])
         assert answers == {"one", "two"}, host
     assert ask(lab, ns, "client", "127.0.0.1", pair["ports"][0]["nodePort"]).split()[0] in ("one", "two")
+
+
+# Answers each datagram with the name of its pod.
+UDP_ECHO = """
+import os, socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("0.0.0.0", 7720))
+print("bound", flush=True)
+while True:
+    data, a = s.recvfrom(100)
+    s.sendto(os.environ["HOSTNAME"].encode() + b" " + data, a)
+"""
+UDP_ASK = """
+import socket, sys
+for attempt in range(10):
+    c = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    c.settimeout(5)
+    c.connect((sys.argv[1], int(sys.argv[2])))
+    try:
+        c.send(b"hello")
+        print(c.recv(100).decode())
+        break
+    except OSError as problem:
+        print(problem, file=sys.stderr)
+else:
+    sys.exit(1)
+"""
+
+
+def test_a_service_of_udp_answers_connected_clients(lab, ns):
+    """A server on all addresses answers from the pod's own, and a connected client takes no other."""
+    create(
+        lab,
+        ns,
+        pod("echo", ["python3", "-c", UDP_ECHO], container={"ports": [{"containerPort": 7720, "protocol": "UDP"}]}),
+        pod("client", ["sleep", "1000"]),
+        service("udp", [{"port": 53, "targetPort": 7720, "protocol": "UDP"}], {"app": "echo"}, type="NodePort"),
+    )
+    ready(lab, ns, "echo", "client")
+    wait_for("the server", lambda: "bound" in lab.kubectl("logs", "echo", "-n", ns).out)
+    wait_for("an endpoint", lambda: addresses(lab, ns, "udp"))
+    spec = lab.get(f"/api/v1/namespaces/{ns}/services/udp")["spec"]
+    node_port = spec["ports"][0]["nodePort"]
+    for host, port in (("udp", 53), (spec["clusterIP"], 53), (addresses(lab, ns, "udp")[0], 7720), ("127.0.0.1", node_port)):
+        assert inside(lab, ns, "client", "python3", "-c", UDP_ASK, host, str(port)) == "echo hello", host
+    outside = subprocess.run([PYTHON, "-c", UDP_ASK, "127.0.0.1", str(node_port)], capture_output=True, text=True, timeout=90, check=False)
+    assert outside.stdout.strip() == "echo hello", outside.stderr
 
 
 @pytest.fixture

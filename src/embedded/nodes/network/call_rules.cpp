@@ -8,17 +8,12 @@ constexpr std::size_t kMostBound = 4096;  // ports of one pod that are remembere
 
 }  // namespace
 
-CallRule CallRules::bind(const CallingPod& pod, const Address& wanted, Protocol protocol) const {
+CallRule CallRules::bind(const CallingPod& pod, const Address& wanted) {
   const bool own = wanted.ip == 0 || wanted.ip == kLoopback || wanted.ip == pod.ip;
   if (pod.host_network || pod.ip == 0 || wanted.port == 0 || !own) {
     return {};
   }
-  CallRule rule{.way = CallRule::Way::Move, .to = {.ip = pod.ip, .port = pod_port(wanted.port)}};
-  if (protocol == Protocol::Udp && wanted.ip == 0) {
-    // A socket of UDP that is bound to a loopback address sends nothing to other machines.
-    rule.way = CallRule::Way::MoveIfBusy;
-  }
-  return rule;
+  return {.way = CallRule::Way::Move, .to = {.ip = pod.ip, .port = pod_port(wanted.port)}};
 }
 
 CallRule CallRules::connect(const CallingPod& pod, const Address& wanted, Protocol protocol,

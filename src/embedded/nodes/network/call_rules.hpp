@@ -19,9 +19,8 @@ namespace athanor::nodes {
 // Supervisor's verdict on a call.
 struct CallRule {
   enum class Way : std::uint8_t {
-    AsItIs,     // the kernel does the call
-    Move,       // the call is done with `to`
-    MoveIfBusy  // the call is done as it is, and with `to` where the address is in use
+    AsItIs,  // the kernel does the call
+    Move     // the call is done with `to`
   };
   Way way = Way::AsItIs;
   Address to{};
@@ -46,8 +45,9 @@ class CallRules {
   };
   explicit CallRules(Names names) : names_(names) {}
 
-  [[nodiscard]] CallRule bind(const CallingPod& pod, const Address& wanted,
-                              Protocol protocol) const;
+  // The same for TCP and UDP: a socket of UDP on all addresses would answer from 127.0.0.1, which a
+  // connected client drops.
+  [[nodiscard]] static CallRule bind(const CallingPod& pod, const Address& wanted);
   CallRule connect(const CallingPod& pod, const Address& wanted, Protocol protocol,
                    const ServiceTable& table, std::int64_t now_ms);
   // Notes that a process of the pod has bound its own address with this port, as it asked for it.

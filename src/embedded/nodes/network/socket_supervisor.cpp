@@ -234,19 +234,13 @@ int SocketSupervisor::connect_to(const Call& call, const Address& to) {
 }
 
 void SocketSupervisor::do_bind(Call call) {
-  const CallRule rule = rules_.bind(call.pod, call.wanted, call.protocol);
+  const CallRule rule = CallRules::bind(call.pod, call.wanted);
   if (rule.way == CallRule::Way::AsItIs) {
     return respond(call, kContinue);
   }
   const bool six_alone = call.is6 && option_of(call.file.get(), IPPROTO_IPV6, IPV6_V6ONLY) == 1;
   if (six_alone) {
     return respond(call, bind_to_own_six(call.file.get()));
-  }
-  if (rule.way == CallRule::Way::MoveIfBusy) {
-    const int error = bind_to(call, call.wanted);
-    if (error != EADDRINUSE && error != EACCES) {
-      return respond(call, error);
-    }
   }
   const int error = bind_to(call, rule.to);
   if (error == 0) {
