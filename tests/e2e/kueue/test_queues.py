@@ -105,7 +105,7 @@ def test_what_is_missing_has_a_name(queues):
     lab = queues
     job(lab, "lost", "1", local="lost")
     why = wait_for("its Workload", lambda: explained(lab, "lost"))
-    assert {"object": "ClusterQueue/nowhere", "text": "does not exist", "unblockedBy": "it is created"} in why["causes"]
+    assert {"kind": "QueueMissing", "object": "ClusterQueue/nowhere", "text": "does not exist", "unblockedBy": "it is created"} in why["causes"]
     done = athanor(lab, "queue", "--explain", "wait", "-n", "tree", code=1)
     assert 'no workload or job "wait"' in done.err and "did you mean waits?" in done.err
     assert 'no cohort, ClusterQueue or LocalQueue "none"' in athanor(lab, "queues", "none", code=1).err
@@ -120,7 +120,7 @@ def test_whom_it_would_preempt(queues):
     job(lab, "urgent", "4", priority="tree-high")
     why = wait_for("it waits", lambda: (e := explained(lab, "urgent"))["preempts"] and e)
     assert [one["clusterQueue"] for one in why["preempts"]] == ["tree-a"]
-    assert {"object": "LocalQueue/tree/a", "text": "is stopped: spec.stopPolicy", "unblockedBy": "spec.stopPolicy becomes None"} in why["causes"]
+    assert {"kind": "QueueInactive", "object": "LocalQueue/tree/a", "text": "is stopped: spec.stopPolicy", "unblockedBy": "spec.stopPolicy becomes None"} in why["causes"]
     assert why["preempts"][0]["frees"] == [{"flavor": "tree", "resource": "cpu", "amount": "3"}]
     assert "which frees 3 cpu of flavor tree" in athanor(lab, "queue", "--explain", "urgent", "-n", "tree").out
 
