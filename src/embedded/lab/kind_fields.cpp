@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 
 #include "base/ascii.hpp"
 #include "embedded/lab/custom_fields.hpp"
@@ -116,11 +118,12 @@ constexpr KindRule kKindRules[] = {
     {"resource.v1.DeviceTaint", Emulated, "timeAdded"},
 };
 
-// Where the pod's spec of a resource is, and its own type in the table.
+// Where a pod's spec of a resource is, and its own type in the table. A resource with several pods
+// has several places.
 struct KindPlace {
   std::string_view resource{};
   std::string_view type{};
-  std::string_view pod{};  // path of a pod's spec; empty: none
+  std::string_view pod{};  // path of a pod's spec, * for all of a list or map; empty: none
 };
 constexpr KindPlace kPlaces[] = {
     {"pods", "", "spec"},
@@ -132,18 +135,48 @@ constexpr KindPlace kPlaces[] = {
     {"deployments.apps", "apps.v1.DeploymentSpec", "spec.template.spec"},
     {"daemonsets.apps", "apps.v1.DaemonSetSpec", "spec.template.spec"},
     {"replicasets.apps", "apps.v1.ReplicaSetSpec", "spec.template.spec"},
+    {"replicationcontrollers", "", "spec.template.spec"},
+    {"podtemplates", "", "template.spec"},
+    {"jobsets.jobset.x-k8s.io", "", "spec.replicatedJobs.*.template.spec.template.spec"},
+    {"leaderworkersets.leaderworkerset.x-k8s.io", "",
+     "spec.leaderWorkerTemplate.leaderTemplate.spec"},
+    {"leaderworkersets.leaderworkerset.x-k8s.io", "",
+     "spec.leaderWorkerTemplate.workerTemplate.spec"},
+    {"pytorchjobs.kubeflow.org", "", "spec.pytorchReplicaSpecs.*.template.spec"},
+    {"rayclusters.ray.io", "", "spec.headGroupSpec.template.spec"},
+    {"rayclusters.ray.io", "", "spec.workerGroupSpecs.*.template.spec"},
+    {"rayjobs.ray.io", "", "spec.rayClusterSpec.headGroupSpec.template.spec"},
+    {"rayjobs.ray.io", "", "spec.rayClusterSpec.workerGroupSpecs.*.template.spec"},
     {"resourceclaims.resource.k8s.io", "resource.v1.ResourceClaimSpec", ""},
     {"resourceclaimtemplates.resource.k8s.io", "resource.v1.ResourceClaimTemplateSpec", ""},
     {"deviceclasses.resource.k8s.io", "resource.v1.DeviceClassSpec", ""},
     {"resourceslices.resource.k8s.io", "resource.v1.ResourceSliceSpec", ""},
 };
 
-const Value& value_at(const Value& object, std::string_view path) {
-  const Value* found = &object;
-  for (const std::string_view name : words_of(path, '.')) {
-    found = &(*found)[name];
+// Adds a warning for each field without effect of the pods below `value`. `names` leads to their
+// specs, `path` to the value.
+void add_noted_pods(const Value& value, std::span<const std::string_view> names,
+                    const std::string& path, std::vector<std::string>& warnings) {
+  if (names.empty()) {
+    constexpr std::string_view kSpec = "spec";
+    for (const std::string& field : nodes::noted_fields(value)) {
+      warnings.push_back(
+          fmt::format("{}{}: has no effect on emulated nodes", path, field.substr(kSpec.size())));
+    }
+    return;
   }
-  return *found;
+  const auto rest = names.subspan(1);
+  if (names.front() != "*") {
+    add_noted_pods(value[names.front()], rest,
+                   fmt::format("{}{}{}", path, path.empty() ? "" : ".", names.front()), warnings);
+    return;
+  }
+  for (std::size_t i = 0; i < value.size() && value.is_list(); ++i) {
+    add_noted_pods(value[i], rest, fmt::format("{}[{}]", path, i), warnings);
+  }
+  for (const Member& one : value.members()) {
+    add_noted_pods(one.value, rest, fmt::format("{}[{}]", path, one.key()), warnings);
+  }
 }
 
 bool is_asked_for(const Value& value) {
@@ -232,6 +265,16 @@ std::optional<nodes::FieldTreatment> kind_field(std::string_view type, std::stri
   return std::nullopt;
 }
 
+std::vector<std::string_view> kind_fields(std::string_view type) {
+  std::vector<std::string_view> fields;
+  for (const KindRule& rule : kKindRules) {
+    if (rule.type == type) {
+      std::ranges::copy(words_of(rule.fields, ' '), std::back_inserter(fields));
+    }
+  }
+  return fields;
+}
+
 std::vector<std::string_view> kind_types() {
   std::vector<std::string_view> types;
   for (const KindRule& rule : kKindRules) {
@@ -245,19 +288,16 @@ std::vector<std::string_view> kind_types() {
 void warn_of_fields(std::string_view resource, const Value& object,
                     std::vector<std::string>& warnings) {
   warn_of_custom_fields(resource, object, warnings);
-  const auto place = std::ranges::find(kPlaces, resource, &KindPlace::resource);
-  if (place == std::end(kPlaces)) {
-    return;
-  }
-  add_noted(place->type, object["spec"], "spec", warnings);
-  if (place->pod.empty()) {
-    add_unserved_ports(resource, object["spec"]["ports"], warnings);
-    return;
-  }
-  constexpr std::string_view kSpec = "spec";
-  for (const std::string& field : nodes::noted_fields(value_at(object, place->pod))) {
-    warnings.push_back(fmt::format("{}{}: has no effect on emulated nodes", place->pod,
-                                   field.substr(kSpec.size())));
+  for (const KindPlace& place : kPlaces) {
+    if (place.resource != resource) {
+      continue;
+    }
+    add_noted(place.type, object["spec"], "spec", warnings);
+    if (place.pod.empty()) {
+      add_unserved_ports(resource, object["spec"]["ports"], warnings);
+    } else {
+      add_noted_pods(object, words_of(place.pod, '.'), "", warnings);
+    }
   }
 }
 

@@ -19,6 +19,8 @@ namespace athanor::lab {
 std::optional<nodes::FieldTreatment> kind_field(std::string_view type, std::string_view field);
 // Returns the types of the table.
 std::vector<std::string_view> kind_types();
+// Returns the fields of a type that the table names.
+std::vector<std::string_view> kind_fields(std::string_view type);
 
 // Adds a warning for each field of the object, of its pod or of its pods' template that has no
 // effect. `resource` is "pods" or "deployments.apps".

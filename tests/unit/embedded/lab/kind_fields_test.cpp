@@ -30,6 +30,9 @@ TEST(KindFields, TreatEachFieldOfTheSchema) {
                 << "\n";
     }
     EXPECT_FALSE(kind_field(type, "absent"));
+    for (const std::string_view field : kind_fields(type)) {
+      EXPECT_NE(schema->field(field), nullptr) << type << "." << field << " is no field";
+    }
   }
 }
 
@@ -96,6 +99,48 @@ TEST(KindFields, WarnOfFieldsWithoutEffect) {
                  "tolerationSeconds: has no effect in this lab"});
   EXPECT_EQ(warnings_of("services", "{spec: {healthCheckNodePort: 0, loadBalancerIP: ''}}"),
             List{});
+}
+
+TEST(KindFields, WarnOfPodsOfWrappedKinds) {
+  struct Case {
+    const char* resource = "";
+    const char* object = "";
+    std::vector<const char*> paths{};
+  };
+  const std::vector<Case> cases{
+      {"replicationcontrollers",
+       "{spec: {template: {spec: {hostPID: true}}}}",
+       {"spec.template.spec"}},
+      {"podtemplates", "{template: {spec: {hostPID: true}}}", {"template.spec"}},
+      {"jobsets.jobset.x-k8s.io",
+       "{spec: {replicatedJobs: [{}, {template: {spec: {template: {spec: {hostPID: true}}}}}]}}",
+       {"spec.replicatedJobs[1].template.spec.template.spec"}},
+      {"leaderworkersets.leaderworkerset.x-k8s.io",
+       "{spec: {leaderWorkerTemplate: {leaderTemplate: {spec: {hostPID: true}}, workerTemplate: "
+       "{spec: {hostPID: true}}}}}",
+       {"spec.leaderWorkerTemplate.leaderTemplate.spec",
+        "spec.leaderWorkerTemplate.workerTemplate.spec"}},
+      {"pytorchjobs.kubeflow.org",
+       "{spec: {pytorchReplicaSpecs: {Master: {template: {spec: {hostPID: true}}}, Worker: "
+       "{template: {spec: {hostIPC: false}}}}}}",
+       {"spec.pytorchReplicaSpecs[Master].template.spec"}},
+      {"rayclusters.ray.io",
+       "{spec: {headGroupSpec: {template: {spec: {hostPID: true}}}, workerGroupSpecs: [{template: "
+       "{spec: {hostPID: true}}}]}}",
+       {"spec.headGroupSpec.template.spec", "spec.workerGroupSpecs[0].template.spec"}},
+      {"rayjobs.ray.io",
+       "{spec: {rayClusterSpec: {headGroupSpec: {template: {spec: {hostPID: true}}}, "
+       "workerGroupSpecs: [{template: {spec: {hostPID: true}}}]}}}",
+       {"spec.rayClusterSpec.headGroupSpec.template.spec",
+        "spec.rayClusterSpec.workerGroupSpecs[0].template.spec"}}};
+  for (const Case& c : cases) {
+    std::vector<std::string> wanted;
+    for (const char* path : c.paths) {
+      wanted.push_back(std::string(path) + ".hostPID: has no effect on emulated nodes");
+    }
+    EXPECT_EQ(warnings_of(c.resource, c.object), wanted) << c.resource;
+    EXPECT_EQ(warnings_of(c.resource, "{spec: x, template: [y]}"), std::vector<std::string>{});
+  }
 }
 
 }  // namespace
