@@ -186,7 +186,7 @@ class Answers:
     def system(server):
         return {
             "version": "0.0.0-mock",
-            "api": {"server": "https://127.0.0.1:6443", "version": "v1.33.2", "connected": True, "since": data.ago(7000), "latencySeconds": 0.0021},
+            "api": {"server": "https://127.0.0.1:6443", "version": "v1.33.2", "connected": True, "latencySeconds": 0.0021},
             "watches": [
                 {
                     "kind": kind,

@@ -34,7 +34,7 @@ interface Controllers {
 
 interface System {
   version?: string;
-  api?: { server?: string; version?: string; connected: boolean; since?: string; error?: string; latencySeconds?: number };
+  api?: { server?: string; version?: string; connected: boolean; error?: string; latencySeconds?: number };
   watches?: Watch[];
   controllers?: Controllers;
   features?: Feature[];
@@ -59,7 +59,6 @@ export function SystemPage() {
               ["State", <Badge state={api?.connected ? "connected" : "not connected"} tone={api?.connected ? "good" : "bad"} />],
               ["Address", api?.server],
               ["Version", api?.version],
-              ["Since", <Age time={api?.since} />],
               ["Latency", api?.latencySeconds === undefined ? "" : `${(api.latencySeconds * 1000).toFixed(1)} ms`],
               ["Error", api?.error && <span class="bad-text">{api.error}</span>],
             ]}
