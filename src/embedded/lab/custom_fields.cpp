@@ -223,6 +223,16 @@ std::optional<nodes::FieldTreatment> custom_field(std::string_view group, std::s
   return std::nullopt;
 }
 
+std::vector<std::string> custom_fields() {
+  std::vector<std::string> rows;
+  for (const CustomRule& rule : kCustomRules) {
+    for (const std::string_view field : words_of(rule.fields, ' ')) {
+      rows.push_back(fmt::format("{}.{}.{}", rule.group, rule.type, field));
+    }
+  }
+  return rows;
+}
+
 void warn_of_custom_fields(std::string_view resource, const Value& object,
                            std::vector<std::string>& warnings) {
   const Value& spec = object["spec"];

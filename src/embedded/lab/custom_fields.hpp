@@ -18,6 +18,9 @@ namespace athanor::lab {
 std::optional<nodes::FieldTreatment> custom_field(std::string_view group, std::string_view type,
                                                   std::string_view field);
 
+// Returns the rows of the table: "tekton.dev.TaskSpec.steps".
+std::vector<std::string> custom_fields();
+
 // Adds a warning for each field without effect of the containers and pod templates of a Tekton
 // object. `resource` is "taskruns.tekton.dev".
 void warn_of_custom_fields(std::string_view resource, const Value& object,

@@ -4,6 +4,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
+
+#include "base/ascii.hpp"
 
 namespace athanor::nodes {
 namespace {
@@ -52,11 +55,11 @@ constexpr Rule kRules[] = {
     {"ResourceRequirements", Whole, "claims"},
     {"ResourceRequirements", Emulated, "limits requests"},
     {"PodSecurityContext", Done,
-     "fsGroup fsGroupChangePolicy runAsGroup runAsNonRoot runAsUser supplementalGroups "
-     "supplementalGroupsPolicy"},
+     "fsGroup fsGroupChangePolicy runAsGroup runAsNonRoot runAsUser supplementalGroups"},
     {"PodSecurityContext", Noted,
      "appArmorProfile seLinuxChangePolicy seLinuxOptions sysctls windowsOptions"},
-    {"PodSecurityContext", Emulated, "seccompProfile"},
+    // No groups of /etc/group are added, as with Strict.
+    {"PodSecurityContext", Emulated, "seccompProfile supplementalGroupsPolicy"},
     {"SecurityContext", Done,
      "capabilities readOnlyRootFilesystem runAsGroup runAsNonRoot runAsUser"},
     {"SecurityContext", Emulated, "allowPrivilegeEscalation seccompProfile"},
@@ -185,6 +188,16 @@ std::vector<std::string_view> treated_types() {
     }
   }
   return types;
+}
+
+std::vector<std::string_view> treated_fields(std::string_view type) {
+  std::vector<std::string_view> fields;
+  for (const Rule& rule : kRules) {
+    if (rule.type == type) {
+      std::ranges::copy(words_of(rule.fields, ' '), std::back_inserter(fields));
+    }
+  }
+  return fields;
 }
 
 std::vector<std::string> noted_fields(const Value& spec) {

@@ -22,6 +22,8 @@ enum class FieldTreatment : std::uint8_t { Done, Whole, Emulated, Refused, Noted
 std::optional<FieldTreatment> field_treatment(std::string_view type, std::string_view field);
 // Returns the types that the table names.
 std::vector<std::string_view> treated_types();
+// Returns the fields of a type that the table names.
+std::vector<std::string_view> treated_fields(std::string_view type);
 
 // Names the noted fields that a pod's spec sets: "spec.hostPID".
 std::vector<std::string> noted_fields(const Value& spec);

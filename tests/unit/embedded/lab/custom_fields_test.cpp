@@ -115,6 +115,9 @@ TEST(CustomFields, TreatEachFieldOfTheSchemas) {
     }
   }
   EXPECT_GT(printed.size(), 150U);
+  for (const std::string& row : custom_fields()) {
+    EXPECT_TRUE(printed.contains(row)) << row << " is no field";
+  }
   EXPECT_FALSE(custom_field("tekton.dev", "TaskSpec", "absent"));
   EXPECT_FALSE(custom_field("kueue.x-k8s.io", "TaskSpec", "steps"));
 }

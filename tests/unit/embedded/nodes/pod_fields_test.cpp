@@ -72,6 +72,9 @@ TEST(PodFields, TheTableHasNoOthers) {
     for (const char* wrong : {"", "absent"}) {
       EXPECT_FALSE(field_treatment(type, wrong));
     }
+    for (const std::string_view field : treated_fields(type)) {
+      EXPECT_NE(schema->field(field), nullptr) << type << "." << field << " is no field";
+    }
   }
   EXPECT_FALSE(field_treatment("PodSpecs", "containers"));
 }
