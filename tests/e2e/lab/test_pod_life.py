@@ -105,13 +105,13 @@ def test_a_pod_that_must_not_be_root_is_refused(lab, ns):
 
 def test_a_pod_has_its_user_name_and_own_files(lab, ns, tmp_path):
     mark = f"athanor-{os.getpid()}"
-    script = f"id -u; hostname; grep -c web.svc.{ns}.svc.cluster.local /etc/hosts; for d in /usr/local /etc ~root /tmp; do touch $d/{mark}; done; echo written"
+    script = f"id -u; hostname; cat /etc/hostname; echo $HOME; grep -c web.svc.{ns}.svc.cluster.local /etc/hosts; for d in /usr/local /etc ~root /tmp; do touch $d/{mark}; done; echo written"
     pod = pod_of("web", ns, script, restartPolicy="Never", subdomain="svc")
     if os.geteuid() != 0:
         pod["spec"]["securityContext"] = {"runAsUser": 0}
     create(lab, pod)
     lab.kubectl("wait", "pod/web", "-n", ns, "--for=jsonpath={.status.phase}=Succeeded", TIMEOUT)
-    assert lab.kubectl("logs", "web", "-n", ns).out == "0\nweb\n1\nwritten\n"
+    assert lab.kubectl("logs", "web", "-n", ns).out == "0\nweb\nweb\n/root\n1\nwritten\n"
     for folder in ("/usr/local", "/etc", "/root", "/tmp"):
         assert not os.path.exists(f"{folder}/{mark}"), folder
 

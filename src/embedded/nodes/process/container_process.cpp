@@ -23,6 +23,7 @@
 #include "embedded/nodes/network/call_listener.hpp"
 #include "embedded/nodes/process/container_groups.hpp"
 #include "embedded/nodes/process/files/group_rights.hpp"
+#include "embedded/nodes/process/files/regular_file.hpp"
 #include "embedded/nodes/process/output_copies.hpp"
 #include "embedded/nodes/process/view/confinement.hpp"
 #include "embedded/nodes/process/view/container_identity.hpp"
@@ -135,21 +136,38 @@ std::string enter_view_of(int pid) {
   return {};
 }
 
-std::vector<std::string> ordered_environment(const Value& order) {
+// The home folder of this process's user in a view of its own; elsewhere no folder of the host.
+std::string home_in_view(const Value& order, const Parent& parent) {
+  constexpr std::size_t kMostPasswd = std::size_t{1} << 20;
+  if (!parent.views || !order["isolate"].as_bool()) {
+    return "/";
+  }
+  const auto passwd = read_regular_below("/", "etc/passwd", kMostPasswd);
+  const std::string home = home_of(passwd.value_or(""), ::geteuid());
+  struct stat found {};
+  return ::stat(home.c_str(), &found) == 0 && S_ISDIR(found.st_mode) ? home : "/";
+}
+
+std::vector<std::string> ordered_environment(const Value& order, const Parent& parent) {
   // Of the container that it belongs to, whatever its own id.
   const std::int64_t container = order["container"].as_int(order["id"].as_int());
   std::vector<std::string> environment{fmt::format("{}={}", kContainerMark, container)};
+  bool has_home = false;
   for (const Value& pair : order["env"].items()) {
     environment.push_back(fmt::format("{}={}", pair[0].as_string(), pair[1].as_string()));
     if (pair[0].as_string() == "PATH") {
       // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread, and execvpe looks commands up with it
       ::setenv("PATH", pair[1].str().c_str(), 1);
     }
+    has_home = has_home || pair[0].as_string() == "HOME";
+  }
+  if (!has_home) {
+    environment.push_back("HOME=" + home_in_view(order, parent));
   }
   return environment;
 }
 
-[[noreturn]] void run(const Value& order) {
+[[noreturn]] void run(const Value& order, const Parent& parent) {
   if (const std::string problem = order["problem"].str(); !problem.empty()) {
     give_up(problem);
   }
@@ -157,7 +175,7 @@ std::vector<std::string> ordered_environment(const Value& order) {
   if (!folder.empty() && ::chdir(folder.c_str()) != 0) {
     give_up(fmt::format("working directory {}: {}", folder, error_text()));
   }
-  std::vector<std::string> environment = ordered_environment(order);
+  std::vector<std::string> environment = ordered_environment(order, parent);
   std::vector<std::string> command;
   for (const Value& word : order["argv"].items()) {
     command.push_back(word.str());
@@ -249,7 +267,7 @@ void join_network(const Value& network) {
   ::close(kChannel);
 }
 
-[[noreturn]] void run_confined(const Value& order) {
+[[noreturn]] void run_confined(const Value& order, const Parent& parent) {
   reset_signals();
   const Value& security = order["security"];
   if (order["isolate"].as_bool() && ::geteuid() == 0) {
@@ -271,11 +289,11 @@ void join_network(const Value& network) {
       give_up(problem);
     }
   }
-  run(order);
+  run(order, parent);
 }
 
 // Runs the command in a child, which is where its namespace begins or is joined.
-[[noreturn]] void run_in_child(const Value& order, void (*wait)(int child)) {
+[[noreturn]] void run_in_child(const Value& order, const Parent& parent, void (*wait)(int child)) {
   const int child = ::fork();
   if (child < 0) {
     give_up(fmt::format("fork: {}", error_text()));
@@ -284,7 +302,7 @@ void join_network(const Value& network) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::setsid();
     ::ioctl(STDIN_FILENO, TIOCSCTTY, 0);  // where it is a terminal
-    run_confined(order);
+    run_confined(order, parent);
   }
   close_all();
   wait(child);
@@ -347,9 +365,9 @@ void become_container(const Value& order, const ContainerFiles& files, const Par
   }
   enter_view(order, std::move(view), parent);
   if (parent.made_by) {
-    run_in_child(order, [](int child) { reap_until_end(child); });
+    run_in_child(order, parent, [](int child) { reap_until_end(child); });
   }
-  run_confined(order);
+  run_confined(order, parent);
 }
 
 void become_exec(const Value& order, std::span<const int> files, int container,
@@ -373,9 +391,9 @@ void become_exec(const Value& order, std::span<const int> files, int container,
     give_up(problem);
   }
   if (own_pids) {
-    run_in_child(order, [](int child) { ::_exit(exit_code_of(child)); });
+    run_in_child(order, parent, [](int child) { ::_exit(exit_code_of(child)); });
   }
-  run_confined(order);
+  run_confined(order, parent);
 }
 
 }  // namespace athanor::nodes

@@ -55,6 +55,10 @@ constexpr std::size_t kMaxTermination = 4096;
 constexpr std::size_t kMostLogBytes = 2048;
 constexpr std::size_t kMostLogLines = 80;
 
+Value hostname_of(const Value& spec) {
+  return spec["hostname"].as_string().empty() ? spec["name"] : spec["hostname"];
+}
+
 std::string termination_file(const Value& container) {
   return "termination/" + container["name"].str();
 }
@@ -190,6 +194,7 @@ Result<void> PodDirectory::prepare(const Value& spec, const TokenSource& tokens,
   if (const std::string_view hosts = spec["hosts"].as_string(); !hosts.empty()) {
     ATHANOR_TRY_VOID(write_new_file(path_ + "/hosts", hosts, 0644));
   }
+  ATHANOR_TRY_VOID(write_new_file(path_ + "/hostname", hostname_of(spec).str() + "\n", 0644));
   if (const std::string_view resolver = spec["resolver"].as_string(); !resolver.empty()) {
     ATHANOR_TRY_VOID(write_new_file(path_ + "/resolver", resolver, 0644));
   }
@@ -221,6 +226,7 @@ Value PodDirectory::mounts_of(const Value& spec, const Value& container) const {
     add(from, to, false);
     mounts.item(mounts.size() - 1).set("optional", true);
   };
+  add_optional(path_ + "/hostname", "/etc/hostname");
   if (!spec["hosts"].as_string().empty()) {
     add_optional(path_ + "/hosts", "/etc/hosts");
   }
@@ -271,8 +277,10 @@ Value environment_of(const Value& spec, const Value& container) {
     }
   };
   add_default("PATH", kDefaultPath);
-  add_default("HOME", spec["sequential"].as_bool() ? "/tekton/home" : "/");
-  add_default("HOSTNAME", spec["hostname"].as_string().empty() ? spec["name"] : spec["hostname"]);
+  if (spec["sequential"].as_bool()) {
+    add_default("HOME", "/tekton/home");  // elsewhere that of the user (container_process.cpp)
+  }
+  add_default("HOSTNAME", hostname_of(spec));
   for (const Value& pair : own.items()) {
     env.push_back(pair);
   }
@@ -338,7 +346,7 @@ Result<Value> PodDirectory::run_order(const Value& spec, const Value& container,
        {"readOnlyRoot", container["readOnlyRoot"]},
        {"security", container["security"]},
        {"fsGroup", spec["fsGroup"]},
-       {"hostname", spec["hostname"].as_string().empty() ? spec["name"] : spec["hostname"]},
+       {"hostname", hostname_of(spec)},
        {"mounts", mounts_of(spec, container)},
        {"stdout", container["stdout"]},
        {"stderr", container["stderr"]},

@@ -8,11 +8,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/ascii.hpp"
 #include "embedded/nodes/sandbox_security.hpp"
 
 namespace athanor::nodes {
@@ -123,6 +126,24 @@ bool become_user(const Value& security) {
                     (!user.is_integer() || ::setresuid(id, id, id) == 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a change of the user forgets it
   return done;
+}
+
+std::string home_of(std::string_view passwd, std::int64_t user) {
+  constexpr std::size_t kUser = 2;
+  constexpr std::size_t kHome = 5;
+  const std::string number = std::to_string(user);
+  for (std::string_view line : words_of(passwd, '\n')) {
+    std::string_view id;
+    for (std::size_t field = 0; field < kHome; ++field) {  // fields may be empty
+      const std::size_t end = std::min(line.find(':'), line.size());
+      id = field == kUser ? line.substr(0, end) : id;
+      line.remove_prefix(std::min(end + 1, line.size()));
+    }
+    if (id == number && line.starts_with('/')) {
+      return std::string(line.substr(0, line.find(':')));
+    }
+  }
+  return "/";
 }
 
 }  // namespace athanor::nodes

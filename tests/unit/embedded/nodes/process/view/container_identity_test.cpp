@@ -15,6 +15,26 @@
 namespace athanor::nodes::container_identity_test {
 namespace {
 
+TEST(ContainerHome, IsThatOfPasswd) {
+  const std::string passwd =
+      "root:x:0:0:root:/root:/bin/sh\n\nbad\nann:x:1000:1000::/home/ann:/bin/sh\n"
+      "bob:x:1001:1001:Bob:relative:/bin/sh\neve::100:1:::/bin/sh\nlast:x:7:7::/last";
+  EXPECT_EQ(home_of(passwd, 0), "/root");
+  EXPECT_EQ(home_of(passwd, 1000), "/home/ann");
+  EXPECT_EQ(home_of(passwd, 7), "/last");
+  for (const std::int64_t user : {100, 1001, 4321}) {
+    EXPECT_EQ(home_of(passwd, user), "/") << user;
+  }
+  EXPECT_EQ(home_of("", 0), "/");
+}
+
+TEST(ContainerHome, IsOfNoHostWithoutIsolation) {
+  PodLab lab(PodLab::Isolation::Off);
+  lab.start("{name: p, containers: [{name: c, command: [/bin/sh, -c, 'echo $HOME']}]}");
+  lab.wait_end("p");
+  EXPECT_EQ(lab.log("p", "c"), "/\n");
+}
+
 class ContainerIdentity : public testing::Test {
  protected:
   void SetUp() override {
@@ -44,6 +64,11 @@ TEST_F(ContainerIdentity, UserAndGroupsAreThoseAskedFor) {
             isolation),
         "1234\n2345 3456 4444\n1234 4444\nout\nsealed\n");
   }
+}
+
+TEST_F(ContainerIdentity, HomeIsThatOfTheUser) {
+  EXPECT_EQ(run("{}", "echo $HOME; cat /etc/hostname"), "/root\np\n");
+  EXPECT_EQ(run("{user: 4321}", "echo $HOME"), "/\n") << "/etc/passwd has no such user";
 }
 
 TEST_F(ContainerIdentity, CommandsOfExecAreTheSameUser) {
