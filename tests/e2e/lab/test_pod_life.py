@@ -93,6 +93,55 @@ def test_a_changed_configmap_reaches_the_container(lab, ns):
     wait_for("the optional secret", lambda: inside("/etc/opt/k") == "there", deadline=20)
 
 
+def test_changes_of_each_kind_of_source_reach_the_container(lab, ns):
+    """Due within 2 s; the times are printed, as slow machines need longer for the commands that look."""
+    lab.kubectl("create", "configmap", "cm", "-n", ns, "--from-literal=k=old")
+    lab.kubectl("create", "secret", "generic", "sec", "-n", ns, "--from-literal=k=old")
+    labels = {"path": "k", "fieldRef": {"fieldPath": "metadata.labels['turn']"}}
+    sources = {
+        "map": {"configMap": {"name": "cm"}},
+        "secret": {"secret": {"secretName": "sec"}},
+        "field": {"downwardAPI": {"items": [labels]}},
+        "map-of-all": {"projected": {"sources": [{"configMap": {"name": "cm"}}]}},
+        "secret-of-all": {"projected": {"sources": [{"secret": {"name": "sec"}}]}},
+        "field-of-all": {"projected": {"sources": [{"downwardAPI": {"items": [labels]}}]}},
+    }
+    pod = pod_of("all", ns, "exec sleep 1000", volumes=[{"name": n, **s} for n, s in sources.items()], volumeMounts=[{"name": n, "mountPath": f"/v/{n}"} for n in sources])
+    pod["metadata"]["labels"] = {"turn": "old"}
+    create(lab, pod)
+    lab.kubectl("wait", "pod/all", "-n", ns, "--for=condition=Ready", TIMEOUT)
+
+    def contents():
+        said = lab.kubectl("exec", "all", "-n", ns, "--", "sh", "-c", "for f in /v/*/k; do echo $f $(cat $f); done").out
+        return dict(line.removeprefix("/v/").split("/k ") for line in said.splitlines())
+
+    assert contents() == dict.fromkeys(sources, "old")
+    changes = {
+        "map": ("configmap", "cm", {"data": {"k": "new"}}),
+        "secret": ("secret", "sec", {"stringData": {"k": "new"}}),
+        "field": ("pod", "all", {"metadata": {"labels": {"turn": "new"}}}),
+    }
+    for kind, (resource, name, patch) in changes.items():
+        lab.kubectl("patch", resource, name, "-n", ns, "-p", json.dumps(patch))
+        changed = time.monotonic()
+        wanted = {kind, f"{kind}-of-all"}
+        wait_for(f"the new {kind}", lambda wanted=wanted: {contents()[w] for w in wanted} == {"new"}, deadline=20)
+        print(f"{kind}: {time.monotonic() - changed:.2f} s")
+
+
+def test_a_pod_beyond_its_deadline_has_its_grace(lab, ns):
+    pod = pod_of("late", ns, "trap 'echo bye; exit 5' TERM; while true; do sleep 0.1; done", restartPolicy="Never")
+    pod["spec"].update(activeDeadlineSeconds=3, terminationGracePeriodSeconds=300)
+    create(lab, pod)
+    wait_for("its end", lambda: status_of(lab, ns, "late").get("phase") == "Failed")
+    status = status_of(lab, ns, "late")
+    text = "Pod was active on the node longer than the specified deadline"
+    assert (status["reason"], status["message"]) == ("DeadlineExceeded", text)
+    assert status["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 5
+    assert lab.kubectl("logs", "late", "-n", ns).out == "bye\n"
+    wait_for("the event", lambda: ("DeadlineExceeded", text) in notes_of(lab, ns, "late"))
+
+
 def test_a_pod_that_must_not_be_root_is_refused(lab, ns):
     create(lab, pod_of("root", ns, "true", securityContext={"runAsNonRoot": True, "runAsUser": 0}))
 

@@ -4,7 +4,9 @@
 import json
 import subprocess
 import time
+from concurrent import futures
 
+import grpc
 import pytest
 
 from support import TIMEOUT, ProbeTarget, cpu_share, wait_for
@@ -173,6 +175,47 @@ def test_a_probe_has_its_own_grace(lab, ns, files):
     assert ended["exitCode"] == 137, ended
     assert ("Killing", "Container c failed liveness probe, will be restarted") in notes(lab, ns, "slow")
     lab.kubectl("delete", "pod", "slow", "-n", ns, "--grace-period=0", "--force")
+
+
+class HealthServer(grpc.GenericRpcHandler):
+    """grpc.health.v1.Health of this machine: SERVING (1) or NOT_SERVING (2) by service."""
+
+    def __init__(self, states):
+        self.states, self.asked = states, []
+
+    def service(self, call):
+        return grpc.unary_unary_rpc_method_handler(self.check) if call.method == "/grpc.health.v1.Health/Check" else None
+
+    def check(self, request, context):
+        name = request[2:].decode()  # field 1, a short text
+        self.asked.append(name)
+        if name not in self.states:
+            context.abort(grpc.StatusCode.NOT_FOUND, "unknown service")
+        return bytes([8, self.states[name]])  # field 1, a number
+
+
+def test_grpc_probes_ask_a_server_of_upstreams_library(lab, ns, files):
+    """A pod on the host's network is probed at this machine's address, where grpcio answers."""
+    health = HealthServer({"": 1, "store": 2})
+    server = grpc.server(futures.ThreadPoolExecutor(2), handlers=[health])
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        for name, service in (("whole", None), ("store", "store"), ("odd", "odd")):
+            pod = server_pod(name, ns, readinessProbe=probe({"grpc": {"port": port, **({"service": service} if service else {})}}))
+            pod["spec"]["hostNetwork"] = True
+            pod["spec"]["containers"][0]["command"] = ["sleep", "1000"]
+            create(lab, pod)
+        lab.kubectl("wait", "pod/whole", "-n", ns, "--for=condition=Ready", TIMEOUT)
+        text = 'Readiness probe failed: service unhealthy (responded with "NOT_SERVING")'
+        wait_for("the refusal", lambda: ("Unhealthy", text) in notes(lab, ns, "store"))
+        wait_for("the unknown service", lambda: any(r == "Unhealthy" and m.startswith("Readiness probe failed: ") for r, m in notes(lab, ns, "odd")))
+        health.states["store"] = 1
+        lab.kubectl("wait", "pod/store", "-n", ns, "--for=condition=Ready", TIMEOUT)
+        assert first_status(lab, ns, "odd")["ready"] is False
+        assert set(health.asked) == {"", "store", "odd"}
+    finally:
+        server.stop(0)
 
 
 def test_readiness_gates_hold_a_pod_back(lab, ns, files):

@@ -133,3 +133,27 @@ def test_an_ordinary_user_has_groups_by_subordinate_ids():
             assert not any(reason == "SecurityContextNotApplied" for reason, _ in notes(lab, "default", "ids"))
         finally:
             lab.close()
+
+
+def test_pods_without_isolation_change_this_machine(make_lab, lab, ns, tmp_path):
+    """The lab says so at its start; with isolation the same step leaves nothing behind."""
+    mark = tmp_path / "mark"
+    script = f"mkdir -p {tmp_path}; echo x > {mark}; echo written"
+    assert output_of(lab, ns, "inside", script) == "written\n"
+    assert not mark.exists()
+    open_lab = make_lab("--pod-isolation", "off").start()
+    assert "--pod-isolation off: what pods run can change this machine's files" in open_lab.err
+    assert "pods share the ports of this machine" in open_lab.err
+    assert output_of(open_lab, "default", "outside", script) == "written\n"
+    assert mark.read_text() == "x\n"
+
+
+def test_home_folders_are_seen_only_where_the_lab_says_so(make_lab, lab, ns):
+    with tempfile.TemporaryDirectory(prefix=".athanor-test-", dir=pathlib.Path.home()) as folder:
+        os.chmod(folder, 0o755)
+        (pathlib.Path(folder) / "seen").write_text("seen")
+        script = f"cat {folder}/seen || echo hidden; echo x 2>/dev/null > {folder}/new; true"
+        assert output_of(lab, ns, "hides", script).endswith("hidden\n")
+        shows = make_lab("--pod-home").start()
+        assert output_of(shows, "default", "shows", script) == "seen"
+        assert os.listdir(folder) == ["seen"], "what it writes stays in its layer"
