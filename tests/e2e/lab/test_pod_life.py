@@ -130,15 +130,17 @@ def test_changes_of_each_kind_of_source_reach_the_container(lab, ns):
 
 
 def test_a_pod_beyond_its_deadline_has_its_grace(lab, ns):
-    pod = pod_of("late", ns, "trap 'echo bye; exit 5' TERM; while true; do sleep 0.1; done", restartPolicy="Never")
-    pod["spec"].update(activeDeadlineSeconds=3, terminationGracePeriodSeconds=300)
+    pod = pod_of("late", ns, "trap 'echo bye; exit 5' TERM; echo up; while true; do sleep 0.1; done", restartPolicy="Never")
+    pod["spec"]["terminationGracePeriodSeconds"] = 300
     create(lab, pod)
+    wait_for("the trap", lambda: "up" in lab.kubectl("logs", "late", "-n", ns, code=None).out)
+    lab.kubectl("patch", "pod", "late", "-n", ns, "-p", '{"spec":{"activeDeadlineSeconds":1}}')
     wait_for("its end", lambda: status_of(lab, ns, "late").get("phase") == "Failed")
     status = status_of(lab, ns, "late")
     text = "Pod was active on the node longer than the specified deadline"
     assert (status["reason"], status["message"]) == ("DeadlineExceeded", text)
     assert status["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 5
-    assert lab.kubectl("logs", "late", "-n", ns).out == "bye\n"
+    assert "bye" in lab.kubectl("logs", "late", "-n", ns).out.splitlines()
     wait_for("the event", lambda: ("DeadlineExceeded", text) in notes_of(lab, ns, "late"))
 
 

@@ -45,8 +45,8 @@ class CallRules {
   };
   explicit CallRules(Names names) : names_(names) {}
 
-  // The same for TCP and UDP: a socket of UDP on all addresses would answer from 127.0.0.1, which a
-  // connected client drops.
+  // Returns the rule for TCP and for UDP: a socket of UDP on all addresses would answer from
+  // 127.0.0.1, which a connected client drops.
   [[nodiscard]] static CallRule bind(const CallingPod& pod, const Address& wanted);
   CallRule connect(const CallingPod& pod, const Address& wanted, Protocol protocol,
                    const ServiceTable& table, std::int64_t now_ms);
