@@ -174,6 +174,13 @@ def test_fields_without_effect_are_named(lab, ns):
     wait_for("the event", lambda: ("FieldsNotApplied", "Fields that have no effect on emulated nodes: spec.hostPID") in notes_of(lab, ns, "odd"))
 
 
+def test_ephemeral_storage_is_that_of_the_node(lab, ns):
+    for name, amount in (("some", "1Gi"), ("more", "2000Gi")):
+        create(lab, pod_of(name, ns, "true", restartPolicy="Never", resources={"requests": {"ephemeral-storage": amount}}))
+    lab.kubectl("wait", "pod/some", "-n", ns, "--for=jsonpath={.status.phase}=Succeeded", TIMEOUT)
+    wait_for("the refusal", lambda: any(r == "FailedScheduling" and "Insufficient ephemeral-storage" in m for r, m in notes_of(lab, ns, "more")))
+
+
 def test_pods_run_soon(lab, ns):
     times = []
     for i in range(15):
