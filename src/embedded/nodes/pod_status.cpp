@@ -330,7 +330,8 @@ Value running_status(const Object& original, const std::string& address, const V
   const Object pod = state["resources"].is_object() ? with_resources(original, state["resources"])
                                                     : granted_pod(original);
   Value status = base_status(pod, address, now);
-  const std::string phase = phase_of(state);
+  const std::string phase =
+      state.contains("phase") ? state["phase"].str() : phase_of(state);  // of failed_status()
   status.set("phase", phase);
   const std::string uninitialized = incomplete(state["init"]);
   const bool has_init = !pod.spec()["initContainers"].empty();
@@ -422,8 +423,8 @@ Value failed_status(const Object& pod, const std::string& address, const Value& 
     containers.push_back(std::move(known));
   }
   ended.set("containers", containers);
+  ended.set("phase", "Failed");  // whatever codes its containers end with
   Value status = running_status(pod, address, ended, now);
-  status.set("phase", "Failed");
   status.set("reason", reason);
   status.set("message", message);
   return status;
