@@ -34,7 +34,9 @@ void add_started(const Object& pod, bool init, std::vector<StartedContainer>& st
     const Value& state = status["state"];
     const bool terminated = state.contains("terminated");
     const std::int64_t restarts = status["restartCount"].as_int();
-    if (terminated || state.contains("running") || restarts > 0) {
+    // One that waits for its first restart has run, too.
+    const bool ran = status["lastState"].contains("terminated");
+    if (terminated || state.contains("running") || restarts > 0 || ran) {
       std::string at = state[terminated ? "terminated" : "running"]["startedAt"].str();
       if (at.empty()) {
         at = pod.status()["startTime"].str();

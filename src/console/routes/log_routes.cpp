@@ -312,7 +312,9 @@ std::vector<JobLog> live_logs(const Facts& facts, const Key& job) {
     const std::string task(pod.label(views::kPipelineTaskLabel));
     for (const char* part : {"initContainerStatuses", "containerStatuses"}) {
       for (const Value& status : pod.status()[std::string_view(part)].items()) {
-        if (status["state"]["waiting"].is_object() && status["restartCount"].as_int() == 0) {
+        // A container that waits has a log if it ran before: restarts count only those that began.
+        if (status["state"]["waiting"].is_object() &&
+            !status["lastState"]["terminated"].is_object()) {
           continue;
         }
         const std::string name = status["name"].str();
