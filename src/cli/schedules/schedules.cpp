@@ -222,14 +222,21 @@ Result<void> check_account(Session& session, const std::string& account) {
              : Result<void>(fournos::missing_account(session.ns(), account));
 }
 
+// Checks the zone that --zone gave; empty: none.
+Result<void> check_zone(const std::string& zone) {
+  if (zone.empty()) {
+    return {};
+  }
+  const auto found = find_time_zone(zone);
+  return found.ok() ? Result<void>() : wrong_usage("--zone: " + found.error().message);
+}
+
 Result<int> create_schedule(const ScheduleCreateOptions& options) {
   ATHANOR_TRY(Session session, Session::open(options.job.target, Session::Home::Jobs));
   ATHANOR_TRY(const Value job, job_to_schedule(session, options.job));
   ATHANOR_TRY_VOID(check_account(session, options.service_account));
   const Instant now = wall_clock()->now();
-  if (const auto zone = find_time_zone(options.zone); !options.zone.empty() && !zone.ok()) {
-    return wrong_usage("--zone: " + zone.error().message);
-  }
+  ATHANOR_TRY_VOID(check_zone(options.zone));
   const auto starts = views::next_starts(options.cron, options.zone, now, 1, find_time_zone);
   if (!starts.ok()) {
     return wrong_usage("--cron: " + starts.error().message);
@@ -415,6 +422,7 @@ Result<int> act_on_schedules(const ScheduleActOptions& options) {
 }
 
 Result<int> show_next(const ScheduleNextOptions& options) {
+  ATHANOR_TRY_VOID(check_zone(options.zone));
   std::string cron = options.name;
   std::string zone = options.zone;
   // A cron line has blanks, or begins with @; a name has neither.
