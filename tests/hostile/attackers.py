@@ -36,19 +36,24 @@ def resident(pid):
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
-def quiet_token(lab):
-    """Of a user of its own: those of one user wait for each other."""
-    core, rights = "/api/v1/namespaces/default", "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
+def user_token(lab, ns, name, role="edit"):
+    """Of a service account of its own with this ClusterRole in its namespace."""
+    core, rights = f"/api/v1/namespaces/{ns}", f"/apis/rbac.authorization.k8s.io/v1/namespaces/{ns}"
     binding = {
-        "metadata": {"name": "quiet"},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
-        "subjects": [{"kind": "ServiceAccount", "name": "quiet", "namespace": "default"}],
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": ns}],
     }
-    assert lab.http("POST", f"{core}/serviceaccounts", {"metadata": {"name": "quiet"}}).code in (201, 409)
+    assert lab.http("POST", f"{core}/serviceaccounts", {"metadata": {"name": name}}).code in (201, 409)
     assert lab.http("POST", f"{rights}/rolebindings", binding).code in (201, 409)
-    answer = lab.http("POST", f"{core}/serviceaccounts/quiet/token", {"spec": {}})
+    answer = lab.http("POST", f"{core}/serviceaccounts/{name}/token", {"spec": {}})
     assert answer.code == 201, answer.text
     return answer.json["status"]["token"]
+
+
+def quiet_token(lab):
+    """Of a user of its own: those of one user wait for each other."""
+    return user_token(lab, "default", "quiet", "view")
 
 
 class Watch:

@@ -6,7 +6,7 @@ import threading
 import time
 
 import pytest
-from attackers import MIB, RECENT, RETURNED, SANITIZED, resident, watched, within
+from attackers import MIB, RECENT, RETURNED, SANITIZED, resident, user_token, watched, within
 from conftest import throw_away
 from support import ROOT, wait_for
 
@@ -15,6 +15,7 @@ CLAIMS = "/apis/resource.k8s.io/v1/namespaces/{}/resourceclaims"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 BOMBS = "/apis/hostile.example.com/v1/namespaces/default/bombs"
 POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+HOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
 
 
@@ -219,6 +220,46 @@ def test_rules_and_policies_that_multiply(victim):
             wait_for("the rules judge", lambda: victim.http("POST", url, one).code == 422, within(30))
     for path in (f"{POLICIES}/bomb", f"{BINDINGS}/bomb"):
         assert victim.http("DELETE", path).code == 200
+
+
+@pytest.mark.parametrize("several", [False, True], ids=["one user", "four users"])
+def test_conditions_of_many_webhooks(victim, several):
+    """20 hooks of 60 cheap conditions each, all within their own limits: the request has one budget for all, and others are served meanwhile."""
+    rule = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}
+    hooks = [
+        {
+            "name": f"h{hook}.example.com",
+            "clientConfig": {"url": "https://127.0.0.1:9/none"},
+            "rules": [rule],
+            "namespaceSelector": {"matchLabels": {"hooked": "yes"}},
+            "matchConditions": [{"name": f"c{i}", "expression": f"!object.data.t.contains('b{i}')"} for i in range(59)] + [{"name": "last", "expression": "object.data.t.contains('b')"}],
+            "failurePolicy": "Ignore",
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+        }
+        for hook in range(20)
+    ]
+    assert victim.http("POST", "/api/v1/namespaces", {"metadata": {"name": "hooked", "labels": {"hooked": "yes"}}}).code in (201, 409)
+    assert victim.http("POST", HOOKS, {"metadata": {"name": "many"}, "webhooks": hooks}).code == 201
+    url = "/api/v1/namespaces/hooked/configmaps?dryRun=All"
+    tokens = [user_token(victim, "hooked", f"sender-{i}") for i in range(4)] if several else [None] * 4
+    answers = []
+
+    def send(token):
+        body = {"metadata": {"name": "m"}, "data": {"t": "a" * 1_000_000}}
+        began = time.monotonic()
+        answer = victim.http("POST", url, body, token=token)
+        answers.append((answer.code, time.monotonic() - began))
+
+    with watched(victim, memory=150 * MIB):
+        senders = [threading.Thread(target=send, args=(token,)) for token in tokens]
+        for sender in senders:
+            sender.start()
+        for sender in senders:
+            sender.join(within(60))
+        assert {code for code, _ in answers} <= {201, 429} and 201 in [code for code, _ in answers], answers
+        assert max(seconds for _, seconds in answers) < within(10), answers
+    assert victim.http("DELETE", f"{HOOKS}/many").code == 200
 
 
 def test_many_managers_of_one_object(victim, size):

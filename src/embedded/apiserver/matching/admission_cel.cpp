@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+
 #include "cel/functions/functions.hpp"
 #include "cel/rules/schema_type.hpp"
 #include "embedded/apiserver/matching/match.hpp"
 #include "embedded/apiserver/matching/review.hpp"
 #include "embedded/apiserver/request/authorize.hpp"
+#include "embedded/apiserver/request/call.hpp"
 #include "kube/schema/types.hpp"
 
 namespace athanor::apiserver {
@@ -179,18 +182,51 @@ std::string evaluation_error(const cel::Program& program, const cel::Val& error)
   return fmt::format("expression '{}' resulted in error: {}", program.source(), error.text());
 }
 
+RequestBudget::RequestBudget(const AdmissionContext& context)
+    : call_(context.call), spent_(call_ == nullptr ? own_ : call_->expression_cost) {}
+
+void RequestBudget::spend(std::uint64_t cost) {
+  spent_ += static_cast<std::int64_t>(cost);
+  // Callers within the process have threads of their own.
+  if (busy_ || spent_ <= kCostlyRequest || call_ == nullptr || call_->in_process ||
+      call_->costly != nullptr) {
+    return;
+  }
+  std::atomic<int>& running = call_->core.costly;
+  busy_ = ++running > kCostlyRequests;
+  if (busy_) {
+    --running;
+  } else {
+    call_->costly = {&running, [](std::atomic<int>* counted) { --*counted; }};
+  }
+}
+
+StatusError RequestBudget::too_busy() {
+  return status::too_many_requests(
+      "too many requests with costly expressions of webhooks and policies run, please try again "
+      "later",
+      1);
+}
+
 ConditionsVerdict judge_conditions(const Conditions& conditions, const cel::Bindings& bindings,
-                                   const cel::Authority& authority) {
+                                   const cel::Authority& authority, RequestBudget& budget) {
   std::vector<std::string> errors;
-  std::int64_t budget = cel::kMatchCostBudget;
+  std::int64_t left = cel::kMatchCostBudget;
   for (const Condition& condition : conditions) {
     if (condition.program == nullptr) {
       errors.push_back(condition.error);
       continue;
     }
+    if (budget.exhausted()) {
+      return {.hold = true, .error = std::string(kRequestOutOfBudget)};
+    }
     const cel::Evaluation done = condition.program->evaluate(bindings, {.authority = &authority});
-    budget -= static_cast<std::int64_t>(done.cost);
-    if (budget < 0) {
+    budget.spend(done.cost);
+    if (budget.busy()) {
+      return {.hold = true, .error = std::string(kRequestOutOfBudget)};
+    }
+    left -= static_cast<std::int64_t>(done.cost);
+    if (left < 0) {
       return {.hold = true,
               .error =
                   "validation failed due to running out of cost budget, no further "

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cel/functions/authority.hpp"
@@ -55,14 +56,49 @@ cel::Bindings admission_bindings(const AdmissionView& view);
 // Compiles a matchConditions list; one that does not compile keeps its error.
 Conditions compile_conditions(const Value& list, const AdmissionVariables& variables);
 
+// All expressions of all webhooks and policies that judge one request: as many units as one
+// policy may have, so that no number of hooks keeps a worker for long.
+inline constexpr std::int64_t kRequestCostBudget = cel::kObjectCostBudget;
+
+// Of requests that have spent more than kCostlyRequest at most kCostlyRequests run at a time; the
+// other workers stay free for cheap ones.
+inline constexpr std::int64_t kCostlyRequest = 200'000;
+inline constexpr int kCostlyRequests = 2;
+
+// What a request may still spend on expressions of admission. A view of its Call, or without one
+// (no request of a client) a budget of its own.
+class RequestBudget {
+ public:
+  explicit RequestBudget(const AdmissionContext& context);
+  RequestBudget(const RequestBudget&) = delete;
+  RequestBudget& operator=(const RequestBudget&) = delete;
+
+  [[nodiscard]] bool exhausted() const { return spent_ > kRequestCostBudget; }
+  void spend(std::uint64_t cost);
+  // Returns true if the request is costly, and too many such run: its answer is to be too_busy().
+  [[nodiscard]] bool busy() const { return busy_; }
+  // Returns 429 with a time to wait.
+  static StatusError too_busy();
+
+ private:
+  Call* call_;
+  std::int64_t own_ = 0;
+  std::int64_t& spent_;
+  bool busy_ = false;
+};
+// The message of what is not judged any more.
+inline constexpr std::string_view kRequestOutOfBudget =
+    "the expressions of all webhooks and policies cost too much for one request";
+
 // Whether a request matches.
 struct ConditionsVerdict {
   bool hold = true;
   std::string error{};  // set: no condition was false, but some could not be evaluated
 };
-// Evaluates the conditions in order until one is false, within the cost limit of match conditions.
+// Evaluates the conditions in order until one is false, within the cost limit of match conditions
+// and the request's.
 ConditionsVerdict judge_conditions(const Conditions& conditions, const cel::Bindings& bindings,
-                                   const cel::Authority& authority);
+                                   const cel::Authority& authority, RequestBudget& budget);
 
 // Returns "expression 'E' resulted in error: TEXT".
 std::string evaluation_error(const cel::Program& program, const cel::Val& error);

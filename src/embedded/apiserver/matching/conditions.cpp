@@ -15,8 +15,12 @@ StatusResult<bool> conditions_hold(const HookCall& call, const AdmissionContext&
                            .version = call.version,
                            .object = call.object,
                            .old_object = call.old_object};
-  const ConditionsVerdict verdict = judge_conditions(hook.conditions, admission_bindings(view),
-                                                     RequestAuthority(call.request, context));
+  RequestBudget budget(context);
+  const ConditionsVerdict verdict = judge_conditions(
+      hook.conditions, admission_bindings(view), RequestAuthority(call.request, context), budget);
+  if (budget.busy()) {
+    return RequestBudget::too_busy();
+  }
   if (verdict.error.empty() || !verdict.hold) {
     return verdict.hold;
   }

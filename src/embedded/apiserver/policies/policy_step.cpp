@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kLongestMessage = std::size_t{5} << 10;
 constexpr std::size_t kLongestAnnotation = std::size_t{10} << 10;
-constexpr const char* kOutOfBudget =
+constexpr std::string_view kOutOfBudget =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 
 // What the variables of a policy have used and may still use.
@@ -106,8 +106,12 @@ struct Finding {
 // One policy with one set of params.
 class PolicyRun {
  public:
-  PolicyRun(const Policy& policy, cel::Bindings bindings, const cel::Authority& authority)
-      : policy_(policy), bindings_(std::move(bindings)), authority_(authority) {
+  PolicyRun(const Policy& policy, cel::Bindings bindings, const cel::Authority& authority,
+            RequestBudget& of_request)
+      : policy_(policy),
+        bindings_(std::move(bindings)),
+        authority_(authority),
+        of_request_(of_request) {
     bindings_.emplace_back(
         "variables", cel::Val::map(std::make_shared<LazyVariables>(policy_.variables, bindings_,
                                                                    authority_, of_variables_)));
@@ -116,7 +120,8 @@ class PolicyRun {
   PolicyRun& operator=(const PolicyRun&) = delete;
 
   Finding run() {
-    const ConditionsVerdict verdict = judge_conditions(policy_.conditions, bindings_, authority_);
+    const ConditionsVerdict verdict =
+        judge_conditions(policy_.conditions, bindings_, authority_, of_request_);
     if (!verdict.hold) {
       return {};
     }
@@ -143,12 +148,17 @@ class PolicyRun {
     }
   }
 
-  // False: the budget is gone.
+  // False: the policy's budget or the request's is gone.
   bool spend(std::uint64_t cost) {
     budget_ -= static_cast<std::int64_t>(cost + of_variables_.cost);
+    of_request_.spend(cost + of_variables_.cost);
     of_variables_.cost = 0;
     of_variables_.left = budget_;
-    return budget_ >= 0;
+    return budget_ >= 0 && !of_request_.exhausted() && !of_request_.busy();
+  }
+
+  [[nodiscard]] std::string out_of_budget() const {
+    return std::string(of_request_.exhausted() ? kRequestOutOfBudget : kOutOfBudget);
   }
 
   bool judge(const PolicyValidation& validation) {
@@ -156,10 +166,14 @@ class PolicyRun {
       error(validation.error);
       return true;
     }
+    if (of_request_.exhausted()) {
+      error(out_of_budget());
+      return false;
+    }
     const cel::Evaluation done =
         validation.program->evaluate(bindings_, {.authority = &authority_});
     if (!spend(done.cost)) {
-      error(kOutOfBudget);
+      error(out_of_budget());
       return false;
     }
     if (done.value.is_error()) {
@@ -170,17 +184,20 @@ class PolicyRun {
       finding_.failures.push_back(
           {.message = message_of(validation), .reason = validation.reason, .index = index_});
     }
-    return budget_ >= 0;
+    return budget_ >= 0 && !of_request_.exhausted() && !of_request_.busy();
   }
 
   void annotate(const PolicyAnnotation& annotation) {
     if (annotation.program == nullptr) {
       return error(annotation.error);
     }
+    if (of_request_.exhausted()) {
+      return error(out_of_budget());
+    }
     const cel::Evaluation done =
         annotation.program->evaluate(bindings_, {.authority = &authority_});
     if (!spend(done.cost)) {
-      return error(kOutOfBudget);
+      return error(out_of_budget());
     }
     if (done.value.is_error()) {
       return error(evaluation_error(*annotation.program, done.value));
@@ -196,7 +213,7 @@ class PolicyRun {
     if (validation.message_expression != nullptr) {
       const cel::Evaluation done = validation.message_expression->evaluate(bindings_);
       if (!spend(done.cost)) {
-        return fmt::format("failed messageExpression: {}", kOutOfBudget);
+        return fmt::format("failed messageExpression: {}", out_of_budget());
       }
       std::string text =
           trimmed(done.value.is(cel::Val::Kind::String) ? done.value.text() : std::string_view());
@@ -219,6 +236,7 @@ class PolicyRun {
   const Policy& policy_;
   cel::Bindings bindings_;
   const cel::Authority& authority_;
+  RequestBudget& of_request_;
   std::int64_t budget_ = cel::kObjectCostBudget;
   VariableBudget of_variables_{};
   std::size_t index_ = 0;  // of the expression that is judged
@@ -239,7 +257,7 @@ int code_of(std::string_view reason) {
 class Dispatch {
  public:
   Dispatch(AdmissionAttributes& request, const AdmissionContext& context)
-      : request_(request), context_(context), authority_(request, context) {}
+      : request_(request), context_(context), authority_(request, context), budget_(context) {}
 
   StatusResult<void> run(const Policies& policies) {
     for (const Policy& policy : policies) {
@@ -303,7 +321,10 @@ class Dispatch {
       bindings.emplace_back("params", cel::adapt(param));
       ATHANOR_TRY(cel::Val ns, namespace_object());
       bindings.emplace_back("namespaceObject", std::move(ns));
-      const Finding finding = PolicyRun(policy, std::move(bindings), authority_).run();
+      const Finding finding = PolicyRun(policy, std::move(bindings), authority_, budget_).run();
+      if (budget_.busy()) {
+        return RequestBudget::too_busy();
+      }
       for (const Failure& failure : finding.failures) {
         note(policy, binding, failure);
       }
@@ -392,6 +413,7 @@ class Dispatch {
   const AdmissionContext& context_;
   std::map<std::string, std::vector<std::string>> annotations_{};
   RequestAuthority authority_;
+  RequestBudget budget_;
   std::optional<StatusError> denial_{};
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -60,6 +61,7 @@ struct Core {
   // Held from read to commit by writes of kinds that allocate (KindBehaviour::allocate).
   std::mutex allocation{};
   std::atomic<bool> shutting_down{false};
+  std::atomic<int> costly{0};  // requests of clients with costly expressions that run now
 };
 
 // One request. `resource` is set once routing found it; handlers run with it set.
@@ -75,6 +77,8 @@ struct Call {
   Accepted accepted{};
   bool in_process = false;  // the caller reads Response::value
   std::vector<std::string> warnings{};
+  std::int64_t expression_cost = 0;            // of admission: units of all hooks and policies
+  std::shared_ptr<std::atomic<int>> costly{};  // set: counted in Core::costly until the end
   std::optional<FlowClass> flow{};
   std::shared_ptr<RequestAudit> audit{};  // null: the request is not audited
 

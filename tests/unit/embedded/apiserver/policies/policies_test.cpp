@@ -119,6 +119,30 @@ TEST_F(Policies, ErrorsCountAsFailurePolicySays) {
   EXPECT_EQ(create("a").status, 201);
 }
 
+// Each policy is within its limit; together with the others of the request the last ones are not.
+TEST_F(Policies, BoundCostOfAllPoliciesTogether) {
+  constexpr std::size_t kLong = 1'000'000;  // to read it costs a tenth of a unit each byte
+  Value validations = Value::list();
+  for (int i = 0; i < 60; ++i) {
+    validations.push_back(Value::object({{"expression", "!object.data.k.contains('b')"}}));
+  }
+  const auto spec = [&](const char* failure) {
+    return json::print(Value::object({{"failurePolicy", failure}, {"validations", validations}}));
+  };
+  const std::string data = json::print(Value::object({{"k", std::string(kLong, 'a')}}));
+  install("a", spec("Fail"));
+  EXPECT_EQ(create("one", data).status, 201);
+  install("b", spec("Ignore"));
+  EXPECT_EQ(create("two", data).status, 201);
+  install("c", spec("Fail"));
+  const Answer refused = create("three", data);
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_THAT(refused.message(), HasSubstr("ValidatingAdmissionPolicy 'c' with binding 'c' denied "
+                                           "request: the expressions of all webhooks and policies "
+                                           "cost too much for one request"));
+  EXPECT_EQ(create("small", R"j({"k":"a"})j").status, 201);
+}
+
 TEST_F(Policies, SeeTheRequestItsUserAndTheNamespace) {
   install("s", R"j({"validations":[
       {"expression":"request.operation == 'CREATE' && request.resource.resource == 'configmaps' && request.kind.kind == 'ConfigMap'"},

@@ -659,6 +659,42 @@ TEST_F(AdmissionWebhooks, BoundCostOfAllConditionsTogether) {
   }
 }
 
+// Each hook is within its limit; twenty together are not. What is judged first is judged.
+TEST_F(AdmissionWebhooks, BoundCostOfAllHooksTogether) {
+  constexpr std::size_t kLong = 500'000;
+  for (const char* policy : {"Fail", "Ignore"}) {
+    FakeOutside outside;
+    TestServer server({}, &outside);
+    outside.on("https://hooks/t", allow);
+    Value conditions = Value::list();
+    for (int i = 0; i < 20; ++i) {
+      conditions.push_back(Value::object(
+          {{"name", fmt::format("c{}", i)}, {"expression", "!object.data.k.contains('b')"}}));
+    }
+    std::vector<Value> hooks;
+    for (int i = 0; i < 20; ++i) {
+      Value hook = webhook("t");
+      hook.set("name", fmt::format("t{}.ex.com", i));
+      hook.set("failurePolicy", policy);
+      hook.set("matchConditions", conditions);
+      hooks.push_back(std::move(hook));
+    }
+    ASSERT_EQ(server
+                  .post(std::string(kConfigs) + "validatingwebhookconfigurations",
+                        Value::object({{"metadata", parse(R"({"name":"v"})")},
+                                       {"webhooks", Value::list(std::move(hooks))}}))
+                  .status,
+              201);
+    Value object = labelled_map("x");
+    object.set("data", Value::object({{"k", std::string(kLong, 'a')}}));
+    const Answer answer = server.post(kMaps, object);
+    const bool fails = std::string_view(policy) == "Fail";
+    EXPECT_EQ(answer.status, fails ? 403 : 201) << answer.message();
+    EXPECT_EQ(answer.message().find("cost too much for one request") != std::string::npos, fails);
+    EXPECT_EQ(outside.asked.size(), fails ? 0U : 10U) << "the hooks before the end of the budget";
+  }
+}
+
 TEST_F(AdmissionWebhooks, ConditionsThatDoNotCompileAreRefused) {
   Value hook = webhook("a", R"({"matchConditions":[{"name":"c","expression":"object.=="}]})");
   const Answer answer = server_.post(
