@@ -9,6 +9,7 @@ import urllib.error
 import urllib.request
 
 import pytest
+import yaml
 from replica import Replica
 from support import ATHANOR, ROOT, run, wait_for
 
@@ -135,3 +136,45 @@ def test_what_it_cannot_do_is_said(tmp_path):
     ):
         done = run(command, env={"KUBECONFIG": "/nowhere"})
         assert done.code != 0 and why in done.err, (command, done.err)
+
+
+NODES = {"no node": (0, 0), "one node": (1, 1), "two nodes": (2, 2), "one of two nodes": (2, 1)}  # how many there are, and of how many the topology is refused
+
+
+@pytest.mark.parametrize("row", NODES)
+def test_available_follows_the_topologies(make_lab, tmp_path, row):
+    """Not while a node's topology is refused by a policy; as soon as each node has its own (docs/numa.md)."""
+    count, refusals = NODES[row]
+    spec = yaml.safe_load((ROOT / "examples/numa/lab.yaml").read_text(encoding="utf-8"))
+    control, worker = spec["nodes"]
+    file = tmp_path / "lab.yaml"
+    file.write_text(yaml.safe_dump({**spec, "nodes": [control, {**worker, "count": count}] if count else [control]}), encoding="utf-8")
+    lab = make_lab("--storage", "memory", "--lab", str(file)).start()
+    workers = sorted(one["metadata"]["name"] for one in lab.get("/api/v1/nodes")["items"] if one["metadata"]["name"].startswith("worker"))
+    assert len(workers) == count, workers
+    refused, others = set(workers[:refusals]), set(workers[refusals:])
+    rule = {"apiGroups": ["topology.node.k8s.io"], "apiVersions": ["*"], "resources": ["noderesourcetopologies"], "operations": ["CREATE", "UPDATE"]}
+    policy = {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": f"!(object.metadata.name in {json.dumps(sorted(refused))})", "message": "refused by the test"}]}
+    for kind, name, body in (("ies", "refuse", policy), ("ybindings", "refuse", {"policyName": "refuse", "validationActions": ["Deny"]})):
+        made = lab.http("POST", f"/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic{kind}", {"metadata": {"name": name}, "spec": body})
+        assert made.code == 201, made.text
+    lab.kubectl("apply", "-f", str(ROOT / "examples/numa/operator.yaml"))
+
+    def status(kind):
+        return conditions(lab, "numaresourcesoperator").get(kind, {}).get("status")
+
+    def topologies():
+        return {one["metadata"]["name"] for one in lab.http("GET", "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies").json.get("items", [])}
+
+    def pods_that_run():
+        pods = lab.get("/api/v1/namespaces/numaresources/pods")["items"]
+        return {one["spec"]["nodeName"]: {c["type"]: c["status"] for c in one["status"]["conditions"]} for one in pods if one["status"].get("phase") == "Running"}
+
+    if refused:
+        wait_for("the exporters run", lambda: len(pods_that_run()) == count)
+        wait_for("the other nodes have theirs", lambda: topologies() == others)
+        wait_for("the pods of the others are ready", lambda: {node for node, has in pods_that_run().items() if has["Ready"] == "True"} == others)
+        assert status("Progressing") == "True" and status("Available") == "False", conditions(lab, "numaresourcesoperator")
+        assert lab.http("DELETE", "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/refuse").code == 200
+    wait_for("it is available", lambda: status("Available") == "True")
+    assert status("Progressing") == "False" and topologies() == set(workers)
