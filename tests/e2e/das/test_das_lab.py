@@ -46,6 +46,22 @@ def test_the_built_in_lab_has_gpus_where_they_are_asked_for(make_lab, monkeypatc
     assert maps.count("NVIDIA A100-PCIE-40GB") == 4, maps
 
 
+def test_pods_of_one_node_start_at_slot_0_and_1(make_lab, monkeypatch):
+    """Two of 1g.5gb on one GPU of the built-in lab: where upstream's e2e expects them (docs/das.md)."""
+    monkeypatch.setenv("EMULATED_MODE", "enabled")
+    lab = make_lab("--storage", "memory", "--pods", "timed").start()
+    node = wait_for("a node with GPUs", lambda: lab.get("/apis/inference.redhat.com/v1alpha1/namespaces/das-operator/nodeaccelerators")["items"])[0]["metadata"]["name"]
+    for name in ("first", "second"):
+        container = {"name": "c", "image": "i", "command": ["sleep", "1000"], "resources": {"limits": {"nvidia.com/mig-1g.5gb": "1"}}}
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"nodeSelector": {"kubernetes.io/hostname": node}, "containers": [container]}}
+        assert lab.http("POST", "/api/v1/namespaces/default/pods", pod).code == 201
+        lab.kubectl("wait", f"pod/{name}", "--for=condition=Ready", f"--timeout={DEADLINE:.0f}s")
+    places = [(claim["spec"]["nodename"], claim["spec"]["gpuUUID"], claim["spec"]["migPlacement"]) for claim in claims(lab)]
+    assert sorted(place["start"] for _, _, place in places) == [0, 1], places
+    assert {place["size"] for _, _, place in places} == {1}, places
+    assert {one for one, _, _ in places} == {node} and len({gpu for _, gpu, _ in places}) == 1, places
+
+
 def test_a_gpu_that_no_node_has_is_told(make_lab, monkeypatch):
     monkeypatch.setenv("EMULATED_MODE", "enabled")
     lab = make_lab("--storage", "memory", "--pods", "timed").start()
