@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "base/log_level.hpp"
 
 namespace athanor::log_test {
@@ -65,6 +68,27 @@ TEST_F(Log, TheMostVerboseSourceCounts) {
   log::at_least("other", log::Level::Error);
   EXPECT_FALSE(log::enabled(log::Level::Debug));
   EXPECT_TRUE(log::enabled(log::Level::Info)) << "never below the command line's";
+}
+
+// The level is computed from all sources: while another thread does so, none loses what it has
+// said.
+TEST_F(Log, KeepsLevelsOfTwoThreads) {
+  log::configure(log::Level::Info, log::Format::Json);
+  std::atomic<int> lost{0};
+  const auto ask = [&lost](std::string_view source, log::Level level) {
+    for (int i = 0; i < 50'000; ++i) {
+      log::at_least(source, level);
+      lost += log::enabled(level) ? 0 : 1;
+      log::at_least(source, log::Level::Error);
+    }
+  };
+  std::thread one(ask, "one", log::Level::Debug);
+  std::thread other(ask, "other", log::Level::Trace);
+  one.join();
+  other.join();
+  EXPECT_EQ(lost, 0);
+  EXPECT_FALSE(log::enabled(log::Level::Debug));
+  EXPECT_TRUE(log::enabled(log::Level::Info));
 }
 
 TEST_F(Log, LimitsTheRateOfOneMessage) {
