@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/describe.hpp"
 #include "cli/flags/options.hpp"
+#include "cli/flags/setting_flags.hpp"
 #include "cli/jobs/job_builder.hpp"
+#include "product/list.hpp"
 #include "systems/fournos/kinds/fournos_job.hpp"
 
 namespace athanor::cli::verb_table_test {
@@ -226,6 +229,26 @@ TEST(VerbTable, TakesEveryFlagOfLogs) {
   EXPECT_NE(refusal_of({"logs", "x", "--tail", "-1"}), "");
   EXPECT_NE(refusal_of({"logs", "x", "--prefix", "--no-prefix"}), "");
   EXPECT_NE(refusal_of({"logs"}), "");
+}
+
+// Help and the settings' names come from the one list of systems.
+TEST(VerbTable, HelpOfControllersNamesEverySystem) {
+  const std::string help = refusal_of({"controllers", "--help"});
+  const std::size_t at = help.find("Systems: ");
+  ASSERT_NE(at, std::string::npos) << help;
+  std::set<std::string> listed;
+  std::string word;
+  for (const char letter : help.substr(at + 9, help.find("\n\n", at) - at - 9)) {
+    if (letter == ' ' || letter == ',' || letter == '.' || letter == '\n') {
+      listed.insert(std::exchange(word, {}));
+    } else {
+      word += letter;
+    }
+  }
+  for (const System* system : all_systems()) {
+    EXPECT_TRUE(listed.contains(std::string(system->name))) << system->name;
+    EXPECT_NE(system_names().find(system->name), std::string::npos);
+  }
 }
 
 }  // namespace
