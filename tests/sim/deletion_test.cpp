@@ -52,6 +52,8 @@ struct Queued {
   const char* name = "";
   const Kind* kind = nullptr;
   std::vector<std::string> (*texts)(const std::string& metadata, const std::string& pod) = nullptr;
+  // What is made before them, and is not deleted by itself; null: nothing.
+  std::string (*before)(const std::string& metadata, const std::string& pod) = nullptr;
 };
 
 std::string one_of(const std::string& form, const std::string& metadata, const std::string& spec) {
@@ -111,6 +113,36 @@ std::vector<std::string> app_wrapper(const std::string& metadata, const std::str
                              job(fmt::format("{{name: {}}}", name), pod).front()))};
 }
 
+std::vector<std::string> two_components(const std::string& metadata, const std::string& pod) {
+  const std::string name = from_yaml(metadata)["name"].str();
+  std::string components;
+  for (const char* number : {"1", "2"}) {
+    components += fmt::format("{{template: {}}}, ",
+                              job(fmt::format("{{name: {}-{}}}", name, number), pod).front());
+  }
+  components += fmt::format(
+      "{{template: {{apiVersion: v1, kind: ConfigMap, metadata: {{name: "
+      "{}}}}}}}",
+      name);
+  return {one_of("apiVersion: workload.codeflare.dev/v1beta2, kind: AppWrapper", metadata,
+                 fmt::format("components: [{}]", components))};
+}
+// Its Workload is not made by a controller (prebuilt_workload()).
+std::vector<std::string> prebuilt_job(const std::string& metadata, const std::string& pod) {
+  Value named = from_yaml(metadata);
+  named.member("labels").set("kueue.x-k8s.io/prebuilt-workload-name", named["name"]);
+  return job(json::print(named), pod);
+}
+std::string prebuilt_workload(const std::string& metadata, const std::string& pod) {
+  const Value named = from_yaml(metadata);
+  return fmt::format(
+      "{{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {{name: {}, namespace: "
+      "{}}}, "
+      "spec: {{queueName: {}, podSets: [{{name: main, count: 2, template: {{spec: {}}}}}]}}}}",
+      named["name"].str(), named["namespace"].str(),
+      named["labels"]["kueue.x-k8s.io/queue-name"].str(), pod);
+}
+
 const Queued kQueued[] = {
     {"batch", &api::kJob, job},
     {"pod", &api::kPod, single_pod},
@@ -120,6 +152,8 @@ const Queued kQueued[] = {
     {"raycluster", &kueue::jobs::kRayCluster, ray_cluster},
     {"rayjob", &kueue::jobs::kRayJob, ray_job},
     {"appwrapper", &kueue::jobs::kAppWrapper, app_wrapper},
+    {"appwrapper-of-two", &kueue::jobs::kAppWrapper, two_components},
+    {"prebuilt", &api::kJob, prebuilt_job, prebuilt_workload},
 };
 
 // How a cell is deleted: by itself, or with its namespace.
@@ -148,17 +182,22 @@ struct Cell {
   [[nodiscard]] std::string ns() const {
     return way->with_namespace ? namespace_of(*state) : std::string(kNs);
   }
-  [[nodiscard]] std::vector<Value> objects() const {
-    const std::string metadata =
-        fmt::format("{{name: {}, namespace: {}, labels: {{kueue.x-k8s.io/queue-name: {}}}}}",
-                    name(), ns(), state->queue);
-    const std::string pod = fmt::format(
+  [[nodiscard]] std::string metadata() const {
+    return fmt::format("{{name: {}, namespace: {}, labels: {{kueue.x-k8s.io/queue-name: {}}}}}",
+                       name(), ns(), state->queue);
+  }
+  // With the defaults of containers: a prebuilt Workload must have those of its Job.
+  [[nodiscard]] std::string pod() const {
+    return fmt::format(
         "{{restartPolicy: Never, nodeSelector: {{node: '{}'}}, terminationGracePeriodSeconds: 5, "
         "containers: [{{name: {}, image: i, command: [run], resources: {{requests: {{cpu: "
-        "10m}}}}}}]}}",
+        "10m}}}}, imagePullPolicy: Always, terminationMessagePath: /dev/termination-log, "
+        "terminationMessagePolicy: File}}]}}",
         state->node, state->container);
+  }
+  [[nodiscard]] std::vector<Value> objects() const {
     std::vector<Value> all;
-    for (const std::string& text : queued->texts(metadata, pod)) {
+    for (const std::string& text : queued->texts(metadata(), pod())) {
       all.push_back(from_yaml(text));
     }
     return all;
@@ -310,6 +349,11 @@ Scene ends_scene(const std::vector<Cell>& cells) {
   TimedPods::install(scene, kRunTime);
   for (const Cell& cell : cells) {
     scene.actors.push_back({.at = std::chrono::seconds(1), .act = [cell](World& world) {
+                              if (cell.queued->before != nullptr) {
+                                const auto made = world.create(
+                                    from_yaml(cell.queued->before(cell.metadata(), cell.pod())));
+                                EXPECT_TRUE(made.ok()) << cell.name();
+                              }
                               for (Value& object : cell.objects()) {
                                 const auto made = world.create(std::move(object));
                                 EXPECT_TRUE(made.ok()) << cell.name();

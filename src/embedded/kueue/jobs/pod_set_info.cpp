@@ -30,6 +30,25 @@ void put_back(Value& into, const Value& from, std::string_view field) {
   }
 }
 
+// Labels that the API server gives to a Job's template, which cannot change: a prebuilt Workload
+// has none of them.
+constexpr std::string_view kGenerated[] = {"controller-uid", "job-name",
+                                           "batch.kubernetes.io/controller-uid",
+                                           "batch.kubernetes.io/job-name"};
+
+// Returns the labels of `original`, and the generated ones of `labels`.
+Value with_generated(Value original, const Value& labels) {
+  for (const std::string_view name : kGenerated) {
+    if (labels.contains(name) && !original.contains(name)) {
+      if (!original.is_object()) {
+        original = Value::object();
+      }
+      original.set(name, labels[name]);
+    }
+  }
+  return original;
+}
+
 }  // namespace
 
 Result<std::vector<PodSetInfo>> pod_set_infos(const View& view, const Object& workload) {
@@ -67,9 +86,9 @@ Result<void> inject(Value& pod_template, const PodSetInfo& info) {
 
 void restore(Value& pod_template, const Value& original) {
   Value& metadata = part(pod_template, "metadata");
-  for (const std::string_view field : {"labels", "annotations"}) {
-    put_back(metadata, original["metadata"], field);
-  }
+  Value labels = with_generated(original["metadata"]["labels"], metadata["labels"]);
+  put_back(metadata, Value::object({{"labels", std::move(labels)}}), "labels");
+  put_back(metadata, original["metadata"], "annotations");
   Value& spec = part(pod_template, "spec");
   for (const std::string_view field : {"nodeSelector", "tolerations", "schedulingGates"}) {
     put_back(spec, original["spec"], field);
