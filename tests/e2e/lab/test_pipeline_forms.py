@@ -236,13 +236,13 @@ def test_expressions_in_steps_follow_the_flag(make_lab):
     assert refused.code == 400 and "feature flag enable-cel-in-whenexpression should be set to true to use CEL" in refused.json["message"]
     lab.kubectl("patch", "configmap", "feature-flags", "-n", "tekton-pipelines", "--type", "merge", "-p", '{"data":{"enable-cel-in-whenexpression":"true"}}')
     wait_for("the flag counts", lambda: lab.http("POST", path, body).code == 201)
-    one = finished(lab, "default", "taskruns", "guarded")
+    one = over(lab, "taskruns", "guarded")
     assert one["status"]["conditions"][0]["reason"] == "Succeeded", one["status"]
     assert [step.get("terminationReason") for step in one["status"]["steps"]] == ["Completed", "Completed", "Skipped"]
     assert logs(lab, "default", "guarded-pod") == "taken\n"
     steps[1]["when"] = [{"cel": "size('$(steps.first.results.branch)')"}]
     assert lab.http("POST", path, {**body, "metadata": {"name": "vague"}}).code == 201
-    one = finished(lab, "default", "taskruns", "vague")
+    one = over(lab, "taskruns", "vague")
     assert one["status"]["conditions"][0]["status"] == "False", one["status"]
     assert [step["terminated"]["exitCode"] for step in one["status"]["steps"]] == [0, 1, 1]
 
@@ -252,7 +252,7 @@ def test_task_runs_make_their_claims(lab, ns):
     steps = [{"name": "s", "image": "bash", "script": "echo kept > $(workspaces.w.path)/a; cat $(workspaces.w.path)/a; echo $(workspaces.w.claim)"}]
     spec = {"workspaces": [{"name": "w", "volumeClaimTemplate": template}], "taskSpec": {"workspaces": [{"name": "w"}], "steps": steps}}
     create(lab, ns, json.dumps({"apiVersion": "tekton.dev/v1", "kind": "TaskRun", "metadata": {"name": "claims"}, "spec": spec}))
-    one = finished(lab, ns, "taskruns", "claims")
+    one = over(lab, "taskruns", "claims", ns)
     (claim,) = lab.get(f"/api/v1/namespaces/{ns}/persistentvolumeclaims")["items"]
     assert one["status"]["conditions"][0]["reason"] == "Succeeded", one["status"]
     assert logs(lab, ns, "claims-pod") == f"kept\n{claim['metadata']['name']}\n"
