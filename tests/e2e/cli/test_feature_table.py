@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/tekton.md, Features: each row says whether a feature is done, refused or behind a flag, and names tests that try it."""
 
+import re
+
 import yaml
 from guide import text_of
 from support import ROOT, has_test
