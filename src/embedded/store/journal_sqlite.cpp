@@ -155,6 +155,7 @@ Result<void> SqliteJournal::write_meta(std::string_view name, std::int64_t numbe
 Result<void> SqliteJournal::prepare_database() {
   ATHANOR_TRY(database_, Database::open(options_.path));
   database_.keep_log(true);  // a start that is refused leaves the files as they are
+  database_.take_over_checkpoints();
   ATHANOR_TRY_VOID(database_.execute("PRAGMA journal_mode=WAL"));
   ATHANOR_TRY_VOID(database_.execute("PRAGMA journal_size_limit=" + std::to_string(kLogLimit)));
   ATHANOR_TRY_VOID(

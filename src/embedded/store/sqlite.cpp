@@ -129,8 +129,11 @@ Result<Database> Database::open(const std::string& path) {
   }
   sqlite3_extended_result_codes(raw, 1);
   sqlite3_busy_timeout(raw, kBusyMilliseconds);
-  sqlite3_wal_hook(raw, remember_log_pages, opened.log_pages_.get());
   return opened;
+}
+
+void Database::take_over_checkpoints() {
+  sqlite3_wal_hook(database_.get(), remember_log_pages, log_pages_.get());
 }
 
 Result<void> Database::execute(const std::string& sql) {

@@ -69,10 +69,14 @@ class Database {
   void reserve_log(std::size_t step);
   // Keeps, at closing, the write-ahead log instead of moving it into the database, if `keep`.
   void keep_log(bool keep);
+  // Leaves checkpoints to the caller and counts log_pages(). Without this call SQLite moves the log
+  // into the database after each thousand pages.
+  void take_over_checkpoints();
   enum class Checkpoint : std::uint8_t { Passive, Truncate };
   // Moves the write-ahead log into the database; a failure is left to the next one.
   void checkpoint(Checkpoint mode);
-  // Pages that the last commit left in the write-ahead log.
+  // Returns the pages that the last commit left in the write-ahead log; 0 before
+  // take_over_checkpoints().
   [[nodiscard]] int log_pages() const { return *log_pages_; }
 
  private:

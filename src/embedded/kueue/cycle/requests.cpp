@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "api/builtin.hpp"
+#include "base/saturate.hpp"
 
 namespace athanor::kueue {
 namespace {
@@ -213,7 +214,8 @@ void RequestRules::transform(Amounts& amounts) const {
     amounts.erase(input);
   }
   for (const auto& [resource, amount] : added) {
-    amounts[resource] += amount;
+    Amount& sum = amounts[resource];
+    sum = saturating_add(sum, amount);
   }
 }
 

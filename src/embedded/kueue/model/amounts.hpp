@@ -17,6 +17,10 @@ namespace athanor::kueue {
 using Amount = std::int64_t;
 using Amounts = std::map<std::string, Amount, std::less<>>;  // by resource name
 
+// The most that one workload asks for or holds of a resource. Sums of 200 such amounts are still
+// numbers, so that no request wraps round and fits.
+inline constexpr Amount kMostAmount = Amount{1} << 55U;
+
 // One cell of every quota table.
 struct FlavorResource {
   std::string flavor{};

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/saturate.hpp"
 #include "kube/value/condition.hpp"
 
 namespace athanor::kueue {
@@ -24,7 +25,8 @@ Amounts requests_of(const Value& container, const Value& defaults) {
 
 void add(Amounts& total, const Amounts& more) {
   for (const auto& [resource, amount] : more) {
-    total[resource] += amount;
+    Amount& sum = total[resource];
+    sum = saturating_add(sum, amount);
   }
 }
 
@@ -153,7 +155,7 @@ void PodSetRequests::set_count(std::int64_t pods) {
   count = pods;
   total.clear();
   for (const auto& [resource, amount] : single_pod) {
-    total[resource] = amount * count;
+    total[resource] = std::min(kMostAmount, saturating_multiply(amount, count));
   }
 }
 
@@ -219,7 +221,7 @@ std::vector<std::pair<FlavorResource, Amount>> held_quota(const Object& workload
     const std::int64_t count = std::max<std::int64_t>(1, assignment["count"].as_int(1));
     const std::int64_t gone = std::min(count, reclaimed(workload, assignment["name"].as_string()));
     for (const Member& entry : assignment["resourceUsage"].members()) {
-      const Amount total = amount_of(entry.key(), entry.value);
+      const Amount total = std::min(kMostAmount, amount_of(entry.key(), entry.value));
       held.push_back({{assignment["flavors"][entry.key()].str(), std::string(entry.key())},
                       total / count * (count - gone)});
     }

@@ -222,16 +222,17 @@ Value PodDirectory::mounts_of(const Value& spec, const Value& container) const {
     mounts.push_back(Value::object({{"from", from}, {"to", to}, {"readOnly", read_only}}));
   };
   // Adds a mount that every container gets, also one whose pod has no volumes.
-  const auto add_optional = [&](const std::string& from, std::string_view to) {
-    add(from, to, false);
+  const auto add_optional = [&](const std::string& from, std::string_view to, bool read_only) {
+    add(from, to, read_only);
     mounts.item(mounts.size() - 1).set("optional", true);
   };
-  add_optional(path_ + "/hostname", "/etc/hostname");
+  const bool sealed = container["readOnlyRoot"].as_bool();  // hosts stay writable, as a kubelet's
+  add_optional(path_ + "/hostname", "/etc/hostname", sealed);
   if (!spec["hosts"].as_string().empty()) {
-    add_optional(path_ + "/hosts", "/etc/hosts");
+    add_optional(path_ + "/hosts", "/etc/hosts", false);
   }
   if (!spec["resolver"].as_string().empty()) {
-    add_optional(path_ + "/resolver", "/etc/resolv.conf");
+    add_optional(path_ + "/resolver", "/etc/resolv.conf", sealed);
   }
   if (container["sidecar"].as_bool()) {
     if (container.contains("script")) {
@@ -243,7 +244,7 @@ Value PodDirectory::mounts_of(const Value& spec, const Value& container) const {
   }
   if (const std::string message = container["messagePath"].str();
       !message.empty() && !spec["sequential"].as_bool()) {
-    add_optional(fmt::format("{}/{}", path_, termination_file(container)), message);
+    add_optional(fmt::format("{}/{}", path_, termination_file(container)), message, false);
   }
   for (const Value& mount : container["mounts"].items()) {
     for (const Value& volume : spec["volumes"].items()) {

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 
 #include "kube/text/yaml.hpp"
@@ -57,6 +59,23 @@ TEST(History, KeepsEachUidOnceAcrossRestarts) {
   EXPECT_EQ(entries->front().uid, "2") << "the newest first";
   EXPECT_EQ(entries->back().phase, "Succeeded");
   EXPECT_EQ((*store)->events("1")->size(), 2U);
+}
+
+// A lab runs for weeks: what is written moves from the log into the database meanwhile.
+TEST(History, KeepsWriteAheadLogSmall) {
+  const Folder folder;
+  constexpr int kChanges = 4000;
+  constexpr std::uintmax_t kMost = std::uintmax_t{8} << 20;
+  const auto store = open_sqlite_history(folder.path, "ns");
+  ASSERT_TRUE(store.ok());
+  for (int i = 0; i < kChanges; ++i) {
+    ASSERT_TRUE((*store)
+                    ->add_audit(Value::object({{"at", "2026-01-01T00:00:00Z"},
+                                               {"user", std::to_string(i)},
+                                               {"detail", std::string(4000, 'x')}}))
+                    .ok());
+  }
+  EXPECT_LT(std::filesystem::file_size(folder.path + "-wal"), kMost);
 }
 
 TEST(History, TakesLateChangesOfEndedJobs) {

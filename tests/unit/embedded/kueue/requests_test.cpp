@@ -70,6 +70,9 @@ INSTANTIATE_TEST_SUITE_P(
             "{resources: {requests: {cpu: 4}}, containers: [{resources: {requests: {cpu: 1, gpu: "
             "1}}}]}",
             "cpu=8 gpu=2"},
+        Counted{"at most what can be added up",
+                "{containers: [{resources: {requests: {memory: 4Ei, gpu: 4611686018427387904}}}]}",
+                "gpu=36028797018963968 memory=32Pi"},
         Counted{"the pod's own limits", "{resources: {limits: {cpu: 4}}, containers: [{}]}",
                 "cpu=8"},
         Counted{"requests below the pod's own limits",

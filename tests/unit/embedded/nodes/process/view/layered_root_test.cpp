@@ -233,7 +233,8 @@ TEST_F(LayeredRoot, AReadOnlyRootIsReadOnly) {
       "{name: p, volumes: [{name: v, type: empty}], containers: [{name: c, readOnlyRoot: true, "
       "mounts: [{volume: v, path: /data/in}], command: [/bin/sh, -c, 'for d in / /etc /usr /tmp "
       "/var/tmp /root /data; do touch $d/x 2>/dev/null && echo $d; done; touch /data/in/x && echo "
-      "volume; touch /dev/shm/x && echo shared']}]}");
+      "volume; touch /dev/shm/x && echo shared; (echo evil > /etc/hostname) 2>/dev/null && echo "
+      "named']}]}");
   EXPECT_EQ(log, "volume\nshared\n");
 }
 
