@@ -80,15 +80,43 @@ bool lacks_gpus(const Context& context, std::string_view workload_message) {
   return !never.empty() && std::ranges::includes(never, busy);
 }
 
-// Returns true if Hearth has cordoned every cluster whose slots the job lacks.
-bool all_cordoned(const Context& context, std::string_view workload_message) {
+// Returns the flavors whose slots the job lacks.
+std::set<std::string_view> closed_flavors(std::string_view workload_message) {
   auto closed =
       flavors_after(workload_message, fmt::format(text::kUnusedQuota, name::kClusterSlot));
   closed.merge(flavors_after(workload_message, fmt::format(text::kQuota, name::kClusterSlot)));
+  return closed;
+}
+
+// Returns true if Hearth has cordoned every cluster whose slots the job lacks.
+bool all_cordoned(const Context& context, const std::set<std::string_view>& closed) {
   return !closed.empty() && std::ranges::all_of(closed, [&](std::string_view flavor) {
     const auto known = cluster_of_hearth(context, std::string(flavor));
     return known && api::is_cordoned(*known);
   });
+}
+
+// Returns true if a flavor has slots for the job and merely lacks free GPUs.
+bool is_open_but_full(const Context& context, std::string_view workload_message,
+                      const std::set<std::string_view>& closed) {
+  const auto& hardware = context.job.spec().hardware;
+  if (!hardware || hardware->gpu_type.empty()) {
+    return false;
+  }
+  const std::string gpu = context.settings.gpu_prefix + hardware->gpu_type;
+  return !std::ranges::includes(
+      closed, flavors_after(workload_message, fmt::format(text::kUnusedQuota, gpu)));
+}
+
+// What a job waits for that names no cluster.
+std::string waiting_anywhere(const Context& context, std::string_view workload_message) {
+  const auto closed = closed_flavors(workload_message);
+  if (!all_cordoned(context, closed)) {
+    return std::string(text::kAllLocked);
+  }
+  return is_open_but_full(context, workload_message, closed)
+             ? fmt::format(text::kWaitingAdmission, workload_message)
+             : std::string(text::kAllCordoned);
 }
 
 std::string waiting_message(const Context& context, std::string_view workload_message) {
@@ -106,8 +134,7 @@ std::string waiting_message(const Context& context, std::string_view workload_me
                : fmt::format(text::kNeverFitsThere, cluster, hardware.gpu_count, hardware.gpu_type);
   }
   if (cluster.empty()) {
-    return std::string(all_cordoned(context, workload_message) ? text::kAllCordoned
-                                                               : text::kAllLocked);
+    return waiting_anywhere(context, workload_message);
   }
   if (std::string closed = closed_by_hearth(context, cluster); !closed.empty()) {
     return closed;

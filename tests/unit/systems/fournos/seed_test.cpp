@@ -354,6 +354,19 @@ TEST_F(SeedJob, NamesCordonsOfAllEligibleClusters) {
             "All eligible clusters are exclusively locked, waiting for availability");
 }
 
+TEST_F(SeedJob, CallsAFullClusterNotCordoned) {
+  const std::string kBusy =
+      "couldn't assign flavors to pod set launcher: insufficient quota for fournos/cluster-slot in "
+      "flavor cluster-1, request > maximum capacity (1 > 0), insufficient unused quota for "
+      "fournos/gpu-a100 in flavor cluster-2, 2 more needed";
+  world.put(
+      yaml_value("{apiVersion: fournos.dev/v1, kind: FournosCluster, metadata: {name: "
+                 "cluster-1, namespace: hearth}, spec: {cordoned: true}}"));
+  submit("any", "{hardware: {gpuType: a100, gpuCount: 2}, forge: {project: p, args: []}}");
+  workload_says("any", "QuotaReserved", "False", "Pending", kBusy);
+  EXPECT_EQ(message("any"), "Waiting for admission: " + kBusy);
+}
+
 TEST_F(SeedJob, WaitsForAnUnreachableCluster) {
   world.put(yaml_value(
       "{apiVersion: fournos.dev/v1, kind: FournosCluster, metadata: {name: cluster-2, namespace: "
