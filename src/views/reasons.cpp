@@ -242,4 +242,12 @@ std::string clear_reason(std::string_view message, const FlavorGroups& groups) {
   return waits.empty() ? std::string(message) : waits;
 }
 
+std::string state_text(std::string_view phase, std::string_view message) {
+  if (message.empty()) {
+    return std::string(phase);
+  }
+  return message.starts_with(fmt::format("{} ", phase)) ? std::string(message)
+                                                        : fmt::format("{}: {}", phase, message);
+}
+
 }  // namespace athanor::views

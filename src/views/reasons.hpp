@@ -20,6 +20,9 @@ using FlavorGroups = std::map<std::string, std::size_t, std::less<>>;
 // one group.
 std::string clear_reason(std::string_view message, const FlavorGroups& groups = {});
 
+// Returns "PHASE: MESSAGE", or the message alone where it begins with the phase.
+std::string state_text(std::string_view phase, std::string_view message);
+
 // Shortens "fournos/gpu-a100" to "a100", "fournos/cluster-slot" to "slots".
 std::string short_resource(std::string_view resource);
 

@@ -3,9 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "base/ascii.hpp"
 #include "kube/value/condition.hpp"
 #include "runtime/view/usage.hpp"
+#include "views/appwrapper_view.hpp"
+#include "views/job_view.hpp"
 #include "views/reasons.hpp"
 
 namespace athanor::cli {
@@ -33,11 +38,32 @@ std::string phase_of(views::Subject kind, const Object& object) {
   return object.status()["phase"].str();
 }
 
+// The phases that objects of a kind may have; empty: unknown.
+std::vector<std::string> phases_of(views::Subject kind) {
+  switch (kind) {
+    case views::Subject::Cluster:
+      return {"Valid", "Missing", "Invalid", "Unreachable"};
+    case views::Subject::Queue:
+      return {"Active", "Inactive"};
+    case views::Subject::Workload:
+      return {"Pending", "QuotaReserved", "Admitted", "Finished"};
+    case views::Subject::Job:
+      return views::job_phases();
+    case views::Subject::AppWrapper:
+      return views::appwrapper_phases();
+    case views::Subject::Slices:
+    case views::Subject::Zones:
+    case views::Subject::Schedule:
+      break;
+  }
+  return {};
+}
+
 // The end of an object and whether it is a good one; nullopt: it goes on.
 std::optional<GoalOutcome> end_of_object(views::Subject kind, const Object& object) {
   const std::string phase = phase_of(kind, object);
   const std::string message = views::clear_reason(object.status()["message"].as_string());
-  const std::string text = fmt::format("is {}{}{}", phase, message.empty() ? "" : ": ", message);
+  const std::string text = "is " + views::state_text(phase, message);
   const bool good = phase == "Succeeded" || phase == "Finished";
   const bool bad = phase == "Failed" || phase == "Stopped";
   switch (kind) {
@@ -83,6 +109,25 @@ Result<Goal> parse_goal(std::string_view text) {
   }
   return wrong_usage(
       fmt::format("--for {}: write phase=PHASE, condition=TYPE[=STATUS] or delete", text));
+}
+
+Result<void> check_phase(const Goal& goal, views::Subject kind) {
+  const std::vector<std::string> known = phases_of(kind);
+  const auto is_wanted = [&](const std::string& phase) { return lower(phase) == lower(goal.name); };
+  if (goal.type != Goal::Type::Phase || known.empty() || std::ranges::any_of(known, is_wanted)) {
+    return {};
+  }
+  return wrong_usage(fmt::format("--for phase={}: no such phase; known are {}", goal.name,
+                                 fmt::join(known, ", ")));
+}
+
+bool never_comes(const Goal& goal, views::Subject kind, const Object& object) {
+  if (kind != views::Subject::Job || object.status()["phase"].as_string() != "Recurring") {
+    return false;
+  }
+  const std::string wanted = lower(goal.name);
+  return goal.type == Goal::Type::End ||
+         (goal.type == Goal::Type::Phase && wanted != "failed" && wanted != "stopped");
 }
 
 std::string goal_text(const Goal& goal) {

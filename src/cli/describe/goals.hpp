@@ -31,6 +31,11 @@ Result<Goal> parse_goal(std::string_view text);
 // Returns "phase Running", for messages.
 std::string goal_text(const Goal& goal);
 
+// Checks that objects of the kind have the phase that is waited for. Errors: wrong usage.
+Result<void> check_phase(const Goal& goal, views::Subject kind);
+// Returns true for a job that only starts others and never has the wanted phase or end itself.
+bool never_comes(const Goal& goal, views::Subject kind, const Object& object);
+
 // Judges an object; nullopt: not yet. An object that ended without reaching the goal fails at once.
 std::optional<GoalOutcome> outcome_of(const Goal& goal, views::Subject kind, const Object& object);
 

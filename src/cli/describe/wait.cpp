@@ -17,6 +17,7 @@
 #include "cli/session/reconnection.hpp"
 #include "cli/session/verbs.hpp"
 #include "runtime/view/usage.hpp"
+#include "systems/fournos/recurring_messages.hpp"
 #include "views/subjects.hpp"
 
 namespace athanor::cli {
@@ -55,6 +56,16 @@ Result<void> look(Session& session, Waited& one, const Goal& goal, Reconnection&
   if (object.ok()) {
     reconnection.answered();
     one.outcome = outcome_of(goal, one.subject.kind, *object);
+    if (!one.outcome && never_comes(goal, one.subject.kind, *object)) {
+      return Error::conflict(fmt::format(
+          "{} is Recurring: it starts jobs and never runs itself; wait for these: -l {}={}",
+          one.subject.name, fournos::name::kRecurringParent, one.subject.name));
+    }
+    if (one.outcome && one.subject.kind == views::Subject::Job && one.outcome->code != 0) {
+      if (const std::string cause = failure_cause(session, *object); !cause.empty()) {
+        one.outcome->text = "is Failed: " + cause;
+      }
+    }
     return {};
   }
   if (object.error().code == kNotFound) {
@@ -73,10 +84,13 @@ Result<void> look(Session& session, Waited& one, const Goal& goal, Reconnection&
 }
 
 Result<int> wait_all(const WaitOptions& options) {
-  if (options.labels.empty()) {
-    ATHANOR_TRY_VOID(views::parse_subjects(options.objects));  // wrong words need no server
-  }
   ATHANOR_TRY(const Goal goal, parse_goal(options.wanted));
+  if (options.labels.empty()) {  // wrong words need no server
+    ATHANOR_TRY(const auto named, views::parse_subjects(options.objects));
+    for (const views::SubjectName& one : named) {
+      ATHANOR_TRY_VOID(check_phase(goal, one.kind));
+    }
+  }
   const Instant start = wall_clock()->now();
   std::optional<Instant> end;
   if (!options.timeout.empty()) {
@@ -93,6 +107,7 @@ Result<int> wait_all(const WaitOptions& options) {
   std::vector<Waited> all;
   for (const views::SubjectName& subject : subjects) {
     ATHANOR_TRY(Waited one, waited_of(subject, session.ns(), options.clusters_ns));
+    ATHANOR_TRY_VOID(check_phase(goal, subject.kind));
     all.push_back(std::move(one));
   }
   const Terminal out(STDOUT_FILENO);

@@ -263,10 +263,9 @@ void Follower::on_job(const Object& job) {
   const std::string message = job.status()["message"].str();
   if (options_.progress && (phase != phase_ || message != message_) && !phase.empty()) {
     const std::string cluster = job.status()["cluster"].str();
-    say(fmt::format("{}{}: {}", phase,
-                    phase != phase_ && !cluster.empty() ? fmt::format(" ({})", cluster) : "",
-                    views::clear_reason(message)),
-        phase_colour(phase));
+    const std::string place =
+        phase != phase_ && !cluster.empty() ? fmt::format(" ({})", cluster) : "";
+    say(views::state_text(phase + place, views::clear_reason(message)), phase_colour(phase));
   }
   phase_ = phase;
   message_ = message;

@@ -50,12 +50,24 @@ void add_children(views::Table& table, std::string_view kind, const std::vector<
 
 }  // namespace
 
+std::string failure_cause(Session& session, const Object& job) {
+  if (job.status()["phase"].as_string() != "Failed") {
+    return {};
+  }
+  const auto runs = session.list(api::kTaskRun, std::string(job.ns()),
+                                 fmt::format("{}={}", views::kJobNameLabel, job.name()));
+  const views::FailureCauses causes = views::failure_causes(runs.value_or({}));
+  const auto cause = causes.find(job.key());
+  return cause == causes.end() ? std::string() : cause->second;
+}
+
 Result<std::string> job_summary(Session& session, const std::string& ns, const std::string& name,
                                 std::size_t columns) {
   ATHANOR_TRY(const Object job, session.get(job_kind(), ns, name));
   views::Table table({"KIND", "NAME", "STATE", "AGE", "MESSAGE"});
+  const std::string cause = failure_cause(session, job);
   table.add({"FournosJob", name, job.status()["phase"].str(), age_of(job),
-             views::clear_reason(job.status()["message"].as_string())});
+             cause.empty() ? views::clear_reason(job.status()["message"].as_string()) : cause});
   const std::string selector = fmt::format("{}={}", views::kJobNameLabel, name);
   for (const Kind* kind :
        {&api::kueue::kWorkload, &api::kPipelineRun, &api::kTaskRun, &api::kPod}) {

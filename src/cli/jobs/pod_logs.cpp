@@ -65,9 +65,8 @@ std::string obstacle_of(const Object& pod) {
 }
 
 std::string state_of(const Object& job) {
-  const std::string message = views::clear_reason(job.status()["message"].as_string());
-  return fmt::format("{}{}", job.status()["phase"].as_string(),
-                     message.empty() ? "" : ": " + message);
+  return views::state_text(job.status()["phase"].as_string(),
+                           views::clear_reason(job.status()["message"].as_string()));
 }
 
 // Says that a run has no task of this name, and which it has; empty: it has, or shows none yet.
@@ -111,7 +110,26 @@ std::string no_such_container(const std::vector<Object>& pods, const std::string
                      fmt::join(names, ", "));
 }
 
-// Why a FournosJob without pods has no log.
+// Returns true if a workload that is over had pods at some time.
+bool had_pods(const Object& object, std::string_view phase, bool ran) {
+  return ran || phase == "Succeeded" || object.status()["failed"].as_int() > 0;
+}
+
+// What a workload that is no FournosJob says of its state.
+std::string state_of_workload(const LogSource& source, const Object& object,
+                              const std::string& phase) {
+  if (object.spec()["suspend"].as_bool() && !is_end_phase(phase)) {
+    const bool queued = !object.label("kueue.x-k8s.io/queue-name").empty();
+    return queued ? "suspended: it waits for quota" : "suspended";
+  }
+  const std::string message =
+      source.kind == &api::kPipelineRun
+          ? find_condition(object.status()["conditions"], "Succeeded")["message"].str()
+          : std::string();
+  return fmt::format("{}{}", phase, message.empty() ? "" : ": " + message);
+}
+
+// Why a workload without pods has no log.
 Result<std::string> why_no_pod(Session& session, const LogSource& source, const std::string& what,
                                bool ran) {
   ATHANOR_TRY(const Object object, session.get(*source.kind, source.ns, source.name));
@@ -120,11 +138,11 @@ Result<std::string> why_no_pod(Session& session, const LogSource& source, const 
     return fmt::format("no log of {}: {}", what,
                        unseen_text(session, source.ns, source.name, kUnseen));
   }
-  const std::string_view how = !is_end_phase(phase) ? "it has not started"
-                               : ran                ? "its pods are gone"
-                                                    : "it ended before a step started";
+  const std::string_view how = !is_end_phase(phase)           ? "it has not started"
+                               : had_pods(object, phase, ran) ? "its pods are gone"
+                                                              : "it ended before a step started";
   return fmt::format("no log of {}: {} ({})", what, how,
-                     source.is_job() ? state_of(object) : phase);
+                     source.is_job() ? state_of(object) : state_of_workload(source, object, phase));
 }
 
 Result<LogChoice> choice_of(const LogsOptions& options) {
@@ -291,7 +309,8 @@ Result<std::string> why_no_log(Session& session, const LogSource& source, const 
                        : choice.failed ? "no container has failed"
                                        : "the chosen container has not started");
   }
-  return why_no_pod(session, source, what, run.has_value());
+  return why_no_pod(session, source, what,
+                    run && !run->status()["childReferences"].items().empty());
 }
 
 int run(const LogsOptions& options) {

@@ -180,18 +180,6 @@ std::string correction(Session& session, std::string_view message) {
   if (is(text::kNoPriorityClass)) {
     return near_hint(word, listed(session, api::kueue::kWorkloadPriorityClass));
   }
-  if (is(text::kUnknownGpuType)) {
-    std::vector<std::string> types;
-    const std::size_t at = message.find("Valid types: ");
-    std::string_view rest =
-        at == std::string_view::npos ? std::string_view() : message.substr(at + 13);
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find(", "), rest.size());
-      types.emplace_back(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 2, rest.size()));
-    }
-    return near_hint(word, types);
-  }
   return {};
 }
 

@@ -301,6 +301,17 @@ Result<int> cancel_all(const CancelOptions& options) {
   ATHANOR_TRY(const std::vector<std::string> names, chosen_names(session, kind, options.choice));
   const Terminal out(STDOUT_FILENO);
   return for_each_name(names, [&](const std::string& name) -> Result<int> {
+    const auto over = [&](const std::string& phase) {
+      out.print(fmt::format("{} is over already: {}\n", name, phase));
+      return 0;
+    };
+    const auto found = session.get(kind, session.ns(), name);
+    if (!found.ok()) {
+      return with_other_namespaces(session, kind, name, found.error());
+    }
+    if (const std::string phase = found->status()["phase"].str(); fournos::is_terminal(phase)) {
+      return over(phase);  // its record stays as it is
+    }
     const Value patch = Value::object(
         {{"spec", Value::object({{"shutdown", options.terminate ? "Terminate" : "Stop"}})}});
     const auto patched = session.connection().call(
@@ -312,9 +323,10 @@ Result<int> cancel_all(const CancelOptions& options) {
       return with_other_namespaces(session, kind, name, patched.error());
     }
     const std::string phase = Object(*patched).status()["phase"].str();
-    const bool over = fournos::is_terminal(phase);
-    out.print(over ? fmt::format("{} is over already: {}\n", name, phase)
-                   : fmt::format("{} is being stopped\n", name));
+    if (fournos::is_terminal(phase)) {
+      return over(phase);
+    }
+    out.print(fmt::format("{} is being stopped\n", name));
     return 0;
   });
 }

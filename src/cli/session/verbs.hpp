@@ -76,6 +76,8 @@ std::string default_data();
 // Shows a job until it is over: phases, queue position, steps and their log lines. 0 only if it
 // Succeeded; kOutcomeUnknown, kInterrupted.
 int follow_job(Session& session, const Object& created);
+// Returns why a job failed: "step-measure exited with code 7"; empty: it has not, or no step did.
+std::string failure_cause(Session& session, const Object& job);
 // Returns the job and everything that belongs to it, as a table
 // cut to `columns`; 0: whole.
 Result<std::string> job_summary(Session& session, const std::string& ns, const std::string& name,

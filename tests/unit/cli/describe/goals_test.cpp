@@ -51,5 +51,28 @@ TEST(Goals, AreTheEndAPhaseOrACondition) {
             "--for soon: write phase=PHASE, condition=TYPE[=STATUS] or delete");
 }
 
+TEST(Goals, PhasesAreThoseOfTheKind) {
+  const Goal running = *parse_goal("phase=running");
+  EXPECT_TRUE(check_phase(running, views::Subject::Job).ok());
+  EXPECT_TRUE(check_phase(*parse_goal(""), views::Subject::Queue).ok());
+  const auto wrong = check_phase(running, views::Subject::Queue);
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(wrong.error().message,
+            "--for phase=running: no such phase; known are Active, Inactive");
+}
+
+TEST(Goals, RecurringJobsNeverEnd) {
+  const Object recurring =
+      object("{status: {phase: Recurring, message: \"Recurring schedule: 0 2 * * *\"}}");
+  const auto never = [&](const char* goal) {
+    return never_comes(*parse_goal(goal), views::Subject::Job, recurring);
+  };
+  EXPECT_TRUE(never(""));
+  EXPECT_TRUE(never("phase=Running"));
+  EXPECT_FALSE(never("phase=Stopped"));
+  EXPECT_FALSE(never("delete"));
+  EXPECT_FALSE(never_comes(*parse_goal(""), views::Subject::Job, in_phase("Running")));
+}
+
 }  // namespace
 }  // namespace athanor::cli::goals_test

@@ -345,6 +345,7 @@ struct NoLog {
   std::string run;  // empty: there is none
   std::string task;
   std::string says;
+  std::string word = "j";
 };
 class NoLogTest : public ScriptTest, public ::testing::WithParamInterface<NoLog> {};
 
@@ -363,7 +364,8 @@ TEST_P(NoLogTest, IsReportedWithItsReason) {
     return Reply{ScriptServer::json(asks(request, "/leases") ? R"({"items":[]})" : given.job)};
   });
   ::testing::internal::CaptureStderr();
-  const int code = run(LogsOptions{.target = target(server), .words = {"j"}, .task = given.task});
+  const int code =
+      run(LogsOptions{.target = target(server), .words = {given.word}, .task = given.task});
   const std::string said = ::testing::internal::GetCapturedStderr();
   EXPECT_EQ(code, 1);
   EXPECT_NE(said.find(given.says), std::string::npos) << said;
@@ -395,6 +397,17 @@ INSTANTIATE_TEST_SUITE_P(
         NoLog{job("Failed", "Cluster 'x' not found"), "", "", "",
               "no log of j: it ended before a step started (Failed: Cluster 'x' not found)"},
         NoLog{job("Succeeded", "done"), "", kRun, "", "no log of j: its pods are gone"},
+        NoLog{job("Recurring", "Recurring schedule: 0 2 * * *"), "", "", "",
+              "no log of j: it has not started (Recurring schedule: 0 2 * * *)"},
+        NoLog{"", "",
+              R"({"metadata":{"name":"j"},"status":{"conditions":[{"type":"Succeeded",
+                 "status":"False","message":"Pipeline p not found"}]}})",
+              "", "no log of j: it ended before a step started (Failed: Pipeline p not found)",
+              "pipelineruns/j"},
+        NoLog{R"({"metadata":{"name":"j","labels":{"kueue.x-k8s.io/queue-name":"q"}},
+                  "spec":{"suspend":true}})",
+              "", "", "", "no log of j: it has not started (suspended: it waits for quota)",
+              "job.batch/j"},
         NoLog{job("Running"), "", kRun, "rum",
               "j has no task \"rum\", did you mean run? Its tasks: prepare, run, end"},
         NoLog{job(""), "", "", "", "no log of j: j has no phase after 5s"},

@@ -113,9 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
         Ahead{{.cluster = "cluster-9"},
               1,
               "j would fail at once: Cluster 'cluster-9' not found, did you mean cluster-1?"},
-        Ahead{{.gpu = "a10:1"},
-              1,
-              "GPU type 'a10' not available. Valid types: a100, did you mean a100?"},
+        Ahead{{.gpu = "a10:1"}, 1, "GPU type 'a10' not available. Valid types: a100\n"},
         Ahead{{}, 1, "Must specify 'cluster', 'hardware', or both"},
         Ahead{{.gpu = "a100:1", .exclusive = true}, 1, "exclusive: true requires 'cluster'"},
         Ahead{
@@ -169,6 +167,53 @@ TEST_F(SubmitTest, AServerNeedsNoKubeconfig) {
   EXPECT_THAT(said, HasSubstr("--server h:1: not an http or https address"));
   EXPECT_THAT(said, HasSubstr("--as-group needs --as USER"));
   EXPECT_THAT(server.requests().front().path, HasSubstr("/namespaces/default/workloads"));
+}
+
+// A job that failed in a step.
+ScriptServer::Script failed_job() {
+  return [](const ScriptServer::Request& request) {
+    const bool runs = request.path.find("/taskruns") != std::string::npos;
+    const bool jobs = request.path.find("/fournosjobs/") != std::string::npos;
+    return Reply{ScriptServer::json(
+        runs ? R"({"items":[{"metadata":{"name":"t","namespace":"ns","labels":
+                  {"fournos.dev/job-name":"j"}},"status":{"steps":[{"container":"step-bang",
+                  "terminated":{"exitCode":7,"finishedAt":"2026-01-01T00:00:00Z"}}]}}]})"
+        : jobs
+            ? R"({"metadata":{"name":"j","namespace":"ns"},"status":{"phase":"Failed","message":"m"}})"
+            : R"({"items":[]})")};
+  };
+}
+
+TEST_F(SubmitTest, CancelLeavesEndedJobs) {
+  const ScriptServer server(failed_job());
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(run(CancelOptions{.target = target(server), .choice = {.names = {"j"}}}), 0);
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "j is over already: Failed\n");
+  for (const ScriptServer::Request& request : server.requests()) {
+    EXPECT_EQ(request.method, "GET") << request.path;
+  }
+}
+
+TEST_F(SubmitTest, CauseOfAFailureIsShown) {
+  const ScriptServer server(failed_job());
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(run(WaitOptions{.target = target(server), .objects = {"j"}}), 1);
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(),
+            "j is Failed: step-bang exited with code 7\n");
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(run(JobsOptions{.target = target(server), .list = {.names = {"j"}}}), 0);
+  EXPECT_THAT(::testing::internal::GetCapturedStdout(), HasSubstr("step-bang exited with code 7"));
+}
+
+TEST_F(SubmitTest, WaitRefusesARecurringJob) {
+  const ScriptServer server([](const ScriptServer::Request&) {
+    return Reply{ScriptServer::json(
+        R"({"metadata":{"name":"j","namespace":"ns"},"status":{"phase":"Recurring"}})")};
+  });
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(run(WaitOptions{.target = target(server), .objects = {"j"}, .timeout = "60s"}), 1);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("wait for these: -l fournos.dev/recurring-parent=j"));
 }
 
 TEST_F(SubmitTest, ManagedFieldsAreNotShown) {
