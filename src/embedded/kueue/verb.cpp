@@ -11,6 +11,7 @@
 
 #include "api/builtin.hpp"
 #include "api/kueue.hpp"
+#include "base/ascii.hpp"
 #include "base/near_name.hpp"
 #include "base/time.hpp"
 #include "embedded/kueue/cycle/holding.hpp"
@@ -206,14 +207,42 @@ std::string message_of_job(const View& view, const Object& workload) {
              : std::string();
 }
 
-Result<int> explain_one(VerbContext& context, const View& view, const std::string& name) {
-  auto found = find_workload(view, context.ns(), name);
-  if (!found.ok()) {
+// A name, and where it is looked for.
+struct Named {
+  std::string ns{};
+  std::string name{};
+  bool fixed = false;  // in no other namespace
+};
+
+// Reads NAME, KIND/NAME or NAMESPACE/NAME: an explanation's first line has both of the latter.
+Named named_by(const View& view, const std::string& ns, const std::string& word) {
+  const std::size_t slash = word.find('/');
+  if (slash == std::string::npos) {
+    return {.ns = ns, .name = word};
+  }
+  const std::string first = word.substr(0, slash);
+  std::string kind = lower(first.substr(0, first.find('.')));
+  if (kind.ends_with('s')) {
+    kind.pop_back();
+  }
+  bool is_kind = kind == "workload" || kind == "job" || kind == "fournosjob";
+  for (const Object& workload : view.list(api::kueue::kWorkload)) {
+    for (const Value& owner : workload.metadata()["ownerReferences"].items()) {
+      is_kind = is_kind || lower(owner["kind"].as_string()) == kind;
+    }
+  }
+  return {.ns = is_kind ? ns : first, .name = word.substr(slash + 1), .fixed = !is_kind};
+}
+
+Result<int> explain_one(VerbContext& context, const View& view, const std::string& word) {
+  const auto [ns, name, fixed] = named_by(view, context.ns(), word);
+  auto found = find_workload(view, ns, name);
+  if (!found.ok() && !fixed) {
     found = find_workload(view, "", name);  // jobs may have a namespace of their own
   }
   if (!found.ok()) {
-    auto job = job_without_workload(view, context.ns(), name);
-    if (!job) {
+    auto job = job_without_workload(view, ns, name);
+    if (!job && !fixed) {
       job = job_without_workload(view, "", name);
     }
     if (job) {

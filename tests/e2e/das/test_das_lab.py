@@ -143,6 +143,8 @@ def test_slices_answers_what_would_fit_and_who_could_move(das_lab):
     assert "3 of 4 fit" in das_lab.athanor("slices", "what-if", "3g.20gb:4", code=3).out
     assert "is no MIG profile" in das_lab.athanor("slices", "what-if", "big:4", code=2).err
     explained = das_lab.athanor("slices", "explain", "test-pod-emulated").out
+    place = explained.split()[1]  # NAMESPACE/POD, as its first line has it
+    assert "/" in place and das_lab.athanor("slices", "explain", place).out == explained
     assert "asks for 1g.5gb" in explained and "holds 1g.5gb on gpu-node" in explained and "gpu-node: 1g.5gb on GPU 0 at slot 0" in explained
     waiting = json.loads(json.dumps({
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "whole"},

@@ -65,7 +65,7 @@ def test_why_a_job_waits(queues):
     assert why["causes"][0]["object"] == "ClusterQueue/tree-a"
     assert "insufficient unused quota in cohort for cpu in flavor tree" in why["causes"][0]["text"] or "insufficient unused quota for cpu in flavor tree" in why["causes"][0]["text"]
     # tree-b's 2 may be borrowed: 3 of 4 are in use, 3 are available.
-    assert why["causes"][0]["unblockedBy"] == "1 more cpu of flavor tree become free"
+    assert why["causes"][0]["unblockedBy"] == "1 more cpu of flavor tree becomes free"
     assert why["estimate"]["earliest"] <= why["estimate"]["latest"] and not why["preempts"]
     (quota,) = [one for one in why["quotas"] if one["resource"] == "cpu"]
     assert (quota["flavor"], quota["wanted"], quota["used"], quota["nominal"]) == ("tree", "4", "3", "4")
@@ -83,7 +83,10 @@ def test_why_a_job_waits(queues):
     assert f"ahead at place 1: {why['workload']} " in athanor(lab, "queues", "explain", "behind", "-n", "tree").out
     text = athanor(lab, "queues", "explain", "waits", "-n", "tree").out
     assert "waits in ClusterQueue tree-a, 0 ahead of it" in text and "estimate: starts" in text
-    assert "ends when 1 more cpu of flavor tree become free" in text
+    for asked in (why["workload"], "Job/waits", "jobs.batch/waits", "tree/waits"):  # as its first line has them
+        assert athanor(lab, "queues", "explain", asked, "-n", "tree").out.startswith(f"{why['workload']} (Job/waits) waits"), asked
+    assert 'no workload or job "waits" in namespace nowhere' in athanor(lab, "queues", "explain", "nowhere/waits", "-n", "tree", code=1).err
+    assert "ends when 1 more cpu of flavor tree becomes free" in text
     shown = json.loads(athanor(lab, "describe", "queues/tree-a", "-o", "json").out)
     states = {child["name"].split("/")[1].rsplit("-", 1)[0]: child["state"] for child in shown["children"] if child["kind"] == "Workload"}
     assert states["job-waits"] == "waits at 1" and states["job-behind"] == "waits at 2", shown

@@ -123,9 +123,10 @@ bool waits_for_used_quota(const std::vector<Explanation::Cause>& causes) {
 std::string sentence_of(const StartEstimate& estimate,
                         const std::vector<Explanation::Cause>& causes, Instant now) {
   const auto moment = [&](Instant when) {
-    return when <= now
+    const auto left = std::chrono::round<std::chrono::seconds>(when - now);
+    return left <= std::chrono::seconds(0)
                ? std::string("now")
-               : fmt::format("{} (in {})", format_time(when), format_go_duration(when - now));
+               : fmt::format("{} (in {})", format_time(when), format_go_duration(left));
   };
   const std::string from = fmt::format("by declared times and {} earlier run{}", estimate.runs,
                                        estimate.runs == 1 ? "" : "s");

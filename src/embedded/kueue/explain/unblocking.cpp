@@ -17,9 +17,9 @@ using Why = Reason::Why;
 std::string event_of(const Reason& reason) {
   switch (reason.why) {
     case Why::NoneFree:
-      return fmt::format("{} more {} of flavor {} become free",
-                         amount_text(reason.resource, reason.limit), reason.resource,
-                         reason.flavor);
+      return fmt::format("{} more {} of flavor {} {} free",
+                         amount_text(reason.resource, reason.limit), reason.resource, reason.flavor,
+                         amount_text(reason.resource, reason.limit) == "1" ? "becomes" : "become");
     case Why::NoCapacity:
       return fmt::format("the quota of {} in flavor {} is raised to {}", reason.resource,
                          reason.flavor,

@@ -223,8 +223,12 @@ std::string held_text(const Claim& claim) {
                                        claim.gpu, claim.start, claim.state);
 }
 
-Result<int> explain(VerbContext& context, const std::string& name) {
-  ATHANOR_TRY(const Object pod, context.get(api::kPod, {context.ns(), name}));
+// `word`: POD, or NAMESPACE/POD.
+Result<int> explain(VerbContext& context, const std::string& word) {
+  const std::size_t slash = word.find('/');
+  const std::string name = slash == std::string::npos ? word : word.substr(slash + 1);
+  const std::string ns = slash == std::string::npos ? context.ns() : word.substr(0, slash);
+  ATHANOR_TRY(const Object pod, context.get(api::kPod, {ns, name}));
   ATHANOR_TRY(World world, read_world(context));
   ATHANOR_TRY(const Settings settings, scheduler_settings(context));
   const PodSlices request = slices_of(pod.spec());
