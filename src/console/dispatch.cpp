@@ -218,6 +218,9 @@ Response route_answer(const net::Request& request, const FoundRoute& found, Serv
   if (const auto read = read_body(exchange); !read.ok()) {
     return answer_error(read.error());
   }
+  if (const auto known = check_body(route, exchange.body, unknown); !known.ok()) {
+    return answer_error(known.error(), unknown);
+  }
   if (route.guard == Guard::Change) {
     const auto token = exchange.form.find("csrf");
     const auto checked = services.access.check_change(

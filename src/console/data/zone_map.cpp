@@ -186,6 +186,49 @@ std::map<Key, std::string> zones_of_pods(const Facts& facts, std::string_view no
   return zones;
 }
 
+namespace {
+
+// The pools of a node, as node groups select them: labels of its roles and of its node pool.
+std::set<std::string> pools_of_node(const Object& node) {
+  std::set<std::string> pools;
+  for (const Member& label : node.metadata()["labels"].members()) {
+    const std::string_view key = label.key();
+    if (key.starts_with("node-role.kubernetes.io/")) {
+      pools.emplace(key);
+    } else if (key == "hypershift.openshift.io/nodePool") {
+      pools.insert(fmt::format("{}={}", key, label.value.as_string()));
+    }
+  }
+  if (pools.empty()) {
+    pools.emplace();
+  }
+  return pools;
+}
+
+// Adds the nodes without zones of which another node of a pool has zones: outside the node groups
+// no exporter runs.
+void add_missing_zones(const Facts& facts, Value& problems) {
+  const auto has_zones = [&](const Object& node) {
+    return facts.find(numa::kTopologyKind, {"", std::string(node.name())}) != nullptr;
+  };
+  std::set<std::string> exported;
+  for (const Object& node : facts.all(api::kNode)) {
+    if (has_zones(node)) {
+      exported.merge(pools_of_node(node));
+    }
+  }
+  for (const Object& node : facts.all(api::kNode)) {
+    const bool expected = std::ranges::any_of(
+        pools_of_node(node), [&](const std::string& pool) { return exported.contains(pool); });
+    if (expected && !has_zones(node)) {
+      problems.push_back(
+          problem_of(fmt::format("Node/{}", node.name()), "has no NodeResourceTopology"));
+    }
+  }
+}
+
+}  // namespace
+
 Value zone_map(const Facts& facts) {
   Value nodes = Value::list();
   Value problems = Value::list();
@@ -222,13 +265,7 @@ Value zone_map(const Facts& facts) {
     }
     nodes.push_back(std::move(one));
   }
-  if (!facts.all(numa::kTopologyKind).empty()) {
-    for (const std::string& node : known) {
-      if (facts.find(numa::kTopologyKind, {"", node}) == nullptr) {
-        problems.push_back(problem_of("Node/" + node, "has no NodeResourceTopology"));
-      }
-    }
-  }
+  add_missing_zones(facts, problems);
   return Value::object({{"nodes", std::move(nodes)}, {"problems", std::move(problems)}});
 }
 

@@ -193,6 +193,25 @@ Result<void> check_query(const Route& route, const net::Request& request, std::s
   return {};
 }
 
+Result<void> check_body(const Route& route, const Value& body, std::string& unknown) {
+  std::vector<std::string_view> known;
+  for (const std::string_view member : route.body) {
+    known.push_back(member.substr(0, member.find(':')));
+  }
+  const bool is_object = std::ranges::find(known, "apiVersion") != known.end();
+  if (known.empty() || is_object || !route.path.starts_with("/api/v1/")) {
+    return {};
+  }
+  for (const Member& member : body.members()) {
+    if (std::ranges::find(known, member.key()) == known.end()) {
+      unknown = member.key();
+      return Error::bad_request(
+          fmt::format("unknown field \"{}\"; known: {}", unknown, fmt::join(known, ", ")));
+    }
+  }
+  return {};
+}
+
 std::optional<std::string_view> Exchange::parameter(std::string_view name) const {
   const std::vector<std::string_view> all = parameters(name);
   return all.empty() ? std::nullopt : std::optional(all.front());

@@ -50,6 +50,10 @@ std::vector<std::string_view> query_names(const Route& route);
 // any. The error's message names the first one, `unknown`, and those that are known.
 Result<void> check_query(const Route& route, const net::Request& request, std::string& unknown);
 
+// Checks that a JSON body has no other members than the route's; a body that is a whole object,
+// and one of Part A, may have any. The error is as that of check_query.
+Result<void> check_body(const Route& route, const Value& body, std::string& unknown);
+
 // Returns the description of all routes in the form of OpenAPI 3.
 Value openapi_document(std::string_view version);
 

@@ -238,7 +238,7 @@ std::vector<Route> schedule_routes() {
        .guard = Guard::Change,
        .body = {"name", "project", "cluster", "cron_expr", "pipeline", "preset", "owner",
                 "timeZone", "overlap", "image_source", "service_account", "resolver_script",
-                "resolver_image", "resolver_filename"}},
+                "resolver_image", "resolver_filename", "edit_target"}},
       {.method = "DELETE",
        .path = "/api/v1/schedules/{name}",
        .summary = "Delete a schedule",

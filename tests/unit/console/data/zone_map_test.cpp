@@ -41,6 +41,27 @@ TEST(ZoneMap, MarksNodesThatAreOutOfDate) {
   EXPECT_EQ(stale["problems"][1]["text"].str(), "its zones are out of date");
 }
 
+TEST(ZoneMap, MissesZonesInPoolsWithZonesOnly) {
+  const auto shared = [](const std::vector<std::string>& yamls) {
+    KindObjects objects{.synced = true};
+    for (const std::string& yaml : yamls) {
+      objects.objects.emplace_back(yaml::parse(yaml).value());
+    }
+    return std::make_shared<const KindObjects>(std::move(objects));
+  };
+  const Facts state(
+      {{&api::kNode,
+        shared({"{metadata: {name: control, labels: {node-role.kubernetes.io/control-plane: ''}}}",
+                "{metadata: {name: n1, labels: {node-role.kubernetes.io/worker: ''}}}",
+                "{metadata: {name: n2, labels: {node-role.kubernetes.io/worker: ''}}}",
+                "{metadata: {name: other}}"})},
+       {&numa::kTopologyKind, shared({"{metadata: {name: n1}, zones: []}"})}},
+      1);
+  const Value map = zone_map(state);
+  ASSERT_EQ(map["problems"].size(), 1U);
+  EXPECT_EQ(map["problems"][0]["object"].str(), "Node/n2");
+}
+
 TEST(ZoneMap, IsCountedByTheOverview) {
   const Facts state = facts();
   const Value map = zone_map(state);

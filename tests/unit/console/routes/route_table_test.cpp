@@ -76,6 +76,25 @@ TEST(RouteTable, RefusesUnknownQueryNamesOnEveryRoute) {
   EXPECT_GT(refused, 50U);
 }
 
+TEST(RouteTable, RefusesUnknownFieldsOfBodies) {
+  const auto found = find_route("PUT", "/api/v1/clusters/a/lock");
+  ASSERT_TRUE(found.ok());
+  const Route& lock = *found->route;
+  std::string unknown;
+  const Value good = Value::object({{"owner", "ana"}, {"ttl", "1h"}, {"transfer", true}});
+  EXPECT_TRUE(check_body(lock, good, unknown).ok());
+  EXPECT_TRUE(check_body(lock, Value(), unknown).ok());
+  const auto refused = check_body(lock, Value::object({{"until", "1h"}}), unknown);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, 400);
+  EXPECT_EQ(unknown, "until");
+  EXPECT_EQ(refused.error().message, "unknown field \"until\"; known: owner, ttl, transfer");
+  // The API server judges whole objects.
+  const auto jobs = find_route("POST", "/api/v1/jobs");
+  ASSERT_TRUE(jobs.ok());
+  EXPECT_TRUE(check_body(*jobs->route, Value::object({{"status", "x"}}), unknown).ok());
+}
+
 TEST(RouteTable, DescribesTheQueryNamesOfEveryRoute) {
   const Value document = openapi_document("1");
   for (const Route& route : all_routes()) {
