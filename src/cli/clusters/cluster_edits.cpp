@@ -510,7 +510,7 @@ int run(const ClusterRemoveOptions& options) {
 int run(const LockOptions& options) {
   const std::string owner = options.owner.empty() ? user_name() : options.owner;
   if (owner.find_first_not_of(" \t") == std::string::npos) {
-    return misuse("--owner is needed: $USER says nothing");
+    return misuse("give --owner NAME: $USER is not set");
   }
   if (const std::string wrong = flaw_of_lock_time(options.lock_time); !wrong.empty()) {
     return misuse(wrong);

@@ -106,7 +106,7 @@ void add_subjects(flags::Verb& verb, std::vector<std::string>& objects, std::str
       ->type_name("LABELS");
   verb.verify([&objects, &labels]() -> Result<void> {
     return objects.empty() && labels.empty()
-               ? Result<void>(Error::bad_request("objects is required, or -l LABELS"))
+               ? Result<void>(Error::bad_request("give KIND/NAME, or -l LABELS"))
                : Result<void>();
   });
 }
@@ -174,7 +174,7 @@ void add_logs(flags::Verb& app, LogsOptions& options) {
       ->type_name("LABELS");
   verb.verify([&options]() -> Result<void> {
     if (options.words.empty() && options.labels.empty()) {
-      return Error::bad_request("workload is required, or -l LABELS in its place");
+      return Error::bad_request("give the name of a workload, or -l LABELS");
     }
     return {};
   });

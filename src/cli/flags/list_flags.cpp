@@ -15,9 +15,8 @@ void add_choice(flags::Verb& verb, NameChoice& choice, const std::string& names)
       ->type_name("LABELS");
   verb.verify([&choice]() -> Result<void> {
     if (choice.names.empty() == choice.labels.empty()) {
-      return Error::bad_request(choice.names.empty()
-                                    ? "names is required, or -l LABELS in their place"
-                                    : "-l excludes names");
+      return Error::bad_request(choice.names.empty() ? "give a name, or -l LABELS"
+                                                     : "-l excludes names");
     }
     return {};
   });

@@ -108,6 +108,14 @@ Error placed(const Error& error, const lab::Lab& lab,
                                       said.substr(said.starts_with(kMark) ? kMark.size() : 0))};
 }
 
+// Adds what to do where a port is taken.
+Error with_way_out(Error error) {
+  if (error.message.find("Address already in use") != std::string::npos) {
+    error.message += "; --port 0 takes a free one; athanor labs lists running labs";
+  }
+  return error;
+}
+
 // The lab file, or the built-in one, with the way to read what it names.
 Result<void> load_lab(const LabFile& file, lab::ControlPlaneOptions& out) {
   const std::vector<LabNodeMember> members = node_members();
@@ -291,7 +299,7 @@ int run(const UpOptions& options) {
   const std::string jobs_ns = planned->lab.ns;
   auto plane = lab::ControlPlane::start(*std::move(planned));
   if (!plane.ok()) {
-    return fail(plane.error());
+    return fail(with_way_out(plane.error()));
   }
   if (options.storage != "memory") {
     if (const auto kept = remember_lab(data, *file); !kept.ok()) {

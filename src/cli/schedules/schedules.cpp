@@ -241,6 +241,9 @@ Result<int> create_schedule(const ScheduleCreateOptions& options) {
   if (!starts.ok()) {
     return wrong_usage("--cron: " + starts.error().message);
   }
+  if (starts->empty()) {
+    return wrong_usage(fmt::format("--cron: \"{}\" has no start within five years", options.cron));
+  }
   fournos::ScheduleSpec spec{.name = options.name,
                              .ns = session.ns(),
                              .cron = options.cron,

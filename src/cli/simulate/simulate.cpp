@@ -153,7 +153,7 @@ std::string summary(const std::vector<whatif::Report>& reports) {
                  percent(used.most)});
     }
   }
-  views::Table queue({"QUEUE", "FLEET", "MEAN", "LONGEST STRETCH"});
+  views::Table queue({"QUEUE", "FLEET", "MEAN", "MOST"});
   for (const whatif::Report& report : reports) {
     double mean = 0;
     double most = 0;

@@ -196,7 +196,8 @@ std::vector<TopCard> overview_cards(const TopData& data) {
   std::vector<TopCard> cards{
       {.title = "jobs", .text = counts_by_phase(data.jobs)},
       {.title = "queue",
-       .text = fmt::format("{} hold quota, {} wait{}", running, waiting, oldest_wait(data))},
+       .text = fmt::format("{} hold{} quota, {} wait{}{}", running, running == 1 ? "s" : "",
+                           waiting, waiting == 1 ? "s" : "", oldest_wait(data))},
       {.title = "clusters", .text = counts_by_phase(data.clusters, "unmanaged")}};
   if (!data.slices.rows.empty()) {
     cards.push_back({.title = "GPU slots and shares",

@@ -148,12 +148,12 @@ std::vector<std::string> explain(const Object& pod, const Object& node, const No
   const NodeTopology& known = *facts.believed.topology;
   lines.push_back(
       fmt::format("node {}: policy {}, scope {}", node.name(), known.policy, known.scope));
-  lines.push_back(fmt::format("data: {} of {} pods with resources of their own are accounted{}",
-                              facts.accounted, facts.residents,
-                              facts.accounted == facts.residents ? ""
-                              : profile.cache == Cache::OverReserve
-                                  ? ", the others are taken from every zone"
-                                  : ", the others are ignored"));
+  lines.push_back(
+      fmt::format("data: the zones count {} of {} pods that have CPUs or devices of their own{}",
+                  facts.accounted, facts.residents,
+                  facts.accounted == facts.residents    ? ""
+                  : profile.cache == Cache::OverReserve ? ", the others are taken from every zone"
+                                                        : ", the others are ignored"));
   FitTrace trace;
   const auto verdict =
       filter(request, known, amounts_of(node.status()["allocatable"]), &trace, profile.filter);

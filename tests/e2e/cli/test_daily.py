@@ -208,7 +208,7 @@ def test_next_starts_are_shown_in_their_zone(lab):
     never = lab.athanor("schedules", "next", "0 0 30 2 *")
     assert not never.out and "no start within five years" in never.err
     assert "--zone: unknown time zone" in lab.athanor("schedules", "next", "@daily", "--zone", "Mars/Base", code=2).err
-    for cron, zone, said in (("61 * * * *", "UTC", '--cron: "61 * * * *": end of range'), ("@daily", "Mars/Base", "--zone: unknown time zone")):
+    for cron, zone, said in (("61 * * * *", "UTC", '--cron: "61 * * * *": end of range'), ("0 0 30 2 *", "UTC", '--cron: "0 0 30 2 *" has no start'), ("@daily", "Mars/Base", "--zone: unknown time zone")):
         assert said in lab.athanor("schedules", "create", "bad", "--cron", cron, "--zone", zone, "--project", "p", code=2).err
 
 

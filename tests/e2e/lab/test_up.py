@@ -57,6 +57,7 @@ def test_a_port_in_use_is_an_error_that_names_it(lab, tmp_path):
     _, port = lab.address
     done = run([ATHANOR, "up", "--data", tmp_path / "d", "--port", port])
     assert done.code == 1 and str(port) in done.err
+    assert "Address already in use; --port 0 takes a free one; athanor labs lists running labs" in done.err
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

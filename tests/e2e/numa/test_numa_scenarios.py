@@ -184,7 +184,7 @@ def test_n14_the_strategy_makes_the_scores(lab, strategy, scores):
     # The control plane has no zones.
     assert re.findall(r"^score: (\d+)$", explained, re.M) == ["0", *scores], explained
     assert "container c: scores node-0 " in explained
-    assert "data: 1 of 1 pods with resources of their own are accounted" in explained
+    assert "data: the zones count 1 of 1 pods that have CPUs or devices of their own" in explained
     if strategy == "LeastAllocated":
         create(lab, pod("chooses", container(cpu="3")))
         assert runs(lab, "chooses") == "worker-2"

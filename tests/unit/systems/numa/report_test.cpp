@@ -49,18 +49,19 @@ TEST(NumaReport, ExplainsEveryDecision) {  // docs/spec/numa.md 17, row 10
   EXPECT_EQ(explain(make_pod({.containers = {"4/4Gi gpu=1"}}), kNode, facts(2, 2), profile),
             (std::vector<std::string>{
                 "pod ns/pod: Guaranteed", "node w: policy single-numa-node, scope container",
-                "data: 2 of 2 pods with resources of their own are accounted",
+                "data: the zones count 2 of 2 pods that have CPUs or devices of their own",
                 "container c0: cpu 4: node-1", "container c0: memory 4Gi: node-0",
                 "verdict: cannot align container", "container c0: scores node-0 16 node-1 16",
                 "score: 16"}));
   EXPECT_EQ(explain(make_pod({.containers = {"1/1Gi gpu=1"}}), kNode, facts(), profile)[5],
             "container c0: vendor.io/gpu 1: no zone lists it: the node as a whole serves it");
   EXPECT_EQ(explain(make_pod({.containers = {"1/1Gi"}}), kNode, facts(3, 1), profile)[2],
-            "data: 1 of 3 pods with resources of their own are accounted, the others are taken "
-            "from every zone");
+            "data: the zones count 1 of 3 pods that have CPUs or devices of their own, the others "
+            "are taken from every zone");
   EXPECT_EQ(explain(make_pod({.containers = {"1/1Gi"}}), kNode, facts(3, 1),
                     {.name = "zones", .cache = Cache::Passthrough})[2],
-            "data: 1 of 3 pods with resources of their own are accounted, the others are ignored");
+            "data: the zones count 1 of 3 pods that have CPUs or devices of their own, the others "
+            "are ignored");
   const Profile least{.name = "zones", .scoring = {.strategy = Strategy::LeastNumaNodes}};
   EXPECT_EQ(explain(make_pod({.containers = {"9/1Gi"}}), kNode, facts(), least)[5],
             "container c0: needs node-0 node-1");
