@@ -298,10 +298,14 @@ Result<int> create_schedule(const ScheduleCreateOptions& options) {
   return 0;
 }
 
-// Writes an annotation of a recurring job; an empty value removes it.
+// Writes an annotation of a recurring job; an empty value removes it. `version`: the only
+// resourceVersion that may be changed; empty: any.
 Result<void> annotate(Session& session, const Object& job, std::string_view key,
-                      const std::string& value) {
+                      const std::string& value, const std::string& version = "") {
   Value body = Value::object();
+  if (!version.empty()) {
+    body.set_path({"metadata", "resourceVersion"}, version);
+  }
   body.set_path({"metadata", "annotations", key}, value.empty() ? Value() : Value(value));
   ATHANOR_TRY_VOID(session.connection().call(
       {.method = "PATCH",
@@ -310,6 +314,24 @@ Result<void> annotate(Session& session, const Object& job, std::string_view key,
        .body = body,
        .content_type = "application/merge-patch+json"}));
   return {};
+}
+
+// Asks for one job of a recurring job. A request that is still pending would swallow this one, so
+// the write holds only for the state that was read.
+Result<void> ask_for_start(Session& session, Object job) {
+  constexpr int kAttempts = 5;  // the controllers write the job, too
+  const std::string name(job.name());
+  for (int attempt = 0; attempt < kAttempts && job.annotation(fournos::name::kTriggerNow) != "true";
+       ++attempt) {
+    const auto written = annotate(session, job, fournos::name::kTriggerNow, "true",
+                                  std::string(job.resource_version()));
+    if (written.ok() || written.error().code != kTaken) {
+      return written;
+    }
+    ATHANOR_TRY(job, session.get(api::kFournosJob, session.ns(), name));
+  }
+  return Error::conflict(fmt::format(
+      "another start of schedule \"{}\" is pending: trigger it again once that has begun", name));
 }
 
 // Acts on a FournosJob with spec.schedule (docs/spec/fournos.md 19).
@@ -343,7 +365,7 @@ Result<void> act_on_recurring(Session& session, ScheduleVerb verb, const Object&
       out.print(fmt::format("schedule {} resumed\n", name));
       break;
     case ScheduleVerb::Trigger:
-      ATHANOR_TRY_VOID(annotate(session, job, fournos::name::kTriggerNow, "true"));
+      ATHANOR_TRY_VOID(ask_for_start(session, job));
       out.print(fmt::format("schedule {} triggered: its jobs have the label {}={}\n", name,
                             fournos::name::kRecurringParent, name));
       break;

@@ -2,6 +2,7 @@
 """FournosJobs with spec.schedule: copies of them run, at once on request and across a restart (docs/spec/fournos.md 19)."""
 
 import signal
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from support import JOBS, wait_for
@@ -83,6 +84,19 @@ def test_verbs_list_pause_trigger_and_describe_them(own):
     assert "deleted; its jobs stay" in schedules("delete", "yearly").out
     assert "not found" in schedules("trigger", "yearly", code=1).err
     assert len(children(own, "yearly")) == 1
+
+
+def test_triggers_at_once_are_each_kept_or_refused(own):
+    own.submit(SPEC, name="pressed")
+    own.wait_phase("pressed", "Recurring")
+    before = len(children(own, "pressed"))
+    with ThreadPoolExecutor(5) as pool:
+        answers = list(pool.map(lambda _: own.athanor("schedules", "trigger", "pressed", "-n", JOBS, code=None), range(5)))
+    taken = [one for one in answers if one.code == 0]
+    assert taken and all(one.code == 0 or "is pending" in one.err for one in answers), answers
+    wait_for("a copy for each", lambda: len(children(own, "pressed")) == before + len(taken))
+    wait_for("no request is left", lambda: own.job("pressed")["metadata"]["annotations"]["fournos.dev/trigger-now"] == "false")
+    assert len(children(own, "pressed")) == before + len(taken)
 
 
 @pytest.mark.parametrize("schedule", ["61 * * * *", "@daily", "* * * *", "soon"])
