@@ -195,6 +195,7 @@ Result<void> check_query(const Route& route, const net::Request& request, std::s
 
 Result<void> check_body(const Route& route, const Value& body, std::string& unknown) {
   std::vector<std::string_view> known;
+  known.reserve(route.body.size());
   for (const std::string_view member : route.body) {
     known.push_back(member.substr(0, member.find(':')));
   }
