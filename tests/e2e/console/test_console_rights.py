@@ -135,6 +135,8 @@ def test_no_answer_names_what_a_viewer_may_not_see(console, crowd, bea, boss):
         return found
 
     wait_for("what the lock blocks", lambda: MARK in json.dumps(boss.get("/api/v1/locks")))
+    # Until then Hearth's own message in the FournosCluster, which bea may read, names the jobs that the lock waits for.
+    wait_for("the lock", lambda: boss.get("/api/v1/locks")["items"][0]["state"] == "Held")
     wait_for("the waiting job's explanation", lambda: MARK in json.dumps(boss.get(f"/api/v1/jobs/{TEAM}/rights-job/explain")))
     everything, seen = marked(boss), marked(bea)
     named = sorted(path for path, (_, mark) in everything.items() if mark)
