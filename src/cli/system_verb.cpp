@@ -185,7 +185,7 @@ class ClusterContext final : public VerbContext {
       sorted.push_back(items[index]);
       hide_managed_fields(sorted.back());
     }
-    // As other lists: one name is the object itself.
+    // Other lists print the object itself for one name, too.
     const Shape shape = options_.verb->lists && !acts(options_) && names().size() != 1
                             ? Shape::List
                             : Shape::Single;

@@ -60,7 +60,7 @@ struct ScheduleState {
 bool is_schedule(const Object& object);
 // Returns true for a FournosJob with spec.schedule (docs/spec/fournos.md 19).
 bool is_recurring(const Object& object);
-// Returns true if due starts are skipped until somebody, or a time, ends that.
+// Returns true if due starts are skipped: until a given time, or until it is resumed.
 bool is_paused(const Object& schedule, Instant now);
 ScheduleState schedule_state(const Object& schedule, Instant now, const FindZone& find);
 

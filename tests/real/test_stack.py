@@ -34,7 +34,7 @@ JOBS, APPWRAPPERS = 30, 8
 TARGETS_HOLD = os.environ.get("STACK_TARGETS") == "1"
 PACE_P50, PACE_P99, BURST_P50 = (0.050, 0.250, 0.3) if TARGETS_HOLD else (1, 5, 5)  # seconds from job to run
 REST_CORE, REST_MIB = (0.003, 64) if TARGETS_HOLD else (0.05, 2000)  # of the four processes together
-AFTER_KUEUE = 10 if TARGETS_HOLD else 30  # seconds from Kueue's return to the last run of three jobs
+AFTER_KUEUE = 10 if TARGETS_HOLD else 15  # seconds from Kueue's return to the last run of three jobs
 REST_REQUESTS = 0.7  # a second
 UNLISTED = "cannot find RESTMapping for "  # the API server's check of owners is behind its own list of kinds
 CLUSTERS = ("cluster-1", "cluster-2", "cluster-3")

@@ -23,6 +23,10 @@ std::vector<std::string> known_settings() {
   return names;
 }
 
+bool is_name_letter(char letter) {
+  return (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9') || letter == '_';
+}
+
 Error unknown(const std::string& name, const std::vector<std::string>& known) {
   return wrong_usage(
       fmt::format("--set {}: there is no such setting{}; athanor systems -o yaml lists them", name,
@@ -57,8 +61,20 @@ Result<void> apply_settings(const std::vector<std::string>& settings,
 }
 
 Error blame_flag(Error error, const std::vector<std::string>& settings) {
-  const bool given = std::ranges::any_of(settings, [&](const std::string& setting) {
-    return error.message.find(setting.substr(0, setting.find('='))) != std::string::npos;
+  const auto names = [&](std::string_view name) {
+    for (std::size_t at = error.message.find(name); at != std::string::npos;
+         at = error.message.find(name, at + 1)) {
+      // A longer name may contain this one.
+      const std::size_t end = at + name.size();
+      if ((at == 0 || !is_name_letter(error.message[at - 1])) &&
+          (end == error.message.size() || !is_name_letter(error.message[end]))) {
+        return true;
+      }
+    }
+    return false;
+  };
+  const bool given = std::ranges::any_of(settings, [&](std::string_view setting) {
+    return names(setting.substr(0, setting.find('=')));
   });
   return given ? wrong_usage(std::move(error.message)) : error;
 }

@@ -115,7 +115,7 @@ bool had_pods(const Object& object, std::string_view phase, bool ran) {
   return ran || phase == "Succeeded" || object.status()["failed"].as_int() > 0;
 }
 
-// What a workload that is no FournosJob says of its state.
+// Describes the state of a Job, PipelineRun or other workload that is not a FournosJob.
 std::string state_of_workload(const LogSource& source, const Object& object,
                               const std::string& phase) {
   if (object.spec()["suspend"].as_bool() && !is_end_phase(phase)) {

@@ -79,7 +79,7 @@ struct LogArchive::State {
   ConditionVariable news{};
   bool stopping ATHANOR_GUARDED_BY(mutex) = false;
   std::deque<WantedLog> queue ATHANOR_GUARDED_BY(mutex){};
-  // By pod and container, while the pod is there.
+  // Keyed by pod and container; removed with the pod.
   std::map<std::pair<Key, std::string>, RunningLog> running ATHANOR_GUARDED_BY(mutex){};
   std::map<std::pair<Key, std::string>, EndedLog> done ATHANOR_GUARDED_BY(mutex){};
   std::int64_t bytes ATHANOR_GUARDED_BY(mutex) = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A short notation of JSON schemas: answers of routes are described in it, openapi.json is made
-// from it. Pure.
+// A short notation of JSON schemas: routes describe their answers in it, and
+// openapi.json is generated from it. Pure.
 #pragma once
 
 #include <string_view>

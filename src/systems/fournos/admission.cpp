@@ -108,7 +108,7 @@ bool is_open_but_full(const Context& context, std::string_view workload_message,
       closed, flavors_after(workload_message, fmt::format(text::kUnusedQuota, gpu)));
 }
 
-// What a job waits for that names no cluster.
+// Returns the message of a waiting job that names no cluster.
 std::string waiting_anywhere(const Context& context, std::string_view workload_message) {
   const auto closed = closed_flavors(workload_message);
   if (!all_cordoned(context, closed)) {

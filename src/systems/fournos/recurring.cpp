@@ -202,7 +202,7 @@ Plan recur(const Context& context) {
         .into(plan);
     return plan;
   }
-  // What falls into a pause is not made up for.
+  // Starts that fall into a pause are skipped, not made up for.
   const Instant resumed = paused_until(job.object());
   const bool paused = resumed > context.now;
   const Instant since = std::max(resumed, job.status().last_scheduled_time.value_or(

@@ -60,13 +60,13 @@ Conditions compile_conditions(const Value& list, const AdmissionVariables& varia
 // policy may have, so that no number of hooks keeps a worker for long.
 inline constexpr std::int64_t kRequestCostBudget = cel::kObjectCostBudget;
 
-// Of requests that have spent more than kCostlyRequest at most kCostlyRequests run at a time; the
-// other workers stay free for cheap ones.
+// A request that has spent more units than kCostlyRequest is costly. At most kCostlyRequests costly
+// ones run at a time, so that the other workers stay free.
 inline constexpr std::int64_t kCostlyRequest = 200'000;
 inline constexpr int kCostlyRequests = 2;
 
-// What a request may still spend on expressions of admission. A view of its Call, or without one
-// (no request of a client) a budget of its own.
+// Counts the cost of one request's admission expressions. The count is in the request's Call, so
+// that webhooks and policies share it; without a Call it starts anew here.
 class RequestBudget {
  public:
   explicit RequestBudget(const AdmissionContext& context);

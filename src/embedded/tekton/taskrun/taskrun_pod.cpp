@@ -234,7 +234,7 @@ Value metadata_of(const Object& task_run, const Value& labels, const Value& anno
                                             .to_value()})}});
 }
 
-// What a pod template may set of the environment.
+// Returns the variables of a pod template without the forbidden ones.
 Value allowed_env(const Value& env, const std::set<std::string, std::less<>>& forbidden) {
   Value allowed = Value::list();
   for (const Value& one : env.items()) {
