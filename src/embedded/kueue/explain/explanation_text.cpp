@@ -148,44 +148,6 @@ std::string sentence_of(const StartEstimate& estimate,
 
 }  // namespace
 
-std::string_view cause_word(CauseKind kind) {
-  switch (kind) {
-    case CauseKind::Finished:
-      return "Finished";
-    case CauseKind::Inactive:
-      return "Inactive";
-    case CauseKind::Evicted:
-      return "Evicted";
-    case CauseKind::HeldBack:
-      return "HeldBack";
-    case CauseKind::RequeueBackoff:
-      return "RequeueBackoff";
-    case CauseKind::AdmissionCheck:
-      return "AdmissionCheck";
-    case CauseKind::QueueMissing:
-      return "QueueMissing";
-    case CauseKind::QueueInactive:
-      return "QueueInactive";
-    case CauseKind::NamespaceNotMatched:
-      return "NamespaceNotMatched";
-    case CauseKind::OthersFirst:
-      return "OthersFirst";
-    case CauseKind::PodsNotReady:
-      return "PodsNotReady";
-    case CauseKind::RequestRefused:
-      return "RequestRefused";
-    case CauseKind::QuotaTooSmall:
-      return "QuotaTooSmall";
-    case CauseKind::QuotaInUse:
-      return "QuotaInUse";
-    case CauseKind::FlavorExcluded:
-      return "FlavorExcluded";
-    case CauseKind::Preempting:
-      return "Preempting";
-  }
-  return "RequestRefused";
-}
-
 Value Explanation::to_value() const {
   Value value = Value::object({{"workload", workload.text()},
                                {"owner", owner},
