@@ -6,7 +6,8 @@ import json
 
 import pytest
 import yaml
-from support import JOBS, ROOT, Lab, wait_for
+from support import JOBS, ROOT, wait_for
+from tutorial_lab import tutorial_lab
 
 BENCHMARK = ["--pipeline", "fournos-benchmark", "--project", "llmd", "--cluster", "cluster-1", "--gpu", "a100:99", "--owner", "ann"]
 # The lists, and how the name of one of their rows is found in JSON.
@@ -18,11 +19,7 @@ LISTS = {
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory):
-    one = Lab(tmp_path_factory.mktemp("full") / "lab", ["--storage", "memory", "--lab", str(ROOT / "examples/tutorial/lab.yaml")])
-    try:
-        one.start()
-        for name in ("operator", "scheduler"):
-            one.kubectl("apply", "-f", ROOT / f"examples/numa/{name}.yaml")
+    with tutorial_lab(tmp_path_factory.mktemp("full")) as one:
         for name in ("first", "second"):
             one.athanor("submit", "-n", JOBS, *BENCHMARK, "--name", name, code=None)
             one.athanor("templates", "save", name, "-n", JOBS, *BENCHMARK)
@@ -32,8 +29,6 @@ def full(tmp_path_factory):
             one.kubectl("apply", "-n", "default", "-f", "-", stdin=json.dumps(sample))
         wait_for("a row of each list", lambda: all(one.athanor(verb, "-o", "name", code=None).out for verb in LISTS))
         yield one
-    finally:
-        one.close()
 
 
 def lines(text):

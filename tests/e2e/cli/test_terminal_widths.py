@@ -13,7 +13,8 @@ import termios
 
 import pytest
 import yaml
-from support import DEADLINE, JOBS, Lab, ROOT, wait_for
+from support import DEADLINE, JOBS, ROOT, wait_for
+from tutorial_lab import tutorial_lab
 
 LONG = "benchmark-of-the-largest-model-with-all-flags"
 BENCHMARK = ["--pipeline", "fournos-benchmark", "--project", "llm-serving", "--cluster", "cluster-1", "--gpu", "a100:2", "--owner", "llm-performance-team"]
@@ -69,15 +70,9 @@ def test_a_list_fits_the_terminal(busy, words, columns):
 @pytest.fixture(scope="module")
 def nodes(tmp_path_factory):
     """A lab whose nodes have GPUs that are sliced, and zones."""
-    one = Lab(tmp_path_factory.mktemp("nodes") / "lab", ["--storage", "memory", "--lab", str(ROOT / "examples/tutorial/lab.yaml")])
-    try:
-        one.start()
-        for name in ("operator", "scheduler"):
-            one.kubectl("apply", "-f", ROOT / f"examples/numa/{name}.yaml")
+    with tutorial_lab(tmp_path_factory.mktemp("nodes")) as one:
         wait_for("GPUs and zones", lambda: all("/" in one.athanor(verb, "-o", "name", code=None).out for verb in ("slices", "numa")))
         yield one
-    finally:
-        one.close()
 
 
 @pytest.mark.parametrize("columns", [80, 200])

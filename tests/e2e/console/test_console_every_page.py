@@ -7,8 +7,9 @@ import re
 import pytest
 from console_browser import ROOT, chromium, tabs  # noqa: F401
 from console_client import Console as Client
-from support import Lab, wait_for
+from support import wait_for
 from test_console_pages import PAGES
+from tutorial_lab import tutorial_lab
 
 NS = "fournos-local-dev"
 CLUSTER = "edge"
@@ -23,14 +24,8 @@ def job(name, **spec):
 @pytest.fixture(scope="module")
 def full(tmp_path_factory):
     """The lab of the tutorial with GPUs that are sliced, zones, a lock, a schedule, an AppWrapper, and jobs of each end."""
-    patch = pytest.MonkeyPatch()
-    patch.setenv("EMULATED_MODE", "enabled")
-    lab = Lab(tmp_path_factory.mktemp("every") / "lab", ["--storage", "memory", "--lab", str(ROOT / "examples/tutorial/lab.yaml")])
-    try:
-        lab.start()
+    with pytest.MonkeyPatch.context() as patch, tutorial_lab(tmp_path_factory.mktemp("every"), patch) as lab:
         client = Client(lab)
-        for name in ("operator", "scheduler"):
-            lab.kubectl("apply", "-f", ROOT / f"examples/numa/{name}.yaml")
         lab.kubectl("apply", "-f", ROOT / "examples/das/test-pod-emulated.yaml")
         lab.kubectl("apply", "-f", ROOT / "examples/appwrapper/appwrapper.yaml")
         for one in (job("every-done"), job("every-gone"), FAILS):
@@ -50,9 +45,6 @@ def full(tmp_path_factory):
         wait_for("the waiting job", lambda: any(one.get("job") == "every-waits" for one in client.get("/api/v1/workloads")["items"]))
         wait_for("the archived job", lambda: any(one["archived"] and one["name"] == "every-gone" for one in client.get("/api/v1/jobs")["items"]))
         yield lab, client
-    finally:
-        patch.undo()
-        lab.close()
 
 
 def live_path(name, path, client):

@@ -9,7 +9,8 @@ import urllib.parse
 import pytest
 from console_client import Console
 from console_schemas import Schemas
-from support import ROOT, Lab, wait_for
+from support import ROOT, wait_for
+from tutorial_lab import tutorial_lab
 
 NS, CLUSTER = "fournos-local-dev", "edge"
 JOB = {"owner": "ann", "cluster": "cluster-1", "pipeline": "fournos-benchmark", "forge": {"project": "llmd", "args": ["a"]}}
@@ -23,17 +24,10 @@ def manifest(name, **spec):
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
     """The lab of the tutorial with GPUs that are sliced, zones, a lock, a schedule, an AppWrapper, and jobs of each end."""
-    patch = pytest.MonkeyPatch()
-    patch.setenv("EMULATED_MODE", "enabled")
-    one = Lab(tmp_path_factory.mktemp("schemas") / "lab", ["--storage", "memory", "--lab", str(ROOT / "examples/tutorial/lab.yaml")])
-    try:
-        one.start()
-        for name in ("numa/operator", "numa/scheduler", "das/test-pod-emulated", "appwrapper/appwrapper"):
+    with pytest.MonkeyPatch.context() as patch, tutorial_lab(tmp_path_factory.mktemp("schemas"), patch) as one:
+        for name in ("das/test-pod-emulated", "appwrapper/appwrapper"):
             one.kubectl("apply", "-f", ROOT / f"examples/{name}.yaml")
         yield one
-    finally:
-        patch.undo()
-        one.close()
 
 
 @pytest.fixture(scope="module")
